@@ -157,6 +157,9 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
             for each in track.guidelines_versions.order_by("number")
         ],
         teams=list(track.teams.order_by("name", "id").values_list("name", flat=True)),
+        organizations=dict(
+            track.teams.exclude(organization="").order_by("name").values_list("name", "organization")
+        ),
         assessors=[_assessor(name, assessors[pk]) for pk, name in sorted(names.items(), key=_by_name)],
         runs=[_run(number, run) for number, run in enumerate(runs, 1)],
         pools=[_pool(pool, numbers) for pool in pools],
@@ -180,7 +183,7 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
 def _assessor(name: str, assessor: Assessor) -> AssessorRecord:
     machine = getattr(assessor, "machine", None)
     record = machine and MachineRecord(machine.name, machine.version, machine.description)
-    return AssessorRecord(name, assessor.group, record)
+    return AssessorRecord(name, assessor.group, _time(assessor.ended_at), record)
 
 
 def _by_name(item: tuple[int, str]) -> tuple[int, str]:

@@ -1,7 +1,8 @@
 """Stores the contents of a verified archive as a new track. The caller opens the transaction."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from assay.archive.records import (
     JUDGMENTS,
     AnalysisRecord,
     AssessorRecord,
+    Index,
     LeaderboardRecord,
     PoolRecord,
     QrelsRecord,
@@ -35,7 +37,7 @@ from assay.statistics.significance import from_above_diagonal, packed_pairs
 from assessment.imports import services as import_services
 from files import services as file_services
 from pooling.models import Nomination, Pool, PoolRun, Run, RunChange, Team
-from pooling.pools import citations
+from pooling.pools import citations, recounts
 from pooling.pools import rows as pool_rows
 from scoring.analyses.report_pages import reports_page
 from scoring.leaderboards.selectors import leaderboard_page
@@ -48,6 +50,28 @@ from tracks.models import Assessor, GuidelinesVersion, Machine, StoredProtocol, 
 from tracks.protocols import services as protocol_services
 
 AT_ONCE = 5_000
+
+
+@dataclass(frozen=True)
+class Loading:
+    """What all loaders need: the archive, the new track, and its rows by their names or numbers in the archive.
+
+    `assessors` has usernames. The loaders fill the mappings, in the order of `store_track`.
+    """
+
+    contents: Contents
+    track: Track
+    by: User
+    protocols: Mapping[str, StoredProtocol]
+    teams: dict[str, Team] = field(default_factory=dict)
+    assessors: dict[str, str] = field(default_factory=dict)
+    runs: dict[int, Run] = field(default_factory=dict)
+    pools: dict[int, Pool] = field(default_factory=dict)
+    qrels: dict[int, Qrels] = field(default_factory=dict)
+
+    @property
+    def index(self) -> Index:
+        return self.contents.index
 
 
 class StoredFiles(NamedTuple):
@@ -86,22 +110,25 @@ def store_track(contents: Contents, files: Mapping[int, StoredFiles], *, slug: s
         )
         for slug, record in ((each.slug, each) for each in contents.index.protocols)
     }
-    track = _track(contents, protocols, slug)
-    _topics(track, contents.topics)
-    _guidelines(track, contents, by)
-    teams = Team.objects.bulk_create(Team(track=track, name=name[:100]) for name in contents.index.teams)
-    _sessions(contents, {team.name: team for team in teams}, track)
-    assessors = _assessors(track, contents, by)
-    runs = _runs(track, contents, files, {team.name: team for team in teams}, by)
-    pools = _pools(track, contents, protocols, runs, by)
-    if contents.index.n_judgments:
+    load = Loading(contents, _track(contents, protocols, slug), by, protocols)
+    _topics(load)
+    _guidelines(load)
+    _teams(load)
+    _sessions(load)
+    _assessors(load)
+    load.runs.update({each.number: _run(load, each, files[each.number]) for each in load.index.runs})
+    for pool in load.index.pools:
+        load.pools[pool.number] = _pool(load, pool)
+    if load.index.n_judgments:
         data = contents.reader.read(JUDGMENTS)
-        import_services.import_file(track=track, name=JUDGMENTS, data=data, assessors=assessors, by=by)
-    qrels = _qrels(track, contents, protocols, pools, assessors, by)
-    for board in contents.index.leaderboards:
-        _leaderboard(track, contents, board, qrels, runs, by)
-    _check_pages(track, by)
-    return track
+        import_services.import_file(
+            track=load.track, name=JUDGMENTS, data=data, assessors=load.assessors, by=by
+        )
+    load.qrels.update({each.version: _qrels(load, each) for each in load.index.qrels})
+    for board in load.index.leaderboards:
+        _leaderboard(load, board)
+    _check_pages(load)
+    return load.track
 
 
 def _track(contents: Contents, protocols: Mapping[str, StoredProtocol], slug: str) -> Track:
@@ -130,12 +157,12 @@ def _source(topic: TopicRecord) -> str:
     return topic.source
 
 
-def _topics(track: Track, topics: Iterable[TopicRecord]) -> None:
+def _topics(load: Loading) -> None:
     """Topics. Their texts are sanitized again, since anybody can have written the archive."""
     Topic.objects.bulk_create(
         (
             Topic(
-                track=track,
+                track=load.track,
                 code=topic.code,
                 title=clean_title(topic.title),
                 body=clean_body(topic.body),
@@ -150,18 +177,27 @@ def _topics(track: Track, topics: Iterable[TopicRecord]) -> None:
                 criteria=topic.criteria,
                 known_item=topic.known_item,
             )
-            for topic in topics
+            for topic in load.contents.topics
         ),
         batch_size=AT_ONCE,
     )
 
 
-def _sessions(contents: Contents, teams: Mapping[str, Team], track: Track) -> None:
+def _teams(load: Loading) -> None:
+    organizations = load.index.organizations
+    teams = Team.objects.bulk_create(
+        Team(track=load.track, name=name[:100], organization=str(organizations.get(name, ""))[:200])
+        for name in load.index.teams
+    )
+    load.teams.update({team.name: team for team in teams})
+
+
+def _sessions(load: Loading) -> None:
     """The nominations of the interaction; the seconds are those of the archive, wherever the session was held."""
-    topics = {topic.code: topic for topic in track.topics.all()}
-    records = contents.index.sessions
+    topics = {topic.code: topic for topic in load.track.topics.all()}
+    records = load.index.sessions
     for each in records:
-        is_known = each.team in teams and each.topic in topics
+        is_known = each.team in load.teams and each.topic in topics
         if not is_known or each.place < 1 or not 0 <= (each.seconds or 0.0) < math.inf:
             raise LoadRefused(
                 f"The session of “{each.team[:80]}” on the topic “{each.topic[:80]}” cannot be loaded: it needs a team "
@@ -175,36 +211,41 @@ def _sessions(contents: Contents, teams: Mapping[str, Team], track: Track) -> No
             raise LoadRefused("The archive has two sessions of a team with the same topic or place.")
     Nomination.objects.bulk_create(
         Nomination(
-            team=teams[each.team], topic=topics[each.topic], place=each.place, logged_seconds=each.seconds
+            team=load.teams[each.team],
+            topic=topics[each.topic],
+            place=each.place,
+            logged_seconds=each.seconds,
         )
         for each in records
     )
 
 
-def _guidelines(track: Track, contents: Contents, by: User) -> None:
+def _guidelines(load: Loading) -> None:
     """The versions of the guidelines; the last one is in force. Examples whose documents are not here are left out."""
-    for record in contents.index.guidelines:
-        text = contents.reader.read(record.file).decode()
+    track = load.track
+    for record in load.index.guidelines:
+        text = load.contents.reader.read(record.file).decode()
         track.guidelines = GuidelinesVersion.objects.create(
             track=track,
             number=record.number,
             text=text,
             html=rendered(track, text).html,
             summary=record.summary[:500],
-            published_by=by,
+            published_by=load.by,
+            published_at=_time(record.published_at),
         )
     track.save(update_fields=["guidelines"])
 
 
-def _assessors(track: Track, contents: Contents, by: User) -> dict[str, str]:
-    """An account for each assessor, with which nobody can log in. Returns the usernames by the names of the archive."""
-    usernames = {each.name: _username(track, each) for each in contents.index.assessors}
+def _assessors(load: Loading) -> None:
+    """An account for each assessor, with which nobody can log in."""
+    usernames = {each.name: _username(load.track, each) for each in load.index.assessors}
     taken = User.objects.filter(username__in=usernames.values()).values_list("username", flat=True)
     if taken:
         raise LoadRefused(f"There are already accounts named {', '.join(sorted(taken)[:5])}.")
-    for place, record in enumerate(contents.index.assessors, 1):
-        _assessor(track, record, usernames[record.name], place, by)
-    return usernames
+    for place, record in enumerate(load.index.assessors, 1):
+        _assessor(load, record, usernames[record.name], place)
+    load.assessors.update(usernames)
 
 
 def _username(track: Track, record: AssessorRecord) -> str:
@@ -213,13 +254,19 @@ def _username(track: Track, record: AssessorRecord) -> str:
     return f"{track.slug}-{record.name}".lower()[:150]
 
 
-def _assessor(track: Track, record: AssessorRecord, username: str, place: int, by: User) -> None:
+def _assessor(load: Loading, record: AssessorRecord, username: str, place: int) -> None:
     is_machine = record.machine is not None
     user = User(username=username, is_active=False, is_machine=is_machine)
     user.set_unusable_password()
     user.save()
     pseudonym = None if is_machine else place
-    assessor = Assessor.objects.create(track=track, user=user, group=record.group[:50], pseudonym=pseudonym)
+    assessor = Assessor.objects.create(
+        track=load.track,
+        user=user,
+        group=record.group[:50],
+        ended_at=_time(record.ended_at) if record.ended_at else None,
+        pseudonym=pseudonym,
+    )
     if record.machine is not None:
         name, version = record.machine.name[:60], record.machine.version[:60]
         Machine.objects.create(
@@ -227,27 +274,18 @@ def _assessor(track: Track, record: AssessorRecord, username: str, place: int, b
             name=name,
             version=version,
             description=record.machine.description,
-            owner=by,
-            created_by=by,
+            owner=load.by,
+            created_by=load.by,
         )
 
 
-def _runs(
-    track: Track, contents: Contents, files: Mapping[int, StoredFiles], teams: Mapping[str, Team], by: User
-) -> dict[int, Run]:
-    return {
-        record.number: _run(track, record, files[record.number], teams[record.team], by)
-        for record in contents.index.runs
-    }
-
-
-def _run(track: Track, record: RunRecord, files: StoredFiles, team: Team, by: User) -> Run:
+def _run(load: Loading, record: RunRecord, files: StoredFiles) -> Run:
     file_services.claim(files.original, files.columns)
     is_withdrawn = record.status == Run.Status.WITHDRAWN
     status = record.status if record.status in Run.Status.values else Run.Status.SUBMITTED
     run = Run.objects.create(
-        track=track,
-        team=team,
+        track=load.track,
+        team=load.teams[record.team],
         tag=record.tag,
         kind=record.kind,
         pooled_as=record.pooled_as,
@@ -265,13 +303,13 @@ def _run(track: Track, record: RunRecord, files: StoredFiles, team: Team, by: Us
         n_lines=record.n_lines,
         n_topics=record.n_topics,
         report=_report(record),
-        submitted_by=by,
-        withdrawn_by=by if is_withdrawn else None,
+        submitted_by=load.by,
+        withdrawn_by=load.by if is_withdrawn else None,
         withdrawn_at=_time(record.withdrawn_at or record.submitted_at) if is_withdrawn else None,
     )
     Run.objects.filter(pk=run.pk).update(submitted_at=_time(record.submitted_at))
     if record.status == Run.Status.DISQUALIFIED:
-        RunChange.objects.create(run=run, kind=RunChange.Kind.DISQUALIFIED, text=record.reason, by=by)
+        RunChange.objects.create(run=run, kind=RunChange.Kind.DISQUALIFIED, text=record.reason, by=load.by)
     return run
 
 
@@ -289,39 +327,18 @@ def _time(text: str) -> datetime:
     return moment
 
 
-def _pools(
-    track: Track,
-    contents: Contents,
-    protocols: Mapping[str, StoredProtocol],
-    runs: Mapping[int, Run],
-    by: User,
-) -> dict[int, Pool]:
-    pools: dict[int, Pool] = {}
-    for record in contents.index.pools:
-        pools[record.number] = _pool(track, contents, record, protocols, pools, runs, by)
-    return pools
-
-
-def _pool(
-    track: Track,
-    contents: Contents,
-    record: PoolRecord,
-    protocols: Mapping[str, StoredProtocol],
-    earlier: Mapping[int, Pool],
-    runs: Mapping[int, Run],
-    by: User,
-) -> Pool:
+def _pool(load: Loading, record: PoolRecord) -> Pool:
     """A pool, built again from its runs, as the site builds it."""
+    contents, protocol = load.contents, load.protocols[record.protocol]
     built = contents.built(record)
-    protocol = protocols[record.protocol]
     computed = statistics(built, contents.inputs(record))
-    pooled = [runs[each.run] for each in record.runs]
+    pooled = [load.runs[each.run] for each in record.runs]
     for of_run, run in zip(computed["runs"], pooled, strict=True):
         of_run["run"], of_run["sha256"] = run.pk, run.sha256
     if built.members is not None:
         computed["members"]["sha256"] = members_digest(built)
     pool = Pool.objects.create(
-        track=track,
+        track=load.track,
         name=record.name[:100],
         protocol=protocol,
         protocol_digest=protocol.digest,
@@ -329,12 +346,12 @@ def _pool(
         depth=record.depth,
         order=record.order,
         max_runs_per_team=record.max_runs_per_team,
-        left_out=[_as_left_out(runs[number]) for number in record.left_out],
-        tops_up=None if record.tops_up is None else earlier[record.tops_up],
+        left_out=[_as_left_out(load.runs[number]) for number in record.left_out],
+        tops_up=None if record.tops_up is None else load.pools[record.tops_up],
         status=Pool.Status.READY,
         sha256=record.sha256,
         statistics=computed,
-        created_by=by,
+        created_by=load.by,
     )
     PoolRun.objects.bulk_create(
         PoolRun(pool=pool, run=run, sha256=run.sha256, depth=each.depth)
@@ -343,6 +360,8 @@ def _pool(
     columns_of = [each.columns for each in contents.inputs(record)]
     passages = citations.passages(protocol.parsed, built, columns_of)
     pool_rows.store(pool, built, passages=passages, run_ids=[run.pk for run in pooled])
+    pool.recount, pool.created_at = recounts.recount_of(pool), _time(record.created_at)
+    pool.save(update_fields=["recount", "created_at"])
     return pool
 
 
@@ -350,71 +369,44 @@ def _as_left_out(run: Run) -> dict[str, Any]:
     return {"run": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256}
 
 
-def _qrels(
-    track: Track,
-    contents: Contents,
-    protocols: Mapping[str, StoredProtocol],
-    pools: Mapping[int, Pool],
-    usernames: Mapping[str, str],
-    by: User,
-) -> dict[int, Qrels]:
-    return {
-        record.version: _version(track, contents, record, protocols, pools, usernames, by)
-        for record in contents.index.qrels
-    }
-
-
-def _version(
-    track: Track,
-    contents: Contents,
-    record: QrelsRecord,
-    protocols: Mapping[str, StoredProtocol],
-    pools: Mapping[int, Pool],
-    usernames: Mapping[str, str],
-    by: User,
-) -> Qrels:
+def _qrels(load: Loading, record: QrelsRecord) -> Qrels:
     """A version under its number."""
-    machine = usernames.get(record.machine, "")
+    machine = load.assessors.get(record.machine, "")
     qrels = Qrels(
-        track=track,
+        track=load.track,
         version=record.version,
         name=record.name[:100],
         source=record.source if record.source in Qrels.Source.values else Qrels.Source.IMPORTED,
-        pool=None if record.pool is None else pools[record.pool],
-        protocol=protocols[record.protocol],
+        pool=None if record.pool is None else load.pools[record.pool],
+        protocol=load.protocols[record.protocol],
         report=record.report,
-        machine=Machine.objects.filter(assessor__track=track, assessor__user__username=machine).first(),
+        machine=Machine.objects.filter(assessor__track=load.track, assessor__user__username=machine).first(),
         machine_name=record.machine_name[:130],
         archived_at=timezone.now() if record.is_archived else None,
-        created_by=by,
+        created_by=load.by,
     )
-    return qrels_services.store_loaded(qrels, contents.qrels_columns(record))
+    qrels = qrels_services.store_loaded(qrels, load.contents.qrels_columns(record))
+    Qrels.objects.filter(pk=qrels.pk).update(created_at=_time(record.created_at))
+    return qrels
 
 
-def _leaderboard(
-    track: Track,
-    contents: Contents,
-    record: LeaderboardRecord,
-    qrels: Mapping[int, Qrels],
-    runs: Mapping[int, Run],
-    by: User,
-) -> None:
+def _leaderboard(load: Loading, record: LeaderboardRecord) -> None:
     """A leaderboard with the values of the archive, hidden until it is released here."""
     board = Leaderboard.objects.create(
-        track=track,
-        qrels=qrels[record.qrels],
-        protocol_digest=contents.protocol(record.protocol).digest,
+        track=load.track,
+        qrels=load.qrels[record.qrels],
+        protocol_digest=load.contents.protocol(record.protocol).digest,
         measures=record.measures,
         average=record.average,
         status=Leaderboard.Status.READY,
         seed=record.seed,
-        created_by=by,
+        created_by=load.by,
     )
     evaluations = Evaluation.objects.bulk_create(
         Evaluation(
             leaderboard=board,
-            run=runs[each.run],
-            run_sha256=runs[each.run].sha256,
+            run=load.runs[each.run],
+            run_sha256=load.runs[each.run].sha256,
             n_topics=each.n_topics,
             n_missing=each.n_missing,
             judged_at_10=each.judged_at_10,
@@ -424,7 +416,7 @@ def _leaderboard(
         for each in record.evaluations
     )
     of_run = {each.run: evaluation for each, evaluation in zip(record.evaluations, evaluations, strict=True)}
-    scores = contents.stored_scores(record).items()
+    scores = load.contents.stored_scores(record).items()
     Score.objects.bulk_create(
         (
             Score(evaluation=of_run[run], topic=topic, measure=name, value=value)
@@ -435,15 +427,21 @@ def _leaderboard(
     shared = {name: value for name, value in record.statistics.items() if name != "measures"}
     board.statistics = {
         "evaluations": [each.pk for each in evaluations],
-        "disqualified": [_as_left_out(runs[number]) for number in record.disqualified],
+        "disqualified": [_as_left_out(load.runs[number]) for number in record.disqualified],
         **shared,
     }
-    board.save(update_fields=["statistics"])
+    board.created_at = _time(record.created_at)
+    board.save(update_fields=["statistics", "created_at"])
     for name in record.analyses:
-        analysis = parsed(AnalysisRecord, contents.reader.read(name), name)
-        created_at = _time(analysis.created_at)
+        analysis = parsed(AnalysisRecord, load.contents.reader.read(name), name)
         analyses.store(
-            board, analysis, runs=runs, evaluations=evaluations, qrels=qrels, created_at=created_at, by=by
+            board,
+            analysis,
+            runs=load.runs,
+            evaluations=evaluations,
+            qrels=load.qrels,
+            created_at=_time(analysis.created_at),
+            by=load.by,
         )
     MeasureStatistics.objects.bulk_create(
         _of_measure(board, name, values, len(evaluations))
@@ -457,14 +455,14 @@ def _of_measure(board: Leaderboard, name: str, values: Mapping[str, Any], n_runs
     return MeasureStatistics(leaderboard=board, measure=name, pairs=pairs, **given)
 
 
-def _check_pages(track: Track, by: User) -> None:
+def _check_pages(load: Loading) -> None:
     """Refuse reports of another form, which a page could not show."""
     try:
-        for qrels in track.qrels.all():
-            qrels_page(by, qrels)
-        for board in track.leaderboards.all():
-            leaderboard_page(by, board)
-            reports_page(by, board)
+        for qrels in load.track.qrels.all():
+            qrels_page(load.by, qrels)
+        for board in load.track.leaderboards.all():
+            leaderboard_page(load.by, board)
+            reports_page(load.by, board)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise LoadRefused(
             f"A report in the archive is not of the form that Assay writes: {error!r}."

@@ -1,7 +1,7 @@
 """The contents of an archive in the form in which the library computes: protocols, columns of runs, pools, qrels."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
 from io import BytesIO
@@ -32,7 +32,7 @@ from assay.measures.scores import RunScores, score_run
 from assay.pools.strategies import BuiltPool, ByTopic, PoolError, PoolInput, build_pool
 from assay.protocols.loader import ProtocolError, parse_protocol
 from assay.protocols.measures import MeasureError, parse_measures
-from assay.protocols.schema import Protocol
+from assay.protocols.schema import Average, Protocol
 
 FORMULA_COLUMNS = ("formula_id", "post_id", "thread_id", "place", "visual_id")
 
@@ -131,7 +131,7 @@ class Contents:
                 seed=pool.seed,
                 depth=pool.depth,
                 formulas=self.formulas,
-                known=self._known_items(protocol),
+                known=self.known_items(protocol),
                 already=self._by_topic(each.file("pool.tsv") for each in earlier),
                 tied=self._by_topic((each.file("members.tsv") for each in earlier if each.has_members), 2),
             )
@@ -147,10 +147,11 @@ class Contents:
             pools.append(self.pools[number])
         return pools
 
-    def _known_items(self, protocol: Protocol) -> ByTopic:
+    def known_items(self, protocol: Protocol) -> ByTopic:
+        """For known-item protocols: the only relevant unit of each topic, by topic."""
         if protocol.pool.strategy != "known-item":
             return {}
-        return {topic.code: {topic.formula_id} for topic in self.topics if topic.formula_id}
+        return {topic.code: {topic.known_item} for topic in self.topics if topic.known_item}
 
     def rows(self, name: str, n_columns: int) -> Iterator[list[str]]:
         """The cells of the lines of a table."""
@@ -174,25 +175,36 @@ class Contents:
             raise BadArchive(f"{qrels.file}: {error}.") from None
 
     def judged(self, board: LeaderboardRecord) -> JudgedDocuments:
-        """The qrels of a leaderboard, with the near-duplicates of judged documents if the protocol scores them."""
+        """The qrels of a leaderboard, prepared for scoring."""
         if board.qrels not in self.qrels:
             raise BadArchive(f"The leaderboard {board.number} names no version of the qrels.")
         qrels = self.qrels[board.qrels]
-        columns = self.qrels_columns(qrels)
+        return self.judged_by(board, qrels)(self.qrels_columns(qrels))
+
+    def judged_by(
+        self, board: LeaderboardRecord, qrels: QrelsRecord
+    ) -> Callable[[QrelsColumns], JudgedDocuments]:
+        """Prepares rows of qrels: with the near-duplicates of judged documents if the protocol scores them."""
         if not self.protocol(board.protocol).scoring.duplicates_are_false_alarms:
-            return JudgedDocuments(columns)
+            return JudgedDocuments
         pools = list(self.pools.values()) if qrels.pool is None else self.chain(self.pools[qrels.pool])
-        tied = {
-            (topic.encode(), member.encode(), unit.encode())
-            for pool in pools
-            if pool.has_members
-            for topic, unit, member, *_ in self.rows(pool.file("members.tsv"), 6)
-            if unit != member
-        }
-        try:
-            return JudgedDocuments(*with_duplicates(columns, sorted(tied)))
-        except DuplicatesError as error:
-            raise BadArchive(f"The near-duplicates of the pools conflict: {error}.") from None
+        tied = sorted(
+            {
+                (topic.encode(), member.encode(), unit.encode())
+                for pool in pools
+                if pool.has_members
+                for topic, unit, member, *_ in self.rows(pool.file("members.tsv"), 6)
+                if unit != member
+            }
+        )
+
+        def judged(columns: QrelsColumns) -> JudgedDocuments:
+            try:
+                return JudgedDocuments(*with_duplicates(columns, tied))
+            except DuplicatesError as error:
+                raise BadArchive(f"The near-duplicates of the pools conflict: {error}.") from None
+
+        return judged
 
     def ranking(self, run: int, board: LeaderboardRecord) -> Ranked:
         """A run as the protocol scores it."""
@@ -232,3 +244,12 @@ def formula_lines(formulas: Formulas) -> Iterator[bytes]:
     places = [PLACES[number].encode() for number in formulas.place.tolist()]
     for row in zip(*columns, places, formulas.visual.tolist(), strict=True):
         yield b"\t".join(row) + b"\n"
+
+
+def average_of(board: LeaderboardRecord) -> Average:
+    """The topics of the means of a leaderboard."""
+    if board.average == "judged":
+        return "judged"
+    if board.average == "common":
+        return "common"
+    raise BadArchive(f"The leaderboard {board.number}: unknown average {board.average!r}.")

@@ -92,10 +92,11 @@ class MachineRecord:
 
 @dataclass(frozen=True)
 class AssessorRecord:
-    """An assessor under the name that the judgments use."""
+    """An assessor under the name that the judgments use. `ended_at` is when they left the track."""
 
     name: str
     group: str = ""
+    ended_at: str = ""
     machine: MachineRecord | None = None
 
 
@@ -252,6 +253,7 @@ class Index:
     """The content of `archive.json`.
 
     `has_names` says whether assessors have their names, or code names; `has_comments` whether judgments have comments.
+    `organizations` are those of the teams that named one, by team.
     """
 
     format: int
@@ -271,6 +273,7 @@ class Index:
     n_topics: int
     n_judgments: int
     sessions: list[SessionRecord] = field(default_factory=list)
+    organizations: dict[str, Any] = field(default_factory=dict)
     authors: list[str] = field(default_factory=list)
     license: str = ""
     url: str = ""

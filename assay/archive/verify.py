@@ -1,10 +1,12 @@
 """Checks an archive without a database: its files, and whether its pools and scores can be computed again."""
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assay.archive.contents import Contents
+from assay.archive.analyses import computed_again
+from assay.archive.contents import Contents, average_of
 from assay.archive.errors import BadArchive
 from assay.archive.files import Advance, Reader, nothing
 from assay.archive.records import (
@@ -29,6 +31,7 @@ from assay.statistics.leaderboard import judged_shares, leaderboard_statistics, 
 from assay.statistics.significance import above_diagonal
 
 SHOWN = 5  # examples in a message
+SHORT = 60  # characters of a value in a message
 SCORES_HEADER = "run\ttopic\tmeasure\tvalue\n"
 TOLERANCE = 1e-9  # of scores; logarithms differ by less between processors
 
@@ -71,6 +74,8 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
     yield from _qrels(contents, judgments)
     for board in index.leaderboards:
         yield _leaderboard(contents, board)
+        for name in board.analyses:
+            yield _analysis(contents, board, name)
 
 
 def _checksums(reader: Reader, advance: Advance) -> Finding:
@@ -195,12 +200,9 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
     problems = _differences(contents, contents.stored_scores(board), again)
     for evaluation in board.evaluations:
         computed = _evaluated(contents, board, evaluation.run, judged, scores[evaluation.run])
-        if not is_close(asdict(evaluation), asdict(computed)):
-            problems.append(f"the counts and curves of {contents.runs[evaluation.run].tag} differ")
-    if not is_close(board.statistics, _statistics(board, scores, measures)):
-        problems.append("the intervals and tests differ")
-    for name in board.analyses:
-        parsed(AnalysisRecord, contents.reader.read(name), name)
+        tag = contents.runs[evaluation.run].tag
+        problems += differences(asdict(evaluation), asdict(computed), f"the evaluation of {tag}")
+    problems += differences(board.statistics, _statistics(board, scores, measures), "statistics")
     content = (
         f"{len(scores):,} runs, {len(again):,} scores, computed again against qrels version {board.qrels}"
     )
@@ -219,27 +221,47 @@ def _differences(contents: Contents, stored: Scores, again: Scores) -> list[str]
     if stored.keys() != again.keys():
         return [f"{len(stored):,} scores, and {len(again):,} computed again: not of the same runs and topics"]
     return [
-        f"{measure} of {contents.runs[run].tag} for {topic} is {value!r}, computed again {again[run, topic, measure]!r}"
+        problem
         for (run, topic, measure), value in stored.items()
-        if not is_close(value, again[run, topic, measure])
+        for problem in differences(
+            value, again[run, topic, measure], f"{measure} of {contents.runs[run].tag} for {topic}"
+        )
     ]
 
 
-def is_close(stored: Any, other: Any) -> bool:
-    """Whether two plain values are equal; numbers may differ by `TOLERANCE`, as they do between processors."""
-    if isinstance(stored, float) and isinstance(other, float | int):
-        return abs(stored - other) <= TOLERANCE
-    if isinstance(stored, dict) and isinstance(other, dict):
-        return stored.keys() == other.keys() and all(is_close(stored[key], other[key]) for key in stored)
-    if isinstance(stored, list) and isinstance(other, list):
-        return len(stored) == len(other) and all(map(is_close, stored, other))
-    return bool(stored == other)
+def _analysis(contents: Contents, board: LeaderboardRecord, name: str) -> Finding:
+    """Compute an analysis again, and compare every value."""
+    analysis = parsed(AnalysisRecord, contents.reader.read(name), name)
+    part = f"analysis “{analysis.kind}” of leaderboard {board.number}"
+    again = computed_again(contents, board, analysis)
+    if again is None:
+        return Finding(part, "not computed again: it depends on the judgments that counted when it was made")
+    stored = {key: analysis.result.get(key) for key in again}
+    content = f"{len(analysis.result['runs']):,} runs, computed again with seed {analysis.seed}"
+    return Finding(part, content, _few(list(differences(stored, again))))
 
 
-def average_of(board: LeaderboardRecord) -> Any:
-    if board.average not in {"judged", "common"}:
-        raise BadArchive(f"The leaderboard {board.number}: unknown average {board.average!r}.")
-    return board.average
+def differences(stored: Any, again: Any, where: str = "") -> Iterator[str]:
+    """Where two plain values differ, in words; numbers may differ by `TOLERANCE`, as they do between processors.
+
+    >>> list(differences({"tau": [1.0, 0.5]}, {"tau": [1.0, 0.25]}))
+    ['tau[1] is 0.5, computed again 0.25']
+    """
+    if isinstance(stored, dict) and isinstance(again, dict) and stored.keys() == again.keys():
+        for key in stored:
+            yield from differences(stored[key], again[key], f"{where}.{key}" if where else str(key))
+    elif isinstance(stored, list | tuple) and isinstance(again, list | tuple) and len(stored) == len(again):
+        for place, pair in enumerate(zip(stored, again, strict=True)):
+            yield from differences(*pair, f"{where}[{place}]")
+    elif isinstance(stored, float | int) and isinstance(again, float | int):
+        if not abs(stored - again) <= TOLERANCE:
+            yield f"{where} is {stored!r}, computed again {again!r}"
+    elif stored != again:
+        yield f"{where} is {_short(stored)}, computed again {_short(again)}"
+
+
+def _short(value: Any) -> str:
+    return textwrap.shorten(repr(value), SHORT, placeholder=" …")
 
 
 def _evaluated(
@@ -247,6 +269,7 @@ def _evaluated(
 ) -> EvaluationRecord:
     """What a leaderboard counts of a run, computed again."""
     average, rules = average_of(board), contents.protocol(board.protocol).scoring
+    level = rules.level_of(contents.qrels[board.qrels].report)
     hits = judged.hits(contents.ranking(run, board))
     shares = judged_shares(hits, judged, average)
     return EvaluationRecord(
@@ -258,7 +281,7 @@ def _evaluated(
         curves=mean_curves(
             hits,
             judged,
-            level=rules.relevant_from,
+            level=level,
             judged_only=rules.judged_only,
             average=average,
             in_characters=any(measure.in_characters for measure in parse_measures(board.measures)),

@@ -276,6 +276,11 @@ class ScoringRules:
     duplicates_are_false_alarms: bool = False  # True: a repeated near-duplicate is not relevant
     topic_classes: tuple[str, ...] = ()  # labels by which reports average; empty: all labels
 
+    def level_of(self, report: Mapping[str, object]) -> int:
+        """The grade from which a document is relevant in qrels with a report, which names the group if it is of one."""
+        own = self.group_relevant_from if "group" in report else None
+        return self.relevant_from if own is None else own
+
 
 @dataclass(frozen=True, slots=True)
 class AgreementRules:

@@ -1,6 +1,5 @@
 """Analyses of how reliable a leaderboard is: an organizer requests one, a job computes and stores it."""
 
-import math
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,14 +16,20 @@ from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
 from assay.papers.comparison import DISTINCT, INSTANCES
 from assay.pools.depth import PooledUnits
-from assay.pools.strategies import PoolError, build_pool
-from assay.protocols.measures import parse_measures, with_level
+from assay.pools.strategies import PoolError
+from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Average
+from assay.statistics.board_analyses import (
+    Version,
+    by_topics,
+    by_versions,
+    compared,
+    deepest,
+    pools_by_depth,
+    reuse,
+)
 from assay.statistics.qrels_summary import summarize_qrels
-from assay.statistics.ranking_comparison import compare_rankings
-from assay.statistics.reusability import Scoring, depth_curve, leave_one_team_out
-from assay.statistics.topic_stability import topic_stability
-from assay.statistics.tukey import tukey_hsd
+from assay.statistics.reusability import Scoring
 from audit import services as audit
 from jobs import services as jobs
 from pooling.models import PoolRun, Run
@@ -39,8 +44,6 @@ from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
 from scoring.qrels.frozen import instances_of
 from scoring.qrels.selectors import qrels_columns
 from tracks.models import Track
-
-PARTS = 10  # depths of the curve, in equal parts of the deepest
 
 Result = dict[str, Any]
 
@@ -159,22 +162,17 @@ def _reusability(analysis: Analysis, progress: jobs.Progress) -> Result:
         _judged_of(board.qrels),
     )
     pooled = list(_pooled_runs(board))
-    pools = _pools(analysis, pooled, progress)
-    left_out = leave_one_team_out(
+    result = reuse(
         scoring,
-        pools[-1][1],
-        [run.team.name for run in pooled],
+        _pools(analysis, pooled, progress),
+        pooled_by=[run.team.name for run in pooled],
         teams=[evaluation.run.team.name for evaluation in evaluations],
-        progress=_reporter(progress, "leaving each team out"),
+        report=progress.update,
     )
-    depths = depth_curve(scoring, pools, progress=_reporter(progress, "judging shallower pools"))
     return {
         **_head(board, evaluations),
-        "level": scoring.level,
-        "units": summarize_qrels(scoring.qrels, level=scoring.level).as_json(),
+        **result,
         "pooled": [{"run": run.pk, "sha256": run.sha256} for run in pooled],
-        "teams": [team.as_json() for team in left_out],
-        "depths": [point.as_json() for point in depths],
     }
 
 
@@ -205,107 +203,60 @@ def _pools(analysis: Analysis, runs: Sequence[Run], progress: jobs.Progress) -> 
         report=lambda n, step: progress.update(n, len(runs) + 2, step),
         makes_ids=False,
     )
-    depths = _parts(_depths_of(analysis.leaderboard.qrels) or protocol.runs.depths)
-    pools = []
-    for n, depth in enumerate(depths, 1):
-        progress.update(n, len(depths), f"pooling to {_shown(depth) or 'the end'}")
-        try:
-            built = build_pool(
-                read.inputs,
-                protocol=protocol,
-                seed=analysis.seed,
-                depth=depth,
-                formulas=read.formulas,
-                known=read.known,
-            )
-        except PoolError as error:
-            raise AnalysisRefused(f"{error}.") from error
-        pools.append((_shown(depth), built.units))
-    return pools
+    try:
+        return pools_by_depth(
+            read.inputs,
+            protocol=protocol,
+            depths=_depths_of(analysis.leaderboard.qrels) or protocol.runs.depths,
+            seed=analysis.seed,
+            formulas=read.formulas,
+            known=read.known,
+            report=progress.update,
+        )
+    except PoolError as error:
+        raise AnalysisRefused(f"{error}.") from error
 
 
 def _depths_of(qrels: Qrels) -> dict[str, int]:
     """The depths of the pools of the qrels, by kind of run; empty for an imported file."""
-    depths: dict[str, int] = {}
-    pool = qrels.pool
-    while pool is not None:
-        for kind, k in pool.depth.items():
-            depths[kind] = max(k, depths.get(kind, 0))
-        pool = pool.tops_up
-    return depths
-
-
-def _parts(whole: Mapping[str, int]) -> list[dict[str, int]]:
-    """A tenth, two tenths ... of the depths, each once. Without depths, the one part is complete."""
-    parts: list[dict[str, int]] = []
-    for part in range(1, PARTS + 1):
-        depth = {kind: math.ceil(part / PARTS * k) for kind, k in whole.items()}
-        if depth not in parts:
-            parts.append(depth)
-    return parts
-
-
-def _shown(depth: Mapping[str, int]) -> str:
-    """Depths in words: `50`, or `primary 45, alternate 15` if kinds differ."""
-    used = {kind: k for kind, k in depth.items() if k}
-    if len(set(used.values())) == 1:
-        return str(next(iter(used.values())))
-    return ", ".join(f"{kind} {k}" for kind, k in used.items())
+    return deepest(pool.depth for pool in chain(qrels.pool)) if qrels.pool else {}
 
 
 def _topics(analysis: Analysis, progress: jobs.Progress) -> Result:
     board = analysis.leaderboard
-    evaluations, by_measure = evaluated(board), {}
-    n_topics = 0
-    for measure in board.measures:
-        scores = scores_of(board, evaluations, measure)
-        n_topics = scores.shape[1]
-        if not n_topics:
-            raise AnalysisRefused("No topic is in all runs, so the runs cannot be ranked by fewer topics.")
-        ranking = _reporter(progress, f"ranking by fewer topics, {measure}")
-        points = topic_stability(scores, seed=analysis.seed, progress=ranking)
-        testing = _reporter(progress, f"testing differences in {measure}")
-        test = tukey_hsd(scores, seed=analysis.seed, progress=testing)
-        by_measure[measure] = {
-            "points": [point._asdict() for point in points],
-            "share_significant": test.share_significant(),
-            "critical": test.critical,
-        }
-    return {**_head(board, evaluations), "n_topics": n_topics, "measures": by_measure}
+    evaluations = evaluated(board)
+    scores = {measure: scores_of(board, evaluations, measure) for measure in board.measures}
+    if not all(values.shape[1] for values in scores.values()):
+        raise AnalysisRefused("No topic is in all runs, so the runs cannot be ranked by fewer topics.")
+    return {
+        **_head(board, evaluations),
+        **by_topics(scores, seed=analysis.seed, report=progress.update),
+    }
 
 
 def _compare(analysis: Analysis, progress: jobs.Progress) -> Result:
     board = analysis.leaderboard
-    evaluations, measures = evaluated(board), parse_measures(board.measures)
-    others = other_versions(board).filter(pk__in=analysis.arguments["qrels"])
-    versions = [board.qrels, *others]
-    rules = board.track.protocol.parsed.scoring
-    level = relevant_from(rules, board.qrels)
-    levels = [relevant_from(rules, version) for version in versions]
-    columns = [qrels_columns(version) for version in versions]
-    judged = [judged_documents(version, rows) for version, rows in zip(versions, columns, strict=True)]
-    means = np.empty((len(measures), len(versions), len(evaluations)))
-    for place, ranking in enumerate(_Rankings(board.track, [evaluation.run for evaluation in evaluations])):
-        progress.update(place, len(evaluations), evaluations[place].run.tag)
-        for version, documents in enumerate(judged):
-            scored = score_run(ranking, documents, with_level(measures, level, levels[version]))
-            means[:, version, place] = scored.means(cast(Average, board.average))
-    names = [str(version) for version in versions]
-    n_topics = [len(rows.topics) for rows in columns]
+    evaluations = evaluated(board)
+    versions = [board.qrels, *other_versions(board).filter(pk__in=analysis.arguments["qrels"])]
+    result = by_versions(
+        _Rankings(board.track, [evaluation.run for evaluation in evaluations]),
+        [_version(board, version) for version in versions],
+        measures=board.measures,
+        average=cast(Average, board.average),
+        report=progress.update,
+    )
     return {
         **_head(board, evaluations),
-        "level": level,
+        **result,
         "qrels": [
             {"id": version.pk, "version": version.version, "name": version.name} for version in versions
         ],
-        "units": [
-            summarize_qrels(rows, level=own).as_json() for rows, own in zip(columns, levels, strict=True)
-        ],
-        "measures": {
-            measure: compare_rankings(names, means[n], n_topics).as_json()
-            for n, measure in enumerate(board.measures)
-        },
     }
+
+
+def _version(board: Leaderboard, qrels: Qrels) -> Version:
+    columns, level = qrels_columns(qrels), relevant_from(board.track.protocol.parsed.scoring, qrels)
+    return Version(str(qrels), columns, judged_documents(qrels, columns), level)
 
 
 def _instances(analysis: Analysis, progress: jobs.Progress) -> Result:
@@ -321,16 +272,13 @@ def _instances(analysis: Analysis, progress: jobs.Progress) -> Result:
         for column, (run, documents) in enumerate(zip(runs, judged, strict=True)):
             means[:, column, place] = score_run(run, documents, measures).means(cast(Average, board.average))
     names = [INSTANCES, DISTINCT]
-    n_topics = [len(rows.topics) for rows in columns]
+    rankings = [(name, len(rows.topics)) for name, rows in zip(names, columns, strict=True)]
     return {
         **_head(board, evaluations),
         "level": level,
         "names": names,
         "units": [summarize_qrels(rows, level=level).as_json() for rows in columns],
-        "measures": {
-            measure: compare_rankings(names, means[n], n_topics).as_json()
-            for n, measure in enumerate(board.measures)
-        },
+        "measures": compared(board.measures, means, rankings),
     }
 
 
@@ -358,10 +306,9 @@ def _judges(analysis: Analysis, progress: jobs.Progress) -> Result:
                 "names": side.names,
                 "topics": side.n_topics,
                 "units": side.n_units,
-                "measures": {
-                    measure: compare_rankings(side.names, means[row, n], [side.n_topics] * 2).as_json()
-                    for n, measure in enumerate(board.measures)
-                },
+                "measures": compared(
+                    board.measures, means[row], [(name, side.n_topics) for name in side.names]
+                ),
             }
             for row, side in enumerate(sides)
         ],
@@ -382,10 +329,6 @@ def _head(board: Leaderboard, evaluations: Sequence[Evaluation]) -> Result:
             for evaluation in evaluations
         ],
     }
-
-
-def _reporter(progress: jobs.Progress, message: str) -> Callable[[int, int], None]:
-    return lambda done, total: progress.update(done, total, message)
 
 
 ANALYSES: Mapping[str, Callable[[Analysis, jobs.Progress], Result]] = {

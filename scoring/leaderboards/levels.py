@@ -7,8 +7,7 @@ from scoring.models import Qrels
 
 def relevant_from(rules: ScoringRules, qrels: Qrels) -> int:
     """The grade from which a document of a version is relevant."""
-    own = rules.group_relevant_from if "group" in qrels.report else None
-    return rules.relevant_from if own is None else own
+    return rules.level_of(qrels.report)
 
 
 def measures_for(rules: ScoringRules, qrels: Qrels) -> list[Measure]:

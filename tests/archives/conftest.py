@@ -13,7 +13,8 @@ from assay.html.sanitize import clean_body
 from assessment.machines import services as machine_services
 from assessment.tasks import services as task_services
 from jobs import services as jobs
-from pooling.models import Nomination, Pool
+from jobs.models import Job
+from pooling.models import Nomination, Pool, Run, Team
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
 from pooling.runs.changes import services as change_services
@@ -22,8 +23,9 @@ from scoring.models import Leaderboard
 from scoring.qrels import services as qrels_services
 from tests.helpers.judging import accept, judge, make_batch, make_machine
 from tests.scoring.conftest import Scene, build_scene
+from tracks.assessors import services as assessor_services
 from tracks.guidelines import services as guidelines_services
-from tracks.models import Topic
+from tracks.models import Assessor, Machine, Topic, Track
 from tracks.tracks import services as track_services
 
 
@@ -63,11 +65,10 @@ def build_campaign() -> Campaign:
     scene = build_scene()
     scene.pool.entries.all().delete()
     scene.pool.delete()
-    Topic.objects.filter(track=scene.track, code="A.1").update(
-        body=clean_body("<p>Find $x^2$.</p>"), labels={"category": "proof"}
-    )
-    guidelines_services.publish(track=scene.track, text="Judge *well*.", revision=0, by=scene.organizer)
+    _describe(scene)
     scene.submit(scene.ours, "good", "10 é 9")
+    declared = {"description": "BM25 and a proof checker.", "is_manual": True, "is_late": True, "priority": 1}
+    Run.objects.filter(track=scene.track).update(**declared)
     withdrawn = scene.submit(scene.theirs, "slip", "10 11")
     run_services.withdraw(run=withdrawn, by=scene.other)
     scene.submit(scene.theirs, "poor", "x 9 10", kind="alternate")
@@ -76,7 +77,7 @@ def build_campaign() -> Campaign:
     n = scene.pool.entries.count()
     scene.judge(batch, scene.ada, *(["high", "low", "not-relevant", "high"] * n)[:n])
     task = batch.tasks.earliest("pk")
-    judge(task, "medium", comment="on second thoughts")
+    judge(task, "medium", comment="on second thoughts", seconds=7)
     late = scene.submit(scene.ours, "late", "11 10", kind="alternate")
     scene.pool = _pool(scene, "Second", tops_up=scene.pool)
     second = make_batch(scene.pool, {scene.bob: list(scene.topics.values())})
@@ -85,14 +86,19 @@ def build_campaign() -> Campaign:
     scene.track.refresh_from_db()
     track_services.close(track=scene.track)
     change_services.disqualify(run=late, by=scene.organizer, reason="It used the qrels.")
+    jobs.run(Job.objects.get(kind=change_services.RECOUNT).pk)
     _judge_by_machine(scene)
     for place, (code, seconds) in enumerate((("A.2", 61.5), ("A.1", None)), 1):
         topic = scene.topics[code]
         Nomination.objects.create(team=scene.ours, topic=topic, place=place, logged_seconds=seconds)
     qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
     board = scene.leaderboard(qrels)
-    for kind in ("topics", "reusability"):
-        analysis = analysis_services.request(leaderboard=board, kind=kind, by=scene.organizer)
+    assessor_services.remove(track=scene.track, user=scene.bob, by=scene.organizer)
+    other = scene.qrels(name="Other")
+    for kind, versions in (("topics", []), ("reusability", []), ("compare", [other])):
+        analysis = analysis_services.request(
+            leaderboard=board, kind=kind, by=scene.organizer, versions=versions
+        )
         jobs.run(analysis.job_id)  # type: ignore[arg-type]
     return Campaign(scene, board)
 
@@ -131,6 +137,29 @@ def archive_file(db: None, tmp_path: Path) -> Path:
 def _judge_by_machine(scene: Scene) -> None:
     """A machine judges two units, which count for no qrels of people."""
     machine = make_machine(scene.track, scene.organizer)
+    Machine.objects.filter(pk=machine.pk).update(description="One prompt for each grade.")
     batch = machine_services.start(machine=machine, pool=scene.pool, by=scene.organizer)
     for choice in ("high", "low"):
         judge(accept(batch, machine.assessor.user), choice, comment="As the prompt says.")
+
+
+def _describe(scene: Scene) -> None:
+    """Texts of the track, its topics, teams, runs and guidelines."""
+    Track.objects.filter(pk=scene.track.pk).update(description="A small campaign.")
+    Assessor.objects.filter(track=scene.track, user=scene.ada).update(group="expert")
+    Team.objects.filter(pk=scene.ours.pk).update(organization="Owl Labs")
+    Topic.objects.filter(track=scene.track, code="A.1").update(
+        body=clean_body("<p>Find $x^2$.</p>"),
+        narrative=clean_body("<p>A proof is relevant.</p>"),
+        labels={"category": "proof"},
+        tags=["algebra"],
+        scenario="You learn.",
+        criteria="It is a proof.",
+        formula_id="7",
+        latex="x^2",
+        thread="12",
+        known_item="9",
+    )
+    guidelines_services.publish(
+        track=scene.track, text="Judge *well*.", summary="The first.", revision=0, by=scene.organizer
+    )

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.core.files import File
 from django.core.management import call_command
 
@@ -26,7 +27,9 @@ from scoring.analyses.report_pages import reports_page
 from scoring.leaderboards.files import leaderboard_file
 from scoring.models import Leaderboard, Qrels
 from tests.archives.conftest import Campaign, build_campaign
+from tests.archives.fields import ARCHIVED, LEFT_OUT, compared_fields, differences, names_of_models
 from tests.helpers.factories import make_organizer, make_track
+from tests.scoring.conftest import build_scene
 from tracks.models import Topic, Track
 
 
@@ -90,6 +93,20 @@ def test_an_empty_installation_gives_the_same_leaderboard(tmp_path: Path) -> Non
     assert not User.objects.filter(username="arq-a1", is_active=True).exists()
 
 
+def test_every_field_is_in_archives_or_left_out_for_a_reason() -> None:
+    """The fields that are not left out are compared with those of a loaded track, see below."""
+    fields = {
+        f"{label}.{field.name}" for label in ARCHIVED for field in apps.get_model(label)._meta.concrete_fields
+    }
+
+    assert ARCHIVED.keys() | {name for name in LEFT_OUT if name.count(".") == 1} == names_of_models()
+    assert not ARCHIVED.keys() & LEFT_OUT.keys()
+    assert {name for name in LEFT_OUT if name.count(".") == 2} <= fields, (
+        "a reason for a field that is no more"
+    )
+    assert all(compared_fields(label) for label in ARCHIVED)
+
+
 def tables_of(board: Leaderboard) -> list[str]:
     files = [leaderboard_file(board.created_by, board, kind) for kind in ("tsv", "csv", "json", "tex")]
     sections = reports_page(board.created_by, board).sections
@@ -98,9 +115,10 @@ def tables_of(board: Leaderboard) -> list[str]:
 
 @pytest.mark.django_db
 def test_a_loaded_track_gives_an_equal_archive(campaign: Campaign, tmp_path: Path) -> None:
-    path = campaign.file(tmp_path)
+    path = campaign.file(tmp_path, has_comments=True)
     loaded = load(path, campaign.scene.organizer, slug="again")
     assert loaded.track is not None
+    assert list(differences(campaign.scene.track, loaded.track)) == []
     again = Campaign(campaign.scene, campaign.board)
     again.scene.track = loaded.track
 
@@ -110,7 +128,7 @@ def test_a_loaded_track_gives_an_equal_archive(campaign: Campaign, tmp_path: Pat
         assert first.names == reader.names
         assert {"topics.jsonl", "pools/1/pool.tsv", "pools/2/contributions.tsv", "qrels/1.tsv"} <= same
         assert {"leaderboards/1/scores.tsv", "leaderboards/1/leaderboard.tsv", "runs/001.tsv"} <= same
-        assert {f"leaderboards/1/analyses/{n}.json" for n in (1, 2)} <= same
+        assert {f"leaderboards/1/analyses/{n}.json" for n in (1, 2, 3)} <= same
         assert first.index.leaderboards[0].evaluations == reader.index.leaderboards[0].evaluations
         assert [each.seconds for each in first.index.sessions] == [61.5, None]
         assert first.index.sessions == reader.index.sessions
@@ -169,11 +187,22 @@ def test_changed_contents_are_found(archive_file: Path, capsys: pytest.CaptureFi
     def other_unit(name: str, data: bytes) -> bytes:
         return data.replace(b"A.2\t9\t", b"A.2\t8\t") if name == "pools/1/pool.tsv" else data
 
-    wrong = {change: [f.part for f in findings_of(rewritten(archive_file, change)) if not f.is_right] for change in
-             (other_grade, other_score, other_unit)}  # fmt: skip
+    def other_analysis(name: str, data: bytes) -> bytes:
+        return re.sub(rb'"n_relevant": \d+', b'"n_relevant": 77', data) if "/analyses/" in name else data
 
-    assert wrong[other_grade] == ["qrels version 1", "leaderboard 1"]
-    assert wrong[other_score] == ["leaderboard 1"]
+    def other_kind(name: str, data: bytes) -> bytes:
+        return other_analysis(name, data).replace(b'"kind": "reusability"', b'"kind": "judges"')
+
+    wrong = {change: [f.part for f in findings_of(rewritten(archive_file, change)) if not f.is_right] for change in
+             (other_grade, other_score, other_unit, other_analysis, other_kind)}  # fmt: skip
+
+    assert wrong[other_grade] == [
+        "qrels version 1", "leaderboard 1", "analysis “compare” of leaderboard 1",
+        "analysis “reusability” of leaderboard 1",
+    ]  # fmt: skip
+    assert wrong[other_score] == ["leaderboard 1", "analysis “topics” of leaderboard 1"]
+    assert wrong[other_analysis] == ["analysis “reusability” of leaderboard 1"]
+    assert wrong[other_kind] == []
     assert wrong[other_unit] == ["pool “First”", "pool “Second”", "judgments"]
     assert main(["archive", "verify", "--quiet", str(rewritten(archive_file, other_score))]) == 1
     assert "WRONG  leaderboard 1" in capsys.readouterr().out
@@ -189,7 +218,7 @@ def test_a_wrong_archive_is_not_loaded(archive_file: Path) -> None:
     assert loaded.status == LoadedArchive.Status.FAILED
     assert loaded.job is not None
     loaded.job.refresh_from_db()
-    assert "1 of 9 parts are wrong. The first, leaderboard 1: " in loaded.job.error
+    assert "2 of 13 parts are wrong. The first, leaderboard 1: " in loaded.job.error
     assert not Track.objects.exists()
     assert not Run.objects.exists()
 
@@ -283,3 +312,20 @@ def test_deleting_removes_the_file(
     assert name
     assert not Archive.objects.exists()
     assert not storage.exists(name)
+
+
+@pytest.mark.django_db
+def test_qrels_of_one_group_are_verified_with_their_own_level_of_relevance(tmp_path: Path) -> None:
+    """In NTCIR-12, the grades of two judges are summed; what one group judged is relevant from another grade."""
+    scene = build_scene("ntcir-12-wikipedia")
+    scene.submit_lines(
+        scene.ours, "run", [f"A.1 1 {docno} {n} {-n} run\n" for n, docno in enumerate(("10", "9"), 1)]
+    )
+    Qrels.objects.filter(pk=(qrels := scene.qrels()).pk).update(report=qrels.report | {"group": "graduate"})
+    board = scene.leaderboard(Qrels.objects.get())
+    scene.pool.entries.all().delete()
+    scene.pool.delete()
+
+    findings = findings_of(Campaign(scene, board).file(tmp_path))
+
+    assert [finding.problem for finding in findings if not finding.is_right] == []

@@ -91,9 +91,11 @@ def accept(batch: Batch, assessor: User) -> Task:
     return task
 
 
-def judge(task: Task, choice: str = "high", comment: str = "") -> Judgment:
+def judge(task: Task, choice: str = "high", comment: str = "", seconds: int | None = None) -> Judgment:
     """Submit a judgment with a new request id."""
-    return judgment_services.submit(task=task, choice=choice, comment=comment, request_id=uuid4())
+    return judgment_services.submit(
+        task=task, choice=choice, comment=comment, request_id=uuid4(), seconds=seconds
+    )
 
 
 def judge_all(batch: Batch, assessor: User, choice: str = "high") -> list[Judgment]:

@@ -1,6 +1,7 @@
 """Guidelines of tracks."""
 
 from django.db import models
+from django.utils import timezone
 
 from accounts.models import User
 from tracks.models.tracks import Track
@@ -19,7 +20,7 @@ class GuidelinesVersion(models.Model):
     html = models.TextField(editable=False)
     summary = models.CharField("what changed", max_length=500, blank=True)
     published_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
-    published_at = models.DateTimeField(auto_now_add=True)
+    published_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         ordering = ["track", "-number"]

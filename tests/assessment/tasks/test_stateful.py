@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -34,7 +34,7 @@ from assessment.batches import services as batch_services
 from assessment.checks import services as check_services
 from assessment.judgments import services as judgment_services
 from assessment.judgments.rules import judging_rules
-from assessment.models import Batch, Check, GoldUnit, Judgment, Task, TopicAssignment
+from assessment.models import Batch, BatchEntry, Check, GoldUnit, Judgment, Task, TopicAssignment
 from assessment.tasks import services as task_services
 from assessment.tasks.selectors import DeskBatch, desk_batch
 from pooling.models import PoolEntry
@@ -120,6 +120,7 @@ class JudgingRoom(RuleBasedStateMachine):
         self.pages: dict[int, Task] = {}  # by the id of the task
         self.sent: list[tuple[Task, str, UUID, Judgment]] = []  # what was submitted, and the answer
         self.adjudications: list[Batch] = []
+        self.moved: set[tuple[Topic, User]] = set()  # topics whose new holders have begun none of their entries
 
     @rule(action=st.sampled_from(ACTIONS), data=st.data())
     def do(self, action: str, data: st.DataObject) -> None:
@@ -172,8 +173,19 @@ class JudgingRoom(RuleBasedStateMachine):
             has_judge = of_unit.filter(status=Task.Status.SUBMITTED).exists()
             # The judgment on an open page replaces what an earlier holder of the topic still sent.
             assert task.pk in opened or not has_judge, "the unit has its judge"
+            if (task.entry.topic, person) in self.moved and task.pk not in opened:
+                assert task.entry_id == self._first_open(task), "the new holder begins at the first open entry"
+            self.moved.discard((task.entry.topic, person))
         self.pages[task.pk] = task
         return task
+
+    def _first_open(self, task: Task) -> int:
+        """The first entry of a task's topic that is left for its assessor, the task's own among them."""
+        judged = Q(status=Task.Status.SUBMITTED, seat=task.seat)
+        own = Q(assessor=task.assessor_id) & ~Q(status=Task.Status.EXPIRED)
+        done = Task.objects.filter(judged | own, batch=self.batch, is_check=False).exclude(pk=task.pk)
+        left = PoolEntry.objects.filter(pool=self.batch.pool_id, topic=task.entry.topic_id)
+        return left.exclude(pk__in=done.values("entry")).earliest("position").pk
 
     def _check_is_due(self, task: Task) -> None:
         """A repeat follows the assessor's own judgment; a known grade is of a unit that the batch does not ask for."""
@@ -246,13 +258,22 @@ class JudgingRoom(RuleBasedStateMachine):
     def move_a_topic(self) -> None:
         if assignment := self._assignment():
             self.topic_in_turn = assignment.topic
-            self._try(
+            moved = self._try(
                 assignment_services.reassign,
                 batch=self.batch,
                 topic=assignment.topic,
                 from_assessor=assignment.assessor,
                 to_assessor=self.draw(self._next_holders(assignment)),
             )
+            if moved is not None:
+                self.moved.add((moved.topic, moved.assessor))
+                self._nobody_has_a_page_of_a_topic_that_they_lost()
+
+    def _nobody_has_a_page_of_a_topic_that_they_lost(self) -> None:
+        opened = Task.objects.filter(batch=self.batch, status=Task.Status.ACCEPTED, is_check=False)
+        seats = {"topic": OuterRef("entry__topic"), "assessor": OuterRef("assessor"), "seat": OuterRef("seat")}
+        held = TopicAssignment.objects.filter(batch=self.batch, is_withdrawn=False, **seats)
+        assert not opened.exclude(Exists(held)).exists(), "a task of a topic that was moved is still open"
 
     def _next_holders(self, assignment: TopicAssignment) -> list[User]:
         """Those who may get a topic; those who know it from a hidden check are named three times."""
@@ -284,7 +305,7 @@ class JudgingRoom(RuleBasedStateMachine):
         if self._try(service, batch=self.batch) is not None:
             self.is_open = not self.is_open
 
-    def adjudicate(self) -> None:
+    def adjudicate(self, adjudicator: User | None = None) -> None:
         """Somebody will settle the units on which two judges disagree by now."""
         if self.judges == 1:
             return
@@ -295,11 +316,15 @@ class JudgingRoom(RuleBasedStateMachine):
             of_round=round_of(track, MAIN_ROUND),
             difference=Difference(),
             name=f"Adjudication {len(self.adjudications)}",
-            adjudicators=[self.draw(self.people)],
+            adjudicators=[adjudicator or self.draw(self.people)],
             is_blind=False,
             by=self.scene.organizer,
         )
         self.adjudications += batches or []
+        selected = BatchEntry.objects.filter(batch__in=self.adjudications).values("entry__topic", "entry__docno")
+        chosen = Judgment.objects.filter(batch=self.batch, is_current=True).order_by().values("topic", "docno")
+        differing = chosen.annotate(n=Count("choice", distinct=True)).filter(n__gt=1).values("topic", "docno")
+        assert not differing.difference(selected).exists(), "a disagreement is not adjudicated"
 
     def return_a_non_answer(self) -> None:
         """A task that has one is the next one that its assessor gets, if they still have its topic."""
@@ -346,6 +371,7 @@ class JudgingRoom(RuleBasedStateMachine):
         for task in self._waiting():  # what was open all the time arrives last
             self._submit(task, self.choices[-1], uuid4())
         self._everything_is_judged()
+        self.adjudicate(self.people[0])
         self._finish_adjudications()
         stored = set(Judgment.objects.values_list("pk", "choice"))
         assert {(judgment.pk, choice) for _, choice, _, judgment in self.sent} == stored, "a judgment is lost"

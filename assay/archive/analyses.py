@@ -1,0 +1,131 @@
+"""The analyses of an archive, computed again from its runs, pools and qrels."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.archive.contents import Contents, average_of
+from assay.archive.errors import BadArchive
+from assay.archive.records import AnalysisRecord, LeaderboardRecord, QrelsRecord
+from assay.formats.runs.columns import Ranked
+from assay.measures.scores import ALL
+from assay.pools.strategies import PoolError, PoolInput
+from assay.protocols.measures import parse_measures
+from assay.statistics.board_analyses import (
+    Result,
+    Version,
+    by_topics,
+    by_versions,
+    deepest,
+    pools_by_depth,
+    reuse,
+)
+from assay.statistics.reusability import Scoring
+
+
+def computed_again(contents: Contents, board: LeaderboardRecord, analysis: AnalysisRecord) -> Result | None:
+    """The values of an analysis; None if it depends on more than the archive has: which judgments counted at its time.
+
+    Raises
+    ------
+    BadArchive
+        It names runs or versions that the archive does not have, or cannot be computed.
+    """
+    compute = KINDS.get(analysis.kind)
+    if compute is None:
+        return None
+    try:
+        return compute(contents, board, analysis)
+    except (KeyError, TypeError, ValueError, IndexError, PoolError) as error:
+        raise BadArchive(
+            f"The analysis “{analysis.kind}” of leaderboard {board.number} cannot be computed again: {error!r}."
+        ) from None
+
+
+@dataclass(frozen=True)
+class _Rankings:
+    """Runs as they are scored, prepared when the iteration reaches them."""
+
+    contents: Contents
+    board: LeaderboardRecord
+    runs: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[Ranked]:
+        return (self.contents.ranking(run, self.board) for run in self.runs)
+
+
+def _runs(rows: Sequence[Mapping[str, Any]]) -> list[int]:
+    return [row["run"] for row in rows]
+
+
+def _topics(contents: Contents, board: LeaderboardRecord, analysis: AnalysisRecord) -> Result:
+    runs = _runs(analysis.result["runs"])
+    values: defaultdict[str, defaultdict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+    for (run, topic, measure), value in contents.stored_scores(board).items():
+        if topic != ALL:
+            values[measure][topic][run] = value
+    scores = {measure: _in_all(values[measure], runs) for measure in board.measures}
+    return by_topics(scores, seed=analysis.seed)
+
+
+def _in_all(by_topic: Mapping[str, Mapping[int, float]], runs: Sequence[int]) -> NDArray[np.float64]:
+    """(runs, topics) values of the topics of all runs, by code."""
+    columns = [of_topic for _, of_topic in sorted(by_topic.items()) if len(of_topic) == len(runs)]
+    rows = [[of_topic[run] for of_topic in columns] for run in runs]
+    return np.array(rows, dtype=np.float64).reshape(len(runs), len(columns))
+
+
+def _compare(contents: Contents, board: LeaderboardRecord, analysis: AnalysisRecord) -> Result:
+    numbers = [board.qrels, *analysis.qrels]
+    return by_versions(
+        _Rankings(contents, board, _runs(analysis.result["runs"])),
+        [_version(contents, board, contents.qrels[number]) for number in numbers],
+        measures=board.measures,
+        average=average_of(board),
+    )
+
+
+def _version(contents: Contents, board: LeaderboardRecord, qrels: QrelsRecord) -> Version:
+    name = f"version {qrels.version}" + (f" by machine {qrels.machine_name}" if qrels.machine_name else "")
+    columns = contents.qrels_columns(qrels)
+    level = contents.protocol(board.protocol).scoring.level_of(qrels.report)
+    return Version(name, columns, contents.judged_by(board, qrels)(columns), level)
+
+
+def _reusability(contents: Contents, board: LeaderboardRecord, analysis: AnalysisRecord) -> Result:
+    protocol, qrels = contents.protocol(board.protocol), contents.qrels[board.qrels]
+    runs = _runs(analysis.result["runs"])
+    pooled = [contents.runs[number] for number in _runs(analysis.result["pooled"])]
+    scoring = Scoring(
+        _Rankings(contents, board, runs),
+        contents.qrels_columns(qrels),
+        parse_measures(board.measures),
+        average_of(board),
+        protocol.scoring.level_of(qrels.report),
+        contents.judged_by(board, qrels),
+    )
+    chain = [] if qrels.pool is None else contents.chain(contents.pools[qrels.pool])
+    pools = pools_by_depth(
+        [PoolInput(contents.columns(run.number), run.team, run.tag, run.kind, run.pooled_as) for run in pooled],
+        protocol=protocol,
+        depths=deepest(pool.depth for pool in chain) or protocol.runs.depths,
+        seed=analysis.seed,
+        formulas=contents.formulas,
+        known=contents.known_items(protocol),
+    )
+    teams = [contents.runs[number].team for number in runs]
+    return reuse(scoring, pools, pooled_by=[run.team for run in pooled], teams=teams)
+
+
+KINDS: Mapping[str, Callable[[Contents, LeaderboardRecord, AnalysisRecord], Result]] = {
+    "topics": _topics,
+    "compare": _compare,
+    "reusability": _reusability,
+}
