@@ -15,7 +15,7 @@ from assay.papers.figures import as_pgfplots, as_svg
 from assay.papers.tables import PaperTable, as_file, exact_rows_of, header_of, rows_of
 from assay.plots import Plot
 from scoring.papers import pages
-from scoring.papers.pages import ComparisonPage, TablesPage
+from scoring.papers.pages import ComparisonPage, Missing, TablesPage
 from tracks.tracks.selectors import tracks_for
 from web.api.permissions import Organizer
 from web.api.schema import operation
@@ -45,8 +45,8 @@ def _described(parameters: Mapping[str, str]) -> list[OpenApiParameter]:
 
 
 def _check(page: TablesPage | ComparisonPage) -> None:
-    if page.form.errors:
-        errors: Any = page.form.errors
+    errors: Any = page.form.errors if page.form.is_bound else {"track": ["Name at least one track."]}
+    if errors:
         raise serializers.ValidationError(errors)
 
 
@@ -115,11 +115,19 @@ class FigureSerializer(serializers.Serializer[Plot]):
         return as_svg(plot)
 
 
+class MissingSerializer(serializers.Serializer[Missing]):
+    """What the tables cannot have of a track."""
+
+    track = serializers.CharField(source="track.slug")
+    reason = serializers.CharField()
+
+
 class ComparisonSerializer(serializers.Serializer[ComparisonPage]):
     """Test collections side by side. A table is missing if no track has what it needs."""
 
     tables = PaperTableSerializer(many=True)
     figure = FigureSerializer(source="plot", allow_null=True, help_text="Relevant units by class of topics.")
+    missing = MissingSerializer(many=True)
 
 
 class Tables(ApiView):

@@ -23,9 +23,13 @@ class PaperForm(forms.Form):
         if not choices:
             field.widget = forms.MultipleHiddenInput()
 
+    def asked(self, name: str) -> Any:
+        """A choice that is valid; None if there is none."""
+        return self.cleaned_data.get(name) if self.is_bound else None
+
     @property
     def n_digits(self) -> int:
-        return int(self.cleaned_data.get("digits") or DIGITS[0])
+        return int(self.asked("digits") or DIGITS[0])
 
 
 class TablesForm(PaperForm):
@@ -52,7 +56,7 @@ class ComparisonForm(PaperForm):
 
     def __init__(
         self,
-        data: Mapping[str, Any],
+        data: Mapping[str, Any] | None,
         *,
         tracks: Sequence[Track],
         labels: Sequence[str],

@@ -1,14 +1,15 @@
 """The tables of an overview paper, as a page shows them and as files."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import QueryDict
+from django.urls import reverse
 
 from accounts.models import User
 from assay import plots
-from assay.papers.comparison import comparison_tables, relevant_plot
+from assay.papers.comparison import CollectionFacts, comparison_tables, relevant_plot
 from assay.papers.figures import as_pgfplots
 from assay.papers.overview import overview_tables
 from assay.papers.tables import PaperTable, as_file
@@ -52,12 +53,21 @@ def tables_page(user: User, track: Track, asked: QueryDict) -> TablesPage:
     return TablesPage(track, form, tables, [board for board in boards if board], asked.urlencode())
 
 
+class Missing(NamedTuple):
+    """What the tables cannot have of a track, and the page where the organizer can change that."""
+
+    track: Track
+    reason: str
+    address: str
+
+
 @dataclass(frozen=True)
 class ComparisonPage:
-    """Test collections side by side. `chosen` are their tracks; there are no tables before one is chosen."""
+    """Test collections side by side. There are no tables before a track is chosen."""
 
     form: ComparisonForm
-    chosen: list[Track]
+    has_tracks: bool
+    missing: list[Missing]
     tables: list[PaperTable]
     plot: plots.Plot | None
     query: str
@@ -72,19 +82,40 @@ def comparison_page(user: User, asked: QueryDict) -> ComparisonPage:
     chosen = [track for track in tracks if track.slug in slugs]
     collections = [selectors.collection_of(user, track, asked.getlist("measure")) for track in chosen]
     form = ComparisonForm(
-        asked,
+        asked or None,
         tracks=tracks,
         labels=list(dict.fromkeys(label for each in collections for label in each.track.labels)),
         measures=list(dict.fromkeys(name for each in collections for name in each.track.measures)),
     )
     form.is_valid()
-    label, measures = form.cleaned_data.get("label", ""), form.cleaned_data.get("measure", [])
+    label, measures = form.asked("label") or "", form.asked("measure") or []
     tables = (
         comparison_tables(collections, measures=measures, label=label, digits=form.n_digits)
         if collections
         else []
     )
-    return ComparisonPage(form, chosen, tables, relevant_plot(collections, label=label), asked.urlencode())
+    missing = [each for pair in zip(chosen, collections, strict=True) for each in _missing(*pair)]
+    plot = relevant_plot(collections, label=label)
+    return ComparisonPage(form, bool(tracks), missing, tables, plot, asked.urlencode())
+
+
+def _missing(track: Track, collection: CollectionFacts) -> Iterator[Missing]:
+    facts, protocol = collection.track, collection.track.protocol
+    boards = reverse("scoring:leaderboards", args=[track.slug])
+    if not facts.n_topics:
+        yield Missing(track, "no leaderboard yet, so no units and no rankings: score its runs", boards)
+        return
+    if not facts.labels:
+        topics = reverse("tracks:topics", args=[track.slug])
+        yield Missing(track, "its topics have no labels, so there are no topic classes: add labels", topics)
+    if protocol.scoring.collapse_instances and collection.instances is None:
+        reason = (
+            "the same runs over instances: start that analysis under Reliability of the numbers of the newest "
+            "leaderboard; imported qrels have no judgments of instances"
+        )
+        yield Missing(track, reason, boards)
+    if protocol.judging.groups and collection.groups is None:
+        yield Missing(track, "the same runs by groups of assessors: score the qrels of each group", boards)
 
 
 def file_of(page: TablesPage | ComparisonPage, name: str, kind: str) -> str | None:

@@ -90,9 +90,10 @@ def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> Col
     if board is None:
         return CollectionFacts(facts, *_sizes(track))
     by_label: dict[str, dict[str, RankingComparison]] = {}
+    spelled = {label.casefold(): label for label in facts.labels}
     for measure in default_measures(facts, measures):
         for label, ranking in rankings_by_label(board, measure).items():
-            by_label.setdefault(label, {})[measure] = ranking
+            by_label.setdefault(spelled.get(label.casefold(), label), {})[measure] = ranking
     analysis = newest(user, board).get(Analysis.Kind.INSTANCES)
     is_ready = analysis is not None and analysis.status == Analysis.Status.READY
     instances: Result | None = analysis.result if analysis and is_ready else None

@@ -17,7 +17,7 @@ def page(scored: Scene, client: Client) -> str:
     evil = team_services.create(track=scored.track, name=r"\input{x} <b>", organization="数学 & Co")
     scored.submit(evil, "e_1", "9 10")
     for topic, label in zip(scored.topics.values(), ("proof", "proof", "concept"), strict=True):
-        topic.labels = {"category": label}
+        topic.labels = {"Category": label}
         topic.save()
     scored.leaderboard()
     client.force_login(scored.organizer)
@@ -93,6 +93,8 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
 
     assert "Compare the tracks" in empty
     assert "Pools and judging" not in empty
+    assert "This field is required." not in empty
+    assert "no leaderboard yet, so no units and no rankings: score its runs" in html
     for text in (
         "Test collections",
         "at most 5",
@@ -127,5 +129,6 @@ def test_a_program_compares_test_collections(page: str, scored: Scene) -> None:
     assert (figure["labels"], figure["series"][0]["name"]) == (["concept", "proof"], "ARQ")
     assert r"\begin{axis}" in figure["tex"]
     assert figure["svg"].startswith("<svg")
+    assert compared["missing"] == []
     assert [refused.status_code for refused in refusals] == [400, 400, 400]
     assert "none is not one of the available choices" in refusals[1].content.decode()

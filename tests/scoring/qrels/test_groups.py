@@ -151,5 +151,4 @@ def test_other_qrels_of_an_analysis_may_be_those_of_groups(judged: Scene, client
     assert client.get(address, query).content.decode().splitlines() == [
         "collection,Run,P(rel=3)@5: all judgments,P(rel=3)@5: graduate,P(rel=3)@5: undergraduate",
         "ARQ,Ours: run,0.40,0.40,0.00",
-        "ARQ,Kendall's tau with all judgments,,,",
     ]
