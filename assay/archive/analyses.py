@@ -113,7 +113,10 @@ def _reusability(contents: Contents, board: LeaderboardRecord, analysis: Analysi
     )
     chain = [] if qrels.pool is None else contents.chain(contents.pools[qrels.pool])
     pools = pools_by_depth(
-        [PoolInput(contents.columns(run.number), run.team, run.tag, run.kind, run.pooled_as) for run in pooled],
+        [
+            PoolInput(contents.columns(run.number), run.team, run.tag, run.kind, run.pooled_as)
+            for run in pooled
+        ],
         protocol=protocol,
         depths=deepest(pool.depth for pool in chain) or protocol.runs.depths,
         seed=analysis.seed,

@@ -11,7 +11,7 @@ from assay.formats.compression import IMPORT_LIMITS as NO_LIMITS
 from assay.formats.compression import UnpackedFile, opened, read_file, read_text
 from assay.formats.documents.batch import Unusable
 from assay.formats.documents.jsonl import docno_of, text_of, with_usual_names
-from assay.formats.topics.reader import TopicRow, read_topics
+from assay.formats.topics.reader import TopicRow, read_topic_file
 from assay.html.sanitize import clean_body, clean_text, clean_title, plain
 from assay.protocols.schema import JudgingRules
 
@@ -61,15 +61,16 @@ def read_units(path: str) -> list[Unit]:
     return [unit for _, unit in rows]
 
 
-def read_topics_of(path: str, units: Sequence[Unit]) -> dict[str, TopicRow]:
-    """The topics of a file, by code.
+def read_topics_of(path: str, units: Sequence[Unit], *, is_formula: bool) -> dict[str, TopicRow]:
+    """The topics of a file, by code. `is_formula`: a line with a tab ends with a formula, not a title.
 
     Raises
     ------
     InputError
         The file cannot be used, or the topic of a unit is not in it.
     """
-    topics = {topic.code: topic for topic in read_topics(read_file(path), Path(path).name)}
+    content = read_topic_file(read_file(path), Path(path).name, is_formula=is_formula)
+    topics = {topic.code: topic for topic in content.topics}
     _check_known(path, "topic", [(unit.topic, unit) for unit in units], topics)
     return topics
 

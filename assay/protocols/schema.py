@@ -17,7 +17,16 @@ from assay.digests import sha256_of
 
 Unit = Literal["answer", "document", "formula", "visually-distinct-formula", "passage"]
 TopicPart = Literal[
-    "number", "query", "language-target", "description", "properties", "rules", "scenario", "criteria"
+    "number",
+    "title",
+    "query",
+    "language-target",
+    "description",
+    "narrative",
+    "properties",
+    "rules",
+    "scenario",
+    "criteria",
 ]
 RunFormat = Literal["arqmath-5", "arqmath-6", "trec-6", "ntcir-xml", "bolt-xml", "columns"]
 RunColumn = Literal["topic", "docno", "post", "rank", "score", "tag", "label", "skip"]
@@ -43,7 +52,8 @@ class TopicRules:
 
     # The labels that topics may have, each with its allowed values; an empty list allows any word.
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    participants_see: tuple[TopicPart, ...] = ()  # parts of a topic that participants see; empty: all
+    # Parts of a topic that participants see; empty: all. In BOLT's topics the title is `query`, the narrative `rules`.
+    participants_see: tuple[TopicPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

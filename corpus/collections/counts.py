@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from django.db.models import Count, Sum
 
+from assay.formats.documents.trec import WINDOWS_1252
 from corpus.models import Author, Collection, Comment, Document, DocumentLink, Image, Tag, VoteCount
 
 # The order in which pages list them.
@@ -23,6 +24,7 @@ NAMES = (
     "votes",
     "formulas",
     "images",
+    WINDOWS_1252,
 )
 OF_FORUMS = frozenset({Document.Kind.THREAD, Document.Kind.POST})  # counted only if there are any
 

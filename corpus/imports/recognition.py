@@ -9,7 +9,7 @@ from django.conf import settings
 from assay.errors import BadFile
 from assay.formats.documents.articles import is_article
 from assay.formats.documents.dump import Reader
-from assay.formats.documents.sources import DUMPS, FORUM
+from assay.formats.documents.sources import DUMPS, FORUM, TREC
 from assay.formats.documents.tables import is_table
 from assay.formats.formulas.indexes import FORMS, Index, Representation
 from corpus.articles import files as articles
@@ -22,6 +22,7 @@ ORDER = (
     "jsonl",
     TABLE,
     FORUM,
+    TREC,
     *DUMPS,
     articles.FORM,
     *FORMS,
@@ -117,8 +118,8 @@ def _recognize_all(sources: Sequence[Source]) -> list[Recognized]:
             refusals.append(refusal.message)
     if not files:
         accepted = (
-            "Import the files of a dump (Posts.xml and others), a forum in BOLT's XML, articles in XHTML, lines of "
-            "JSON, tables of documents, formula indexes, or images."
+            "Import the files of a dump (Posts.xml and others), a forum in BOLT's XML, TREC's documents, articles in "
+            "XHTML, lines of JSON, tables of documents, formula indexes, or images."
         )
         raise ImportRefused(f"{' '.join(refusals[:5]) or 'There is no file.'} {accepted}")
     return sorted(files, key=lambda file: ORDER.index(_kind_of(file.form)))

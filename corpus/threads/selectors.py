@@ -36,6 +36,7 @@ class RenderedText(NamedTuple):
     tags: list[str]
     scenario: SafeString = SafeString("")
     criteria: SafeString = SafeString("")
+    narrative_name: str = "Narrative"
 
 
 class RenderedComment(NamedTuple):

@@ -15,7 +15,7 @@ from itertools import chain
 import pytest
 
 from assay.errors import AssayError
-from assay.formats.documents import jsonl, stackexchange
+from assay.formats.documents import jsonl, stackexchange, trec
 from assay.formats.documents.batch import Malformed, Unusable
 from assay.formats.documents.dump import Reader
 from assay.formats.formulas import chunks
@@ -158,6 +158,20 @@ CASES: dict[str, tuple[Callable[[str], object], Callable[[int], str]]] = {
             + "</properties></topic></bolt-ir-topics>"
         ),
     ),
+    **{
+        f"topics of TREC with {unit}": (
+            lambda text: read_topics(text.encode(), "topics.txt"),
+            lambda n, unit=unit: "<top><num>1" + unit * (n // len(unit)),
+        )
+        for unit in ("<num>1", "<!--", "x", "<x> ", "\n ", "&amp;")
+    },
+    **{
+        f"documents of TREC with {unit}": (
+            lambda text: trec.convert(text.encode()),
+            lambda n, unit=unit: f"<DOC><DOCNO>1</DOCNO>{unit * (n // len(unit))}</DOC>",
+        )
+        for unit in ("<a>", "<a></a>", "<!--", "<DOCHDR>", "<body>", "</DOC", "\n ")
+    },
     "nested elements": (clean_body, nested("<div>", "</div>")),
     "nested spans with paragraphs": (clean_body, nested("<span><p>", "</span></p>")),
     "nested braces": (clean_body, nested("{", "}", before="$", after="$")),

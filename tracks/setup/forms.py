@@ -5,6 +5,7 @@ from typing import Any, cast
 from django import forms
 
 from tracks.models import StoredProtocol
+from tracks.topics.forms import TOPIC_FILES
 from tracks.tracks.forms import TrackForm
 
 
@@ -22,7 +23,7 @@ class NewTrackForm(TrackForm):
         required=False,
         label="Topic file",
         help_text="You can also import the topics later.",
-        widget=forms.ClearableFileInput(attrs={"accept": ".xml,.jsonl,.json,.csv,.tsv,.txt"}),
+        widget=forms.ClearableFileInput(attrs={"accept": TOPIC_FILES}),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

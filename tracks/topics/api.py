@@ -103,7 +103,9 @@ class TopicDetail(ApiView):
 class TopicFileSerializer(Strict):
     """A file of topics, or of labels or known items for existing topics."""
 
-    file = serializers.FileField(help_text="XML, JSON, lines of JSON, CSV or TSV.")
+    file = serializers.FileField(
+        help_text="XML, TREC's text, JSON, lines of JSON, CSV or TSV; may be compressed."
+    )
     holds = serializers.ChoiceField(
         ["topics", "all topics", "labels", "known items"],
         required=False,

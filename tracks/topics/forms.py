@@ -8,6 +8,7 @@ from assay.formats.documents.batch import MAX_NAME
 from tracks.models import Topic
 from web.forms import style_fields
 
+TOPIC_FILES = ".xml,.jsonl,.json,.csv,.tsv,.txt,.sgml,.gz,.xz,.zip"  # the names that a browser offers
 MAX_TEXT = 20_000  # characters of a scenario or of criteria
 
 
@@ -23,9 +24,7 @@ class TopicFileForm(forms.Form):
         ],
         label="The file contains",
     )
-    upload = forms.FileField(
-        label="File", widget=forms.ClearableFileInput(attrs={"accept": ".xml,.jsonl,.json,.csv,.tsv,.txt"})
-    )
+    upload = forms.FileField(label="File", widget=forms.ClearableFileInput(attrs={"accept": TOPIC_FILES}))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -17,11 +17,14 @@ from tracks.assessors.selectors import is_assessor
 from tracks.downloads.rules import released_to
 from tracks.models import Download, Topic, Track
 
-# The names of the parts of a topic in a protocol, with their field and its empty value. The code is always visible.
+# The names of the parts of a topic in a protocol, with their field and its empty value. The code is always visible, and
+# query and rules are BOLT's names of title and narrative.
 TOPIC_FIELDS: dict[str, tuple[str, object]] = {
+    "title": ("title", ""),
     "query": ("title", ""),
     "language-target": ("tags", []),
     "description": ("body", ""),
+    "narrative": ("narrative", ""),
     "rules": ("narrative", ""),
     "properties": ("labels", {}),
     "scenario": ("scenario", ""),
@@ -97,7 +100,8 @@ def _without_known_items(topics: Iterable[Topic]) -> list[Topic]:
 def participants_view(track: Track, topics: Iterable[Topic]) -> list[Topic]:
     """Topics as participants see them. Hidden fields are emptied in the rows, so do not save these."""
     listed = track.protocol.parsed.topics.participants_see
-    hidden = {part for part in TOPIC_FIELDS if listed and part not in listed}
+    shown = {TOPIC_FIELDS[part][0] for part in listed if part in TOPIC_FIELDS}
+    hidden = {part for part, (field, _) in TOPIC_FIELDS.items() if listed and field not in shown}
     if not track.shows_labels:
         hidden.add("properties")
     rows = _without_known_items(topics)
@@ -173,4 +177,5 @@ def render_topic(topic: Topic, collections: Sequence[Collection]) -> RenderedTex
     title, *rest = (mark(text, topic.formula_id) for text in texts) if topic.formula_id else texts
     body, narrative = resolve_links(rest, collections)
     scenario, criteria = (safe_html(clean_text(text)) for text in (topic.scenario, topic.criteria))
-    return RenderedText(safe_html(title), body, narrative, topic.tags, scenario, criteria)
+    name = "Rules" if topic.source else "Narrative"
+    return RenderedText(safe_html(title), body, narrative, topic.tags, scenario, criteria, name)

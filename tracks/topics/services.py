@@ -17,11 +17,12 @@ from assay.errors import Refused
 from assay.formats.topics.reader import (
     MAX_SIZE,
     BadTopics,
+    TopicFile,
     TopicRow,
     comparable,
     read_known_items,
     read_labels,
-    read_topics,
+    read_topic_file,
 )
 from audit import services as audit
 from corpus.models import Collection, Document
@@ -49,6 +50,7 @@ class TopicReport:
     n_removed: int = 0
     matched: Counter[str] = field(default_factory=Counter)
     unmatched: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         n = self.n_new + self.n_changed + self.n_unchanged
@@ -60,6 +62,7 @@ class TopicReport:
         parts += [f"{matched} matched with a thread by {key}" for key, matched in self.matched.items()]
         if self.unmatched:
             parts.append(f"no thread found for {', '.join(self.unmatched)}")
+        parts += self.notes
         return "; ".join(parts) + "."
 
 
@@ -104,15 +107,16 @@ def import_topics(
     TopicsRefused
         The track is not a draft, or its protocol needs other topics.
     """
-    rows = read_topics(data, name)
+    is_formula = track.protocol.parsed.unit in FORMULA_UNITS
+    content = read_topic_file(data, name, is_formula=is_formula)
     with ExitStack() as stack:
         file = stack.enter_context(file_services.storing())("topics", ContentFile(data))
         stack.enter_context(transaction.atomic())
         current = _draft(track)
-        rows = _without_other_properties(rows, current)
+        rows, dropped = _without_other_labels(content, current)
         _check(rows, current, name)
         threads = _threads(rows, current.topic_collection)
-        report = TopicReport()
+        report = TopicReport(notes=[*content.notes, *dropped])
         existing = {topic.code: topic for topic in current.topics.all()}
         for row in rows:
             _save(row, threads[row.code].docno, current, existing.get(row.code), report)
@@ -138,15 +142,19 @@ def _draft(track: Track) -> Track:
     return current
 
 
-def _without_other_properties(rows: Sequence[TopicRow], track: Track) -> list[TopicRow]:
-    """Topics of BOLT without properties that the protocol does not list as labels. Their source keeps them."""
+def _without_other_labels(content: TopicFile, track: Track) -> tuple[list[TopicRow], list[str]]:
+    """The topics without the form's own labels that the protocol does not list, and a note on these."""
+    if not content.has_own_labels:
+        return content.topics, []
     allowed = track.protocol.parsed.topics.labels
-    return [
-        changed(row, labels={key: row.labels[key] for key in row.labels if key.lower() in allowed})
-        if row.source
-        else row
-        for row in rows
+    others = {key: None for row in content.topics for key in row.labels if key.lower() not in allowed}
+    rows = [
+        changed(row, labels={key: value for key, value in row.labels.items() if key not in others})
+        for row in content.topics
     ]
+    if not others or any(row.source for row in rows):  # the source of a topic keeps them
+        return rows, []
+    return rows, [f"not stored, because {track.protocol.slug} has no such labels: {', '.join(others)}"]
 
 
 def _check(rows: Sequence[TopicRow], track: Track, name: str) -> None:

@@ -142,7 +142,8 @@ def _questions(
     arguments: argparse.Namespace, units: list[Unit], rules: JudgingRules
 ) -> Callable[[Unit], Mapping[str, Any]]:
     """What the program gets about a unit. All files are read now, so that nothing is missing later."""
-    topics = read_topics_of(str(arguments.topics), units)
+    is_formula = rules.layout in {"formula", "formula-instances"}
+    topics = read_topics_of(str(arguments.topics), units, is_formula=is_formula)
     documents = read_documents(arguments.documents, units)
     guidelines = read_text(arguments.guidelines) if arguments.guidelines else ""
     return lambda unit: question(

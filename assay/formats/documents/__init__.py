@@ -4,6 +4,7 @@ sources        detects what a file contains
 dump           cuts a file into chunks of complete rows, and locates the error in a broken file
 stackexchange  converts chunks of Stack Exchange dumps
 forum          converts chunks of discussion forums in BOLT's XML
+trec           converts chunks of documents in TREC's SGML
 jsonl          converts chunks of JSON lines, the form for any other collection
 batch          what a chunk becomes: lines for COPY, and counts of rows taken and skipped
 """

@@ -13,7 +13,7 @@ from assay.digests import RunningSha256
 from assay.errors import BadFile
 from assay.formats.documents import tables
 from assay.formats.documents.batch import Malformed
-from assay.formats.documents.sources import FORUM, HEAD, THREAD, Form, form_of
+from assay.formats.documents.sources import FORUM, HEAD, THREAD, TREC, Form, form_of
 from assay.formats.formulas import indexes
 
 CHUNK = 1_500_000  # bytes
@@ -106,6 +106,8 @@ def _pieces_of(form: Form) -> "Callable[[Iterator[bytes], Form], Iterator[Piece]
         return _index_pieces
     if form.name == FORUM:
         return _thread_pieces
+    if form.name == TREC:
+        return _document_pieces
     if tables.is_table(form.name) and form.name.startswith(tables.COMMA):
         return _table_pieces
     return _line_pieces if form.name == "jsonl" or tables.is_table(form.name) else _row_pieces
@@ -154,6 +156,16 @@ def _table_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
 
 def _thread_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
     return _pieces_cut(blocks, lambda buffer: max(0, buffer.rfind(THREAD)), THREAD)
+
+
+def _document_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
+    return _pieces_cut(blocks, _last_document, b"</DOC>")
+
+
+def _last_document(buffer: bytes) -> int:
+    """Where the last document of a buffer ends, with its line; 0 if no document does."""
+    last = max(buffer.rfind(b"</DOC>"), buffer.rfind(b"</doc>"))
+    return last + len(b"</DOC>") if last >= 0 else 0
 
 
 def _pieces_cut(

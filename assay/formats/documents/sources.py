@@ -13,6 +13,7 @@ from assay.formats.formulas import indexes
 BOM = b"\xef\xbb\xbf"
 DUMPS = ("posts", "users", "tags", "comments", "postlinks", "votes")  # in the order of import
 FORUM = "doc"  # the form of a file of threads, each in an element of this name
+TREC = "trec"  # the form of a file of TREC's documents
 THREAD = b"<doc"  # the beginning of a thread; text and attributes cannot contain it
 HEAD = 65_536
 
@@ -26,6 +27,7 @@ _PROLOG = re.compile(
 _DECLARATIONS = re.compile(
     rb"\s*+(?:<\?xml\b[^>]*\?>)?+\s*+(?:<!--.*?-->\s*+)*+<!(?:DOCTYPE\b[^<>\[]*+[<\[]|ENTITY\b)", re.DOTALL
 )
+_TREC = re.compile(rb"\s*+<(?:DOC[\s>]|(?i:doc)\s*+>\s*+<(?i:docno|docid)\b)")
 _ENCODING = re.compile(rb"""encoding\s*=\s*["']([^"']*)["']""")
 
 
@@ -48,8 +50,8 @@ def files_of(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def form_of(head: bytes, name: str) -> Form:
-    """The form of a file, detected from its first 64 kB: its root element in lower case, `jsonl`, a formula index or a
-    table of documents.
+    """The form of a file, detected from its first 64 kB: its root element in lower case, `jsonl`, `trec`, an index of
+    formulas or a table of documents.
 
     Raises
     ------
@@ -60,8 +62,9 @@ def form_of(head: bytes, name: str) -> Form:
         raise BadFile(f"{name} is in UTF-16 or UTF-32; files must be in UTF-8.")
     offset = len(BOM) if head.startswith(BOM) else 0
     text = head[offset:]
-    if text.lstrip(_SPACE).startswith(b"{"):
-        return Form("jsonl", offset)
+    without_root = _without_root(text)
+    if without_root:
+        return Form(without_root, offset)
     rows = _rows_of(text, name)
     if rows is not None:
         return Form(rows[0], offset + rows[1])
@@ -82,6 +85,13 @@ def form_of(head: bytes, name: str) -> Form:
     if prolog[2] == FORUM.encode():
         return Form(FORUM, offset + prolog.start(2) - 1)
     return Form(prolog[2].decode().lower(), offset + prolog.end(), bool(prolog[3]))
+
+
+def _without_root(text: bytes) -> str:
+    """The form of a file that is neither XML nor a table; empty if it is another."""
+    if text.lstrip(_SPACE).startswith(b"{"):
+        return "jsonl"
+    return TREC if _TREC.match(text) else ""
 
 
 def _rows_of(text: bytes, name: str) -> tuple[str, int] | None:

@@ -1,4 +1,5 @@
-"""Reads topic codes: from topic XML whose topics have a `number` or `num`, from JSON lines, a table, or a list.
+"""Reads topic codes: from the topics of TREC, from XML whose topics have a `number` or `num`, JSON lines, a table, or a
+list.
 
 A table has a header that names the code and a text (`assay.formats.names`). A list has one code per line, before white
 space.
@@ -11,9 +12,10 @@ from pathlib import Path
 
 from lxml import etree
 
-from assay.errors import InputError
+from assay.errors import BadFile, InputError
 from assay.formats import names
 from assay.formats.compression import Limits, opened, unpack
+from assay.formats.topics import encoding, trec
 
 
 class TopicListError(InputError):
@@ -26,7 +28,7 @@ def read_topic_codes(path: Path) -> list[str]:
     Raises
     ------
     TopicListError
-        The file is not well-formed XML, is not UTF-8, or contains no topic.
+        The file is not well-formed XML, is not UTF-8, or contains no topic, or TREC's topics in it have errors.
     Unreadable
         The file is damaged.
     OSError
@@ -34,12 +36,27 @@ def read_topic_codes(path: Path) -> list[str]:
     """
     with opened(path, Limits()) as file:
         data = b"".join(unpack(file, Limits(), name=path.name))
+    data = encoding.in_utf8(data, path.name)
+    text = data.decode(errors="replace")
+    if trec.is_marked(text) or trec.is_colon_lines(text):
+        return _from_trec(data, path.name)
     readers = {b"<": _from_xml, b"{": _from_json}
     codes = readers.get(data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1], _from_list)(data, path.name)
     if not codes:
         accepted = "topic XML, JSON lines, a table with a header, or a list with one code per line"
         raise TopicListError(f"{path.name}: no topics; use {accepted}")
     return codes
+
+
+def _from_trec(data: bytes, name: str) -> list[str]:
+    try:
+        text, _ = encoding.text_of(data, name)
+    except BadFile as fault:
+        raise TopicListError(fault.message) from None
+    reading = trec.read_text(text)
+    if reading.complaints:
+        raise TopicListError(f"{name}: {reading.complaints[0]}")
+    return [row["code"] for _, row in reading.rows]
 
 
 def _from_json(data: bytes, name: str) -> list[str]:

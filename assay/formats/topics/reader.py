@@ -2,7 +2,8 @@
 
 Topics in XML: `<Topics><Topic number="A.9"><Title/><Question/><Tags/></Topic>...`, for formulas also `<Formula_Id/>`
 and `<Latex/>`. An attribute `thread` or `post_id` names the topic's own question. `assay.formats.topics.ntcir` reads
-the topics of NTCIR's MathIR tasks, and `assay.formats.topics.bolt` those of BOLT IR.
+the topics of NTCIR's MathIR tasks, `assay.formats.topics.bolt` those of BOLT IR, and `assay.formats.topics.trec` those
+of TREC. The file may be compressed.
 
 Topics in JSON lines: `code`, `title`, `body` (HTML) or `text` (plain), `narrative` (HTML), `tags` (list), `labels`
 (object), `thread`, `formula_id`, `latex`, `scenario` and `criteria` (plain text), `known_item` (a docno), and `source`,
@@ -19,16 +20,17 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, cast
 
 from lxml import etree
 
 from assay.errors import BadFile
+from assay.formats.compression import Limits, is_packed, unpack
 from assay.formats.documents.batch import MAX_NAME, Unusable, limited
 from assay.formats.documents.jsonl import docno_of, tags_of, text_of
 from assay.formats.documents.sources import BOM, HEAD, form_of
-from assay.formats.topics import bolt, ntcir
+from assay.formats.topics import bolt, encoding, ntcir, trec
 from assay.html.latex import unescaped
 from assay.html.sanitize import clean_body, clean_text, clean_title
 
@@ -75,18 +77,33 @@ class BadTopics(BadFile):
         )
 
 
+class TopicFile(NamedTuple):
+    """The topics of a file, in its order, and what its reader should know about it.
+
+    `has_own_labels`: the labels are those of the file's form, and the protocol need not know each of them.
+    """
+
+    topics: list[TopicRow]
+    notes: list[str]
+    has_own_labels: bool
+
+
 def read_topics(data: bytes, name: str) -> list[TopicRow]:
-    """The topics of a file, in its order.
+    """The topics of a file, as in `read_topic_file`."""
+    return read_topic_file(data, name).topics
+
+
+def read_topic_file(data: bytes, name: str, *, is_formula: bool = True) -> TopicFile:
+    """The topics of a file, with notes. In lines of a code, a tab and a text, that text `is_formula` or else a title.
 
     Raises
     ------
     BadFile
         The file is not a topic file, or a topic cannot be used, or a code is used twice.
     """
-    if len(data) > MAX_SIZE:
-        raise BadFile(f"{name} has {len(data):,} bytes; a topic file has at most {MAX_SIZE:,}.")
-    topics, complaints = [], []
-    for line, content in _rows(data, name):
+    reading = _reading(_plain(data, name), name, is_formula=is_formula)
+    topics, complaints = [], list(reading.complaints)
+    for line, content in reading.rows:
         try:
             topics.append(_topic(line, content))
         except Unusable as reason:
@@ -94,20 +111,37 @@ def read_topics(data: bytes, name: str) -> list[TopicRow]:
     complaints += _repeated(topics)
     if complaints or not topics:
         raise BadTopics(name, complaints or ["there are no topics in the file"])
-    return topics
+    return TopicFile(topics, reading.notes, reading.has_own_labels)
 
 
-def _rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _plain(data: bytes, name: str) -> bytes:
+    """The content of a file that may be compressed, in UTF-8 if the file states its encoding."""
+    if is_packed(data):
+        data = b"".join(unpack(io.BytesIO(data), Limits(max_text=MAX_SIZE), name=name))
+    if len(data) > MAX_SIZE:
+        raise BadFile(f"{name} has {len(data):,} bytes; a topic file has at most {MAX_SIZE:,}.")
+    return encoding.in_utf8(data, name)
+
+
+def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
     text = data.removeprefix(BOM).decode(errors="replace")
-    if ntcir.is_lines(text):
-        return ntcir.rows_of_lines(text)
+    is_lines = ntcir.is_lines(text)
+    if is_lines or trec.is_marked(text) or trec.is_colon_lines(text):
+        text, note = encoding.text_of(data, name)
+        reading = _lines(text, is_formula=is_formula) if is_lines else trec.read_text(text)
+        return replace(reading, notes=[*filter(None, [note]), *reading.notes])
     form = form_of(data[:HEAD], name).name
-    if form not in {"topics", "jsonl", bolt.ROOT}:
-        raise BadFile(
-            f"{name} contains <{form}>. A topic file contains <Topics> or <{bolt.ROOT}>, or one JSON object per line, "
-            "or a code, a tab and a formula per line."
-        )
-    return _json_rows(data, name) if form == "jsonl" else _xml_rows(data, name)
+    if form == "jsonl":
+        return trec.Reading(list(_json_rows(data, name)))
+    return _xml_reading(data, name, form)
+
+
+def _lines(text: str, *, is_formula: bool) -> trec.Reading:
+    """Lines of a code, a tab and a formula or title."""
+    rows = ntcir.rows_of_lines(text)
+    if is_formula:
+        return trec.Reading(list(rows))
+    return trec.Reading([(line, {"code": row["code"], "title": row["latex"]}) for line, row in rows])
 
 
 def _repeated(topics: Iterable[TopicRow]) -> Iterator[str]:
@@ -118,7 +152,22 @@ def _repeated(topics: Iterable[TopicRow]) -> Iterator[str]:
         seen.setdefault(topic.code, topic.line)
 
 
-def _xml_rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _xml_reading(data: bytes, name: str, form: str) -> trec.Reading:
+    root = _root(data, name)
+    if root.tag == bolt.ROOT:
+        return trec.Reading(list(bolt.rows_of_xml(root)), has_own_labels=True)
+    if trec.is_xml(root):
+        return trec.read_xml(root)
+    if form != "topics":
+        raise BadFile(
+            f"{name} contains <{form}>. A topic file contains <Topics>, <{bolt.ROOT}>, or TREC's <top> or <topic>; or "
+            "one JSON object per line; or a code, a tab and a text per line."
+        )
+    own = ((cast("int", element.sourceline), _of_element(element)) for element in root.iterchildren("Topic"))
+    return trec.Reading([*ntcir.rows_of_xml(root), *own])
+
+
+def _root(data: bytes, name: str) -> "etree._Element":
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
         root = etree.fromstring(data, parser)
@@ -127,12 +176,7 @@ def _xml_rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     dtd = root.getroottree().docinfo.internalDTD
     if dtd is not None and any(dtd.iterentities()):  # type: ignore[union-attr]
         raise BadFile(f"{name} has a DOCTYPE with entities. Remove it: entities are never expanded.")
-    if root.tag == bolt.ROOT:
-        yield from bolt.rows_of_xml(root)
-        return
-    yield from ntcir.rows_of_xml(root)
-    for element in root.iterchildren("Topic"):
-        yield cast("int", element.sourceline), _of_element(element)
+    return root
 
 
 def _of_element(topic: "etree._Element") -> dict[str, Any]:

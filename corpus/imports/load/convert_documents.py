@@ -1,14 +1,14 @@
-"""Conversion of a chunk of documents: a dump of Stack Exchange, threads of a forum, JSON Lines, or a table."""
+"""Conversion of a chunk of documents: a dump of Stack Exchange, a forum, TREC's documents, JSON Lines, or a table."""
 
 from typing import NamedTuple
 
-from assay.formats.documents import forum, jsonl, stackexchange, table_rows
+from assay.formats.documents import forum, jsonl, stackexchange, table_rows, trec
 from assay.formats.documents.batch import Batch, Malformed, Packed
 from assay.formats.documents.dump import Chunk
-from assay.formats.documents.sources import FORUM
+from assay.formats.documents.sources import FORUM, TREC
 from assay.formats.documents.tables import is_table
 
-_CONVERTERS = {"jsonl": jsonl.convert, FORUM: forum.convert}
+_CONVERTERS = {"jsonl": jsonl.convert, FORUM: forum.convert, TREC: trec.convert}
 
 
 class Fault(NamedTuple):

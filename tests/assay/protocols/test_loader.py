@@ -397,7 +397,7 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
         (
             '"language-target"]',
             '"color"]',
-            "topics.participants_see[3]: 'color' is not allowed; use number, query",
+            "topics.participants_see[3]: 'color' is not allowed; use number, title",
         ),
         (', "columns"]', "]", "runs.columns: the table describes the format columns of runs.formats"),
         ('ties = "file"', 'ties = "rank"', "runs.ties: bolt-xml has no ranks; use docno or file"),

@@ -120,7 +120,9 @@ class JudgingRoom(RuleBasedStateMachine):
         self.pages: dict[int, Task] = {}  # by the id of the task
         self.sent: list[tuple[Task, str, UUID, Judgment]] = []  # what was submitted, and the answer
         self.adjudications: list[Batch] = []
-        self.moved: set[tuple[Topic, User]] = set()  # topics whose new holders have begun none of their entries
+        self.moved: set[tuple[Topic, User]] = (
+            set()
+        )  # topics whose new holders have begun none of their entries
 
     @rule(action=st.sampled_from(ACTIONS), data=st.data())
     def do(self, action: str, data: st.DataObject) -> None:
@@ -174,7 +176,9 @@ class JudgingRoom(RuleBasedStateMachine):
             # The judgment on an open page replaces what an earlier holder of the topic still sent.
             assert task.pk in opened or not has_judge, "the unit has its judge"
             if (task.entry.topic, person) in self.moved and task.pk not in opened:
-                assert task.entry_id == self._first_open(task), "the new holder begins at the first open entry"
+                assert task.entry_id == self._first_open(task), (
+                    "the new holder begins at the first open entry"
+                )
             self.moved.discard((task.entry.topic, person))
         self.pages[task.pk] = task
         return task
@@ -271,7 +275,11 @@ class JudgingRoom(RuleBasedStateMachine):
 
     def _nobody_has_a_page_of_a_topic_that_they_lost(self) -> None:
         opened = Task.objects.filter(batch=self.batch, status=Task.Status.ACCEPTED, is_check=False)
-        seats = {"topic": OuterRef("entry__topic"), "assessor": OuterRef("assessor"), "seat": OuterRef("seat")}
+        seats = {
+            "topic": OuterRef("entry__topic"),
+            "assessor": OuterRef("assessor"),
+            "seat": OuterRef("seat"),
+        }
         held = TopicAssignment.objects.filter(batch=self.batch, is_withdrawn=False, **seats)
         assert not opened.exclude(Exists(held)).exists(), "a task of a topic that was moved is still open"
 
@@ -321,8 +329,12 @@ class JudgingRoom(RuleBasedStateMachine):
             by=self.scene.organizer,
         )
         self.adjudications += batches or []
-        selected = BatchEntry.objects.filter(batch__in=self.adjudications).values("entry__topic", "entry__docno")
-        chosen = Judgment.objects.filter(batch=self.batch, is_current=True).order_by().values("topic", "docno")
+        selected = BatchEntry.objects.filter(batch__in=self.adjudications).values(
+            "entry__topic", "entry__docno"
+        )
+        chosen = (
+            Judgment.objects.filter(batch=self.batch, is_current=True).order_by().values("topic", "docno")
+        )
         differing = chosen.annotate(n=Count("choice", distinct=True)).filter(n__gt=1).values("topic", "docno")
         assert not differing.difference(selected).exists(), "a disagreement is not adjudicated"
 

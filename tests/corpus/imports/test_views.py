@@ -1,5 +1,6 @@
 """The import pages: for organizers only, with files from the import folder only, and errors on the page."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from assay import samples
 from corpus.models import Collection, Document, Import
 from jobs import services as jobs
 from jobs.models import Job
@@ -101,6 +103,29 @@ def test_file_without_docnos_is_refused_with_the_names_that_are_read(organizer: 
 
     assert "args.jsonl, line 1: docno is missing; it may also be named doc_id, docid" in page
     assert "None of its 1 rows can be imported" in page
+
+
+def test_organizer_imports_documents_of_trec_in_several_compressed_files(organizer: Client) -> None:
+    sample = samples.path("trec-documents.txt").read_bytes()
+    other = sample.replace(b"HN", b"LA").replace(b"harbor", b"caf\xe9")
+    files = [
+        upload(gzip.compress(sample), "hn890101.gz"),
+        upload(other, "la890101"),
+        upload(b"notes", "readme"),
+    ]
+
+    response = start(organizer, slug="news", upload=files)
+    jobs.run(Job.objects.get().pk)
+    page = organizer.get(response["Location"]).content.decode()
+    document = Document.objects.get(docno="LA010189-0001")
+    shown = organizer.get(reverse("corpus:thread", args=["news", document.docno])).content.decode()
+
+    assert Document.objects.count() == 8
+    assert "4 documents" in page
+    assert "4 documents, 1 read as Windows-1252" in page
+    assert "readme" in page
+    assert "at the old café" in shown
+    assert "Volunteers of R&amp;S" in shown
 
 
 def test_progress_is_shown_while_the_import_runs(organizer: Client) -> None:
