@@ -27,7 +27,8 @@ from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Analysis, Qrels, QrelsEntry
-from tests.assessment.tasks.test_browser import log_in, ready
+from tests.assessment.tasks.test_browser import ready
+from tests.helpers.browser import log_in
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
 from tests.helpers.formula_scene import build_formula_scene
 from tests.helpers.judging import judge, make_batch, make_pool, make_team

@@ -1,5 +1,6 @@
 """The scene of most tests of runs: a track with three topics and a collection, two teams, and users of all roles."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,14 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.core.cache import cache
+from playwright.sync_api import Page
 
 from accounts.models import User
 from jobs import services as jobs
 from pooling.models import Run, Team
 from pooling.runs import services as run_services
 from pooling.teams import services as team_services
+from tests.helpers.browser import log_in
 from tests.helpers.factories import (
     make_answer,
     make_assessor,
@@ -100,3 +103,16 @@ def no_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests run their jobs themselves, without a worker. No request counts towards the limits of the next test."""
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
     cache.clear()
+
+
+@pytest.fixture
+def enter(live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
+    """Logs a user in and returns their page."""
+    settled = {"base_url": live_server.url, "reduced_motion": "reduce"}  # no color changes during a check
+
+    def open_page(user: User, **options: Any) -> Page:
+        page = new_page(**settled, **options)
+        log_in(page, live_server.url, user)
+        return page
+
+    return open_page

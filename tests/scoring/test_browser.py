@@ -8,24 +8,17 @@ from django.urls import reverse
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
+from accounts.models import User
 from jobs import services as jobs
 from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.qrels import services as qrels_services
-from tests.helpers.factories import PASSWORD
+from tests.helpers.browser import log_in
 from tests.scoring.conftest import Scene
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LONG = "a-run-with-a-rather-long-name-made-of-many-words"
 WIDTHS = (1280, 360)
-
-
-def log_in(page: Page, base: str, username: str) -> None:
-    page.goto(f"{base}/login/")
-    page.fill("[name=username]", username)
-    page.fill("[name=password]", PASSWORD)
-    page.click("main button")
-    page.wait_for_url(lambda url: "/login/" not in url)
 
 
 def faults(page: Page) -> list[str]:
@@ -77,7 +70,7 @@ def test_every_page_is_accessible_on_every_screen(
     reports = {}
     for person, addresses in (("olga", everybody + organizers), ("mia", everybody)):
         page = new_page(viewport={"width": width, "height": 800})
-        log_in(page, live_server.url, person)
+        log_in(page, live_server.url, User.objects.get(username=person))
         for address in addresses:
             page.goto(live_server.url + address)
             reports[person, address] = faults(page)

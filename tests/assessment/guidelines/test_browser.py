@@ -10,7 +10,8 @@ from playwright.sync_api import Page, expect
 from assessment.models import Judgment
 from tests.assessment.conftest import Scene, build_scene
 from tests.assessment.guidelines.test_views import publish
-from tests.assessment.tasks.test_browser import left, log_in, ready
+from tests.assessment.tasks.test_browser import left, ready
+from tests.helpers.browser import log_in
 from tests.helpers.factories import make_organizer
 from tests.helpers.judging import accept
 

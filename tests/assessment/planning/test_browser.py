@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from assessment.models import TopicAssignment
 from tests.assessment.conftest import build_scene
-from tests.assessment.tasks.test_browser import log_in
+from tests.helpers.browser import log_in
 from tests.helpers.factories import make_organizer
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -17,6 +17,7 @@ from corpus.models import Document
 from pooling.models import PoolEntry
 from tests.assessment.conftest import Scene, build_scene
 from tests.conftest import wait_until
+from tests.helpers.browser import log_in
 from tests.helpers.factories import PASSWORD
 from tests.helpers.judging import accept, judge
 from tracks.models import Topic
@@ -32,23 +33,14 @@ def live_scene(transactional_db: None) -> Scene:
     return build_scene()
 
 
-def log_in(page: Page, base: str, user: User) -> None:
-    page.goto(f"{base}/login/")
-    page.locator("[name=username]").fill(user.username)
-    page.locator("[name=password]").fill(PASSWORD)
-    page.locator("main").get_by_role("button", name="Log in").click()
-    page.wait_for_url(lambda url: "/login/" not in url)
-
-
 @pytest.fixture
 def desk(live_scene: Scene, live_server: Any, new_page: NewPage) -> Callable[..., Page]:
-    """Opens Ada's judging page: `desk()`; keywords go to Playwright's context."""
+    """Opens Ada's first task: `desk()`; keywords go to Playwright's context."""
 
     def open_page(**options: Any) -> Page:
         page = new_page(**options)
         log_in(page, live_server.url, live_scene.ada)
-        page.goto(f"{live_server.url}/judge/")
-        page.get_by_role("button", name="judging").click()
+        page.goto(f"{live_server.url}{accept(live_scene.batch, live_scene.ada).get_absolute_url()}")
         return ready(page)
 
     return open_page

@@ -10,8 +10,9 @@ from playwright.sync_api import Page, expect
 
 from corpus.models import Document
 from pooling.models import PoolEntry
-from tests.assessment.tasks.test_browser import log_in, ready
+from tests.assessment.tasks.test_browser import ready
 from tests.helpers.bolt_campaign import build_campaign
+from tests.helpers.browser import log_in
 from tests.helpers.judging import accept, make_batch
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

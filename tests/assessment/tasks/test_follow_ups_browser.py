@@ -10,8 +10,9 @@ from playwright.sync_api import Page, expect
 from assessment.models import Judgment
 from corpus.models import Document
 from tests.assessment.conftest import Scene, build_scene
-from tests.assessment.tasks.test_browser import PHONE, height, left, log_in, ready, state
+from tests.assessment.tasks.test_browser import PHONE, height, left, ready, state
 from tests.conftest import wait_until
+from tests.helpers.browser import log_in
 from tests.helpers.judging import accept
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

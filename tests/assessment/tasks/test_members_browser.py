@@ -17,10 +17,11 @@ from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool, PoolMember
 from pooling.pools import services as pool_services
-from tests.assessment.tasks.test_browser import PHONE, SMALL_TARGETS, height, left, log_in, ready
+from tests.assessment.tasks.test_browser import PHONE, SMALL_TARGETS, height, left, ready
+from tests.helpers.browser import log_in
 from tests.helpers.factories import PASSWORD, make_assessor
 from tests.helpers.formula_scene import FormulaScene, build_formula_scene
-from tests.helpers.judging import make_batch
+from tests.helpers.judging import accept, make_batch
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -113,9 +114,9 @@ def batch(scene: FormulaScene) -> Batch:
 
 
 def open_task(enter: Callable[..., Page], batch: Batch, **options: Any) -> Page:
-    page = enter(User.objects.get(username="ada"), **options)
-    page.goto("/judge/")
-    page.get_by_role("button", name="judging").click()
+    ada = User.objects.get(username="ada")
+    page = enter(ada, **options)
+    page.goto(accept(batch, ada).get_absolute_url())
     return ready(page)
 
 

@@ -10,7 +10,8 @@ from accounts.models import User
 from assay.html import sanitize
 from corpus.models import Document
 from pooling.models import PoolEntry
-from tests.assessment.tasks.test_browser import log_in, ready
+from tests.assessment.tasks.test_browser import ready
+from tests.helpers.browser import log_in
 from tests.helpers.factories import make_answer, make_assessor, make_document, make_topic, make_track
 from tests.helpers.judging import accept, make_batch, make_pool
 from tracks.models import Assessor, Topic

@@ -8,8 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from corpus.models import Collection, Document
+from tests.helpers.browser import log_in
 from tests.helpers.dumps import many_posts, write
-from tests.helpers.factories import PASSWORD, make_organizer
+from tests.helpers.factories import make_organizer
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -19,14 +20,11 @@ def test_organizer_uploads_a_dump_and_follows_the_import(
     live_server: Any, browser_page: Page, worker: Callable[..., Any], tmp_path: Path, width: int
 ) -> None:
     path = write(tmp_path, "Posts.xml", many_posts(3000))
-    make_organizer("olga")
     worker()
     page = browser_page
     page.set_viewport_size({"width": width, "height": 900})
+    log_in(page, live_server.url, make_organizer())
     page.goto(f"{live_server.url}/imports/new/")
-    page.fill("[name=username]", "olga")
-    page.fill("[name=password]", PASSWORD)
-    page.press("[name=password]", "Enter")
 
     page.click("#import-form button")
     expect(page.get_by_text("Enter a short name for the new collection.")).to_be_visible()

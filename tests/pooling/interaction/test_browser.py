@@ -11,8 +11,9 @@ from playwright.sync_api import Page, expect
 
 from pooling.interaction import services
 from pooling.teams import services as team_services
+from tests.helpers.browser import log_in
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track, make_user
-from tests.pooling.runs.test_browser import check_page, log_in
+from tests.pooling.runs.test_browser import check_page
 from tracks.models import StoredProtocol
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -57,7 +58,8 @@ def test_the_site_closes_the_frame_when_the_time_is_over(
     services.nominate(team=owls, codes=["T1"], by=olive)
     services.set_address(team=owls, address=f"{system}/{{topic}}", by=olive, site=live_server.url)
     services.plan(team=owls, n=1, assessor=ada, by=make_organizer())
-    page = log_in(new_page(base_url=live_server.url), ada)
+    page = new_page(base_url=live_server.url)
+    log_in(page, live_server.url, ada)
     page.goto("/tracks/forum/interaction/")
     check_page(page)
     page.click("text=T1")

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from accounts.models import User
-from tests.assessment.tasks.test_browser import log_in
+from tests.helpers.browser import log_in
 from tests.pooling.conftest import build_scene
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -8,33 +8,16 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from accounts.models import User
 from jobs import services as jobs
 from pooling.models import Run
 from pooling.pools import services as pool_services
-from tests.helpers.factories import PASSWORD
+from tests.helpers.browser import log_in
 from tests.helpers.runs import BROKEN, GOOD, run_bytes
 from tests.pooling.conftest import Scene
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 NARROW = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
-
-
-@pytest.fixture
-def enter(live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
-    """Logs a user in and returns their page."""
-    settled = {"base_url": live_server.url, "reduced_motion": "reduce"}  # no color changes during a check
-    return lambda user, **options: log_in(new_page(**settled, **options), user)
-
-
-def log_in(page: Page, user: User) -> Page:
-    page.goto("/login/")
-    page.fill("[name=username]", user.username)
-    page.fill("[name=password]", PASSWORD)
-    page.press("[name=password]", "Enter")
-    page.wait_for_url("**/")
-    return page
 
 
 @pytest.fixture
@@ -104,7 +87,8 @@ def test_failed_upload_is_reported(
     context = _chromium.new_context(
         base_url=live_server.url
     )  # not `new_page`, which fails on errors in the console: htmx logs the failure
-    page = log_in(context.new_page(), scene.member)
+    page = context.new_page()
+    log_in(page, live_server.url, scene.member)
     page.goto("/tracks/arq/runs/submit/")
     page.set_input_files("#id_file", files / "windows.tsv")
 

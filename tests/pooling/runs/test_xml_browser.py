@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import LazySettings
 from playwright.sync_api import Page, expect
 
 from accounts.models import User
@@ -13,18 +12,9 @@ from pooling.models import Run
 from pooling.teams import services as team_services
 from tests.helpers.factories import make_topic, make_track, make_user
 from tests.helpers.form_runs import BOLT_TOPICS, NTCIR_TOPICS, bolt_run, ntcir_run
-from tests.pooling.runs.test_browser import NARROW, check_page, log_in
+from tests.pooling.runs.test_browser import NARROW, check_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def enter(
-    live_server: Any, new_page: Callable[..., Page], folder: Path, settings: LazySettings
-) -> Callable[..., Page]:
-    """Logs a user in and returns their page."""
-    settled = {"base_url": live_server.url, "reduced_motion": "reduce"}
-    return lambda user, **options: log_in(new_page(**settled, **options), user)
 
 
 def member_of(slug: str, protocol: str, topics: list[str]) -> User:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.helpers.factories import PASSWORD, make_deadline, make_organizer, make_topic, make_track
+from tests.helpers.browser import log_in
+from tests.helpers.factories import make_deadline, make_organizer, make_topic, make_track
 from tracks.models import Deadline, Download, Track
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -22,12 +23,8 @@ def test_reader_sees_their_own_time_and_saving_keeps_the_instants(
     Deadline.objects.create(track=track, closes_at=instant, zone="AoE")
     make_deadline(track, "alternate", closes_at=90_000, zone="AoE")
     before = list(Deadline.objects.order_by("pk").values())
-    make_organizer("olga")
     page = new_page(timezone_id="Asia/Kolkata", locale="en-US")
-    page.goto(f"{live_server.url}/login/")
-    page.fill("[name=username]", "olga")
-    page.fill("[name=password]", PASSWORD)
-    page.click("main [type=submit]")
+    log_in(page, live_server.url, make_organizer())
 
     page.goto(f"{live_server.url}/tracks/lab/deadlines/")
     expect(page.get_by_text("your time: May 2, 2036, 5:29 PM Asia/")).to_be_visible()
