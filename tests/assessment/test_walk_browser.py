@@ -12,7 +12,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.conf import LazySettings
 from playwright.sync_api import Page, expect
 
@@ -28,7 +27,7 @@ from pooling.runs import services as run_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Analysis, Qrels, QrelsEntry
 from tests.assessment.tasks.test_browser import ready
-from tests.helpers.browser import log_in
+from tests.helpers.browser import log_in, violations
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
 from tests.helpers.formula_scene import build_formula_scene
 from tests.helpers.judging import judge, make_batch, make_pool, make_team
@@ -155,8 +154,7 @@ def in_both_themes(page: Page) -> Iterator[None]:
 def assert_accessible(page: Page) -> None:
     """No violations in both themes, and no scrolling sideways, on a phone neither."""
     for _ in in_both_themes(page):
-        results = Axe().run(page)
-        assert not results.response["violations"], f"{page.url}\n{results.generate_report()}"
+        assert violations(page) == [], page.url
     wide = page.viewport_size
     assert wide is not None
     for size in ({"width": 390, "height": 800}, wide):  # plots follow the width of the window

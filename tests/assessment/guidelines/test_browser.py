@@ -4,14 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from assessment.models import Judgment
 from tests.assessment.conftest import Scene, build_scene
 from tests.assessment.guidelines.test_views import publish
 from tests.assessment.tasks.test_browser import left, ready
-from tests.helpers.browser import log_in
+from tests.helpers.browser import assert_accessible, log_in
 from tests.helpers.factories import make_organizer
 from tests.helpers.judging import accept
 
@@ -37,12 +36,6 @@ def desk(live_scene: Scene, live_server: Any, new_page: Callable[..., Page]) -> 
         return ready(page)
 
     return open_page
-
-
-def assert_accessible(page: Page) -> None:
-    results = Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 def test_panel_opens_by_key_and_stays_open_while_judging(desk: Callable[..., Page]) -> None:

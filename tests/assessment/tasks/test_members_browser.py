@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.conf import LazySettings
 from playwright.sync_api import Page, Route, expect
 
@@ -18,7 +17,7 @@ from jobs.models import Job
 from pooling.models import Pool, PoolMember
 from pooling.pools import services as pool_services
 from tests.assessment.tasks.test_browser import PHONE, SMALL_TARGETS, height, left, ready
-from tests.helpers.browser import log_in
+from tests.helpers.browser import assert_accessible, log_in
 from tests.helpers.factories import PASSWORD, make_assessor
 from tests.helpers.formula_scene import FormulaScene, build_formula_scene
 from tests.helpers.judging import accept, make_batch
@@ -52,13 +51,6 @@ def enter(live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page
     return open_page
 
 
-def assert_fit(page: Page) -> None:
-    """The page has no accessibility violations and does not scroll sideways."""
-    results = Axe().run(page)
-    assert not results.response["violations"], results.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-
-
 def built(scene: FormulaScene) -> Pool:
     pool = Pool.objects.get()
     assert pool.job_id is not None
@@ -81,29 +73,29 @@ def test_organizer_previews_builds_and_browses_a_formula_pool(
         jobs.run(job.pk)
     page.reload()
     expect(page.locator("#main")).to_contain_text("are enough for depth 2")
-    assert_fit(page)
+    assert_accessible(page)
 
     page.click("text=Build with depth 2")
     expect(page.locator("[name=depth_primary]")).to_have_value("2")
-    assert_fit(page)
+    assert_accessible(page)
     page.click("main button:has-text('Build')")
     page.wait_for_url("**/pools/*/")
     pool = built(scene)
     page.goto(pool.get_absolute_url())
     expect(page.locator("#main")).to_contain_text("4 units in 2 topics")
-    assert_fit(page)
+    assert_accessible(page)
 
     page.goto(f"/pools/{pool.pk}/topics/B.1/")
     page.wait_for_selector("html[data-math=done]", state="attached")
-    assert_fit(page)
+    assert_accessible(page)
     entry = page.locator("article.entry", has_text="v0")
     expect(entry.locator("li.member")).to_have_count(5)
     expect(entry.locator(".member .is-marked")).to_have_count(5)
     entry.locator("text=members in total").click()
     expect(page.get_by_role("heading", name="Members that are not shown")).to_be_visible()
-    assert_fit(page)
+    assert_accessible(page)
     page.goto(f"/pools/{pool.pk}/depths/")
-    assert_fit(page)
+    assert_accessible(page)
 
 
 @pytest.fixture
@@ -189,7 +181,7 @@ def test_judging_page_is_accessible(
     page = open_task(enter, batch, **options)
     page.wait_for_selector("html[data-math=done]", state="attached")
 
-    assert_fit(page)
+    assert_accessible(page)
 
 
 NOT_TOUCHED = """

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from accounts.models import User
-from tests.helpers.browser import log_in
+from tests.helpers.browser import log_in, violations
 from tests.pooling.conftest import build_scene
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -35,7 +34,7 @@ def test_copied_link_registers_a_member_and_is_no_referrer(
     assert page.url == f"{live_server.url}/join/"
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        assert Axe().run(page).response["violations"] == []
+        assert violations(page) == []
     fields = {
         "First name": "Eve",
         "Last name": "Ray",

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from jobs import services as jobs
 from pooling.models import Run
 from pooling.pools import services as pool_services
-from tests.helpers.browser import log_in
+from tests.helpers.browser import assert_accessible, log_in
 from tests.helpers.runs import BROKEN, GOOD, run_bytes
 from tests.pooling.conftest import Scene
 
@@ -136,8 +135,4 @@ def test_pages_are_accessible_and_do_not_overflow(
 
 
 def check_page(page: Page) -> None:
-    """The page has no accessibility violations and does not scroll sideways."""
-    results = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
-    assert results.violations_count == 0, f"{page.url}: {results.generate_report()}"
-    width = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert width <= 0, f"{page.url} is {width} pixels too wide"
+    assert_accessible(page, ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"])
