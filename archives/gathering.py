@@ -4,12 +4,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 from django.db import connection, transaction
 from django.db.models import QuerySet
+from django.db.models.fields.files import FieldFile
 
 from archives import analyses
 from archives.models import Archive
@@ -37,6 +39,7 @@ from assay.archive.records import (
     ProtocolRecord,
     QrelsRecord,
     RunRecord,
+    SessionDataRecord,
     SessionRecord,
     TopicRecord,
     TrackRecord,
@@ -50,7 +53,7 @@ from assay.version import VERSION
 from assessment.judgments.exports import lines_of
 from assessment.models import Judgment
 from pooling.interaction import selectors as interaction
-from pooling.models import Pool, Run, RunChange
+from pooling.models import Interaction, Nomination, Pool, Run, RunChange
 from pooling.pools import exports as pool_exports
 from pooling.runs.units import formula_lookup
 from scoring.leaderboards.files import leaderboard_file
@@ -82,6 +85,8 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
         )
         index = _index(archive, runs, names)
         _write_rows(writer, archive, index, names)
+        for data_record, stored in zip(index.session_data, interaction.stored_data(track), strict=True):
+            writer.add(data_record.file, _parts(stored.data))
         scored = Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).order_by("id")
         numbers = {run.pk: number for number, run in enumerate(runs, 1)}
         for record, board in zip(index.leaderboards, scored.select_related("track", "qrels"), strict=True):
@@ -90,7 +95,7 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
     ids: list[np.ndarray[Any, Any]] = []
     for number, (record_of_run, run) in enumerate(zip(index.runs, runs, strict=True)):
         report(number, len(runs), f"storing {run.tag}")
-        writer.add(record_of_run.file, _parts(run))
+        writer.add(record_of_run.file, _parts(run.original))
         if formulas is not None:
             ids.append(_formula_ids(run, track))
     if formulas is not None:
@@ -169,8 +174,11 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
             for n, board in enumerate(boards.select_related("qrels"), 1)
         ],
         sessions=[
-            SessionRecord(each.team.name, each.topic.code, each.place, seconds)
-            for each, seconds in interaction.sessions_with_seconds(track)
+            _session(nomination, seconds, names)
+            for nomination, seconds in interaction.sessions_with_seconds(track)
+        ],
+        session_data=[
+            _session_data(number, each) for number, each in enumerate(interaction.stored_data(track), 1)
         ],
         n_topics=track.topics.count(),
         n_judgments=_judgments(track).count(),
@@ -212,7 +220,6 @@ def _protocol(stored: StoredProtocol) -> ProtocolRecord:
 
 
 def _run(number: int, run: Run) -> RunRecord:
-    extension = EXTENSION.search(run.file_name)
     return RunRecord(
         number=number,
         team=run.team.name,
@@ -224,7 +231,7 @@ def _run(number: int, run: Run) -> RunRecord:
         description=run.description,
         status=run.status,
         file_name=run.file_name,
-        file=f"runs/{number:03d}{extension[0] if extension else '.txt'}",
+        file=f"runs/{number:03d}{_extension(run.file_name, '.txt')}",
         sha256=run.sha256,
         n_lines=run.n_lines,
         n_topics=run.n_topics,
@@ -235,6 +242,29 @@ def _run(number: int, run: Run) -> RunRecord:
         is_late=run.is_late,
         reason=_reason(run),
     )
+
+
+def _session(nomination: Nomination, seconds: float | None, names: Mapping[int, str]) -> SessionRecord:
+    record = SessionRecord(nomination.team.name, nomination.topic.code, nomination.place, seconds)
+    if seconds is None or nomination.started_at is None or nomination.assessor_id is None:
+        return record
+    assessor, started_at = names[nomination.assessor_id], _time(nomination.started_at)
+    return replace(record, assessor=assessor, started_at=started_at)
+
+
+def _session_data(number: int, stored: Interaction) -> SessionDataRecord:
+    return SessionDataRecord(
+        team=stored.team.name,
+        file=f"interaction/{number:03d}{_extension(stored.data_name)}",
+        file_name=stored.data_name,
+        sha256=stored.data_sha256,
+        uploaded_at=_time(stored.data_at),
+    )
+
+
+def _extension(name: str, default: str = "") -> str:
+    extension = EXTENSION.search(name)
+    return extension[0] if extension else default
 
 
 def _reason(run: Run) -> str:
@@ -398,8 +428,8 @@ def _score_lines(board: Leaderboard, numbers: Mapping[int, int]) -> Iterator[byt
         yield score_line(numbers[run], topic, measure, value).encode()
 
 
-def _parts(run: Run) -> Iterator[bytes]:
-    with run.original.open("rb") as file:
+def _parts(stored: FieldFile) -> Iterator[bytes]:
+    with stored.open("rb") as file:
         while part := file.read(PIECE):
             yield part
 

@@ -1,18 +1,16 @@
 """Stores the contents of a verified archive as a new track. The caller opens the transaction."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.core.files.base import ContentFile
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from accounts.models import User
-from archives import analyses
+from archives import analyses, sessions
 from archives.errors import LoadRefused
+from archives.times import moment_of
 from assay.archive.contents import Contents
 from assay.archive.records import (
     JUDGMENTS,
@@ -36,7 +34,7 @@ from assay.pools.statistics import statistics
 from assay.statistics.significance import from_above_diagonal, packed_pairs
 from assessment.imports import services as import_services
 from files import services as file_services
-from pooling.models import Nomination, Pool, PoolRun, Run, RunChange, Team
+from pooling.models import Pool, PoolRun, Run, RunChange, Team
 from pooling.pools import citations, recounts
 from pooling.pools import rows as pool_rows
 from scoring.analyses.report_pages import reports_page
@@ -74,7 +72,7 @@ class Loading:
         return self.contents.index
 
 
-class StoredFiles(NamedTuple):
+class StoredRun(NamedTuple):
     """The names under which the files of a run are stored, and their size."""
 
     original: str
@@ -82,21 +80,36 @@ class StoredFiles(NamedTuple):
     n_bytes: int
 
 
-def store_files(contents: Contents, store: file_services.Store) -> dict[int, StoredFiles]:
-    """Store the files of all runs, by the numbers of the runs. The transaction of `store_track` claims them."""
+class StoredFiles(NamedTuple):
+    """The files of an archive that are stored: of runs by number, and the names of those of sessions by team."""
+
+    runs: Mapping[int, StoredRun]
+    session_data: Mapping[str, str]
+
+
+def store_files(contents: Contents, store: file_services.Store) -> StoredFiles:
+    """Store the files of runs and sessions. The transaction of `store_track` claims them."""
+    session_data = {
+        record.team: store("interaction", ContentFile(contents.reader.read(record.file)))
+        for record in contents.index.session_data
+    }
+    return StoredFiles(_store_runs(contents, store), session_data)
+
+
+def _store_runs(contents: Contents, store: file_services.Store) -> dict[int, StoredRun]:
     stored = {}
     for run in contents.index.runs:
         data, checked = contents.reader.read(run.file), contents.checked(run)
         assert checked.columns is not None  # it is verified
         packed = columns.save(checked.columns)
         original = store("runs/original", ContentFile(data))
-        stored[run.number] = StoredFiles(
+        stored[run.number] = StoredRun(
             original, store("runs/columns", ContentFile(packed)), len(data) + len(packed)
         )
     return stored
 
 
-def store_track(contents: Contents, files: Mapping[int, StoredFiles], *, slug: str, by: User) -> Track:
+def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) -> Track:
     """Store everything but the files.
 
     Raises
@@ -114,9 +127,9 @@ def store_track(contents: Contents, files: Mapping[int, StoredFiles], *, slug: s
     _topics(load)
     _guidelines(load)
     _teams(load)
-    _sessions(load)
     _assessors(load)
-    load.runs.update({each.number: _run(load, each, files[each.number]) for each in load.index.runs})
+    sessions.store(contents, load.track, teams=load.teams, usernames=load.assessors, files=files.session_data)
+    load.runs.update({each.number: _run(load, each, files.runs[each.number]) for each in load.index.runs})
     for pool in load.index.pools:
         load.pools[pool.number] = _pool(load, pool)
     if load.index.n_judgments:
@@ -192,34 +205,6 @@ def _teams(load: Loading) -> None:
     load.teams.update({team.name: team for team in teams})
 
 
-def _sessions(load: Loading) -> None:
-    """The nominations of the interaction; the seconds are those of the archive, wherever the session was held."""
-    topics = {topic.code: topic for topic in load.track.topics.all()}
-    records = load.index.sessions
-    for each in records:
-        is_known = each.team in load.teams and each.topic in topics
-        if not is_known or each.place < 1 or not 0 <= (each.seconds or 0.0) < math.inf:
-            raise LoadRefused(
-                f"The session of “{each.team[:80]}” on the topic “{each.topic[:80]}” cannot be loaded: it needs a team "
-                "and a topic of the archive, a place from 1, and seconds of at least 0."
-            )
-    for names in (
-        [(each.team, each.topic) for each in records],
-        [(each.team, each.place) for each in records],
-    ):
-        if len(set(names)) < len(names):
-            raise LoadRefused("The archive has two sessions of a team with the same topic or place.")
-    Nomination.objects.bulk_create(
-        Nomination(
-            team=load.teams[each.team],
-            topic=topics[each.topic],
-            place=each.place,
-            logged_seconds=each.seconds,
-        )
-        for each in records
-    )
-
-
 def _guidelines(load: Loading) -> None:
     """The versions of the guidelines; the last one is in force. Examples whose documents are not here are left out."""
     track = load.track
@@ -232,7 +217,7 @@ def _guidelines(load: Loading) -> None:
             html=rendered(track, text).html,
             summary=record.summary[:500],
             published_by=load.by,
-            published_at=_time(record.published_at),
+            published_at=moment_of(record.published_at),
         )
     track.save(update_fields=["guidelines"])
 
@@ -264,7 +249,7 @@ def _assessor(load: Loading, record: AssessorRecord, username: str, place: int) 
         track=load.track,
         user=user,
         group=record.group[:50],
-        ended_at=_time(record.ended_at) if record.ended_at else None,
+        ended_at=moment_of(record.ended_at) if record.ended_at else None,
         pseudonym=pseudonym,
     )
     if record.machine is not None:
@@ -279,7 +264,7 @@ def _assessor(load: Loading, record: AssessorRecord, username: str, place: int) 
         )
 
 
-def _run(load: Loading, record: RunRecord, files: StoredFiles) -> Run:
+def _run(load: Loading, record: RunRecord, files: StoredRun) -> Run:
     file_services.claim(files.original, files.columns)
     is_withdrawn = record.status == Run.Status.WITHDRAWN
     status = record.status if record.status in Run.Status.values else Run.Status.SUBMITTED
@@ -305,9 +290,9 @@ def _run(load: Loading, record: RunRecord, files: StoredFiles) -> Run:
         report=_report(record),
         submitted_by=load.by,
         withdrawn_by=load.by if is_withdrawn else None,
-        withdrawn_at=_time(record.withdrawn_at or record.submitted_at) if is_withdrawn else None,
+        withdrawn_at=moment_of(record.withdrawn_at or record.submitted_at) if is_withdrawn else None,
     )
-    Run.objects.filter(pk=run.pk).update(submitted_at=_time(record.submitted_at))
+    Run.objects.filter(pk=run.pk).update(submitted_at=moment_of(record.submitted_at))
     if record.status == Run.Status.DISQUALIFIED:
         RunChange.objects.create(run=run, kind=RunChange.Kind.DISQUALIFIED, text=record.reason, by=load.by)
     return run
@@ -318,13 +303,6 @@ def _report(record: RunRecord) -> dict[str, Any]:
         return Report.from_json(record.report).as_json()
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise LoadRefused(f"The report of the run {record.tag} cannot be read: {error}.") from None
-
-
-def _time(text: str) -> datetime:
-    moment = parse_datetime(text)
-    if moment is None or moment.tzinfo is None:
-        raise LoadRefused(f"“{text[:40]}” is not a time with a zone.")
-    return moment
 
 
 def _pool(load: Loading, record: PoolRecord) -> Pool:
@@ -360,7 +338,7 @@ def _pool(load: Loading, record: PoolRecord) -> Pool:
     columns_of = [each.columns for each in contents.inputs(record)]
     passages = citations.passages(protocol.parsed, built, columns_of)
     pool_rows.store(pool, built, passages=passages, run_ids=[run.pk for run in pooled])
-    pool.recount, pool.created_at = recounts.recount_of(pool), _time(record.created_at)
+    pool.recount, pool.created_at = recounts.recount_of(pool), moment_of(record.created_at)
     pool.save(update_fields=["recount", "created_at"])
     return pool
 
@@ -386,7 +364,7 @@ def _qrels(load: Loading, record: QrelsRecord) -> Qrels:
         created_by=load.by,
     )
     qrels = qrels_services.store_loaded(qrels, load.contents.qrels_columns(record))
-    Qrels.objects.filter(pk=qrels.pk).update(created_at=_time(record.created_at))
+    Qrels.objects.filter(pk=qrels.pk).update(created_at=moment_of(record.created_at))
     return qrels
 
 
@@ -430,7 +408,7 @@ def _leaderboard(load: Loading, record: LeaderboardRecord) -> None:
         "disqualified": [_as_left_out(load.runs[number]) for number in record.disqualified],
         **shared,
     }
-    board.created_at = _time(record.created_at)
+    board.created_at = moment_of(record.created_at)
     board.save(update_fields=["statistics", "created_at"])
     for name in record.analyses:
         analysis = parsed(AnalysisRecord, load.contents.reader.read(name), name)
@@ -440,7 +418,7 @@ def _leaderboard(load: Loading, record: LeaderboardRecord) -> None:
             runs=load.runs,
             evaluations=evaluations,
             qrels=load.qrels,
-            created_at=_time(analysis.created_at),
+            created_at=moment_of(analysis.created_at),
             by=load.by,
         )
     MeasureStatistics.objects.bulk_create(

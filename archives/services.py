@@ -223,7 +223,7 @@ def _verified(reader: Reader, progress: jobs.Progress) -> list[Finding]:
     return findings
 
 
-def _stored(contents: Contents, files: dict[int, loading.StoredFiles], loaded: LoadedArchive) -> Track:
+def _stored(contents: Contents, files: loading.StoredFiles, loaded: LoadedArchive) -> Track:
     try:
         return loading.store_track(contents, files, slug=loaded.slug, by=loaded.created_by)
     except Refused:

@@ -22,6 +22,7 @@ from assay.archive.records import (
 )
 from assay.evaluation.duplicates import DuplicatesError, with_duplicates
 from assay.evaluation.units import collapse_instances
+from assay.formats.documents.batch import Unusable
 from assay.formats.qrels.reader import QrelsColumns, QrelsError, parse_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.formulas import with_unknown
@@ -33,8 +34,15 @@ from assay.pools.strategies import BuiltPool, ByTopic, PoolError, PoolInput, bui
 from assay.protocols.loader import ProtocolError, parse_protocol
 from assay.protocols.measures import MeasureError, parse_measures
 from assay.protocols.schema import Average, Protocol
+from assay.qrels.freezing import Unit
+from assay.qrels.given import given_grades
 
 FORMULA_COLUMNS = ("formula_id", "post_id", "thread_id", "place", "visual_id")
+
+
+def has_no_condition(run: RunRecord) -> bool:
+    """Whether it is a run of BOLT whose attribute `run` was read as its tag, as Assay 0.1.0 did, by its report then."""
+    return run.report.get("form") == "bolt-xml" and bool(run.report.get("tag"))
 
 
 class Contents:
@@ -94,7 +102,16 @@ class Contents:
             topics=[topic.code for topic in self.topics],
             formulas=lookup,
             name=run.file_name,
+            has_conditions=not has_no_condition(run),
         )
+
+    def given_grades(self, qrels: QrelsRecord) -> dict[Unit, int]:
+        """The grades that the developers of the topics gave to citations, if the protocol of the qrels uses them."""
+        sources = ((topic.code, topic.source) for topic in self.topics if topic.source)
+        try:
+            return given_grades(sources, self.protocol(qrels.protocol))
+        except Unusable as fault:
+            raise BadArchive(f"A topic cannot be read: {fault}.") from None
 
     def columns(self, run: int) -> RunColumns:
         """The columns of a run without its ranks and scores, which nothing needs once they are in order."""

@@ -56,6 +56,7 @@ WORDS = {
     TOPICS: "the topics, one JSON object per line; texts are HTML",
     "guidelines/": "the published versions of the guidelines of judging",
     "runs/": f"the runs, byte by byte as they were submitted; {INDEX} has team, tag and kind",
+    "interaction/": "the data of the sessions of each team, as they were uploaded",
     FORMULAS: "the formulas of the runs: post, thread, place and id of the visually distinct formula",
     "pools/": "each pool: pool.tsv (topic, docno, position), contributions.tsv (topic, docno, team, run, rank)",
     JUDGMENTS: "every judgment, also those that were replaced later, one JSON object per line",

@@ -8,6 +8,7 @@
     topics.jsonl              the topics
     guidelines/N.md           the published versions of the guidelines
     runs/N.EXT                the runs, byte by byte as they were submitted
+    interaction/N.EXT         the data of the sessions of each team, as they were uploaded
     formulas.tsv              if the runs contain formulas: post, thread and visual id of each
     pools/N/…                 each pool, with which run contributed what
     judgments.jsonl           all judgments, also those that were replaced
@@ -131,12 +132,28 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class SessionRecord:
-    """A topic that a team nominated for the interaction, and the seconds of its session; none without a session."""
+    """A topic that a team nominated for the interaction, and the seconds of its session; none without a session.
+
+    `assessor` held it from `started_at` on; both are empty if the seconds are from the log of the team.
+    """
 
     team: str
     topic: str
     place: int
     seconds: float | None = None
+    assessor: str = ""
+    started_at: str = ""
+
+
+@dataclass(frozen=True)
+class SessionDataRecord:
+    """The data that a team uploaded after its sessions."""
+
+    team: str
+    file: str
+    file_name: str
+    sha256: str
+    uploaded_at: str
 
 
 @dataclass(frozen=True)
@@ -273,6 +290,7 @@ class Index:
     n_topics: int
     n_judgments: int
     sessions: list[SessionRecord] = field(default_factory=list)
+    session_data: list[SessionDataRecord] = field(default_factory=list)
     organizations: dict[str, Any] = field(default_factory=dict)
     authors: list[str] = field(default_factory=list)
     license: str = ""

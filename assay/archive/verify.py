@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from assay.archive.analyses import computed_again
-from assay.archive.contents import Contents, average_of
+from assay.archive.contents import Contents, average_of, has_no_condition
 from assay.archive.errors import BadArchive
 from assay.archive.files import Advance, Reader, nothing
 from assay.archive.records import (
@@ -19,6 +19,7 @@ from assay.archive.records import (
     PoolRecord,
     parsed,
 )
+from assay.archive.sessions import session_problems
 from assay.digests import sha256_of
 from assay.formats.judgments.reader import JudgmentsError, parse_judgments
 from assay.formats.judgments.rows import JudgmentRow
@@ -27,6 +28,7 @@ from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores
 from assay.pools.files import contributions_tsv, member_contributions_tsv, members_tsv, pool_tsv
 from assay.protocols.measures import Measure, parse_measures
+from assay.qrels.freezing import Unit
 from assay.statistics.leaderboard import judged_shares, leaderboard_statistics, mean_curves
 from assay.statistics.significance import above_diagonal
 
@@ -66,7 +68,9 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
     contents = Contents(reader)
     yield Finding("protocols", ", ".join(sorted(contents.protocols)))
     yield _counted("topics", len(contents.topics), index.n_topics)
-    yield from _runs(contents)
+    yield _runs(contents)
+    if index.sessions or index.session_data:
+        yield _sessions(contents)
     for pool in index.pools:
         yield _pool(contents, pool)
     judgments = _judgments(contents)
@@ -99,7 +103,7 @@ def _counted(part: str, n: int, expected: int) -> Finding:
     return Finding(part, f"{n:,}", "" if n == expected else f"the index says {expected:,}")
 
 
-def _runs(contents: Contents) -> Iterator[Finding]:
+def _runs(contents: Contents) -> Finding:
     problems = []
     for run in contents.index.runs:
         report = contents.checked(run).report
@@ -107,7 +111,21 @@ def _runs(contents: Contents) -> Iterator[Finding]:
             problems.append(f"{run.file} ({run.tag}): {report.errors[0]}")
         elif (report.sha256, report.n_lines, report.n_topics) != (run.sha256, run.n_lines, run.n_topics):
             problems.append(f"{run.file} ({run.tag}): not the run of the index")
-    yield Finding("runs", f"{len(contents.index.runs):,}", _few(problems))
+    content = f"{len(contents.index.runs):,}"
+    if n_earlier := sum(has_no_condition(run) for run in contents.index.runs):
+        content += (
+            f", {n_earlier:,} of them with a tag in place of BOLT's condition, as Assay 0.1.0 read them"
+        )
+    return Finding("runs", content, _few(problems))
+
+
+def _sessions(contents: Contents) -> Finding:
+    index = contents.index
+    n_held = sum(session.seconds is not None for session in index.sessions)
+    content = (
+        f"{len(index.sessions):,} nominated, {n_held:,} held, files of data: {len(index.session_data):,}"
+    )
+    return Finding("sessions", content, _few(list(session_problems(contents))))
 
 
 def _pool(contents: Contents, pool: PoolRecord) -> Finding:
@@ -171,6 +189,7 @@ def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding
     judged = {(row.topic, docno) for row in judgments for docno in (row.docno, row.unit)}
     for qrels in contents.index.qrels:
         columns = contents.qrels_columns(qrels)
+        given = contents.given_grades(qrels)
         problems = []
         if sha256_of(format_qrels(columns)) != qrels.sha256:
             problems.append("its digest is not that of the index")
@@ -182,7 +201,9 @@ def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding
             problems += [
                 f"{codes[topic]} {docno.decode()} has grade {grade}, and nobody judged it"
                 for topic, docno, grade in rows
-                if grade >= 0 and (codes[topic], docno.decode()) not in judged
+                if grade >= 0
+                and (unit := Unit(codes[topic], docno.decode())) not in judged
+                and given.get(unit) != grade
             ]
         content = f"{len(columns.topics):,} topics, {len(columns.grade):,} units"
         yield Finding(f"qrels version {qrels.version}", content, _few(problems))

@@ -257,6 +257,12 @@ def origin_of(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+def stored_data(track: Track) -> list[Interaction]:
+    """The data of the sessions of each team that uploaded some, by the names of the teams. One query."""
+    stored = Interaction.objects.filter(team__track=track).exclude(data="")
+    return list(stored.select_related("team").order_by("team__name", "team"))
+
+
 def sessions_with_seconds(track: Track) -> list[tuple[Nomination, float | None]]:
     """All nominations of a track by team and place, with the seconds of the sessions that are over. Two queries."""
     rules, now = rules_of(track), times.now()

@@ -1,7 +1,7 @@
 """What the judgments of a pool become when they are frozen: for the preview, and for the freezing itself."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -10,7 +10,6 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from assay.digests import sha256_of
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
-from assay.formats.topics.bolt import citations
 from assay.protocols.schema import Protocol, QrelsRules
 from assay.qrels.freezing import (
     Conflict,
@@ -24,6 +23,7 @@ from assay.qrels.freezing import (
     freeze_group,
     known_items,
 )
+from assay.qrels.given import given_grades
 from assessment.models import Batch, Judgment, TopicAssignment
 from pooling.models import Pool, PoolEntry, PoolMember
 from pooling.pools.selectors import chain
@@ -133,7 +133,7 @@ def _frozen(pool: Pool, protocol: Protocol, votes: Iterable[DocumentVote], also:
         judges=protocol.judging.judges,
         also=also,
         members=_members(pool),
-        given=_given(pool, protocol) if protocol.qrels.topic_citations else {},
+        given=given_grades(_sources(pool), protocol),
     )
 
 
@@ -152,16 +152,9 @@ def _members(pool: Pool) -> dict[Unit, Member]:
     }
 
 
-def _given(pool: Pool, protocol: Protocol) -> dict[Unit, int]:
-    """The grades of citations in the topics of the pool's track, given by the developers of the topics."""
-    grades = {grade.key: grade.value for grade in protocol.judging.grades}
-    sources = pool.track.topics.exclude(source="").values_list("code", "source")
-    return {
-        Unit(code, citation.docno): grades[citation.rel]
-        for code, source in sources
-        for citation in citations(source)
-        if citation.rel in grades
-    }
+def _sources(pool: Pool) -> Iterator[tuple[str, str]]:
+    """Code and source of the topics that have one. The query runs when they are read."""
+    yield from pool.track.topics.exclude(source="").values_list("code", "source")
 
 
 def _votes(pool: Pool) -> Iterable[DocumentVote]:

@@ -7,6 +7,7 @@ import pytest
 from django.conf import LazySettings
 from django.db import transaction
 
+from accounts.models import User
 from archives import services
 from archives.models import Archive
 from assay.html.sanitize import clean_body
@@ -44,20 +45,29 @@ class Campaign:
     board: Leaderboard
 
     def archive(self, **options: bool | str) -> Archive:
-        archive = services.request(track=self.scene.track, by=self.scene.organizer, **options)  # type: ignore[arg-type]
-        assert archive.job is not None
-        jobs.run(archive.job.pk)
-        archive.refresh_from_db()
-        archive.job.refresh_from_db()
-        assert archive.status == Archive.Status.READY, archive.job.error
-        return archive
+        return archive_of(self.scene.track, self.scene.organizer, **options)
 
     def file(self, folder: Path, **options: bool | str) -> Path:
         """The file of a new archive."""
-        path = folder / "campaign.zip"
-        with self.archive(**options).file.open("rb") as file:
-            path.write_bytes(file.read())
-        return path
+        return written(self.archive(**options), folder)
+
+
+def archive_of(track: Track, by: User, **options: bool | str) -> Archive:
+    archive = services.request(track=track, by=by, **options)  # type: ignore[arg-type]
+    assert archive.job is not None
+    jobs.run(archive.job.pk)
+    archive.refresh_from_db()
+    archive.job.refresh_from_db()
+    assert archive.status == Archive.Status.READY, archive.job.error
+    return archive
+
+
+def written(archive: Archive, folder: Path) -> Path:
+    """The file of an archive, in a folder."""
+    path = folder / "campaign.zip"
+    with archive.file.open("rb") as file:
+        path.write_bytes(file.read())
+    return path
 
 
 def build_campaign() -> Campaign:

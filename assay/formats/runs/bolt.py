@@ -56,7 +56,7 @@ class BoltElements(Elements):
     def _take_condition(self, condition: str | None, number: int) -> None:
         """Read the kind of run, which must be a kind of the protocol and the one that the submitter declared."""
         kinds, declared = self.expected.rules.keys, self.expected.kind
-        if condition is None:
+        if condition is None or not self.expected.has_conditions:
             return
         if condition not in kinds:
             message = f"run {quoted(condition.encode())} is not a condition of the protocol"

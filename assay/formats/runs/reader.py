@@ -77,6 +77,7 @@ def check_run(
     limits: Limits | None = None,
     kind: str = "",
     team: str = "",
+    has_conditions: bool = True,
 ) -> CheckedRun:
     """Read a run and report everything that is wrong with it.
 
@@ -89,6 +90,7 @@ def check_run(
     posts : for runs of citations, a function from docnos of posts to the known posts; None if none are loaded.
     kind : the kind of run that was declared, which a file that declares a kind must have; empty: not known.
     team : the team that submits; a file that names another one gets a warning. Empty: not known.
+    has_conditions : False if the attribute `run` of BOLT's files is not the condition, but any word.
 
     Raises
     ------
@@ -96,7 +98,9 @@ def check_run(
         The source cannot be read.
     """
     limits = limits or Limits()
-    expected = _expected(protocol, topics, units, limits)._replace(kind=kind, team=team)
+    expected = _expected(protocol, topics, units, limits)._replace(
+        kind=kind, team=team, has_conditions=has_conditions
+    )
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
         check = _Check(file, expected, limits, forms_of(protocol), formulas, posts)
         columns = check.columns()

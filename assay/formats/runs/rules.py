@@ -83,6 +83,7 @@ class Expected(NamedTuple):
     near: NearDuplicates | None = None
     kind: str = ""  # the kind that the submitter declared; empty: not known
     team: str = ""  # the team that submits; empty: not known
+    has_conditions: bool = True  # the attribute `run` of BOLT's files is the kind; not so in Assay 0.1.0
 
     @property
     def noun(self) -> tuple[str, str]:
