@@ -1,6 +1,6 @@
 """The form that starts an import."""
 
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -12,6 +12,14 @@ from web.forms import FilesField, FilesInput, style_fields
 ACCEPTED = (
     ".xml,.jsonl,.json,.tsv,.csv,.txt,.html,.xhtml,.gz,.xz,.zip,.tar,.tgz,.bz2,.png,.jpg,.jpeg,.gif,.webp"
 )
+
+
+def _help(offered: selectors.OfferedPaths) -> str:
+    """What to enter as a path in the import folder."""
+    start = "Its path in the import folder. A folder means all files in it. Type a part of the path to search"
+    if offered.are_all:
+        return f"{start}."
+    return f"{start} the {len(offered.paths)} paths that are offered. There may be more: type them."
 
 
 class ImportForm(forms.Form):
@@ -42,10 +50,11 @@ class ImportForm(forms.Form):
         "Or one zip or tar archive of such files.",
         widget=FilesInput(attrs={"accept": ACCEPTED}),
     )
-    path = forms.ChoiceField(
+    path = forms.CharField(
         required=False,
+        max_length=500,
         label="File or folder on the server",
-        help_text="A folder means all files in it.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     representation = forms.ChoiceField(
         required=False,
@@ -61,17 +70,17 @@ class ImportForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        offered = [(path, path) for path in selectors.offered_paths()]
-        cast("forms.ChoiceField", self.fields["path"]).choices = [("", "none"), *offered]
+        self.offered = selectors.offered_paths()
         if selectors.import_dir() is None:
             del self.fields["path"]
-        elif not selectors.is_folder_here():
-            self.fields["path"] = forms.CharField(
-                required=False,
-                max_length=500,
-                label="File or folder of the workers",
-                help_text="Its path in the import folder, which this server does not see. A worker that sees it looks "
-                "it up. A folder means all files in it.",
+        elif selectors.is_folder_here():
+            self.fields["path"].help_text = _help(self.offered)
+            self.fields["path"].widget.attrs["list"] = "server-paths"
+        else:
+            self.fields["path"].label = "File or folder of the workers"
+            self.fields["path"].help_text = (
+                "Its path in the import folder, which this server does not see. A worker that sees it looks it up. A "
+                "folder means all files in it."
             )
         for name in {"collection", "slug", "upload", "path"} & set(self.fields):
             self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # the page does not mark it as optional
@@ -80,7 +89,7 @@ class ImportForm(forms.Form):
     def clean_path(self) -> str:
         name: str = self.cleaned_data["path"]
         if name and selectors.is_folder_here() and selectors.offered_path(name) is None:
-            raise ValidationError("There is no such file or folder on the server.")
+            raise ValidationError("There is no such file or folder in the import folder of the server.")
         return name
 
     def clean(self) -> dict[str, Any]:

@@ -1,7 +1,10 @@
 """Imports, the jobs that do them, and the files on the server that organizers may import."""
 
+import os
+from collections import deque
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +18,15 @@ from corpus.imports.files import KIND
 from corpus.models import Collection, Import
 from jobs.models import Job
 
-MAX_OFFERED = 500  # files and folders
+MAX_OFFERED = 500  # files and folders that the page offers
+MAX_LOOKED_AT = 5_000  # entries of the import folder that are looked at for one page
+
+
+class OfferedPaths(NamedTuple):
+    """Files and folders in the import folder, relative to it, and whether these are all."""
+
+    paths: list[str]
+    are_all: bool
 
 
 class SkippedRows(NamedTuple):
@@ -113,20 +124,44 @@ def is_folder_here() -> bool:
     return root is None or root.is_dir()
 
 
-def offered_paths() -> list[str]:
-    """The first `MAX_OFFERED` files and folders in the import folder, relative to it. Images count by their folder."""
+def offered_paths() -> OfferedPaths:
+    """The first files and folders in the import folder. Images and articles count by their folder.
+
+    Folders are listed before what they contain, and a limited number of entries is looked at: an import folder can
+    have millions of files.
+    """
     root = import_dir()
     if root is None or not root.is_dir():
-        return []
-    paths = (
-        path
-        for path in sorted(root.rglob("*"))
-        if not path.name.startswith(".")
-        and not is_image(path.name)
-        and not is_article(path.name)
-        and _is_within(path, root)
+        return OfferedPaths([], are_all=True)
+    names: list[str] = []
+    folders, n_left, are_all = deque([root]), MAX_LOOKED_AT, True
+    while folders and n_left > 0:
+        most = min(n_left, MAX_OFFERED + 1)
+        entries = _entries(folders.popleft(), most)
+        n_left -= max(len(entries), 1)
+        are_all &= len(entries) < most
+        usual = sorted((each for each in entries if _is_offered(each)), key=lambda entry: entry.name)
+        names += [
+            Path(each.path).relative_to(root).as_posix() for each in usual if _is_within(Path(each), root)
+        ]
+        folders.extend(Path(each) for each in usual if each.is_dir(follow_symlinks=False))
+    return OfferedPaths(
+        sorted(names[:MAX_OFFERED]), are_all=are_all and not folders and len(names) <= MAX_OFFERED
     )
-    return [path.relative_to(root).as_posix() for path, _ in zip(paths, range(MAX_OFFERED), strict=False)]
+
+
+def _entries(folder: Path, most: int) -> list[os.DirEntry[str]]:
+    """At most so many entries of a folder, in no order; none if it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(islice(entries, most))
+    except OSError:
+        return []
+
+
+def _is_offered(entry: os.DirEntry[str]) -> bool:
+    name = entry.name
+    return not name.startswith(".") and not is_image(name) and not is_article(name)
 
 
 def offered_path(name: str) -> Path | None:

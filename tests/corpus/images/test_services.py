@@ -186,8 +186,9 @@ def test_folder_on_the_server_is_offered_once_and_imported(
     answer = organizer.post(reverse("corpus:start_import"), {"collection": collection.pk, "path": "pictures"})
     jobs.run(Job.objects.get().pk)
 
-    assert '<option value="pictures">' in offered
+    assert '<option value="pictures"></option>' in offered
     assert "a.png" not in offered
+    assert "There may be more" not in offered
     assert "2 images" in organizer.get(answer["Location"]).content.decode()
     assert list(Image.objects.values_list("name", flat=True)) == ["math/a.png", "other/b.jpg"]
 

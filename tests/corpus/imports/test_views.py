@@ -1,6 +1,7 @@
 """The import pages: for organizers only, with files from the import folder only, and errors on the page."""
 
 import gzip
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from assay import samples
+from corpus.images.files import is_image
+from corpus.imports import selectors
 from corpus.models import Collection, Document, Import
 from jobs import services as jobs
 from jobs.models import Job
@@ -184,6 +187,32 @@ def test_file_in_the_import_folder_is_imported(organizer: Client, tmp_path: Path
     assert Document.objects.filter(collection=collection).count() == 2
 
 
+def test_path_that_is_not_offered_is_typed(
+    organizer: Client, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page looks at a limited number of entries, folders before their contents, in each folder a part of them."""
+    monkeypatch.setattr(selectors, "MAX_LOOKED_AT", 20)
+    monkeypatch.setattr(selectors, "MAX_OFFERED", 8)
+    settings.IMPORT_DIR = str(tmp_path)
+    looked_at: list[str] = []
+    monkeypatch.setattr(selectors, "is_image", lambda name: looked_at.append(name) or is_image(name))
+    for name in ("a", "a/deep", "b", "c"):
+        (tmp_path / name).mkdir()
+        for n in range(30):
+            (tmp_path / name / f"{name[-1]}{n}.xml").touch()
+    write(tmp_path / "a" / "deep", "Posts.xml", POSTS)
+
+    page = organizer.get(reverse("corpus:start_import")).content.decode()
+    n_looked_at = len(looked_at)
+    response = start(organizer, slug="math", path="a/deep/Posts.xml")
+
+    offered = re.findall('<option value="([^"]+)"></option>', page)
+    assert {"a", "b", "c"} <= set(offered)
+    assert (len(offered), n_looked_at) == (8, 20)
+    assert "There may be more: type them." in page
+    assert response.status_code == 302
+
+
 @pytest.mark.parametrize(
     "path", ["../outside.xml", "/etc/passwd", "link.xml", "linked", "inner/../../outside.xml"]
 )
@@ -199,7 +228,7 @@ def test_files_outside_the_import_folder_are_not_read(
 
     response = start(organizer, slug="math", path=path)
 
-    assert "not one of the available choices" in response.content.decode()
+    assert "There is no such file or folder in the import folder" in response.content.decode()
     assert not Import.objects.exists()
 
 
