@@ -21,6 +21,7 @@ from assay.statistics.board_analyses import (
     by_topics,
     by_versions,
     deepest,
+    means_among,
     pools_by_depth,
     reuse,
 )
@@ -71,7 +72,7 @@ def _topics(contents: Contents, board: LeaderboardRecord, analysis: AnalysisReco
     for (run, topic, measure), value in contents.stored_scores(board).items():
         if topic != ALL:
             values[measure][topic][run] = value
-    scores = {measure: _in_all(values[measure], runs) for measure in board.measures}
+    scores = {measure: _in_all(values[measure], runs) for measure in means_among(board.measures)}
     return by_topics(scores, seed=analysis.seed)
 
 

@@ -17,7 +17,7 @@ from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
 from assay.pools.depth import PooledUnits
 from assay.pools.strategies import ByTopic, PoolInput, build_pool
-from assay.protocols.measures import parse_measures, with_level
+from assay.protocols.measures import FAMILIES, parse_measure, parse_measures, with_level
 from assay.protocols.schema import Average, Protocol
 from assay.statistics.qrels_summary import summarize_qrels
 from assay.statistics.ranking_comparison import compare_rankings
@@ -33,6 +33,11 @@ Report = Callable[[int, int, str], None]  # done, total, step
 
 def silent(done: int, total: int, step: str) -> None:
     """Report nothing."""
+
+
+def means_among(measures: Sequence[str]) -> list[str]:
+    """The measures that are means over topics, which `by_topics` takes."""
+    return [name for name in measures if FAMILIES[parse_measure(name).family].summary == "mean"]
 
 
 def by_topics(scores: Mapping[str, NDArray[np.float64]], *, seed: int, report: Report = silent) -> Result:

@@ -1,14 +1,15 @@
-"""Confidence intervals of mean scores by the bootstrap over topics: bias-corrected and accelerated (BCa).
+"""Confidence intervals of scores by the bootstrap over topics: bias-corrected and accelerated (BCa).
 
 A resample draws as many topics as there are, at random and with replacement, and gives every run a mean. The ends of
 the interval are quantiles of these means, corrected for bias and skew: scores between 0 and 1 accumulate at the ends,
 where the plain percentile interval covers the mean less often than its level. All runs get the same resamples, so that
-the interval of a difference is that of the differences.
+the interval of a difference is that of the differences. A ratio of sums over topics is computed from the sums of each
+resample.
 
 Random draws come from the raw stream of PCG64: the same seed gives the same interval on any machine, up to rounding.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, Self
@@ -91,12 +92,7 @@ def bootstrap(
     ------
     Efron (1987), doi:10.2307/2289144; for retrieval measures: Savoy (1997), doi:10.1016/S0306-4573(97)00027-7.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"the level is {level}; use a number between 0 and 1, such as 0.95")
-    if n_resamples < 1 or not 0 <= seed <= MAX_SEED:
-        raise ValueError(
-            f"got {n_resamples} resamples and the seed {seed}; use at least 1 resample and a seed from 0 to {MAX_SEED}"
-        )
+    _check(level, n_resamples, seed)
     resampled = _resampled_means(checked_scores(scores), n_resamples, seed)
     resampled.sort(axis=1)
     means = scores.mean(axis=1)
@@ -106,11 +102,54 @@ def bootstrap(
     return Intervals(means, low, high, level, n_resamples, seed)
 
 
+def bootstrap_ratio(
+    counts: Scores,
+    value_of: Callable[[Scores], Scores],
+    *,
+    seed: int,
+    level: float = LEVEL,
+    n_resamples: int = N_RESAMPLES,
+) -> tuple[float, float]:
+    """The ends of the BCa interval of a ratio of sums over topics, such as the accuracy of all labels of a run.
+
+    The resamples are those of `bootstrap` with the same seed and number of topics.
+
+    Parameters
+    ----------
+    counts : (topics, counts) what each topic adds to the sums.
+    value_of : from sums (rows, counts) to their ratios (rows,).
+
+    Raises
+    ------
+    ValueError
+        As for `bootstrap`.
+    """
+    _check(level, n_resamples, seed)
+    total = checked_scores(counts).sum(axis=0)
+    parts = _drawn(len(counts), n_resamples, seed)
+    resampled = np.sort(np.concatenate([value_of(times @ counts) for times in parts]))
+    without_one = value_of(total - counts)
+    return _bca(-without_one, resampled, float(value_of(total[np.newaxis])[0]), level)
+
+
+def _check(level: float, n_resamples: int, seed: int) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"the level is {level}; use a number between 0 and 1, such as 0.95")
+    if n_resamples < 1 or not 0 <= seed <= MAX_SEED:
+        raise ValueError(
+            f"got {n_resamples} resamples and the seed {seed}; use at least 1 resample and a seed from 0 to {MAX_SEED}"
+        )
+
+
 def _resampled_means(scores: Scores, n_resamples: int, seed: int) -> NDArray[np.float64]:
     """(runs, resamples) means."""
-    n_runs, n_topics = scores.shape
+    n_topics = scores.shape[1]
+    return np.hstack([scores @ times.T / n_topics for times in _drawn(n_topics, n_resamples, seed)])
+
+
+def _drawn(n_topics: int, n_resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    """How often each topic is in each resample: arrays (resamples, topics), a part at a time."""
     stream = np.random.PCG64(seed)
-    means = np.empty((n_runs, n_resamples))
     size = max(1, BLOCK // n_topics)
     for start in range(0, n_resamples, size):
         n = min(size, n_resamples - start)
@@ -118,12 +157,14 @@ def _resampled_means(scores: Scores, n_resamples: int, seed: int) -> NDArray[np.
         drawn = ((stream.random_raw(n * n_topics) >> HALF) * np.uint64(n_topics)) >> HALF
         cell = drawn.astype(np.int64).reshape(n, n_topics) + (np.arange(n) * n_topics)[:, None]
         times = np.bincount(cell.ravel(), minlength=n * n_topics).reshape(n, n_topics)
-        means[:, start : start + n] = scores @ times.T.astype(np.float64) / n_topics
-    return means
+        yield times.astype(np.float64)
 
 
 def _bca(values: Scores, resampled: NDArray[np.float64], mean: float, level: float) -> tuple[float, float]:
-    """The interval of one run; `resampled` are its resampled means, ascending."""
+    """The interval of one run; `resampled` are its resampled means, ascending.
+
+    `values` are those of the topics, or the negated values without one topic each: both have the same skew.
+    """
     tolerance = 1e-12 * max(1.0, abs(mean))  # equal means may differ by rounding errors
     if np.ptp(values) <= tolerance:
         return mean, mean

@@ -23,7 +23,7 @@ from assay.measures.matching import Hits, JudgedDocuments
 from assay.measures.scores import RunScores
 from assay.protocols.measures import FAMILIES, Measure
 from assay.protocols.schema import Average
-from assay.statistics.intervals import LEVEL, N_RESAMPLES, bootstrap
+from assay.statistics.intervals import LEVEL, N_RESAMPLES, bootstrap, bootstrap_ratio
 from assay.statistics.significance import PairTest, Progress, silent
 from assay.statistics.tukey import letters, tiers, tukey_hsd
 
@@ -99,7 +99,8 @@ class MeasureStatistics:
     ----------
     low, high : (runs,) ends of the confidence interval of each mean.
     tier : (runs,) letters; runs that share a letter do not differ significantly. Empty if there is no test.
-    test : Tukey's test of all pairs of runs; None if the runs have no topic in common.
+    test : Tukey's test of all pairs of runs; None if the runs have no topic in common, or if the measure is a ratio of
+        sums, because the test compares means over topics.
     """
 
     low: list[float]
@@ -137,8 +138,8 @@ def leaderboard_statistics(
     """Intervals and Tukey's test of every measure.
 
     With the average "judged", all topics of the qrels count, a missing one with 0. With "common", the interval of a run
-    is over its own topics, and the test is over the topics that all runs have. Measures that are not summarized by
-    their mean (GMAP, NumRet) are left out.
+    is over its own topics, and the test is over the topics that all runs have. Geometric means and sums (GMAP, NumRet)
+    are left out.
 
     Parameters
     ----------
@@ -158,7 +159,11 @@ def leaderboard_statistics(
     by_measure: dict[str, MeasureStatistics] = {}
     for column, measure in enumerate(measures):
         progress(column, len(measures))
-        if FAMILIES[measure.family].summary != "mean":  # the interval of a mean does not apply
+        summary = FAMILIES[measure.family].summary
+        if summary == "ratio of sums":
+            ends = _ratio_intervals(scored, column, average, seed)
+            by_measure[str(measure)] = MeasureStatistics(*ends, [""] * len(scored), None)
+        if summary != "mean":  # the interval of a mean does not apply, nor does the test
             continue
         shared = np.array([scores.values[is_shared, column] for scores in scored])
         has_all = bool(is_shared.all())
@@ -186,3 +191,13 @@ def _own_intervals(scored: Sequence[RunScores], column: int, average: Average, s
         lows += low
         highs += high
     return lows, highs
+
+
+def _ratio_intervals(scored: Sequence[RunScores], column: int, average: Average, seed: int) -> Ends:
+    """Each run's interval of a ratio of sums over the topics that count; from 0 to 0 for a run without topics."""
+    ends = []
+    for scores in scored:
+        counts, value_of = scores.pooled[column]
+        counts = counts[scores.averaged(average)]
+        ends.append(bootstrap_ratio(counts, value_of, seed=seed) if len(counts) else (0.0, 0.0))
+    return [low for low, _ in ends], [high for _, high in ends]

@@ -25,6 +25,7 @@ from assay.statistics.board_analyses import (
     by_versions,
     compared,
     deepest,
+    means_among,
     pools_by_depth,
     reuse,
 )
@@ -225,7 +226,10 @@ def _depths_of(qrels: Qrels) -> dict[str, int]:
 def _topics(analysis: Analysis, progress: jobs.Progress) -> Result:
     board = analysis.leaderboard
     evaluations = evaluated(board)
-    scores = {measure: scores_of(board, evaluations, measure) for measure in board.measures}
+    measures = means_among(board.measures)
+    if not measures:
+        raise AnalysisRefused("No measure of the leaderboard is a mean over topics; only means are analyzed.")
+    scores = {measure: scores_of(board, evaluations, measure) for measure in measures}
     if not all(values.shape[1] for values in scores.values()):
         raise AnalysisRefused("No topic is in all runs, so the runs cannot be ranked by fewer topics.")
     return {

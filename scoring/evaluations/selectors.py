@@ -15,13 +15,14 @@ from accounts.models import User
 from assay import plots
 from assay.evaluation.score_table import ALL, HEADER, one_word, shown, tsv_lines
 from assay.formats.spreadsheet import csv_lines
+from assay.protocols.measures import FAMILIES, parse_measure
 from assay.statistics.rank_correlation import overlap_of_runs
 from assay.statistics.significance import paired_t, randomization, unpacked_pairs
 from pooling.models import Run, Team
 from scoring.evaluations.stored_runs import columns_of
 from scoring.leaderboards.errors import LeaderboardRefused
 from scoring.leaderboards.pages import LeaderboardPage, shared_fields
-from scoring.leaderboards.selectors import leaderboards_for, name_order, places_of
+from scoring.leaderboards.selectors import leaderboards_for, means_of, name_order, places_of
 from scoring.models import Evaluation, Leaderboard, Score
 
 EXTREMES = 5  # topics listed on which a run is farthest from the median
@@ -262,7 +263,8 @@ class RunComparisonPage(LeaderboardPage):
     first: Evaluation
     second: Evaluation
     rows: list[ComparedTopic]
-    means: tuple[str, str]
+    means: list[str]
+    summary: str  # of the measure over topics; only means are tested
     overlap: str
     mean_difference: str
     n_better: int
@@ -287,6 +289,11 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
     topics = [topic for topic, of_topic in values.items() if first.pk in of_topic and second.pk in of_topic]
     pairs = np.array([[values[topic][run.pk] for topic in topics] for run in (first, second)])
     differences = list(zip(topics, (pairs[0] - pairs[1]).tolist(), strict=True))
+    summary = FAMILIES[parse_measure(shared["charted"]).family].summary
+    is_mean = summary == "mean"
+    *means, difference = _means(
+        pairs if is_mean or not topics else _overall(first, second, shared["charted"])
+    )
     return RunComparisonPage(
         **shared,
         first=first,
@@ -295,9 +302,10 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
             ComparedTopic(topic, shown(left), shown(right), f"{left - right:+.4f}")
             for topic, left, right in zip(topics, *pairs.tolist(), strict=True)
         ],
-        means=_means(pairs),
+        means=means,
+        summary=summary,
         overlap=_overlap(first, second),
-        mean_difference=f"{_mean([gap for _, gap in differences]):+.4f}" if topics else "",
+        mean_difference=difference,
         n_better=sum(gap > 0 for _, gap in differences),
         n_worse=sum(gap < 0 for _, gap in differences),
         n_equal=sum(gap == 0 for _, gap in differences),
@@ -307,13 +315,25 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
             sorted(differences, key=lambda item: -item[1]),
             up=f"Difference in {shared['charted']}",
         ),
-        tests=_tests(pairs, board.seed, _tukey(first, second, shared["charted"])) if topics else None,
+        tests=_tests(pairs, board.seed, _tukey(first, second, shared["charted"]))
+        if topics and is_mean
+        else None,
     )
 
 
-def _means(pairs: NDArray[np.float64]) -> tuple[str, str]:
-    first, second = (shown(_mean(values)) if values else "" for values in pairs.tolist())
-    return first, second
+def _overall(first: Evaluation, second: Evaluation, measure: str) -> NDArray[np.float64]:
+    """(2, 1) the values of two runs over all topics, as on their leaderboard."""
+    means = means_of(first.leaderboard)
+    return np.array([[means[run.pk][measure]] for run in (first, second)])
+
+
+def _means(pairs: NDArray[np.float64]) -> tuple[str, str, str]:
+    """The means of two runs, and their difference; empty without topics."""
+    if not pairs.shape[1]:
+        return "", "", ""
+    first, second = map(_mean, pairs.tolist())
+    difference = _mean((pairs[0] - pairs[1]).tolist())
+    return shown(first), shown(second), f"{difference:+.4f}"
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay import plots
 from assay.evaluation.score_table import ALL, shown
-from assay.protocols.measures import parse_measure
+from assay.protocols.measures import FAMILIES, parse_measure
 from assay.protocols.schema import RunRules
 from pooling.models import Run, Team
 from scoring.leaderboards.pages import LeaderboardPage, interaction_rules, shared_fields
@@ -108,6 +108,7 @@ class RankingPage(LeaderboardPage):
     show: str
     filters: dict[str, str]
     tier_column: int
+    summary: str  # of the measure over topics; tiers exist only for a mean
     statistics: MeasureStatistics | None
     others: list[Leaderboard]
     mismatched: list[BoardRow]  # runs without a judged document
@@ -142,6 +143,7 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         show=show,
         filters=filters,
         tier_column=tier_column,
+        summary=FAMILIES[parse_measure(shared["charted"]).family].summary,
         statistics=statistics.get(shared["charted"]),
         others=comparable(user, board),
         mismatched=[row for row in rows if row.evaluation.mismatch],

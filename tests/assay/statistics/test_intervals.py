@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.statistics.intervals import Intervals, bootstrap
+from assay.statistics.intervals import Intervals, bootstrap, bootstrap_ratio
 
 
 def skewed(n_runs: int = 3, n_topics: int = 50) -> np.ndarray:
@@ -109,3 +109,26 @@ def test_intervals_survive_storing() -> None:
 def test_levels_numbers_and_seeds_out_of_range_are_refused(level: float, n_resamples: int, seed: int) -> None:
     with pytest.raises(ValueError, match=r"level|resamples"):
         bootstrap(skewed(), level=level, n_resamples=n_resamples, seed=seed)
+
+
+def test_ratio_with_equal_denominators_has_the_interval_of_the_mean() -> None:
+    values = skewed()[0]
+    counts = np.stack([values, np.ones_like(values)], axis=1)
+
+    ends = bootstrap_ratio(counts, lambda sums: sums[:, 0] / sums[:, 1], seed=3, n_resamples=500)
+
+    mean = bootstrap(values[np.newaxis], seed=3, n_resamples=500)
+    assert ends == pytest.approx((mean.low[0], mean.high[0]), abs=1e-12)
+
+
+def test_interval_of_a_ratio_covers_it() -> None:
+    """Of binomial counts with a known share, over topics of unequal size; 95 % intervals of 200 samples."""
+    rng = np.random.default_rng(5)
+    covered = 0
+    for seed in range(200):
+        sizes = rng.integers(1, 40, size=30)
+        counts = np.stack([rng.binomial(sizes, 0.3), sizes], axis=1).astype(np.float64)
+        low, high = bootstrap_ratio(counts, lambda sums: sums[:, 0] / sums[:, 1], seed=seed, n_resamples=400)
+        covered += low <= 0.3 <= high
+
+    assert 180 <= covered <= 199
