@@ -128,9 +128,8 @@ class ImportForm(forms.Form):
         except QrelsError as error:
             lines = [str(complaint) for complaint in error.complaints[:MAX_ERRORS]]
             n_more = error.n_complaints - len(lines)
-            raise forms.ValidationError(
-                [*lines, f"and {n_more:,} more errors"] if n_more else lines
-            ) from None
+            lines += [f"and {n_more:,} more errors"] if n_more else []
+            raise forms.ValidationError([*lines, error.advice] if error.advice else lines) from None
         return upload
 
     @property

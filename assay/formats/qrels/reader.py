@@ -43,6 +43,8 @@ LOWEST = -999
 POOLED = -1  # the grade of a unit that was pooled and has no grade
 COMPLAINTS_KEPT = 100  # a file in another format has one for each line
 LINES_SHOWN = 5
+MAX_SCALE = 100  # the largest factor that an error proposes for fractions
+FRACTIONS_KEPT = 1_000  # different ones of a file, from which the factor follows
 CLOSE = "0.05"  # the largest distance from a whole number that counts as rounding
 
 Row = tuple[bytes, bytes, int]
@@ -59,15 +61,15 @@ class Complaint(NamedTuple):
 
 
 class QrelsError(ValueError):
-    """A qrels file has errors. `complaints` has the first hundred of them."""
+    """A qrels file has errors. `complaints` has the first hundred of them; `advice` says how to correct the file."""
 
-    def __init__(self, complaints: Sequence[Complaint], *, n_complaints: int) -> None:
+    def __init__(self, complaints: Sequence[Complaint], *, n_complaints: int, advice: str = "") -> None:
         self.complaints = complaints
         self.n_complaints = n_complaints
+        self.advice = advice
         more = n_complaints - len(complaints)
-        super().__init__(
-            "; ".join(map(str, complaints[:LINES_SHOWN])) + (f"; and {more} more" if more else "")
-        )
+        shown = "; ".join(map(str, complaints[:LINES_SHOWN])) + (f"; and {more} more" if more else "")
+        super().__init__(f"{shown}. {advice}" if advice else shown)
 
 
 def columns_from(rows: Iterable[Row]) -> QrelsColumns:
@@ -257,7 +259,8 @@ def _read_slow_path(
     if not reading.rows and not reading.n_complaints:
         reading.complain(0, "the file contains no qrels; expected lines of " + form.title)
     if reading.n_complaints:
-        raise QrelsError(reading.complaints, n_complaints=reading.n_complaints)
+        advice = _advice(reading.fractions) if scale == 1 else ""
+        raise QrelsError(reading.complaints, n_complaints=reading.n_complaints, advice=advice)
     return columns_from(reading.rows)
 
 
@@ -272,6 +275,7 @@ class _Reading:
         self.complaints: list[Complaint] = []
         self.n_complaints = 0
         self.first_lines: dict[tuple[bytes, bytes], int] = {}
+        self.fractions: set[bytes] = set()
 
     def complain(self, number: int, message: str) -> None:
         self.n_complaints += 1
@@ -320,7 +324,10 @@ class _Reading:
     def _take_row(self, number: int, topic: bytes, docno: bytes, grade_word: bytes) -> None:
         words = self.form.words
         grade = _grade(words.get(grade_word, grade_word), self.scale)
-        if words and isinstance(grade, str) and not FRACTION.fullmatch(grade_word):
+        is_fraction = isinstance(grade, str) and FRACTION.fullmatch(grade_word) is not None
+        if is_fraction and len(self.fractions) < FRACTIONS_KEPT and len(grade_word) <= 40:
+            self.fractions.add(grade_word)
+        if words and isinstance(grade, str) and not is_fraction:
             grade = f"{grade}; use {', '.join(word.decode() for word in words)}"
         problem = _id_problem(topic, docno) or (grade if isinstance(grade, str) else "")
         if problem or isinstance(grade, str):
@@ -366,6 +373,23 @@ def _grade(word: bytes, scale: int) -> int | str:
     if FRACTION.fullmatch(word):
         return f"grade {shown} is a fraction; grades are whole numbers"
     return f"grade {shown!r} is not a whole number"
+
+
+def _advice(fractions: Iterable[bytes]) -> str:
+    """What to do with a file whose grades are fractions, such as the means of several judges."""
+    words = [word.decode() for word in fractions if not word.startswith(b"-")]
+    if not words:
+        return ""
+    scale = next(
+        (n for n in range(2, MAX_SCALE + 1) if all(isinstance(_scaled(word, n, ""), int) for word in words)),
+        0,
+    )
+    if not scale:
+        return f"No factor up to {MAX_SCALE} makes all grades whole: round them, or multiply them yourself."
+    return (
+        f"Multiplied by {scale}, all grades are whole: assay qrels convert FILE --scale {scale} --output FOLDER. "
+        "Multiply the grades of the protocol and its relevance levels by the same number."
+    )
 
 
 def _scaled(word: str, scale: int, shown: str) -> int | str:
