@@ -6,6 +6,7 @@ to the worst, and a character counts as relevant at most once: citations that ov
 repeat it cite the common characters in vain, and so they are false alarms. A near-duplicate counts as the citation that
 was judged in its place, so after that citation, or after another near-duplicate of it, none of its characters is new.
 A citation that is not judged, or judged not relevant, has the relevant characters of the citations that it overlaps.
+The ranks below the last citation of a run have no characters, so precision at rank k of a short run is not lowered.
 
 Source
 ------
