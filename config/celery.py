@@ -28,6 +28,7 @@ app.autodiscover_tasks(
         "pooling.runs",
         "pooling.publications",
         "pooling.invitations",
+        "pooling.interaction",
         "assessment.imports",
         "assessment.tasks",
         "scoring.leaderboards",

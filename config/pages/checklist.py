@@ -4,7 +4,7 @@ It is derived from the rows at each request, in a fixed number of queries. Nobod
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Count, Exists, F, Func, IntegerField, Max, OuterRef, Q
 from django.urls import reverse
@@ -12,8 +12,11 @@ from django.urls import reverse
 from archives.models import Archive
 from assay.protocols.schema import Protocol
 from assessment.models import Batch, Judgment, TopicAssignment
+from config.pages.interaction import interaction_items
+from config.pages.items import NAMED, Item, named
 from corpus.clusterings.selectors import latest_clustering
 from corpus.models import Collection
+from pooling.interaction.progress import progress_of
 from pooling.models import Pool, PoolEntry, PoolRun, Run
 from pooling.requests.selectors import open_requests
 from scoring.leaderboards.releases import hindrances
@@ -21,23 +24,6 @@ from scoring.models import Analysis, Leaderboard, Qrels
 from tracks.deadlines.selectors import states
 from tracks.models import Deadline, GuidelinesDraft, Track
 from web.counting import counted
-
-NAMED = 5  # names in a sentence
-
-
-class Item(NamedTuple):
-    """A point of the list. `problems` are whole sentences. `action` is the button if the point comes next; `is_form`
-    says that the address takes a form without fields.
-    """
-
-    label: str
-    state: str
-    address: str
-    is_done: bool
-    problems: tuple[str, ...] = ()
-    action: str = ""
-    is_form: bool = False
-    is_optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +59,7 @@ def checklist(track: Track) -> Checklist:
     groups = [
         ("Set up", _set_up(campaign)),
         ("Runs", _runs(campaign)),
+        *_interaction(campaign),
         ("Judging", _judging(campaign)),
         ("Results", _results(campaign)),
     ]
@@ -240,16 +227,11 @@ def _assessors(campaign: _Campaign) -> Item:
 def _team_item(campaign: _Campaign) -> Item:
     teams = campaign.teams
     empty = [team.name for team in teams if not team.n_members]
-    problems = (f"Without members: {_named(empty)}.",) if empty else ()
+    problems = (f"Without members: {named(empty)}.",) if empty else ()
     if n_requests := campaign.facts["requests"]:
         problems = (f"{counted(n_requests, 'request')} to join to decide.", *problems)
     state = counted(len(teams), "team") if teams else "none yet"
     return Item("Teams", state, _people(campaign), bool(teams), problems, action="Add teams")
-
-
-def _named(names: list[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
 
 
 def _deadlines(campaign: _Campaign) -> Item:
@@ -289,7 +271,7 @@ def _run_item(campaign: _Campaign) -> Item:
     if n["warned"]:
         problems.append(f"{counted(n['warned'], 'run')} with warnings.")
     if silent and n["runs"]:
-        problems.append(f"Without a run: {_named(silent)}.")
+        problems.append(f"Without a run: {named(silent)}.")
     state = (
         f"{counted(n['runs'], 'run')} of {counted(len(campaign.teams) - len(silent), 'team')}"
         if n["runs"]
@@ -316,10 +298,24 @@ def _pool(campaign: _Campaign) -> Item:
         tag for pk, tag, kind in campaign.facts["unpooled"] if pk not in campaign.pooled and kind in kinds
     ]
     if ready and late:
-        problems.append(f"In no pool: {_named(late)}. Top up the pool to judge them.")
+        problems.append(f"In no pool: {named(late)}. Top up the pool to judge them.")
     state = ", ".join(pool.name for pool in ready[:NAMED]) or ("being built" if building else "none yet")
     address = _address("pooling:pools" if campaign.pools else "pooling:new_pool", campaign)
     return Item("Pool", state, address, bool(ready), tuple(problems), action="Build a pool")
+
+
+# Interaction
+
+
+def _interaction(campaign: _Campaign) -> list[tuple[str, list[Item]]]:
+    """The group of the interaction, if the protocol has one."""
+    progress = progress_of(campaign.track)
+    if progress is None:
+        return []
+    submitting = [team.name for team in campaign.teams if team.n_runs]
+    return [
+        ("Interaction", interaction_items(progress, submitting, _address("pooling:interaction", campaign)))
+    ]
 
 
 # Judging
@@ -345,7 +341,7 @@ def _batch_item(campaign: _Campaign, kind: Batch.Kind, label: str, *, is_optiona
     batches = [batch for batch in campaign.batches if batch.kind == kind]
     n_open = sum(batch.status == Batch.Status.OPEN for batch in batches)
     drafts = [batch.name for batch in batches if batch.status == Batch.Status.DRAFT]
-    problems = [f"Not opened yet: {_named(drafts)}."] if drafts else []
+    problems = [f"Not opened yet: {named(drafts)}."] if drafts else []
     if kind == Batch.Kind.MAIN and (left := sum(campaign.unassigned.values())):
         problems.append(f"{counted(left, 'topic')} without an assessor.")
     state = f"{counted(len(batches), 'batch,batches')}, {n_open} open" if batches else "no batch"

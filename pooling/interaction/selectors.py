@@ -163,9 +163,29 @@ def assessors_of(track: Track) -> list[User]:
     return [each.user for each in people_judging(track)]
 
 
+def interaction_of(team: Team) -> Interaction | None:
+    """What a team brought to its sessions; None if nothing."""
+    return Interaction.objects.filter(team=team).first()
+
+
 def data_of(team: Team) -> Interaction | None:
     """The interaction of a team if its data are stored."""
     return Interaction.objects.filter(team=team).exclude(data="").first()
+
+
+def nomination_by_id(pk: int) -> Nomination:
+    return Nomination.objects.select_related("team__track__protocol").get(pk=pk)
+
+
+def is_last(nomination: Nomination) -> bool:
+    """Whether it is the session of its team that was started last, and none is planned or runs."""
+    rules, now = rules_of(nomination.team.track), times.now()
+    limit = 0 if rules is None else rules.seconds_per_topic
+    others = list(Nomination.objects.filter(team=nomination.team_id))
+    states = {state_of(each, limit, now) for each in others}
+    started = [(each.started_at, each.pk) for each in others if each.started_at]
+    is_over = not states & {SessionState.PLANNED, SessionState.RUNNING}
+    return is_over and bool(started) and max(started)[1] == nomination.pk
 
 
 def _of_team(team: Team, limit: int, now: datetime, *, is_accepting: bool) -> TeamInteraction:

@@ -13,7 +13,7 @@ from assay.formats.runs.timing import read_seconds
 from assay.protocols.schema import InteractionRules
 from audit import services as audit
 from files import services as file_services
-from pooling.interaction import selectors
+from pooling.interaction import notices, selectors
 from pooling.interaction.errors import InteractionRefused, LogRefused
 from pooling.interaction.selectors import SessionState
 from pooling.models import Interaction, Nomination, Team
@@ -132,10 +132,11 @@ def plan(*, team: Team, n: int, assessor: User, by: User) -> int:
     if not is_assessor(assessor, track) or team.members.filter(pk=assessor.pk).exists():
         raise InteractionRefused(f"{assessor} is not an assessor of {track}, or is a member of {team}.")
     free = team.nominations.filter(assessor__isnull=True, logged_seconds__isnull=True).order_by("place")
-    chosen = list(free.values_list("pk", flat=True)[:n])
+    chosen = dict(free.values_list("pk", "topic__code")[:n])
     if not chosen:
         raise InteractionRefused(f"{team} has no nominated topic without a session.")
     team.nominations.filter(pk__in=chosen).update(assessor=assessor)
+    notices.planned(team, list(chosen.values()))
     details = {"assessor": str(assessor), "topics": len(chosen)}
     audit.record(action="sessions.planned", subject=team, track=track, by=by, details=details)
     return len(chosen)
@@ -184,6 +185,7 @@ def start(*, nomination: Nomination, by: User) -> Nomination:
         raise InteractionRefused("Another session of yours runs. End it first.")
     nomination.started_at = times.now()
     nomination.save(update_fields=["started_at"])
+    notices.will_end(nomination, limit)
     audit.record(action="session.started", subject=nomination, track=nomination.team.track, by=by)
     return nomination
 

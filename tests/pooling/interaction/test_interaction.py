@@ -7,16 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core import mail
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
-from accounts.models import User
+from accounts.letters import services as letters
+from accounts.models import Letter, User
 from audit.models import Event
+from config.pages.checklist import checklist
 from pooling.interaction import services
 from pooling.interaction.errors import InteractionRefused
+from pooling.interaction.progress import progress_of
 from pooling.models import Nomination, Run, Team
 from pooling.runs import services as run_services
 from pooling.runs.errors import SubmissionRefused
@@ -24,6 +29,7 @@ from pooling.teams import services as team_services
 from tests.helpers.api import api
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track, make_user
 from tests.helpers.form_runs import bolt_run
+from tests.helpers.letters import deliver_at_once
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
@@ -295,6 +301,63 @@ def test_the_run_and_the_data_follow_the_interaction(scene: Scene) -> None:
     assert b"".join(sent.streaming_content) == b"[1]"
     assert 'filename="more.json"' in sent.headers["Content-Disposition"]
     assert scene.get(scene.eve, "interaction_file", scene.owls.pk).status_code == 404
+
+
+def test_checklist_leads_through_the_interaction(scene: Scene) -> None:
+    def points() -> dict[str, tuple[str, bool, bool]]:
+        groups = dict(checklist(scene.track).groups)
+        return {item.label: (item.state, item.is_done, bool(item.problems)) for item in groups["Interaction"]}
+
+    assert points()["Nominations"] == ("none yet", False, False)
+    services.nominate(team=scene.owls, codes=["T2", "T1"], by=scene.olive)
+    services.plan(team=scene.owls, n=1, assessor=scene.ada, by=scene.olga)
+    assert points()["Nominations"] == ("2 topics of 1 team", True, False)
+    assert points()["Sessions"] == ("0 held, 1 planned", False, True)  # the team has no page yet
+    assert points()["Data of the sessions"] == ("after the sessions", False, False)
+    Nomination.objects.filter(place=1).update(assessor=None, logged_seconds=20)
+    assert points()["Sessions"] == ("1 held, 0 planned", True, False)
+    assert points()["Data of the sessions"] == ("of 0 of 1 team with sessions", False, True)
+    services.store_data(team=scene.owls, file=io.BytesIO(b"[]"), file_name="a.json", by=scene.olive)
+    scene.submit("post-interaction")
+    assert points()["Data of the sessions"] == ("of 1 of 1 team with sessions", True, False)
+    assert points()["Runs after the interaction"] == ("of 1 of 1 team with sessions", True, False)
+    client = Client()
+    client.force_login(scene.olga)
+    assert "Runs after the interaction" in client.get(scene.track.get_absolute_url()).content.decode()
+    with CaptureQueriesContext(connection) as few:
+        progress_of(scene.track)
+    for number in range(5):
+        team_services.create(track=scene.track, name=f"Mice {number}", members=[])
+        team = Team.objects.get(name=f"Mice {number}")
+        Nomination.objects.create(team=team, topic=scene.track.topics.get(code="T3"), place=1)
+    with CaptureQueriesContext(connection) as many:
+        progress_of(scene.track)
+    assert len(few) == len(many)
+
+
+def test_members_who_chose_e_mails_get_one_for_planned_sessions_and_one_after_the_last(
+    scene: Scene, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    User.objects.filter(pk=scene.olive.pk).update(email="olive@example.org", is_mailed_about_runs=True)
+    deliver_at_once(settings, monkeypatch)
+
+    def due() -> list[str]:
+        mail.outbox.clear()
+        Letter.objects.exclude(due_at=None).update(due_at=timezone.now())
+        letters.send_due()
+        return [letter.body.partition("\n")[0] for letter in mail.outbox]
+
+    session = scene.planned("T2", "T1", n=2)
+    assert [letter.subject for letter in mail.outbox] == ["Assay: Owls: sessions of the interaction"]
+    assert "at most 120 seconds for each topic.\n\nTopics: T2, T1\n" in mail.outbox[0].body
+
+    services.start(nomination=session, by=scene.ada)
+    services.end(nomination=session, by=scene.ada)
+    assert due() == []  # T1 is still planned
+    last = services.start(nomination=scene.owls.nominations.get(place=2), by=scene.ada)
+    Nomination.objects.filter(pk=session.pk).update(started_at=_earlier(session, 900))
+    Nomination.objects.filter(pk=last.pk).update(started_at=_earlier(last, 300))  # nobody ends it
+    assert due() == ["All planned sessions with the system of Owls in forum are over."]
 
 
 def test_a_track_without_interaction_has_no_such_page(scene: Scene) -> None:

@@ -1,0 +1,61 @@
+"""How far the interaction of a track has come, for its organizers."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pooling.interaction.selectors import SessionState, rules_of, state_of
+from pooling.models import Nomination, Run
+from tracks.models import Track
+from web import times
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Numbers of nominated topics by the state of their session, and names of teams, all in order."""
+
+    n_nominated: int
+    n_waiting: int  # planned or running
+    n_held: int
+    nominating: list[str]  # teams
+    planned: list[str]  # teams with sessions that are not over
+    interacted: list[str]  # teams with a session that is over
+    without_page: list[str]  # of `planned`
+    without_data: list[str]  # of `interacted`
+    without_run: list[str]  # of `interacted`: without a run after the interaction
+
+
+def progress_of(track: Track) -> Progress | None:
+    """The progress of a track; None if its protocol has no interaction. Three queries, one of them for the clock."""
+    rules = rules_of(track)
+    if rules is None:
+        return None
+    now, rows = times.now(), Nomination.objects.filter(team__track=track).order_by("team__name", "place")
+    nominations = list(rows.select_related("team__interaction"))
+    runs = Run.objects.filter(track=track, kind=rules.run_kind, status=Run.Status.SUBMITTED)
+    with_run = set(runs.values_list("team", flat=True))
+    states = [state_of(each, rules.seconds_per_topic, now) for each in nominations]
+    waiting = [
+        each
+        for each, state in zip(nominations, states, strict=True)
+        if state in {SessionState.PLANNED, SessionState.RUNNING}
+    ]
+    held = [each for each, state in zip(nominations, states, strict=True) if state == SessionState.OVER]
+    return Progress(
+        n_nominated=len(nominations),
+        n_waiting=len(waiting),
+        n_held=len(held),
+        nominating=_teams(nominations),
+        planned=_teams(waiting),
+        interacted=_teams(held),
+        without_page=_teams(each for each in waiting if not _brought(each, "address")),
+        without_data=_teams(each for each in held if not _brought(each, "data")),
+        without_run=_teams(each for each in held if each.team_id not in with_run),
+    )
+
+
+def _brought(nomination: Nomination, field: str) -> bool:
+    return bool(getattr(getattr(nomination.team, "interaction", None), field, ""))
+
+
+def _teams(nominations: Iterable[Nomination]) -> list[str]:
+    return list(dict.fromkeys(each.team.name for each in nominations))
