@@ -50,11 +50,14 @@ from assay.protocols.schema import Average, Protocol
 Item = TypeVar("Item")
 
 
-def add_scoring_options(parser: argparse.ArgumentParser) -> None:
+def add_scoring_options(parser: argparse.ArgumentParser, *, has_measures: bool = True) -> None:
     """Add protocol, qrels, measures, units, and how to print."""
     add_protocol(parser)
     add_qrels(parser)
-    add_measures(parser)
+    if has_measures:
+        add_measures(parser)
+    else:
+        parser.set_defaults(measure=[])
     add_average(parser, "the topics that every run has")
     add_level(parser)
     add_units(parser)

@@ -27,7 +27,7 @@ COMMANDS = {
     "tiers": "rank runs, with confidence intervals and tiers",
     "compare": "compare two runs topic by topic",
     "reuse": "test whether qrels can score runs that were not pooled",
-    "report": "count units, and rank runs by topic label and by other qrels",
+    "curves": "print precision at levels of recall, and at cutoffs",
     "tables": "print the tables of an overview paper",
     "collections": "compare test collections side by side",
     "trec_eval": "evaluate a run as trec_eval 10.0 does, with its options and output",

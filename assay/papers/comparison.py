@@ -360,10 +360,13 @@ def _rankings(
 
 
 def _ranking_rows(runs: Sequence[str], tables: Sequence[RankingComparison], digits: int) -> Iterator[Row]:
-    """The runs, best first by the first column; then Kendall's tau of a measure's other rankings with it."""
+    """The runs, best first by the first column; then the topics if they differ, and Kendall's tau with that column."""
     for n in sorted(range(len(runs)), key=lambda n: (int(tables[0].ranks[0, n]), runs[n])):
         means = [float(mean) for table in tables for mean in table.means[:, n]]
         yield (Value(runs[n]), *(number(mean, digits) for mean in means))
+    n_topics = [n for table in tables for n in table.n_topics]
+    if len(set(n_topics)) > 1:
+        yield (Value("Topics"), *map(number, n_topics))
     if len(runs) < 2:
         return
     taus = [

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, cast, get_type_hints
 import numpy as np
 
 from assay.errors import InputError
+from assay.evaluation.duplicates import read_duplicates
 from assay.evaluation.units import (
     Prepared,
     check_units,
@@ -70,6 +71,7 @@ class TrackFiles:
     instances: str = ""  # qrels of formula instances
     formulas: tuple[str, ...] = ()  # formula indexes and id maps
     groups: Mapping[str, str] = field(default_factory=dict)  # qrels of each group of assessors
+    duplicates: str = ""  # near-duplicates
     documents: int | None = None  # of the collection
     formulas_in_collection: int | None = None
 
@@ -172,7 +174,7 @@ class ScoredRuns:
         measures = with_level(parse_measures(self.facts.measures), level, self._group_level)
         scored = {EVERYBODY: (self.scores, self.facts.n_topics)}
         for name, qrels in groups.items():
-            judged = JudgedDocuments(qrels)
+            judged = _judged(self.files, qrels)
             scored[name] = ([score_run(run, judged, measures) for run in self.runs], len(qrels.topics))
         return self._rankings(scored)
 
@@ -235,7 +237,7 @@ def _named(table: object, path: Path, n: int) -> TrackFiles:
             raise InputError(f"{place}: {key} is missing")
     values = {key: _checked(value, key, place) for key, value in table.items()}
     folder = path.parent
-    for key in ("runs", "topics", "labels", "teams", "qrels", "instances"):
+    for key in ("runs", "topics", "labels", "teams", "qrels", "instances", "duplicates"):
         if values.get(key):
             values[key] = str(folder / values[key])
     values["formulas"] = tuple(str(folder / name) for name in values.get("formulas", ()))
@@ -272,7 +274,8 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
     scored = [run for run in manifest if protocol.runs.kind(run.kind).scored] if qrels.units else []
     rows = [read_run(str(run.file), protocol) for run in scored]
     prepared = _prepared(files, protocol, rows, formulas)
-    scores, problems = _scored(prepared, qrels.units, names)
+    judged = _judged(files, qrels.units) if qrels.units else None
+    scores, problems = _scored(prepared, judged, names)
     means = dict(zip((run.tag for run in scored), _means(scores, protocol, names), strict=True))
     facts = TrackFacts(
         name=files.name,
@@ -316,14 +319,21 @@ def _prepared(
     return [prepare(row, formulas) for row in rows if formulas is not None]
 
 
+def _judged(files: TrackFiles, qrels: QrelsColumns) -> JudgedDocuments:
+    """Qrels of units, with the near-duplicates of the track."""
+    if not files.duplicates:
+        return JudgedDocuments(qrels)
+    return JudgedDocuments(*read_duplicates(files.duplicates, qrels))
+
+
 def _scored(
-    runs: list[Prepared], qrels: QrelsColumns | None, names: tuple[str, ...]
+    runs: list[Prepared], judged: JudgedDocuments | None, names: tuple[str, ...]
 ) -> tuple[list[RunScores], list[str]]:
     """The scores of the runs, and for each why no document is judged, or nothing."""
     scores: list[RunScores] = []
     problems: list[str] = []
-    if qrels is not None:
-        judged, measures = JudgedDocuments(qrels), parse_measures(names)
+    if judged is not None:
+        measures = parse_measures(names)
         for run in runs:
             hits = judged.hits(run.ranking)
             scores.append(score_hits(hits, judged, measures))

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -132,31 +133,30 @@ def test_a_protocol_without_depths_has_one_pool(folder: Path, capsys: pytest.Cap
     assert [row["depth"] for row in tables["depths"]] == ["100%"]
 
 
-def test_a_report_counts_units_and_ranks_by_label(
+def test_curves_of_runs_are_printed(
     folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    labels = folder / "labels.csv"
-    labels.write_text("topic,Difficulty,Assessor\nA.1,easy,1\nA.10,hard,2\nA.2,easy,1\n")
+    tables = ask(capsys, "curves", *qrels(folder), *three)
 
-    tables = ask(capsys, "report", *qrels(folder), "--measure", "RR", "--labels", str(labels), *three)
-
-    assert tables["units"] == [
-        {
-            "qrels": "qrels", "topics": "3",
-            "judged_min": "2", "judged_max": "3", "judged_mean": "2.3333", "judged": "7",
-            "relevant_min": "1", "relevant_max": "2", "relevant_mean": "1.3333", "relevant": "4",
-        }
-    ]  # fmt: skip
-    assert {(row["by"], row["value"], row["topics"]) for row in tables["scores"]} == {
-        ("Difficulty", "all topics", "3"), ("Difficulty", "easy", "2"), ("Difficulty", "hard", "1")
-    }  # fmt: skip
-    assert len(tables["correlations"]) == len(tables["gaps"]) == 3
     assert tables["recall_precision"][0] == {"run": "good", "recall": "0.0", "precision": "0.8333"}
     assert len(tables["precision"]) == 3 * 9
 
 
-def test_a_report_covers_the_topic_classes_of_the_protocol(
-    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+@pytest.fixture
+def classes(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
+    """The classes of topics that `evaluate` prints the means of, each once."""
+
+    def printed(labels: Path, *options: str) -> list[str]:
+        words = ["evaluate", *qrels(folder), "--measure", "RR", "--quiet", "--labels", str(labels), *options]
+        assert main([*words, three[0]]) == 0
+        topics = [line.split("\t")[1] for line in capsys.readouterr().out.splitlines()]
+        return [topic for topic in topics if "=" in topic]
+
+    return printed
+
+
+def test_means_are_of_the_topic_classes_of_the_protocol(
+    folder: Path, classes: Callable[..., list[str]]
 ) -> None:
     labels, plain = folder / "labels.csv", folder / "plain.toml"
     labels.write_text(
@@ -168,25 +168,18 @@ def test_a_report_covers_the_topic_classes_of_the_protocol(
         )
     )
 
-    def reported(*options: str) -> list[str]:
-        words = ["report", *qrels(folder), "--measure", "RR", "--labels", str(labels), *options, *three]
-        return list(dict.fromkeys(row["by"] for row in ask(capsys, *words)["gaps"]))
-
-    assert reported() == ["category", "dependence"]
-    assert reported("--label", "color") == ["color"]
-    assert reported("--protocol", str(plain)) == ["color", "dependence", "category"]
+    own = ["category=concept", "category=proof", "dependence=formula", "dependence=text"]
+    assert classes(labels) == own
+    assert classes(labels, "--label", "color") == ["color=blue", "color=red"]
+    assert classes(labels, "--protocol", str(plain)) == ["color=blue", "color=red", *own[2:], *own[:2]]
 
 
-def test_a_label_of_numbers_is_reported_if_asked_for(
-    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_label_of_numbers_has_classes_if_asked_for(folder: Path, classes: Callable[..., list[str]]) -> None:
     labels = folder / "labels.json"
     labels.write_text('{"A.1": {"Assessor": 1}, "A.2": {"Assessor": 2}}')
-    given = ["report", *qrels(folder), "--measure", "RR", "--labels", str(labels)]
 
-    assert ask(capsys, *given, *three)["scores"] == []
-    asked = ask(capsys, *given, "--label", "Assessor", *three)["gaps"]
-    assert [row["value"] for row in asked] == ["all topics", "1", "2", "no label"]
+    assert classes(labels) == []
+    assert classes(labels, "--label", "Assessor") == ["Assessor=1", "Assessor=2"]
 
 
 def test_evaluate_adds_the_means_of_each_class(
@@ -203,51 +196,25 @@ def test_evaluate_adds_the_means_of_each_class(
     assert rows["Difficulty=hard"] == pytest.approx(rows["A.10"])
 
 
-def test_labels_may_be_in_the_topic_file(
-    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_labels_may_be_in_the_topic_file(folder: Path, classes: Callable[..., list[str]]) -> None:
     topics = folder / "topics.jsonl"
     topics.write_text(
         '{"code": "A.1", "labels": {"kind": "proof"}}\n{"code": "A.2", "labels": {"kind": "concept"}}\n'
     )
 
-    tables = ask(capsys, "report", *qrels(folder), "--measure", "RR", "--labels", str(topics), *three)
-
-    assert [row["value"] for row in tables["gaps"]] == ["all topics", "concept", "proof", "no label"]
-
-
-def test_other_qrels_are_compared(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "students.txt").write_text("A.1 0 11 3\nA.2 0 10 2\n")
-
-    tables = ask(
-        capsys,
-        "report",
-        *qrels(folder),
-        "--measure",
-        "RR",
-        "--compare",
-        f"students={folder / 'students.txt'}",
-        *three,
-    )
-
-    assert [row["qrels"] for row in tables["units"]] == ["qrels", "students"]
-    scores = {(row["value"], row["run"]): (row["mean"], row["rank"]) for row in tables["scores"]}
-    assert scores["qrels", "good"] == ("0.8333", "1")
-    assert scores["students", "good"] == ("0.6667", "2")
-    assert {row["topics"] for row in tables["scores"] if row["value"] == "students"} == {"2"}
-    assert [(row["first"], row["second"]) for row in tables["correlations"]] == [("qrels", "students")]
+    assert classes(topics) == ["kind=concept", "kind=proof"]
 
 
 def test_only_one_table_is_printed_if_asked(
     folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["report", *qrels(folder), "--table", "units", *three]) == 0
+    assert main(["curves", *qrels(folder), "--table", "precision", *three]) == 0
 
-    assert capsys.readouterr().out.splitlines()[0].startswith("qrels\ttopics\t")
+    assert capsys.readouterr().out.splitlines()[0].startswith("run\tk\t")
 
 
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("evaluate", "compare", "tiers", "reuse", "report", "agreement"):
+    for name in ("evaluate", "compare", "tiers", "reuse", "curves", "agreement"):
         with pytest.raises(SystemExit) as ended:
             main([name, "--help"])
 
@@ -256,7 +223,7 @@ def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_reader_that_stops_early_is_no_error(folder: Path, three: list[str]) -> None:
-    line = [sys.executable, "-m", "assay", "report", *qrels(folder), *three]
+    line = [sys.executable, "-m", "assay", "curves", *qrels(folder), *three]
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -284,33 +251,3 @@ def test_real_runs_of_2020_are_in_these_tiers(data: Path, capsys: pytest.Capture
         "prim_zbMATH": ("6", "0.0418", "d"),
     }
     assert tables["tests"][0]["told_apart"] == "10"
-
-
-def test_real_runs_of_2020_rank_differently_by_difficulty(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    runs = [str(data / "arqmath" / "runs" / name) for name in KNOWN]
-    labels = str(data / "arqmath" / "task1_2020_topic_info.json")
-
-    tables = ask(
-        capsys,
-        "report",
-        *PROTOCOL,
-        "--qrels",
-        str(real_qrels(data)),
-        "--labels",
-        labels,
-        "--measure",
-        "nDCG'",
-        *runs,
-    )
-
-    assert {row["by"] for row in tables["gaps"]} == {"Difficulty", "Dependence"}
-    sizes = {row["value"]: row["topics"] for row in tables["gaps"] if row["by"] == "Difficulty"}
-    assert sizes == {"all topics": "77", "Easy": "32", "Medium": "21", "Hard": "24"}
-    taus = {(r["first"], r["second"]): r["tau"] for r in tables["correlations"] if r["by"] == "Difficulty"}
-    assert (taus["Easy", "Medium"], taus["Easy", "Hard"], taus["Medium", "Hard"]) == (
-        "0.6000",
-        "0.7333",
-        "0.8667",
-    )

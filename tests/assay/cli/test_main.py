@@ -167,7 +167,7 @@ def test_wrong_use_is_one_line(words: list[str], message: str, capsys: pytest.Ca
         (["agreement", "none.csv"], "assay agreement: none.csv: No such file or directory\n"),
         (["tiers", *QRELS, "none.tsv"], "assay tiers: none.tsv: No such file or directory\n"),
         (["reuse", *QRELS, "--runs", "none.csv"], "assay reuse: none.csv: No such file or directory\n"),
-        (["report", *QRELS, "none.tsv"], "assay report: none.tsv: No such file or directory\n"),
+        (["curves", *QRELS, "none.tsv"], "assay curves: none.tsv: No such file or directory\n"),
         (["trec_eval", "none", "runs/abacus-trec.txt"], "trec_eval: none: No such file or directory\n"),
         (["slt", "--input", "none.tsv"], "assay slt: none.tsv: No such file or directory\n"),
         (["cluster", "none.tsv"], "assay cluster: none.tsv: No such file or directory\n"),

@@ -51,6 +51,22 @@ def test_tables_are_stored_as_latex_and_csv(
     assert r"Ours \& theirs, 3 topics" in (folder / "out" / "results.tex").read_text()
 
 
+def test_near_duplicates_inherit_the_grade_and_groups_have_topics_of_their_own(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "poor.tsv").write_text("A.1\t13\t1\t9\tpoor\n")
+    (folder / "same.tsv").write_text("topic\tdocno\tjudged\nA.1\t13\t10\n")
+    (folder / "students.txt").write_text("A.1 0 13 3\n")
+    lines = ('duplicates = "same.tsv"', 'groups = { students = "students.txt" }')
+    given = tracks_file(folder, 'runs = "runs.csv"', 'qrels = "qrels.txt"', *lines)
+
+    rows = ask(capsys, "collections", "--measure", "RR", given)["groups"]
+
+    means = {row["Run"]: (row["RR: all judgments"], row["RR: students"]) for row in rows}
+    assert means["Theirs: poor"] == ("0.3333", "1.0000")
+    assert means["Topics"] == ("3", "1")
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -113,7 +129,7 @@ def test_collections_are_compared_from_files(folder: Path, capsys: pytest.Captur
     ]  # fmt: skip
     assert tables["instances"][0]["AP(rel=2)': instances"] == "0.9167"
     assert [(row["collection"], row["Units"]) for row in tables["units"]][1:] == [
-        ("Formulas", "visually distinct formulas"), ("Formulas", "instances")
+        ("Answers", "marek"), ("Formulas", "visually distinct formulas"), ("Formulas", "instances")
     ]  # fmt: skip
     assert tables["complexity"][0]["Topics"] == "computation – concept"
 

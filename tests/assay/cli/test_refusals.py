@@ -21,18 +21,13 @@ REFUSED = [
     (["tiers", *PROTOCOL, "--qrels", "-", "-", "good.tsv"], "only once"),
     (["reuse", "QRELS", "--runs", "nowhere.csv"], "nowhere.csv: No such file"),
     (["reuse", "QRELS", "--runs", "qrels.txt"], "qrels.txt: line 1: expected the columns"),
-    (["report", "QRELS", "--labels", "nowhere.csv", "good.tsv"], "nowhere.csv: No such file"),
-    (["report", "QRELS", "--labels", "qrels.txt", "good.tsv"], "qrels.txt"),
-    (["report", "QRELS", "--labels", "other.csv", "good.tsv"], "no label is for a topic of the qrels"),
+    (["evaluate", "QRELS", "--labels", "nowhere.csv", "good.tsv"], "nowhere.csv: No such file"),
+    (["evaluate", "QRELS", "--labels", "qrels.txt", "good.tsv"], "qrels.txt"),
+    (["evaluate", "QRELS", "--labels", "other.csv", "good.tsv"], "no label is for a topic of the qrels"),
     (
-        ["report", "QRELS", "--labels", "some.csv", "--label", "x", "good.tsv"],
+        ["evaluate", "QRELS", "--labels", "some.csv", "--label", "x", "good.tsv"],
         "no label 'x'; the labels are kind",
     ),
-    (
-        ["report", "QRELS", "--compare", "qrels=qrels.txt", "good.tsv"],
-        "--compare qrels: the name is in use",
-    ),
-    (["report", "QRELS", "--compare", "a=nowhere.txt", "good.tsv"], "nowhere.txt: No such file"),
     (["agreement", "nowhere.csv"], "nowhere.csv: No such file"),
     (["agreement", "judged.csv", "--kind", "dual"], "no batch of the kind 'dual'; the kinds are main"),
 ]
@@ -71,15 +66,6 @@ def test_options_out_of_range_are_refused(
 
     assert ended.value.code == 2
     assert f"argument {option[0]}: {option[1]!r} is not" in capsys.readouterr().err
-
-
-def test_qrels_to_compare_need_a_name(
-    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        main(["report", *qrels(folder), "--compare", "qrels.txt", *three])
-
-    assert "is not NAME=QRELS" in capsys.readouterr().err
 
 
 def test_runs_without_a_common_topic_cannot_be_compared_on_common_ones(

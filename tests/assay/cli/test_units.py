@@ -34,23 +34,25 @@ def given(folder: Path) -> list[str]:
 
 
 def test_runs_are_scored_by_instance_and_by_formula(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runs = [str(folder / f"{name}.tsv") for name in RUNS]
+    (folder / "tracks.toml").write_text("""
+[[track]]
+name = "Formulas"
+protocol = "arqmath-2020-task2"
+runs = "runs.csv"
+qrels = "distinct.txt"
+instances = "instances.txt"
+formulas = "ids.tsv"
+""")
 
-    tables = ask(
-        capsys, "report", *given(folder), "--measure", "P(rel=2)@2",
-        "--instances", str(folder / "instances.txt"), *runs,
-    )  # fmt: skip
+    tables = ask(capsys, "collections", "--measure", "P(rel=2)@2", str(folder / "tracks.toml"))
 
-    scores = {(row["value"], row["run"]): row["mean"] for row in tables["scores"]}
     # v1 v2 | v2 v1 by formula; 11 12 | 13 12 by instance, where 11 is a poor one
-    assert scores == {
-        ("qrels", "twice"): "1.0000",
-        ("qrels", "once"): "1.0000",
-        ("instances", "twice"): "0.5000",
-        ("instances", "once"): "1.0000",
-    }
-    assert [(row["qrels"], row["judged"], row["relevant"]) for row in tables["units"]] == [
-        ("qrels", "3", "2"), ("instances", "4", "2")
+    assert [tuple(row.values())[1:] for row in tables["instances"]] == [
+        ("Theirs: once", "1.0000", "1.0000"), ("Ours: twice", "0.5000", "1.0000"),
+        ("Kendall's tau with instances", "", ""),
+    ]  # fmt: skip
+    assert [(row["Units"], row["Judged: Total"], row["Relevant: Total"]) for row in tables["units"]] == [
+        ("visually distinct formulas", "3", "2"), ("instances", "4", "2")
     ]  # fmt: skip
 
 

@@ -160,7 +160,7 @@ def test_command_prints_measures_in_characters(tmp_path: Path, capsys: pytest.Ca
     }  # fmt: skip
 
 
-def test_report_has_curves_in_characters_and_knows_near_duplicates(
+def test_curves_are_in_characters_and_know_near_duplicates(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "owls.xml").write_bytes(bolt_run())
@@ -168,7 +168,7 @@ def test_report_has_curves_in_characters_and_knows_near_duplicates(
     (tmp_path / "d.tsv").write_bytes(b"T1 bolt-eng-DF-1:1:p1:10:20 bolt-eng-DF-1:0:p0:0:20\n")
     files = ["--qrels", str(tmp_path / "q.txt"), "--duplicates", str(tmp_path / "d.tsv")]
 
-    assert main(["report", "--protocol", "bolt-ir-p3", *files, "--quiet", str(tmp_path / "owls.xml")]) == 0
+    assert main(["curves", "--protocol", "bolt-ir-p3", *files, "--quiet", str(tmp_path / "owls.xml")]) == 0
 
     printed = capsys.readouterr().out
     assert "precision at cutoffs, in characters of citations" in printed
