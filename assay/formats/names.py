@@ -41,8 +41,13 @@ TOPICS: Fields = MappingProxyType(
     {
         "code": Usual(("code", *_TOPIC[:3], "qid", "_id", "id", "number", "num"), "id"),
         "title": Usual(("title", "query", "question"), "title"),
-        "text": Usual(("text", "description", "desc"), "description"),
+        "text": Usual(("text", "description", "desc", "body"), "description"),
         "narrative": Usual(("narrative",), "narrative"),
+        "scenario": Usual(("scenario",)),
+        "criteria": Usual(("criteria",)),
+        "tags": Usual(("tags",)),
+        "formula_id": Usual(("formula_id",)),
+        "latex": Usual(("latex", "formula")),
     }
 )
 USUAL: Mapping[str, Fields] = MappingProxyType({"documents": DOCUMENTS, "topics": TOPICS, "qrels": QRELS})

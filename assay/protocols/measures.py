@@ -7,6 +7,7 @@ equal the prime and `@10`, and its names of families are aliases. This module pa
 computes the values. To add a family, add an entry to `FAMILIES`, and a kernel to the table in `assay.measures.scores`.
 """
 
+import difflib
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -170,6 +171,20 @@ _NAME = (  # compiled when the first name is read
     r"(?P<family>[A-Za-z]+(?:-[a-z]+)?)(?:\((?P<arguments>[^()]*)\))?"
     r"(?P<early>'(?=@))?(?:@(?P<at>\d{1,6}(?:\.\d{1,6})?|\.\d{1,6}))?(?P<prime>'?)"
 )
+# Names of trec_eval, which may have a rank at their end, such as ndcg_cut_10 or P.5.
+_TREC_EVAL = {
+    "map": "AP",
+    "map_cut": "AP",
+    "ndcg": "nDCG",
+    "ndcg_cut": "nDCG",
+    "recip_rank": "RR",
+    "rprec": "Rprec",
+    "bpref": "bpref",
+    "p": "P",
+    "precision": "P",
+    "recall": "R",
+    "success": "Success",
+}
 _EXAMPLES = "nDCG', AP(rel=2)', P(rel=2)@10', bpref(rel=2), judged@10"
 
 
@@ -257,11 +272,15 @@ def parse_measure(name: str) -> Measure:
     """
     match = re.fullmatch(_NAME, name.strip())
     if match is None:
-        raise MeasureError(f"{name!r} is not a measure; write it like {_EXAMPLES}")
+        meant = _meant(name)
+        raise MeasureError(f"{name!r} is not a measure; {meant or 'write it like'} {_EXAMPLES}")
     called, implied = ALIASES.get(match["family"], (match["family"], ""))
     family = FAMILIES.get(called)
     if family is None:
-        raise MeasureError(f"{name!r}: there is no measure {called!r}; use {', '.join(FAMILIES)}")
+        meant = _meant(name)
+        raise MeasureError(
+            f"{name!r}: there is no measure {called!r}; {meant or 'use'} {', '.join(FAMILIES)}"
+        )
     arguments = _arguments(name, family, match["arguments"], implied)
     arguments.judged_only |= bool(match["early"] or match["prime"])
     if match["at"] is not None:
@@ -275,6 +294,20 @@ def parse_measure(name: str) -> Measure:
     }
     level = family.level if arguments.level is None else arguments.level
     return Measure(called, level, arguments.k, arguments.judged_only, tuple(sorted(parameters.items())))
+
+
+def _meant(name: str) -> str:
+    """A question for the measure that is meant by a name of trec_eval, or by one that is written almost like ours."""
+    match = re.match(r"([A-Za-z_-]+?)_?(?:\([^()]*\))?[_.@]?(\d*)'?$", name.strip())
+    if match is None:
+        return ""
+    ours = {family.lower(): family for family in FAMILIES}
+    close = difflib.get_close_matches(match[1].lower(), ours, 1, 0.7)
+    family = _TREC_EVAL.get(match[1].lower()) or (ours[close[0]] if close else "")
+    if not family:
+        return ""
+    rank = match[2] if FAMILIES[family].cutoff in {"optional", "required"} else ""
+    return f"did you mean {family}{f'@{rank}' if rank else ''}? Use"
 
 
 def parse_measures(names: Iterable[str]) -> list[Measure]:

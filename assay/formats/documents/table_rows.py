@@ -27,7 +27,7 @@ def convert(data: bytes, form: str) -> Batch:
     kind, _, columns = form.partition(" ")
     places = {field: int(place) - 1 for field, place in re.findall(r"(\w+)=(\d+)", columns)}
     batch = Batch()
-    for number, cells in (_tab_rows if kind == TAB else _comma_rows)(data):
+    for number, cells in cells_of(data, kind):
         try:
             add_document(_fields(cells, places), batch)
         except Unusable as reason:
@@ -44,6 +44,17 @@ def _fields(cells: list[str], places: dict[str, int]) -> dict[str, str]:
     except UnicodeEncodeError:
         raise Unusable("not UTF-8") from None
     return fields
+
+
+def cells_of(data: bytes, kind: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table that are not empty, with the number of the first line of each from 0.
+
+    Raises
+    ------
+    Malformed
+        As `convert`.
+    """
+    return _tab_rows(data) if kind == TAB else _comma_rows(data)
 
 
 def _tab_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:

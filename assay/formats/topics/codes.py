@@ -97,7 +97,8 @@ def _from_list(data: bytes, name: str) -> list[str]:
     table = names.table_of_topics(text)
     if table is not None:
         separator, places = table
-        rows = csv.reader(io.StringIO(text), delimiter=separator)
-        cells = [row[places["code"]].strip() for row in rows if len(row) > places["code"]]
+        quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, quoting=quoting)
+        cells = [row[places["code"]].strip().strip('"') for row in rows if len(row) > places["code"]]
         return [cell for cell in cells[1:] if cell]
     return [line.split()[0] for line in text.splitlines() if line.strip()]

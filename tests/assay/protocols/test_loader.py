@@ -22,7 +22,7 @@ BROKEN = {
     "unknown key in a table": (
         "max_ranks = 1000",
         "max_rank = 1000",
-        "runs.max_rank: unknown key; allowed here:",
+        "runs.max_rank: unknown key; did you mean max_ranks? Allowed here: columns,",
     ),
     "missing key": ("max_ranks = 1000\n", "", "runs.max_ranks: missing"),
     "missing table": ('strategy = "top-k"', "", "pool.strategy: missing"),
@@ -110,7 +110,11 @@ BROKEN = {
         'shortcut = "3"',
         "the shortcut '3' is used by two choices",
     ),
-    "a negative grade": ("value = 0", "value = -1", "a value is below 0"),
+    "a negative grade": (
+        "value = 0",
+        "value = -1",
+        "judging.grade[4].value: -1 is below 0; make the choice a [[judging.non_answer]]",
+    ),
     "no source": ("Mansouri, Zanibbi, Oard and Agarwal, Overview", "", None),
     "a slug with a space": (
         'slug = "arqmath-2021-task1"',
@@ -423,8 +427,12 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
         ("mean_pool = 140.0", 'mean_pool = "many"', "published.mean_pool: expected a number"),
         ('"everything"', f'"{"e" * 101}"', "slug: 101 characters long; at most 100 are accepted"),
         ('title = "A protocol', 'title = "A\\u0000protocol', "title: 'A\\x00protocol"),
-        ("value = 2", "value = 1000", "judging.grade: the value 1000 is above 999"),
-        ('key = "not-matching"', 'key = "not matching"', "the key 'not matching' is not 1 to 50 letters"),
+        ("value = 2", "value = 1000", "judging.grade[1].value: 1000 is above 999"),
+        (
+            'key = "not-matching"',
+            'key = "not matching"',
+            "judging.non_answer[1].key: 'not matching' is not 1 to 50 letters",
+        ),
         ('key = "not-matching"', f'key = "{"n" * 51}"', "is not 1 to 50 letters"),
         ("judges = 2", f"judges = {'9' * 5000}", "a number is too long"),
         ("judges = 2", f"judges = 0x{'f' * 5000}", "judging.judges: the number must be finite and at most"),
@@ -515,8 +523,8 @@ def test_new_file_with_keys_of_an_earlier_version_is_refused() -> None:
 @pytest.mark.parametrize(
     ("code", "complaint"),
     [
-        ("3", "the qrels_code 3 is a grade of the qrels"),
-        ("-1", "the qrels_code -1 is below 0 or above 999"),
+        ("3", r"non_answer\[2\].qrels_code: 3 is a grade of the qrels"),
+        ("-1", "-1 is below 0; leave the key out"),
         ("5", "two non-answers have the same qrels_code"),
     ],
 )

@@ -24,7 +24,7 @@ def test_a_name_is_read(name: str, measure: Measure) -> None:
 @pytest.mark.parametrize(
     ("name", "complaint"),
     [
-        ("ndcg", "no measure 'ndcg'; use nDCG, AP, P,"),
+        ("ndcg", "no measure 'ndcg'; did you mean nDCG? Use nDCG, AP, P,"),
         ("nDCG(rel=2)", "nDCG does not accept rel="),
         ("P", "P needs a rank, as in P@10"),
         ("P@0", "must be at least 1"),

@@ -36,7 +36,7 @@ def test_organizer_pastes_a_protocol(client: Client, organizer: User) -> None:
         (
             "max_ranks = 1000",
             "max_rank = 1000",
-            "runs.max_rank: unknown key; allowed here: columns, forbidden_fields",
+            "line 10: runs.max_rank: unknown key; did you mean max_ranks? Allowed here: columns",
         ),
         ('"top-k"', '"top-50"', "is not allowed; use top-k, distinct-units"),
         ('"AP"', '"Mean"', "there is no measure"),

@@ -1,0 +1,59 @@
+"""Reads topics in tables, and under usual names of their fields, as rows for `assay.formats.topics.reader`.
+
+A table has a header that names the code and another field (`assay.formats.names`), and tabs or commas between columns.
+Other columns are ignored. All texts are plain. In JSON lines, the names of `assay.formats.topics.reader` come first.
+
+A topic whose only text is one line, such as `{"_id": "1", "text": "tidal power"}`, has it as its title.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.formats import names
+from assay.formats.documents.table_rows import cells_of
+from assay.formats.documents.tables import COMMA, TAB
+
+LONGEST_TITLE = 300  # characters of a text that becomes a title
+
+
+def rows_of_table(data: bytes) -> Iterator[tuple[int, dict[str, Any]]] | None:
+    """The rows of a table, with their lines; None if a file is not one.
+
+    Raises
+    ------
+    Malformed
+        A row with commas has a quotation that is not closed, or something after one.
+    """
+    table = names.table_of_topics(data.decode(errors="replace"))
+    if table is None:
+        return None
+    separator, places = table
+    rows = cells_of(data, COMMA if separator == "," else TAB)
+    next(rows)
+    return ((number + 1, _row(cells, places)) for number, cells in rows)
+
+
+def _row(cells: list[str], places: Mapping[str, int]) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        field: cells[place].strip() for field, place in places.items() if place < len(cells)
+    }
+    if "tags" in row:
+        row["tags"] = [tag.strip() for tag in row["tags"].split(",")]
+    return _with_title(row)
+
+
+def with_usual_names(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of JSON lines whose code has another name, with the reader's names; any other row as it is."""
+    if "code" in row:
+        return row
+    keys = tuple(row)
+    named = {field: row[keys[place]] for field, place in names.places(keys, "topics").items()}
+    return _with_title(named | row)
+
+
+def _with_title(row: dict[str, Any]) -> dict[str, Any]:
+    text = row.get("text")
+    is_title = isinstance(text, str) and 0 < len(text) <= LONGEST_TITLE and "\n" not in text.strip()
+    if row.get("title") or row.get("body") or row.get("latex") or not is_title:
+        return row
+    return row | {"title": text, "text": ""}
