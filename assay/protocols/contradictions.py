@@ -27,16 +27,13 @@ def contradictions(protocol: Protocol) -> Iterator[str]:
 
 
 def _of_texts(protocol: Protocol) -> Iterator[str]:
-    judging = protocol.judging
-    for table, choices in (("grade", judging.grades), ("non_answer", judging.non_answers)):
-        for n, choice in enumerate(choices, 1):
-            place = f"judging.{table}[{n}]"
-            if not choice.label.strip():
-                yield f"{place}.label: empty; write the text of the button"
-            if not choice.definition.strip():
-                yield f"{place}.definition: empty; tell assessors when to choose it"
-            if len(choice.shortcut) > 1:
-                yield f"{place}.shortcut: {choice.shortcut!r} is not one key, such as 1 or x"
+    for place, choice in protocol.judging.placed_choices:
+        if not choice.label.strip():
+            yield f"{place}.label: empty; write the text of the button"
+        if not choice.definition.strip():
+            yield f"{place}.definition: empty; tell assessors when to choose it"
+        if len(choice.shortcut) > 1:
+            yield f"{place}.shortcut: {choice.shortcut!r} is not one key, such as 1 or x"
 
 
 def _of_layout(protocol: Protocol) -> Iterator[str]:

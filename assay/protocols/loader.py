@@ -279,7 +279,8 @@ def _items(hint: Any, value: object, key: str) -> tuple[Any, ...]:
     """The items of a list; raises for all that are wrong."""
     if _inner(hint) is not None and isinstance(value, dict):
         raise _Wrong(f"{key}: expected a list of tables; write [[{key}]] with double brackets")
-    items, problems = [], []
+    items: list[Any] = []
+    problems: list[str] = []
     for n, item in enumerate(_expect(list, value, key), 1):
         try:
             items.append(_value(hint, item, f"{key}[{n}]"))

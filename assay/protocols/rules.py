@@ -214,15 +214,12 @@ def _check_grades(judging: JudgingRules) -> Iterator[str]:
 
 
 def _check_keys(judging: JudgingRules) -> Iterator[str]:
-    choices = judging.choices
-    places = [f"judging.grade[{n}]" for n, _ in enumerate(judging.grades, 1)]
-    places += [f"judging.non_answer[{n}]" for n, _ in enumerate(judging.non_answers, 1)]
     for field in ("key", "shortcut"):
-        words = [getattr(choice, field) for choice in choices]
-        for n, word in enumerate(words):
-            if word and word in words[:n]:
-                yield f"{places[n]}.{field}: the {field} {word!r} is used by two choices"
-    for place, choice in zip(places, choices, strict=True):
+        words = [getattr(choice, field) for choice in judging.choices]
+        for n, (place, _) in enumerate(judging.placed_choices):
+            if words[n] and words[n] in words[:n]:
+                yield f"{place}.{field}: the {field} {words[n]!r} is used by two choices"
+    for place, choice in judging.placed_choices:
         if not KEY.fullmatch(choice.key):
             yield f"{place}.key: {shown(choice.key)} is not 1 to 50 letters, digits, hyphens or underscores"
 

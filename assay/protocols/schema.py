@@ -251,6 +251,13 @@ class JudgingRules:
     def choices(self) -> tuple[Grade | NonAnswer, ...]:
         return (*self.grades, *self.non_answers)
 
+    @property
+    def placed_choices(self) -> tuple[tuple[str, Grade | NonAnswer], ...]:
+        """The choices, each with its place in the file, such as `judging.grade[2]`."""
+        grades = [(f"judging.grade[{n}]", grade) for n, grade in enumerate(self.grades, 1)]
+        others = [(f"judging.non_answer[{n}]", choice) for n, choice in enumerate(self.non_answers, 1)]
+        return (*grades, *others)
+
     def choice(self, key: str) -> Grade | NonAnswer | None:
         return next((choice for choice in self.choices if choice.key == key), None)
 

@@ -97,8 +97,8 @@ def _from_list(data: bytes, name: str) -> list[str]:
     table = names.table_of_topics(text)
     if table is not None:
         separator, places = table
-        quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, quoting=quoting)
+        lines = (line.split("\t") for line in text.splitlines())
+        rows = csv.reader(io.StringIO(text, newline="")) if separator == "," else lines
         cells = [row[places["code"]].strip().strip('"') for row in rows if len(row) > places["code"]]
         return [cell for cell in cells[1:] if cell]
     return [line.split()[0] for line in text.splitlines() if line.strip()]

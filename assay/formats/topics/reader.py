@@ -26,11 +26,12 @@ from typing import Any, NamedTuple, cast
 from lxml import etree
 
 from assay.errors import BadFile
+from assay.formats import names
 from assay.formats.compression import Limits, is_packed, unpack
-from assay.formats.documents.batch import MAX_NAME, Unusable, limited
+from assay.formats.documents.batch import MAX_NAME, Malformed, Unusable, limited
 from assay.formats.documents.jsonl import docno_of, tags_of, text_of
 from assay.formats.documents.sources import BOM, HEAD, form_of
-from assay.formats.topics import bolt, encoding, ntcir, trec
+from assay.formats.topics import bolt, encoding, ntcir, tables, trec
 from assay.html.latex import unescaped
 from assay.html.sanitize import clean_body, clean_text, clean_title
 
@@ -125,6 +126,8 @@ def _plain(data: bytes, name: str) -> bytes:
 
 def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
     text = data.removeprefix(BOM).decode(errors="replace")
+    if names.table_of_topics(text) is not None:
+        return _table(data, name)
     is_lines = ntcir.is_lines(text)
     if is_lines or trec.is_marked(text) or trec.is_colon_lines(text):
         text, note = encoding.text_of(data, name)
@@ -134,6 +137,17 @@ def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
     if form == "jsonl":
         return trec.Reading(list(_json_rows(data, name)))
     return _xml_reading(data, name, form)
+
+
+def _table(data: bytes, name: str) -> trec.Reading:
+    """The topics of a table with a header."""
+    text, note = encoding.text_of(data, name)
+    try:
+        rows, others = tables.read_table(text)
+    except Malformed as fault:
+        raise BadFile(f"{name}, line {fault.n_lines + 1}: {fault.message}.") from None
+    left_out = f"columns whose names are not known were left out: {', '.join(others)}" if others else ""
+    return trec.Reading(rows, notes=[*filter(None, [note, left_out])])
 
 
 def _lines(text: str, *, is_formula: bool) -> trec.Reading:
@@ -161,7 +175,7 @@ def _xml_reading(data: bytes, name: str, form: str) -> trec.Reading:
     if form != "topics":
         raise BadFile(
             f"{name} contains <{form}>. A topic file contains <Topics>, <{bolt.ROOT}>, or TREC's <top> or <topic>; or "
-            "one JSON object per line; or a code, a tab and a text per line."
+            "one JSON object per line; or a table with a header; or a code, a tab and a text per line."
         )
     own = ((cast("int", element.sourceline), _of_element(element)) for element in root.iterchildren("Topic"))
     return trec.Reading([*ntcir.rows_of_xml(root), *own])
@@ -207,11 +221,13 @@ def _json_rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
             raise BadFile(f"{name}, line {number}: not a JSON object in UTF-8.") from None
         if not isinstance(row, dict):
             raise BadFile(f"{name}, line {number}: not a JSON object.")
-        yield number, row
+        yield number, tables.with_usual_names(row)
 
 
 def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
-    code = text_of(row.get("code"), "the topic's code").strip()
+    given = row.get("code")
+    is_number = isinstance(given, int) and not isinstance(given, bool)
+    code = text_of(str(given) if is_number else given, "the topic's code").strip()
     if not _CODE.fullmatch(code) or len(code.encode()) > MAX_CODE:
         raise Unusable(f"a topic's code has 1 to {MAX_CODE} bytes without white space, got {code[:40]!r}")
     if code == MEAN:

@@ -1,12 +1,12 @@
 """Reads topics in tables, and under usual names of their fields, as rows for `assay.formats.topics.reader`.
 
 A table has a header that names the code and another field (`assay.formats.names`), and tabs or commas between columns.
-Other columns are ignored. All texts are plain. In JSON lines, the names of `assay.formats.topics.reader` come first.
+Other columns are left out. All texts are plain. In JSON lines, the names of `assay.formats.topics.reader` come first.
 
 A topic whose only text is one line, such as `{"_id": "1", "text": "tidal power"}`, has it as its title.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from assay.formats import names
@@ -16,21 +16,19 @@ from assay.formats.documents.tables import COMMA, TAB
 LONGEST_TITLE = 300  # characters of a text that becomes a title
 
 
-def rows_of_table(data: bytes) -> Iterator[tuple[int, dict[str, Any]]] | None:
-    """The rows of a table, with their lines; None if a file is not one.
+def read_table(text: str) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
+    """The rows of a table of topics, with their lines, and the names of the columns that are not read.
 
     Raises
     ------
     Malformed
         A row with commas has a quotation that is not closed, or something after one.
     """
-    table = names.table_of_topics(data.decode(errors="replace"))
-    if table is None:
-        return None
-    separator, places = table
-    rows = cells_of(data, COMMA if separator == "," else TAB)
-    next(rows)
-    return ((number + 1, _row(cells, places)) for number, cells in rows)
+    separator, places = names.table_of_topics(text) or ("\t", {})
+    rows = cells_of(text.encode(), COMMA if separator == "," else TAB)
+    _, header = next(rows)
+    others = [name.strip() for n, name in enumerate(header) if n not in places.values()]
+    return [(number + 1, _row(cells, places)) for number, cells in rows], others
 
 
 def _row(cells: list[str], places: Mapping[str, int]) -> dict[str, Any]:

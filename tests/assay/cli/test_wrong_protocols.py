@@ -155,7 +155,7 @@ WRONG = {
     "forgotten level": (
         "RR(rel=2)",
         "MRR",
-        "line 49: scoring.measures[2]: 'MRR@10' counts from grade 1, but scoring.relevant_from is 2; write RR(rel=2)@10",
+        "line 49: scoring.measures[2]: 'MRR@10' counts from grade 1, but scoring.relevant_from is 2; write RR(rel=2)",
     ),
     "measure of labels": (
         '"nDCG@10"',
