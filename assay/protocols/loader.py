@@ -120,7 +120,7 @@ def _syntax(message: str, text: str) -> str:
     if place is None:
         return f"not TOML: {message}"
     line = text.split("\n")[int(place[2]) - 1].strip()
-    what = _KEYS.sub(lambda keys: ".".join(re.findall(r"'([^']*)'", keys[0])), place[1])
+    reason = _KEYS.sub(lambda keys: ".".join(re.findall(r"'([^']*)'", keys[0])), place[1])
     hints = {
         "Invalid value": "text is written between straight quotation marks, and truth as true or false",
         "Illegal character": "text ends with the quotation mark with which it begins, on the same line",
@@ -130,7 +130,7 @@ def _syntax(message: str, text: str) -> str:
         "Invalid statement": 'write key = "text", key = 5 or [table]',
     }
     hint = next((f"; {hint}" for start, hint in hints.items() if message.startswith(start)), "")
-    return f"line {place[2]}: not TOML: {what} at column {place[3]} of {shown(line)}{hint}"
+    return f"line {place[2]}: not TOML: {reason} at column {place[3]} of {shown(line)}{hint}"
 
 
 def _refusal(text: str, name: str, problems: Iterable[str]) -> ProtocolError:

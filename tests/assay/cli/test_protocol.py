@@ -70,7 +70,7 @@ def test_check_names_what_is_wrong_and_checks_every_file(tmp_path: Path, capsys:
     assert status == 2
     assert captured.out.startswith(f"{good}: no errors (")
     first, second = captured.err.splitlines()
-    assert first.startswith("assay protocol check: unknown.toml: pool.depht: ")
+    assert first.startswith("assay protocol check: unknown.toml: line 27: pool.depht: ")
     assert "depth" in first
     assert second.startswith("assay protocol check: broken.toml: ")
 

@@ -24,7 +24,7 @@ def topics_after(client: Client, content: bytes, protocol: str = "trec-adhoc") -
     ("content", "code", "title", "body"),
     [
         (b'qid\ttitle\turl\tdescription\nq 1\tx\tu\ty\n', "", "", ""),
-        (b'Topic-ID\ttopic_title\turl\tdescription\nt1\t"5" disks"\tu\tIs 1 < 2?\n', "t1", '"5" disks"', "<p>Is 1 &lt; 2?</p>"),
+        (b'Topic-ID\ttopic_title\turl\tdescription\nt1\t"5" d"\tu\tIs 1 < 2?\n', "t1", '"5" d"', "<p>Is 1 &lt; 2?</p>"),
         (b'\xef\xbb\xbfid,query\r\nt1,"a, ""b"""\r\n', "t1", 'a, "b"', ""),
         (b'{"_id": "t1", "text": "tidal power", "metadata": {}}\n', "t1", "tidal power", ""),
         (b'{"qid": 7, "query": "tides", "description": "All of them."}\n', "7", "tides", "<p>All of them.</p>"),
