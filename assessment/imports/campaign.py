@@ -41,11 +41,11 @@ class Units:
         return entry if not unit or entry == self.entries.get((topic, unit)) else None
 
     @classmethod
-    def of(cls, pool: Pool) -> "Units":
-        entries = PoolEntry.objects.filter(pool=pool).values_list("topic_id", "docno", "pk")
+    def of(cls, pool: Pool, topics: Collection[int]) -> "Units":
+        entries = PoolEntry.objects.filter(pool=pool, topic__in=topics).values_list("topic_id", "docno", "pk")
         units = cls({(topic, docno): pk for topic, docno, pk in entries.iterator(chunk_size=CHUNK)})
-        members = PoolMember.objects.filter(entry__pool=pool, position__gt=0).order_by()
-        rows = members.values_list("entry__topic_id", "docno", "entry_id")
+        members = PoolMember.objects.filter(entry__pool=pool, entry__topic__in=topics, position__gt=0)
+        rows = members.order_by().values_list("entry__topic_id", "docno", "entry_id")
         for topic, docno, entry in rows.iterator(chunk_size=CHUNK):
             units.members[topic, docno] = entry
             units.with_members.add(entry)
@@ -53,7 +53,7 @@ class Units:
 
 
 class Campaign:
-    """A track as an import sees it. What it reads, it reads once."""
+    """A track as an import sees it. Units, judgments, tasks and assignments are read for some topics at a time."""
 
     def __init__(self, track: Track) -> None:
         self.track = track
@@ -73,15 +73,22 @@ class Campaign:
         versions = track.guidelines_versions.values_list("number", "pk")
         self.guidelines: dict[int, int] = dict(versions)
         self._units: dict[int, Units] = {}
+        self._topics: set[int] = set()
+
+    def read_units(self, topics: set[int]) -> None:
+        """Have the units of these topics from now on."""
+        self._topics, self._units = topics, {}
 
     def units(self, pool: Pool) -> Units:
         if pool.pk not in self._units:
-            self._units[pool.pk] = Units.of(pool)
+            self._units[pool.pk] = Units.of(pool, self._topics)
         return self._units[pool.pk]
 
-    def stored(self, batches: Collection[Batch]) -> dict[tuple[int, int, str, int, bool], list[Stored]]:
-        """The judgments of batches by batch, topic, docno, assessor and whether they are checks, oldest first."""
-        judgments = Judgment.objects.filter(batch__in=batches).order_by("pk")
+    def stored(
+        self, batches: Collection[Batch], topics: Collection[int]
+    ) -> dict[tuple[int, int, str, int, bool], list[Stored]]:
+        """The judgments of topics by batch, topic, docno, assessor and whether they are checks, oldest first."""
+        judgments = Judgment.objects.filter(batch__in=batches, topic__in=topics).order_by("pk")
         fields = ("batch_id", "topic_id", "docno", "assessor_id", "is_check")
         values = ("pk", "choice", "comment", "created_at", "is_current", "replaced_by")
         of_key: dict[tuple[int, int, str, int, bool], list[Stored]] = {}
@@ -97,10 +104,12 @@ class Campaign:
         rows = judgments.values_list("batch_id", "topic_id", "docno", "task__seat", "assessor_id").order_by()
         return set(rows.iterator(chunk_size=CHUNK))
 
-    def assignments(self, batches: Collection[Batch]) -> list[TopicAssignment]:
-        return list(TopicAssignment.objects.filter(batch__in=batches).order_by("pk"))
+    def assignments(self, batches: Collection[Batch], topics: Collection[int]) -> list[TopicAssignment]:
+        return list(TopicAssignment.objects.filter(batch__in=batches, topic__in=topics).order_by("pk"))
 
-    def tasks(self, batches: Collection[Batch]) -> dict[tuple[int, int, int, bool], Task]:
-        """The tasks of batches by batch, entry and assessor, and whether they are hidden checks."""
-        tasks = Task.objects.filter(batch__in=batches)
+    def tasks(
+        self, batches: Collection[Batch], topics: Collection[int]
+    ) -> dict[tuple[int, int, int, bool], Task]:
+        """The tasks of topics in batches by batch, entry and assessor, and whether they are hidden checks."""
+        tasks = Task.objects.filter(batch__in=batches, entry__topic__in=topics)
         return {(each.batch_id, each.entry_id, each.assessor_id, each.is_check): each for each in tasks}

@@ -6,7 +6,7 @@ the protocol asks for: the assessors of a file without seats share the seats in 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -18,6 +18,7 @@ from assay.protocols.schema import Grade, JudgingRules, NonAnswer
 from assessment.imports.campaign import Campaign, Stored
 from assessment.imports.planned import BatchKey, Planned
 from assessment.imports.seats import Seats
+from assessment.imports.staging import Part, Staged
 from assessment.models import Batch, JudgmentImport
 from pooling.models import Pool
 
@@ -54,19 +55,24 @@ class Unusable(Exception):
 
 @dataclass
 class Plan:
-    """The judgments to store, in the order of the file, and what is wrong with the others."""
+    """What an import does and what is wrong, counted over the parts of the file."""
 
-    new: list[Planned] = field(default_factory=list)
+    n_new: int = 0
     n_equal: int = 0
-    complaints: list[Complaint] = field(default_factory=list)
+    batches: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # new ones: batch, kind, pool
+    complaints: list[Complaint] = field(default_factory=list)  # the first lines only
     n_by_kind: Counter[str] = field(default_factory=Counter)
     unknown_answers: set[str] = field(default_factory=set)
     n_without_guidelines: int = 0
 
     def complain(self, line: int, kind: str, message: str) -> None:
         self.n_by_kind[kind] += 1
-        if len(self.complaints) < COMPLAINTS_KEPT:
-            self.complaints.append(Complaint(line, kind, message))
+        self.complaints.append(Complaint(line, kind, message))
+        if len(self.complaints) >= 2 * COMPLAINTS_KEPT:
+            self._forget_later_lines()
+
+    def _forget_later_lines(self) -> None:
+        self.complaints = sorted(self.complaints)[:COMPLAINTS_KEPT]
 
     def attempt(self, row: JudgmentRow, resolve: Callable[[JudgmentRow], Meaning]) -> Meaning | None:
         """What a function makes of a row; None, with a complaint, if it cannot use the row."""
@@ -79,30 +85,34 @@ class Plan:
             return None
 
 
-def plan_import(source: JudgmentImport, rows: Iterable[JudgmentRow], campaign: Campaign) -> Plan:
-    """What an import would do now. It only reads."""
-    plan = Plan()
-    planned = list(_resolved(source, rows, campaign, plan))
-    _chain(planned, plan)
-    batches = [batch for each in {each.batch for each in planned} if (batch := _existing(each, campaign))]
+def plan_part(
+    plan: Plan, source: JudgmentImport, part: Part, campaign: Campaign, *, is_numbered: bool
+) -> list[Planned]:
+    """The judgments to store from a part of the file, in its order. It only reads, and adds to the plan."""
+    planned = list(_resolved(source, part, campaign, plan))
+    if is_numbered:
+        _chain_by_number(planned, plan)
+    else:
+        _chain(planned)
+    batches = [batch for each in {each.batch for each in planned} if (batch := existing(each, campaign))]
     planned = list(_not_stored(planned, campaign, batches, plan))
     seats = Seats(campaign, batches, {each.topic for each in planned})
     for each, message in seats.give(planned):
         plan.complain(each.row.line, "judges", message)
-    plan.new = planned
-    plan.complaints.sort()
-    return plan
+    plan.n_new += len(planned)
+    plan.batches.update((each.batch.name, each.batch.kind, each.pool.name) for each in planned)
+    return planned
 
 
-def _existing(key: BatchKey, campaign: Campaign) -> Batch | None:
+def existing(key: BatchKey, campaign: Campaign) -> Batch | None:
+    """The batch of the track, if it is there."""
     return campaign.batches.get((key.pool_id, key.name))
 
 
-def _resolved(
-    source: JudgmentImport, rows: Iterable[JudgmentRow], campaign: Campaign, plan: Plan
-) -> Iterable[Planned]:
+def _resolved(source: JudgmentImport, part: Part, campaign: Campaign, plan: Plan) -> Iterable[Planned]:
     """The rows whose words all mean something; everything that is wrong with the others becomes a complaint."""
-    for row in rows:
+    campaign.read_units({campaign.topics[row.topic] for row in part.rows if row.topic in campaign.topics})
+    for pk, row in zip(part.ids, part.rows, strict=True):
         before = sum(plan.n_by_kind.values())
         place = plan.attempt(row, lambda row: _place(source, row, campaign))
         assessor = plan.attempt(row, lambda row: _assessor(source, row, campaign))
@@ -115,7 +125,14 @@ def _resolved(
         plan.n_without_guidelines += row.guidelines is not None and guidelines is None
         is_current = row.is_current and not row.is_check
         yield Planned(
-            row, *place, assessor, choice, is_current=is_current, guidelines=guidelines, seat=row.seat or 0
+            pk,
+            row,
+            *place,
+            assessor,
+            choice,
+            is_current=is_current,
+            guidelines=guidelines,
+            seat=row.seat or 0,
         )
 
 
@@ -131,9 +148,7 @@ def _check_kind(row: JudgmentRow, *, batch: BatchKey, assessor: int, campaign: C
 
 def _place(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> tuple[Pool, BatchKey, int, int]:
     """Pool, batch, topic and entry."""
-    pool = _pool(source, row, campaign)
-    batch = BatchKey(pool.pk, row.batch or source.batch, row.kind or source.kind)
-    _check_batch(batch, campaign)
+    pool, batch = batch_of(source, row, campaign)
     topic = campaign.topics.get(row.topic)
     if topic is None:
         raise Unusable("topic", f"the track has no topic {row.topic}")
@@ -141,6 +156,19 @@ def _place(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> tupl
     if entry is None:
         raise Unusable("document", f"the pool “{pool}” has no unit {row.docno} for topic {row.topic}")
     return pool, batch, topic, entry
+
+
+def batch_of(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> tuple[Pool, BatchKey]:
+    """Pool and batch of a row.
+
+    Raises
+    ------
+    Unusable
+    """
+    pool = _pool(source, row, campaign)
+    batch = BatchKey(pool.pk, row.batch or source.batch, row.kind or source.kind)
+    _check_batch(batch, campaign)
+    return pool, batch
 
 
 def _assessor(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> int:
@@ -166,7 +194,7 @@ def _pool(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Pool:
 def _check_batch(key: BatchKey, campaign: Campaign) -> None:
     if key.kind not in Batch.Kind.values:
         raise Unusable("batch", f"{key.kind!r} is not a kind of batch; use {', '.join(Batch.Kind.values)}")
-    batch = _existing(key, campaign)
+    batch = existing(key, campaign)
     if batch is not None and batch.kind != key.kind:
         raise Unusable("batch", f"the batch “{key.name}” is a {batch.kind} batch here, not {key.kind}")
     if len(key.name) > 100:
@@ -201,11 +229,8 @@ def answer_of(row: JudgmentRow) -> str:
     return row.choice or ("" if row.grade is None else str(row.grade))
 
 
-def _chain(planned: list[Planned], plan: Plan) -> None:
-    """Let revisions replace what they revise: as the file says, or in its order if it has no numbers."""
-    if any(each.row.number is not None for each in planned):
-        _chain_by_number(planned, plan)
-        return
+def _chain(planned: list[Planned]) -> None:
+    """Let revisions replace what they revise, in the order of time, or of the file."""
     last: dict[tuple[object, ...], Planned] = {}
     for each in sorted(planned, key=_when):
         before = last.get(each.key)
@@ -220,6 +245,7 @@ def _when(planned: Planned) -> tuple[bool, datetime | int]:
 
 
 def _chain_by_number(planned: list[Planned], plan: Plan) -> None:
+    """Let revisions replace what they revise, as the file says."""
     of_number = {each.row.number: each for each in planned if each.row.number is not None}
     current: dict[tuple[object, ...], Planned] = {}
     for each in planned:
@@ -240,7 +266,7 @@ def _not_stored(
 ) -> Iterable[Planned]:
     """The judgments of documents that their assessor has not judged in the batch."""
     pks = {(batch.pool_id, batch.name): batch.pk for batch in batches}
-    stored = campaign.stored(batches)
+    stored = campaign.stored(batches, {each.topic for each in planned})
     for each in planned:
         pk = pks.get((each.batch.pool_id, each.batch.name))
         here = [] if pk is None else stored.get((pk, *each.key[1:]), [])
@@ -269,24 +295,20 @@ def _is_same(planned: Planned, stored: Stored) -> bool:
     )
 
 
-def report_of(
-    plan: Plan, rows: Sequence[JudgmentRow], source: JudgmentImport, campaign: Campaign
-) -> dict[str, Any]:
+def report_of(plan: Plan, staged: Staged, source: JudgmentImport, campaign: Campaign) -> dict[str, Any]:
     """A plan as plain values, for the page."""
     words: Mapping[str, str] = source.mapping.get("assessors", {})
-    assessors = Counter(row.assessor for row in rows)
-    batches = Counter((each.batch.name, each.batch.kind, each.pool.name) for each in plan.new)
     return {
-        "rows": len(rows),
-        "new": len(plan.new),
+        "rows": staged.n_rows,
+        "new": plan.n_new,
         "equal": plan.n_equal,
         "n_complaints": sum(plan.n_by_kind.values()),
         "by_kind": [[WORDS[kind], plan.n_by_kind[kind]] for kind in WORDS if plan.n_by_kind[kind]],
-        "complaints": [[each.line, each.message] for each in plan.complaints],
-        "batches": [[*key, n] for key, n in sorted(batches.items())],
+        "complaints": [[each.line, each.message] for each in sorted(plan.complaints)[:COMPLAINTS_KEPT]],
+        "batches": [[*key, n] for key, n in sorted(plan.batches.items())],
         "assessors": [
             [name, here if (here := words.get(name, name)) in campaign.assessors else "", n]
-            for name, n in sorted(assessors.items())
+            for name, n in sorted(staged.assessors.items())
         ],
         "answers": sorted(plan.unknown_answers | set(source.mapping.get("answers", {}))),
         "n_without_guidelines": plan.n_without_guidelines,

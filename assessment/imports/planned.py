@@ -19,8 +19,12 @@ class BatchKey:
 
 @dataclass(slots=True)
 class Planned:
-    """A judgment to import. `seat` is 0 until it is known; `stored` is the equal judgment that the track has."""
+    """A judgment to import, and the id that it gets.
 
+    `seat` is 0 until it is known; `stored` is the equal judgment that the track has.
+    """
+
+    pk: int
     row: JudgmentRow
     pool: Pool
     batch: BatchKey

@@ -29,7 +29,7 @@ class Seats:
         names = {batch.pk: (batch.pool_id, batch.name) for batch in batches}
         self.assigned = {
             (names[each.batch_id], each.topic_id, each.assessor_id): each.seat
-            for each in campaign.assignments(batches)
+            for each in campaign.assignments(batches, topics)
         }
         self.groups = {
             (batch, topic, seat): group

@@ -3,7 +3,10 @@
 A small file is checked and imported at once, a large one in a job.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from io import BytesIO
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast
 
 from django.core.files import File
@@ -11,16 +14,17 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from assay.digests import sha256_of
+from assay.digests import sha256_of, sha256_of_file
 from assay.errors import BadFile, Refused
 from assay.formats.compression import Limits, unpack
-from assay.formats.judgments.reader import JudgmentsError, header_of_judgments, parse_judgments
-from assay.formats.judgments.rows import JudgmentFile
+from assay.formats.judgments.reader import JudgmentsError, header_of_judgments, open_judgments
+from assay.formats.judgments.rows import JudgmentStream
 from assessment.batches.locks import lock_for_managing
 from assessment.imports.campaign import Campaign
 from assessment.imports.errors import AlreadyImported, NotReady
-from assessment.imports.plan import plan_import, report_of
-from assessment.imports.store import store
+from assessment.imports.plan import Plan, plan_part, report_of
+from assessment.imports.staging import Staged, parts, stage
+from assessment.imports.store import make_batches, store
 from assessment.models import Batch, JudgmentImport
 from audit import services as audit
 from files import services as file_services
@@ -50,7 +54,8 @@ def start(
     BadFile, NotStored
         The file cannot be decompressed; the storage does not take it.
     """
-    data = upload.read()
+    digest = sha256_of_file(cast("BinaryIO", upload))
+    upload.seek(0)
     with file_services.storing() as store_file:
         name = store_file("judgments", upload)
         with transaction.atomic():
@@ -58,8 +63,8 @@ def start(
                 track=track,
                 name=(upload.name or "judgments").rpartition("/")[2][:255],
                 file=name,
-                size=len(data),
-                sha256=sha256_of(data),
+                size=upload.size,
+                sha256=digest,
                 pool=pool,
                 batch=batch or "Imported",
                 kind=kind,
@@ -95,7 +100,7 @@ def import_file(
         mapping={"assessors": dict(assessors)},
         created_by=by,
     )
-    _import(source, _parsed(source, data))
+    _import(source, stage(_opened(source, BytesIO(data)), has_ids=True))
     source.refresh_from_db()
     return source
 
@@ -147,35 +152,38 @@ def check(source: JudgmentImport) -> None:
 
 
 def _report(source: JudgmentImport) -> dict[str, Any]:
-    data = _content(source)
-    header = header_of_judgments(data)
-    try:
-        file = _parsed(source, data)
-    except JudgmentsError as error:
-        complaints = [[each.line, each.message] for each in error.complaints]
-        return {"header": header, "complaints": complaints, "n_complaints": error.n_complaints}
-    del data
-    campaign = Campaign(source.track)
-    plan = plan_import(source, file.rows, campaign)
-    columns = dict(file.columns)
-    return {"header": header, "form": file.form, "columns": columns} | report_of(
-        plan, file.rows, source, campaign
-    )
+    with _content(source) as file:
+        header = header_of_judgments(file)
+        try:
+            with transaction.atomic():
+                staged = stage(_opened(source, file), has_ids=False)
+                plan, campaign = Plan(), Campaign(source.track)
+                for part in parts():
+                    plan_part(plan, source, part, campaign, is_numbered=staged.is_numbered)
+        except JudgmentsError as error:
+            complaints = [[each.line, each.message] for each in error.complaints]
+            return {"header": header, "complaints": complaints, "n_complaints": error.n_complaints}
+    report = report_of(plan, staged, source, campaign)
+    return {"header": header, "form": staged.form, "columns": staged.columns} | report
 
 
-def _content(source: JudgmentImport) -> bytes:
-    with source.file.open("rb") as file:
-        return b"".join(unpack(cast("BinaryIO", file), Limits(), name=source.name))
+@contextmanager
+def _content(source: JudgmentImport) -> Iterator[BinaryIO]:
+    """The text of the stored file, in a temporary file."""
+    with source.file.open("rb") as stored, TemporaryFile() as file:
+        for block in unpack(cast("BinaryIO", stored), Limits(), name=source.name):
+            file.write(block)
+        yield file
 
 
-def _parsed(source: JudgmentImport, data: bytes) -> JudgmentFile:
+def _opened(source: JudgmentImport, file: BinaryIO) -> JudgmentStream:
     columns: dict[str, str] = source.mapping.get("columns", {})
-    file = parse_judgments(data, source.name, columns=columns)
-    if file.form == "qrels":
+    stream = open_judgments(file, source.name, columns=columns)
+    if stream.form == "qrels":
         raise BadFile(
             f"{source.name} contains qrels, which name no assessors. Import them on the page of the qrels."
         )
-    return file
+    return stream
 
 
 def request_import(*, source: JudgmentImport) -> None:
@@ -190,9 +198,8 @@ def request_import(*, source: JudgmentImport) -> None:
         if source.size > SMALL:
             _queue(source, IMPORT, f"Import the judgments of {source.name}")
             return
-    file = _parsed(source, _content(source))
-    with transaction.atomic():
-        _import(source, file)
+    with _content(source) as file, transaction.atomic():
+        _import(source, stage(_opened(source, file), has_ids=True))
 
 
 def _check_ready(source: JudgmentImport) -> None:
@@ -208,24 +215,30 @@ def _lock(source: JudgmentImport) -> JudgmentImport:
     return current
 
 
-def _import(source: JudgmentImport, file: JudgmentFile) -> None:
-    """Store the judgments of a file under the locks of its track and its batches, if they can all come in."""
+def _import(source: JudgmentImport, staged: Staged) -> None:
+    """Store the staged judgments under the locks of the track and its batches, if they can all come in.
+
+    A refusal rolls back what was stored of the parts before.
+    """
     current = _lock(source)
     track_services.lock(current.track_id)
     for pk in Batch.objects.filter(pool__track=current.track_id).order_by("pk").values_list("pk", flat=True):
         lock_for_managing(pk)
-    campaign = Campaign(current.track)
-    plan = plan_import(current, file.rows, campaign)
-    if plan.complaints or not plan.new:
+    plan, campaign, now = Plan(), Campaign(current.track), timezone.now()
+    make_batches(current, campaign)
+    for part in parts():
+        planned = plan_part(plan, current, part, campaign, is_numbered=staged.is_numbered)
+        if not plan.complaints:
+            store(current, planned, campaign, now)
+    if plan.complaints or not plan.n_new:
         raise NotReady(sum(plan.n_by_kind.values()))
-    store(current, plan.new, campaign)
     if current.file:
         file_services.discard([str(current.file)])
     current.file.name = ""
-    current.report = current.report | report_of(plan, file.rows, current, campaign)
-    current.n_imported, current.imported_at = len(plan.new), timezone.now()
+    current.report = current.report | report_of(plan, staged, current, campaign)
+    current.n_imported, current.imported_at = plan.n_new, timezone.now()
     current.save(update_fields=["file", "report", "n_imported", "imported_at"])
-    details = {"judgments": len(plan.new), "batch": current.batch, "sha256": current.sha256}
+    details = {"judgments": plan.n_new, "batch": current.batch, "sha256": current.sha256}
     by = current.created_by
     audit.record(
         action="judgments.imported", subject=current.name, track=current.track, details=details, by=by
@@ -263,8 +276,9 @@ def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     if source.imported_at is not None:
         return {"n": source.n_imported}
     progress.update(0, None, "reading the file")
-    file = _parsed(source, _content(source))
-    progress.update(0, len(file.rows), "storing the judgments: all of them, or none")
-    with progress.storing():
-        _import(source, file)
-    return {"n": len(file.rows)}
+    with _content(source) as file, transaction.atomic():
+        staged = stage(_opened(source, file), has_ids=True)
+        progress.update(0, staged.n_rows, "storing the judgments: all of them, or none")
+        with progress.storing():
+            _import(source, staged)
+    return {"n": staged.n_rows}

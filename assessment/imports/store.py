@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from django.db import connection
 from django.utils import timezone
 
-from accounts.models import User
 from assay.protocols.schema import Grade
 from assessment.batches import services as batch_services
 from assessment.imports.campaign import Campaign
+from assessment.imports.plan import Unusable, batch_of, existing
 from assessment.imports.planned import BatchKey, Planned
+from assessment.imports.staging import first_of_batches
 from assessment.models import Batch, BatchEntry, Judgment, JudgmentImport, Task, TopicAssignment
 from pooling.models import Pool
 
@@ -23,33 +23,32 @@ AT_ONCE = 2_000
 SELECTIVE = (Batch.Kind.TRAINING, Batch.Kind.ADJUDICATION)
 
 
-def store(source: JudgmentImport, planned: Sequence[Planned], campaign: Campaign) -> None:
-    """Store all judgments of a plan. The caller's transaction holds the locks of the track and its batches."""
+def make_batches(source: JudgmentImport, campaign: Campaign) -> None:
+    """Create the batches of a staged file that are missing, training rounds in their order. They are closed."""
     now = timezone.now()
-    batches = _batches(planned, campaign, source.created_by, now)
-    _select(planned, batches)
-    _assign(planned, batches, campaign)
-    tasks = _tasks(planned, batches, campaign, now)
-    _judgments(source, planned, batches, tasks, now)
-
-
-def _batches(
-    planned: Iterable[Planned], campaign: Campaign, by: User | None, now: datetime
-) -> dict[BatchKey, Batch]:
-    """The batches of the judgments; missing ones are created, training rounds in their order."""
-    first: dict[BatchKey, Planned] = {}
-    for each in planned:
-        first.setdefault(each.batch, each)
-    batches = {}
-    for key, each in sorted(first.items(), key=lambda item: item[1].row.round or 0):
-        batch = campaign.batches.get((key.pool_id, key.name))
-        if batch is None:
-            batch = batch_services.create(pool=each.pool, name=key.name, kind=key.kind, by=by)
+    for row in first_of_batches():
+        try:
+            pool, key = batch_of(source, row, campaign)
+        except Unusable:  # the plan names the line
+            continue
+        if existing(key, campaign) is None:
+            batch = batch_services.create(pool=pool, name=key.name, kind=key.kind, by=source.created_by)
             batch.status, batch.closed_at = Batch.Status.CLOSED, now
             batch.is_selective = key.kind in SELECTIVE
             batch.save(update_fields=["status", "closed_at", "is_selective"])
-        batches[key] = batch
-    return batches
+            campaign.batches[key.pool_id, key.name] = batch
+
+
+def store(source: JudgmentImport, planned: Sequence[Planned], campaign: Campaign, now: datetime) -> None:
+    """Store planned judgments, all of their topics. The caller's transaction locks the track and its batches.
+
+    `now` is the time of judgments without one.
+    """
+    batches = {key: campaign.batches[key.pool_id, key.name] for key in {each.batch for each in planned}}
+    _select(planned, batches)
+    _assign(planned, batches, campaign, now)
+    tasks = _tasks(planned, batches, campaign, now)
+    _judgments(source, planned, batches, tasks, now)
 
 
 def _select(planned: Iterable[Planned], batches: dict[BatchKey, Batch]) -> None:
@@ -59,13 +58,14 @@ def _select(planned: Iterable[Planned], batches: dict[BatchKey, Batch]) -> None:
     BatchEntry.objects.bulk_create(rows, batch_size=AT_ONCE, ignore_conflicts=True)
 
 
-def _assign(planned: Sequence[Planned], batches: dict[BatchKey, Batch], campaign: Campaign) -> None:
+def _assign(
+    planned: Sequence[Planned], batches: dict[BatchKey, Batch], campaign: Campaign, now: datetime
+) -> None:
     """Assign the topics. If several assessors had a seat one after another, the last one has it now."""
-    existing = campaign.assignments(list(batches.values()))
-    known = {(each.batch_id, each.topic_id, each.assessor_id) for each in existing}
-    held = {(each.batch_id, each.topic_id, each.seat) for each in existing if not each.is_withdrawn}
+    here = campaign.assignments(list(batches.values()), {each.topic for each in planned})
+    known = {(each.batch_id, each.topic_id, each.assessor_id) for each in here}
+    held = {(each.batch_id, each.topic_id, each.seat) for each in here if not each.is_withdrawn}
     last: dict[tuple[int, int, int], Planned] = {}
-    now = timezone.now()
     for each in sorted(planned, key=lambda each: _judged_at(each, now)):
         if not each.row.is_check:
             key = (batches[each.batch].pk, each.topic, each.assessor)
@@ -90,7 +90,7 @@ def _tasks(
     planned: Sequence[Planned], batches: dict[BatchKey, Batch], campaign: Campaign, now: datetime
 ) -> dict[TaskKey, int]:
     """The id of the task of each judgment: a new one, or the assessor's own that was not submitted yet."""
-    stored = campaign.tasks(list(batches.values()))
+    stored = campaign.tasks(list(batches.values()), {each.topic for each in planned})
     ids = {key: task.pk for key, task in stored.items()}
     for start in range(0, len(planned), AT_ONCE):
         new: dict[TaskKey, Task] = {}
@@ -149,14 +149,13 @@ def _judgments(
     tasks: dict[TaskKey, int],
     now: datetime,
 ) -> None:
-    """Store the judgments. Their ids ascend in the order of the file, and a revision names what it replaces."""
-    ids = {id(each): pk for each, pk in zip(planned, _next_ids(len(planned)), strict=True)}
+    """Store the judgments; a revision names what it replaces."""
     replaced = [each.replaces.stored.pk for each in planned if each.replaces and each.replaces.stored]
     Judgment.objects.filter(pk__in=replaced, is_current=True).update(is_current=False)
     for start in range(0, len(planned), AT_ONCE):
         rows = [
             Judgment(
-                pk=ids[id(each)],
+                pk=each.pk,
                 task_id=tasks[_task_key(batches[each.batch], each)],
                 batch=batches[each.batch],
                 track_id=source.track_id,
@@ -170,7 +169,7 @@ def _judgments(
                 guidelines_id=each.guidelines,
                 order=_order(each),
                 request_id=uuid4(),
-                replaces_id=_replaced_id(each, ids),
+                replaces_id=_replaced_id(each),
                 is_current=each.is_current,
                 is_check=each.row.is_check,
                 seconds=each.row.seconds,
@@ -183,16 +182,7 @@ def _judgments(
         Judgment.objects.bulk_create(rows)
 
 
-def _replaced_id(planned: Planned, ids: dict[int, int]) -> int | None:
+def _replaced_id(planned: Planned) -> int | None:
     if planned.replaces is None:
         return None
-    return planned.replaces.stored.pk if planned.replaces.stored else ids[id(planned.replaces)]
-
-
-def _next_ids(n: int) -> list[int]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT nextval(pg_get_serial_sequence('assessment_judgment', 'id')) FROM generate_series(1, %s)",
-            [n],
-        )
-        return [pk for (pk,) in cursor.fetchall()]
+    return planned.replaces.stored.pk if planned.replaces.stored else planned.replaces.pk

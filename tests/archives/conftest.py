@@ -11,6 +11,7 @@ from accounts.models import User
 from archives import services
 from archives.models import Archive
 from assay.html.sanitize import clean_body
+from assessment.imports import staging
 from assessment.machines import services as machine_services
 from assessment.tasks import services as task_services
 from jobs import services as jobs
@@ -34,6 +35,7 @@ from tracks.tracks import services as track_services
 def _alone(monkeypatch: pytest.MonkeyPatch, settings: LazySettings, tmp_path: Path) -> None:
     """Tests run jobs themselves. Each test has its own folder for files."""
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    monkeypatch.setattr(staging, "PART", 2)  # judgments come in several parts, as those of a large file
     settings.MEDIA_ROOT = tmp_path / "files"
 
 

@@ -30,6 +30,8 @@ class _Refused(ValueError):
 def row_of(cells: Mapping[str, str], form: str) -> JudgmentRow | Wrong:
     """The judgment in the cells, by field."""
     undo = original if form == "assay-csv" else str
+    if unusable := [name for name, text in cells.items() if "\0" in text]:
+        return Wrong(f"{unusable[0]} contains a NUL character")
     try:
         return _row({name: undo(text) for name, text in cells.items()}, is_turkle=form == "turkle")
     except _Refused as refused:

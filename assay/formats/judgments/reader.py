@@ -7,20 +7,22 @@ the caller names one. A file with an error is refused as a whole, with every wro
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from io import BytesIO, TextIOWrapper
-from typing import Any
+from typing import Any, BinaryIO
 
 from assay.errors import InputError
 from assay.formats.judgments.cells import Wrong, row_of
-from assay.formats.judgments.rows import COLUMNS, JudgmentFile, JudgmentRow
+from assay.formats.judgments.rows import COLUMNS, JudgmentFile, JudgmentRow, JudgmentStream
 from assay.formats.judgments.turkle import is_turkle, turkle_columns
 from assay.formats.qrels.reader import COMPLAINTS_KEPT, LINES_SHOWN, Complaint, QrelsError, parse_qrels
 from assay.formats.qrels.tables import header_of
 
 SEPARATORS = (",", ";", "\t")
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # half of a pair, as JSON escapes it
 MAX_HEADER = 1 << 16
 LONGEST_CELL = 16 << 20  # characters; Turkle repeats the text of a document in each row
 NEEDED = ("topic", "docno", "assessor")
@@ -60,50 +62,87 @@ def parse_judgments(
     JudgmentsError
         The file has another format, a column is missing, or lines are wrong.
     """
+    stream = open_judgments(BytesIO(data), name, judge=judge, columns=columns)
+    return JudgmentFile(name, stream.form, list(stream.rows), stream.columns)
+
+
+def open_judgments(
+    file: BinaryIO, name: str, *, judge: str = "", columns: Mapping[str, str] | None = None
+) -> JudgmentStream:
+    """The judgments of a seekable file, read one after another: the memory does not grow with the file.
+
+    The rows end with a `JudgmentsError` if some line is wrong. The arguments and errors are those of `parse_judgments`.
+    """
     try:
-        return _parsed(data, name, judge or name, columns or {})
+        stream = _opened(file, name, judge or name, columns or {})
     except UnicodeDecodeError:
-        raise _not_utf_8(data, name) from None
+        raise _not_utf_8(file, name) from None
+    return replace(stream, rows=_decoded(stream.rows, file, name))
 
 
-def _parsed(data: bytes, name: str, judge: str, columns: Mapping[str, str]) -> JudgmentFile:
-    if _is_json(data):
-        return _collected(name, "assay-jsonl", _json_cells(data), {})
-    separator, header = _header(data)
-    if not columns and not is_turkle(header) and _is_qrels(data, header):
-        return _qrels(data, name, judge)
+def _decoded(rows: Iterator[JudgmentRow], file: BinaryIO, name: str) -> Iterator[JudgmentRow]:
+    try:
+        yield from rows
+    except UnicodeDecodeError:
+        raise _not_utf_8(file, name) from None
+
+
+def _opened(file: BinaryIO, name: str, judge: str, columns: Mapping[str, str]) -> JudgmentStream:
+    if _is_json(file):
+        return JudgmentStream(name, "assay-jsonl", _rows(name, "assay-jsonl", _json_cells(file)))
+    separator, header = _header(file)
+    if not columns and not is_turkle(header) and _is_qrels(file, header):
+        return JudgmentStream(name, "qrels", _qrels(file, name, judge))
     form, places = _columns(name, header, columns)
-    return _collected(name, form, _csv_cells(data, separator, header, places), places)
+    return JudgmentStream(name, form, _rows(name, form, _csv_cells(file, separator, header, places)), places)
 
 
-def header_of_judgments(data: bytes) -> list[str]:
+def header_of_judgments(file: BinaryIO) -> list[str]:
     """The columns of a CSV file, for a choice of them; empty for lines of JSON and text that is not UTF-8."""
-    start = data[:MAX_HEADER].decode("utf-8-sig", errors="ignore").encode()
+    start = BytesIO(_head(file).decode("utf-8-sig", errors="ignore").encode())
     return [] if _is_json(start) else [name for name in _header(start)[1] if name]
 
 
-def _not_utf_8(data: bytes, name: str) -> JudgmentsError:
+def _head(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read(MAX_HEADER)
+
+
+def _not_utf_8(file: BinaryIO, name: str) -> JudgmentsError:
     """The error of a file of which some byte cannot be decoded."""
-    try:
-        data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"not UTF-8 (byte {error.start + 1}); save the file as UTF-8"
+    file.seek(0)
+    line, place = 1, 0
+    for line, content in enumerate(file, 1):  # noqa: B007  # the last line is the wrong one
+        try:
+            content.decode()
+        except UnicodeDecodeError as error:
+            place += error.start
+            break
+        place += len(content)
+    message = f"not UTF-8 (byte {place + 1}); save the file as UTF-8"
     return JudgmentsError(name, [Complaint(line, message)])
 
 
-def _lines(data: bytes, newline: str = "") -> Iterator[str]:
+def _lines(file: BinaryIO, newline: str = "") -> Generator[str, None, None]:
     """The lines, decoded one after another: the text of a file takes up to four times its size."""
-    return TextIOWrapper(BytesIO(data), encoding="utf-8-sig", newline=newline)
+    file.seek(0)
+    text = TextIOWrapper(file, encoding="utf-8-sig", newline=newline)
+    try:
+        for line in text:  # noqa: UP028  # `yield from` would close the file
+            yield line
+    finally:
+        text.detach()
 
 
-def _is_json(data: bytes) -> bool:
-    return next((line.lstrip()[:1] for line in _lines(data) if line.strip()), "") == "{"
+def _is_json(file: BinaryIO) -> bool:
+    with closing(_lines(file)) as lines:
+        return next((line.lstrip()[:1] for line in lines if line.strip()), "") == "{"
 
 
-def _header(data: bytes) -> tuple[str, list[str]]:
+def _header(file: BinaryIO) -> tuple[str, list[str]]:
     """Separator and names of the first line."""
-    line = next((line for line in _lines(data) if line.strip("\r\n")), "")
+    with closing(_lines(file)) as lines:
+        line = next((line for line in lines if line.strip("\r\n")), "")
     separator = max(SEPARATORS, key=line.count)
     with _long_cells():
         try:
@@ -113,26 +152,25 @@ def _header(data: bytes) -> tuple[str, list[str]]:
     return separator, [name.strip() for name in names]
 
 
-def _is_qrels(data: bytes, header: Sequence[str]) -> bool:
+def _is_qrels(file: BinaryIO, header: Sequence[str]) -> bool:
     """Four columns, or a table of grades without an assessor."""
+    head = _head(file).removeprefix(b"\xef\xbb\xbf")
     if set(header) & {*NEEDED, *ANSWERS}:
-        return header_of(data.removeprefix(b"\xef\xbb\xbf")) is not None and "assessor" not in header
-    line = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1000].split(b"\n", 1)[0]
+        return header_of(head) is not None and "assessor" not in header
+    line = head.lstrip()[:1000].split(b"\n", 1)[0]
     return line.startswith(b"#") or len(line.split()) == 4
 
 
-def _qrels(data: bytes, name: str, judge: str) -> JudgmentFile:
+def _qrels(file: BinaryIO, name: str, judge: str) -> Iterator[JudgmentRow]:
+    file.seek(0)
     try:
-        columns = parse_qrels(data)
+        columns = parse_qrels(file.read())
     except QrelsError as error:
         raise JudgmentsError(name, error.complaints, n_complaints=error.n_complaints) from None
     codes = columns.topics.tolist()
     entries = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
-    rows = [
-        JudgmentRow(codes[topic], docno.decode(), judge, grade=grade if grade >= 0 else None)
-        for topic, docno, grade in entries
-    ]
-    return JudgmentFile(name, "qrels", rows)
+    for topic, docno, grade in entries:
+        yield JudgmentRow(codes[topic], docno.decode(), judge, grade=grade if grade >= 0 else None)
 
 
 def _columns(name: str, header: Sequence[str], given: Mapping[str, str]) -> tuple[str, dict[str, str]]:
@@ -168,17 +206,19 @@ def _missing(form: str, missing: Sequence[str], header: Sequence[str]) -> str:
 Cells = tuple[int, dict[str, str] | Wrong]  # line, and the cells by field or what is wrong
 
 
-def _csv_cells(data: bytes, separator: str, header: list[str], places: Mapping[str, str]) -> Iterator[Cells]:
+def _csv_cells(
+    file: BinaryIO, separator: str, header: list[str], places: Mapping[str, str]
+) -> Iterator[Cells]:
     at = {of_field: header.index(column) for of_field, column in places.items()}
-    reader = csv.reader(_lines(data), delimiter=separator, strict=True)
     line, is_header = 0, True
-    with _long_cells():
+    with _long_cells(), closing(_lines(file)) as lines:
+        reader = csv.reader(lines, delimiter=separator, strict=True)
         while True:
             line = reader.line_num + 1
             try:
                 cells = next(reader, None)
             except csv.Error as error:
-                yield min(line, data.count(b"\n") + 1), Wrong(f"not a row of a CSV file: {error}")
+                yield min(line, reader.line_num), Wrong(f"not a row of a CSV file: {error}")
                 return
             if cells is None:
                 return
@@ -201,19 +241,32 @@ def _long_cells() -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def _json_cells(data: bytes) -> Iterator[Cells]:
-    for line, content in enumerate(_lines(data, newline="\n"), 1):
-        if not content.strip():
-            continue
-        try:
-            values = json.loads(content)
-        except ValueError as error:
-            yield line, Wrong(f"not a line of JSON: {error}")
-            continue
-        if not isinstance(values, dict):
-            yield line, Wrong("expected an object with the keys topic, docno, assessor and grade or choice")
-            continue
-        yield line, {key: _text(value) for key, value in values.items() if key in COLUMNS}
+def _json_cells(file: BinaryIO) -> Iterator[Cells]:
+    with closing(_lines(file, newline="\n")) as lines:
+        for line, content in enumerate(lines, 1):
+            if content.strip():
+                yield line, _json_line(content)
+
+
+def _json_line(content: str) -> dict[str, str] | Wrong:
+    try:
+        values = json.loads(content)
+    except ValueError as error:
+        return Wrong(f"not a line of JSON: {error}")
+    if not isinstance(values, dict):
+        return Wrong("expected an object with the keys topic, docno, assessor and grade or choice")
+    if SURROGATE.search(content) and not _is_text(values):
+        return Wrong("a text has half of a surrogate pair, such as \\ud83d")
+    return {key: _text(value) for key, value in values.items() if key in COLUMNS}
+
+
+def _is_text(values: Any) -> bool:
+    """Whether the texts can be written as UTF-8."""
+    try:
+        json.dumps(values, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _text(value: Any) -> str:
@@ -222,8 +275,8 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _collected(name: str, form: str, records: Iterator[Cells], columns: Mapping[str, str]) -> JudgmentFile:
-    rows: list[JudgmentRow] = []
+def _rows(name: str, form: str, records: Iterator[Cells]) -> Iterator[JudgmentRow]:
+    """The rows until a line is wrong. Then the others are only checked, and named in an error at the end."""
     complaints: list[Complaint] = []
     n_complaints = 0
     for line, cells in records:
@@ -232,8 +285,7 @@ def _collected(name: str, form: str, records: Iterator[Cells], columns: Mapping[
             n_complaints += 1
             if len(complaints) < COMPLAINTS_KEPT:
                 complaints.append(Complaint(line, row.message))
-        else:
-            rows.append(replace(row, line=line))
+        elif not complaints:
+            yield replace(row, line=line)
     if complaints:
         raise JudgmentsError(name, complaints, n_complaints=n_complaints)
-    return JudgmentFile(name, form, rows, columns)

@@ -3,7 +3,7 @@
 The same names are columns of a CSV file and keys of a line of JSON. docs/reference/formats.md describes each of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -74,4 +74,14 @@ class JudgmentFile:
     name: str
     form: str
     rows: list[JudgmentRow]
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentStream:
+    """A file of judgments whose rows are read once, one after another; the attributes are those of `JudgmentFile`."""
+
+    name: str
+    form: str
+    rows: Iterator[JudgmentRow]
     columns: Mapping[str, str] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from assessment.assignments import services as assignment_services
 from assessment.batches import services as batch_services
-from assessment.imports import services
+from assessment.imports import services, staging
 from assessment.judgments.exports import lines_of
 from assessment.judgments.services import Answer, submit_members
 from assessment.models import Batch, Judgment, JudgmentImport, Task
@@ -34,6 +34,12 @@ HEADER = [
     *("HITId", "AssignmentId", "WorkerId", "AcceptTime", "SubmitTime", "WorkTimeInSeconds"),
     *("Input.topic", "Input.docno", "Answer.grade", "Answer.comment", "Turkle.Username"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each topic is a part of its own, as in a large file."""
+    monkeypatch.setattr(staging, "PART", 1)
 
 
 @pytest.fixture
@@ -104,6 +110,21 @@ def test_a_running_campaign_moves_in_and_continues(scene: Scene, organizer: Clie
     assert task_services.accept_next(batch=scene.batch, assessor=scene.ada) is None
     qrels = qrels_services.freeze_judgments(pool=scene.pool, by=make_organizer())
     assert f"A.1\t0\t{first}\t3".encode() in qrels_tsv(qrels)
+
+
+def test_nothing_is_stored_if_a_later_part_of_the_file_is_refused(scene: Scene, organizer: Client) -> None:
+    source = upload(
+        organizer,
+        scene,
+        turkle(("A.1", docnos(scene)[0], "3", "ada"), ("A.2", docnos(scene, "A.2")[0], "3", "bob")),
+    )
+    scene.track.topics.filter(code="A.2").update(code="A.3")  # after the check
+
+    page = run(organizer, source)
+
+    assert "it has 1 error" in page
+    assert not Judgment.objects.exists()
+    assert not Batch.objects.filter(name="Turkle").exists()
 
 
 def test_judgments_that_are_here_already_are_not_stored_twice(scene: Scene, organizer: Client) -> None:

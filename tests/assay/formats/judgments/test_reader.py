@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from io import BytesIO
 
 import pytest
 from hypothesis import given
@@ -71,13 +72,21 @@ def test_separators_and_long_cells_of_spreadsheets_are_read(separator: str) -> N
     (row,) = parse_judgments(content, "file").rows
 
     assert (row.topic, row.docno, row.assessor, row.grade) == ("A.1", "1", "ada", 2)
-    assert header_of_judgments(content) == cells[0]
+    assert header_of_judgments(BytesIO(content)) == cells[0]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("topic,docno,assessor,grade,comment\nA.1,1,ada,1,a\n\nA.1,2,ada,1,Zürich\n", "line 4: not UTF-8"),
+        (
+            '{"topic": "1", "docno": "2", "assessor": "a", "grade": 1, "comment": "\\ud83d"}',
+            "half of a surrogate pair",
+        ),
+        (
+            '{"topic": "1", "docno": "2", "assessor": "a", "grade": 1, "comment": "\\u0000"}',
+            "comment contains a NUL",
+        ),
         ('topic,docno,assessor,grade,comment\nA.1,1,ada,1,"a\nb"\nA.1,2,ada,x,\n', "line 4: grade 'x'"),
         ("topic,docno,assessor,grade,seconds\nA.1,1,ada,1,long\n", "line 2: seconds 'long' is not a number"),
         (

@@ -1,0 +1,118 @@
+"""The rows of a file in a temporary table of the transaction: the memory of an import does not grow with the file."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from io import BytesIO
+from itertools import groupby, islice
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from assay.formats.judgments.rows import JudgmentRow, JudgmentStream
+
+PART = 5_000  # rows that are planned together, and more if a single topic has more
+AT_ONCE = 1_000  # rows that are copied or fetched together
+CREATE = """
+DROP TABLE IF EXISTS pg_temp.staged_judgment;
+CREATE TEMP TABLE staged_judgment (
+    id bigint{default}, place bigserial, topic text, pool text, batch text, kind text, round integer, content text
+) ON COMMIT DROP
+"""
+NEXT_ID = " DEFAULT nextval(pg_get_serial_sequence('assessment_judgment', 'id'))"
+COPY = "COPY staged_judgment (topic, pool, batch, kind, round, content) FROM STDIN"
+FIRST = """
+SELECT content FROM (
+    SELECT DISTINCT ON (pool, batch, kind) round, place, content FROM staged_judgment ORDER BY pool, batch, kind, place
+) first
+ORDER BY round, place
+"""
+ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+TIMES = ("accepted_at", "judged_at")
+
+
+class Part(NamedTuple):
+    """All rows of some topics, those of a topic in the order of the file, and the ids for their judgments."""
+
+    rows: list[JudgmentRow]
+    ids: list[int]
+
+
+@dataclass
+class Staged:
+    """A file whose rows are in the temporary table; `is_numbered` is true if it has numbers of judgments."""
+
+    form: str
+    columns: dict[str, str]
+    n_rows: int = 0
+    is_numbered: bool = False
+    assessors: Counter[str] = field(default_factory=Counter)
+
+    def count(self, row: JudgmentRow) -> None:
+        self.n_rows += 1
+        self.is_numbered |= row.number is not None
+        self.assessors[row.assessor] += 1
+
+
+def stage(stream: JudgmentStream, *, has_ids: bool) -> Staged:
+    """Copy the rows into the temporary table, which the end of the transaction drops.
+
+    `has_ids`: give each row the id of a new judgment, so that ids ascend in the order of the file.
+
+    Raises
+    ------
+    JudgmentsError
+        Lines are wrong.
+    """
+    staged = Staged(stream.form, dict(stream.columns))
+    with connection.cursor() as cursor:
+        cursor.execute(CREATE.format(default=NEXT_ID if has_ids else ""))
+        while rows := list(islice(stream.rows, AT_ONCE)):
+            for row in rows:
+                staged.count(row)
+            cursor.copy_expert(COPY, BytesIO("".join(map(_line, rows)).encode()))
+    return staged
+
+
+def _line(row: JudgmentRow) -> str:
+    content = json.dumps(asdict(row), ensure_ascii=False, default=datetime.isoformat)
+    cells = (row.topic, row.pool, row.batch, row.kind, str(row.round or 0), content)
+    return "\t".join(cell.translate(ESCAPES) for cell in cells) + "\n"
+
+
+def _row(content: str) -> JudgmentRow:
+    values: dict[str, Any] = json.loads(content)
+    for name in TIMES:
+        values[name] = values[name] and datetime.fromisoformat(values[name])
+    return JudgmentRow(**values)
+
+
+def first_of_batches() -> list[JudgmentRow]:
+    """The first row of every pool, batch and kind that the file names, by training round, then in its order."""
+    with connection.cursor() as cursor:
+        cursor.execute(FIRST)
+        return [_row(content) for (content,) in cursor.fetchall()]
+
+
+def parts() -> Iterator[Part]:
+    """The rows, some topics at a time, with everything about a topic in one part."""
+    part = Part([], [])
+    for _, of_topic in groupby(_by_topic(), key=itemgetter(0)):
+        if len(part.rows) >= PART:
+            yield part
+            part = Part([], [])
+        for _, pk, content in of_topic:
+            part.ids.append(pk)
+            part.rows.append(_row(content))
+    if part.rows:
+        yield part
+
+
+def _by_topic() -> Iterator[tuple[Any, ...]]:
+    with connection.chunked_cursor() as cursor:
+        cursor.execute("SELECT topic, coalesce(id, 0), content FROM staged_judgment ORDER BY topic, place")
+        while rows := cursor.fetchmany(AT_ONCE):
+            yield from rows
