@@ -12,6 +12,7 @@ _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)[^<>]*>")
 _INNER = frozenset(
     {"blockquote", "caption", "dd", "div", "dt", "h4", "h5", "h6", "li", "p", "pre", "td", "th"}
 )
+_PARTS = _INNER & {"caption", "dd", "dt", "li", "td", "th"}  # elements that need the element around them
 _BLOCKS = _INNER | {"dl", "ol", "table", "tbody", "tfoot", "thead", "tr", "ul"}
 
 
@@ -26,12 +27,23 @@ def mark(html: str, formula_id: str) -> str:
 
 
 def around(html: str, formula_id: str) -> str:
-    """The innermost paragraph, list item or cell with the formula, marked; empty if the formula is not in the HTML."""
+    """The innermost paragraph, list item or cell with the formula, marked; empty if the formula is not in the HTML.
+
+    An item or cell becomes a `div`: without its list or table, it would end the list item of the page that shows it.
+    """
     at = html.find(_opening(formula_id))
     if at < 0:
         return ""
     start, end = _bounds(html, at)
-    return mark(html[start:end], formula_id)
+    return mark(_alone(html[start:end]), formula_id)
+
+
+def _alone(block: str) -> str:
+    """The block, with a tag that may stand anywhere."""
+    tag = _TAG.match(block)
+    if tag is None or tag[2] not in _PARTS:
+        return block
+    return f"<div>{block[tag.end() : block.rindex('<')]}</div>"
 
 
 def _bounds(html: str, at: int) -> tuple[int, int]:

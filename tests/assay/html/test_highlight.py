@@ -31,7 +31,8 @@ def test_html_without_the_formula_is_unchanged() -> None:
     ("html", "text"),
     [
         (f"<p>before</p><p>here {TARGET} too</p><p>after</p>", "<p>here # too</p>"),
-        (f"<ul><li>one</li><li>two {TARGET}</li></ul>", "<li>two #</li>"),
+        (f"<ul><li>one</li><li>two {TARGET}</li></ul>", "<div>two #</div>"),
+        (f"<table><tr><td>{OTHER}</td><td>two {TARGET}</td></tr></table>", "<div>two #</div>"),
         (f"<ul><li><p>two <b>{TARGET}</b></p><p>three</p></li></ul>", "<p>two <b>#</b></p>"),
         (f"<p>a</p>loose {TARGET} <i>text</i><p>b</p>", "loose # <i>text</i>"),
         (f"no block {TARGET} at all", "no block # at all"),
