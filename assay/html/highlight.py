@@ -39,7 +39,7 @@ def around(html: str, formula_id: str) -> str:
 
 
 def _alone(block: str) -> str:
-    """The block, with a tag that may stand anywhere."""
+    """The block, with a tag that is valid in any block."""
     tag = _TAG.match(block)
     if tag is None or tag[2] not in _PARTS:
         return block
