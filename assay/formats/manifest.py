@@ -16,8 +16,8 @@ from assay.errors import InputError
 from assay.protocols.schema import Protocol
 
 NEEDED = ("file", "team", "tag", "kind")
-STATED = {"made": ("automatic", "manual"), "uses": ("text", "math", "both")}  # with the accepted values
-ALLOWED = (*NEEDED, "pooled_as", *STATED, "description")
+MADE = ("automatic", "manual")
+ALLOWED = (*NEEDED, "pooled_as", "made", "uses", "description")
 
 
 class ManifestError(InputError):
@@ -134,11 +134,10 @@ def _wrong_values(cells: dict[str, str], protocol: Protocol) -> list[str]:
         wrong.append(f"kind {kind!r} is not one of {', '.join(protocol.runs.keys)}")
     elif pooled_as and (complaint := protocol.runs.why_not_pooled_as(kind, pooled_as)):
         wrong.append(f"pooled_as {pooled_as!r}: {complaint}")
-    wrong += [
-        f"{column} {cells[column]!r}: use {' or '.join(accepted)}"
-        for column, accepted in STATED.items()
-        if cells[column] not in {"", *accepted}
-    ]
+    if cells["made"] not in {"", *MADE}:
+        wrong.append(f"made {cells['made']!r}: use {' or '.join(MADE)}")
+    if problem := protocol.runs.why_not_used(cells["uses"]):
+        wrong.append(f"uses {problem}")
     return wrong
 
 

@@ -16,7 +16,6 @@ BASELINES = "Baselines"
 TOTAL = "Total"
 NO_LABEL = "No label"
 MADE = ("automatic", "manual")
-USES = ("text", "math", "both")
 
 
 def overview_tables(
@@ -43,15 +42,17 @@ def runs_table(tracks: Sequence[TrackFacts]) -> PaperTable:
     columns += [
         Column(kind.capitalize(), made.capitalize(), is_number=True) for made in MADE for kind in kinds
     ]
-    columns += [Column(uses.capitalize(), "Data", is_number=True) for uses in USES]
+    uses = _uses(tracks)
+    columns += [Column(word.capitalize(), "Data", is_number=True) for word in uses]
     columns.append(Column("Runs", is_number=True))
     groups = tuple(
-        Group(track.name if len(tracks) > 1 else "", tuple(_run_rows(track, kinds))) for track in tracks
+        Group(track.name if len(tracks) > 1 else "", tuple(_run_rows(track, kinds, uses))) for track in tracks
     )
+    by_data = ", and by the data that they use" if uses else ""
     return PaperTable(
         "runs",
         "Submitted runs",
-        "Submitted runs by team, by how they were made and their kind, and by the data that they use. "
+        f"Submitted runs by team, by how they were made and their kind{by_data}. "
         "Baselines count as the kind as which they are pooled.",
         tuple(columns),
         groups,
@@ -66,23 +67,30 @@ def _kinds(tracks: Sequence[TrackFacts]) -> list[str]:
     return [kind for kind in named if kind in used] + sorted(used - named.keys())
 
 
+def _uses(tracks: Sequence[TrackFacts]) -> list[str]:
+    """What runs may state to use, in the order of the protocols."""
+    return list(dict.fromkeys(word for track in tracks for word in track.protocol.runs.uses))
+
+
 def _pooled_kind(run: RunFacts) -> str:
     return run.pooled_as or run.kind
 
 
-def _run_rows(track: TrackFacts, kinds: Sequence[str]) -> Iterator[Row]:
+def _run_rows(track: TrackFacts, kinds: Sequence[str], uses: Sequence[str]) -> Iterator[Row]:
     baselines = [run for run in track.runs if run.is_baseline]
     if baselines:
-        yield _counts(BASELINES, baselines, kinds)
+        yield _counts(BASELINES, baselines, kinds, uses)
     for team in _teams(track.runs):
-        yield _counts(team, [run for run in track.runs if run.team == team and not run.is_baseline], kinds)
-    yield _counts(TOTAL, track.runs, kinds)
+        yield _counts(
+            team, [run for run in track.runs if run.team == team and not run.is_baseline], kinds, uses
+        )
+    yield _counts(TOTAL, track.runs, kinds, uses)
 
 
-def _counts(name: str, runs: Sequence[RunFacts], kinds: Sequence[str]) -> Row:
+def _counts(name: str, runs: Sequence[RunFacts], kinds: Sequence[str], uses: Sequence[str]) -> Row:
     made = Counter((run.made or MADE[0], _pooled_kind(run)) for run in runs)
-    uses = Counter(run.uses for run in runs)
-    counts = [made[how, kind] for how in MADE for kind in kinds] + [uses[data] for data in USES]
+    n_using = Counter(run.uses for run in runs)
+    counts = [made[how, kind] for how in MADE for kind in kinds] + [n_using[word] for word in uses]
     return (Value(name), *(number(n) for n in [*counts, len(runs)]))
 
 
@@ -177,7 +185,8 @@ def results_table(
     scored = [run for track in tracks for run in track.runs if run.means]
     main = _main(tracks, scored)
     kind = Column(main.name[0].upper(), is_mark=True) if main else Column("Kind")
-    columns = [Column("Run"), Column("Data"), kind, Column("M", is_mark=True)]
+    data = [Column("Data")] if _uses(tracks) else []
+    columns = [Column("Run"), *data, kind, Column("M", is_mark=True)]
     columns += [
         Column(measure, _over(track, n_tracks=len(tracks)), is_number=True, is_measure=True)
         for track, measure in shown
@@ -292,7 +301,8 @@ def _result_row(
         cell = number(_value(runs, tracks, column), digits)
         cells.append(cell._replace(is_best=bool(cell.text) and cell.text == highest))
     kind = _mark(run, main) if main else run.kind
-    return (*words(run.tag, run.uses.capitalize(), kind, CHECK if run.made == MADE[1] else ""), *cells)
+    data = [run.uses.capitalize()] if _uses(tracks) else []
+    return (*words(run.tag, *data, kind, CHECK if run.made == MADE[1] else ""), *cells)
 
 
 def _mark(run: RunFacts, main: str) -> str:

@@ -68,6 +68,8 @@ def _runs(runs: RunRules) -> Iterator[str]:
     of_organizers = [kind for kind in runs.kinds if kind.submitted_by == "organizers"]
     if of_organizers:
         yield f"Only organizers submit {_names(of_organizers)} runs."
+    if runs.uses:
+        yield f"Teams state what a run uses: {', '.join(runs.uses.values())}."
     if runs.min_score is not None and runs.max_score is not None:
         yield f"Scores are between {runs.min_score:g} and {runs.max_score:g}."
     if runs.max_passage_characters is not None:

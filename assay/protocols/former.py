@@ -18,6 +18,10 @@ FORMER: Mapping[str, str] = MappingProxyType(
         "pool.baselines": f"{_KIND}, with pooled_as_by_tag",
     }
 )
+_MATHEMATICAL = (
+    "arqmath",
+    "ntcir",
+)  # formats of labs whose teams state whether a run uses text, math or both
 _KINDS = ("primary", "alternate", "baseline")  # without runs.kinds
 
 
@@ -35,6 +39,8 @@ def upgraded(data: Mapping[str, Any]) -> dict[str, Any]:
     kinds, scored = runs.pop("kinds", _KINDS), runs.pop("scored_kinds", ())
     most, depth = runs.pop("max_of_kind", {}), pool.pop("depth", {})
     as_kind, by_tag = pool.pop("baseline_as", "primary"), pool.pop("baselines", {})
+    if any(each.startswith(_MATHEMATICAL) for each in runs.get("formats", ()) if isinstance(each, str)):
+        runs["uses"] = {"text": "text", "math": "math", "both": "text and math"}
     runs["kind"] = [
         {"key": key, "scored": not scored or key in scored}
         | ({"max_per_team": most[key]} if key in most else {})

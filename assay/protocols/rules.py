@@ -4,7 +4,7 @@ A complaint begins with the key, as in `runs.kind[2].depth: -1 is below 0`; `[2]
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from assay.protocols import schema
 from assay.protocols.measures import Measure, MeasureError, parse_measure
@@ -48,6 +48,7 @@ def _check_runs(protocol: Protocol) -> Iterator[str]:
     runs = protocol.runs
     yield from _check_formats(runs.formats)
     yield from _check_lines(runs)
+    yield from _check_uses(runs.uses)
     if runs.max_ranks < 1:
         yield f"runs.max_ranks: {runs.max_ranks} is below 1"
     if not runs.kinds:
@@ -62,6 +63,14 @@ def _check_runs(protocol: Protocol) -> Iterator[str]:
     interaction = protocol.interaction
     if interaction is not None and interaction.run_kind not in runs.keys:
         yield f"interaction.run_kind: {interaction.run_kind!r} is not a kind of run; use {', '.join(runs.keys)}"
+
+
+def _check_uses(uses: Mapping[str, str]) -> Iterator[str]:
+    for word, title in uses.items():
+        if not SLUG.fullmatch(word) or len(word) > MAX_KIND:
+            yield f"runs.uses: {shown(word)} is not accepted; use lower-case letters, digits and single hyphens"
+        if not title.strip() or not title.isprintable():
+            yield f"runs.uses.{word}: {shown(title)} is not one line of text"
 
 
 def _check_lines(runs: schema.RunRules) -> Iterator[str]:

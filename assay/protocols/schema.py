@@ -105,6 +105,9 @@ class RunRules:
     max_ranks: int  # ranked documents per topic, at most
     kinds: tuple[RunKind, ...]  # the kinds that a team may declare; the first is the main one
     columns: RunLines | None = None  # for the format `columns`
+    # What a run may use, such as text or math: each word with its name on pages. The last is the usual one. Empty: it
+    # is not asked.
+    uses: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     # How documents with equal scores are ordered: by docno, descending; as in the file; or by the rank column. Without
     # it as in trec_eval, by docno, and in bolt-xml as in the file.
     ties: Ties | None = None
@@ -147,6 +150,24 @@ class RunRules:
         """The kind whose depth a run has: `chosen` by organizers, or else the protocol's."""
         kind = self.kind(key)
         return (kind.pooled_as and chosen) or kind.pooled_as_by_tag.get(tag, kind.pooled_as) or key
+
+    @property
+    def usual_use(self) -> str:
+        """What a run uses of which nothing is stated; empty if it is not stated of any run."""
+        return next(iter([*self.uses][-1:]), "")
+
+    def stated_use(self, uses: str) -> str:
+        """What a run uses, if the protocol knows the word; or else empty."""
+        return uses if uses in self.uses else ""
+
+    def why_not_used(self, uses: str) -> str:
+        """Why a run cannot state that it uses something, as the end of a sentence; empty if it can."""
+        if not uses or uses in self.uses:
+            return ""
+        accepted = (
+            f"use {' or '.join(self.uses)}" if self.uses else "the protocol does not ask for it; leave it out"
+        )
+        return f"{uses!r} is not accepted; {accepted}"
 
     def why_not_pooled_as(self, key: str, chosen: str) -> str:
         """Why runs of a kind cannot be pooled as another one; empty if they can."""

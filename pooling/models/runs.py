@@ -16,11 +16,6 @@ class Run(models.Model):
     A disqualified run keeps its tag and its place in the quota, so that the disqualification can be reversed.
     """
 
-    class Uses(models.TextChoices):
-        TEXT = "text", "text"
-        MATH = "math", "math"
-        BOTH = "both", "both"
-
     class Status(models.TextChoices):
         SUBMITTED = "submitted", "submitted"
         WITHDRAWN = "withdrawn", "withdrawn"
@@ -39,7 +34,9 @@ class Run(models.Model):
         "protocol states.",
     )
     is_manual = models.BooleanField("manual", default=False)
-    uses = models.CharField(max_length=10, choices=Uses, default=Uses.BOTH)
+    uses = models.CharField(
+        max_length=40, blank=True, help_text="What it uses, in a word of the protocol. Empty: not stated."
+    )
     description = models.TextField(blank=True)
     status = models.CharField("state", max_length=12, choices=Status, default=Status.SUBMITTED)
     priority = models.PositiveIntegerField(
@@ -96,6 +93,16 @@ class Run(models.Model):
     def kind_name(self) -> str:
         """The name of its kind in the words of the protocol."""
         return self.track.protocol.parsed.runs.name_of(self.kind)
+
+    @property
+    def stated_use(self) -> str:
+        """What it uses, in a word of the protocol; empty if the protocol does not ask for it."""
+        return self.track.protocol.parsed.runs.stated_use(self.uses)
+
+    @property
+    def use_name(self) -> str:
+        """What it uses, as on pages; empty if the protocol does not ask for it."""
+        return self.track.protocol.parsed.runs.uses.get(self.uses, "")
 
     @property
     def is_submitted(self) -> bool:

@@ -50,7 +50,7 @@ def metadata_of(run: Run, path: str) -> dict[str, Any]:
         "kind": run.kind,
         "pooled_as": run.pooled_as,
         "made": "manual" if run.is_manual else "automatic",
-        "uses": run.uses,
+        "uses": run.stated_use,
         "description": run.description,
         "late": run.is_late,
         "lines": run.n_lines,

@@ -47,6 +47,9 @@ class RunSerializer(serializers.ModelSerializer[Run]):
     track = serializers.CharField(source="track.slug")
     team = serializers.CharField(source="team.name")
     submitted_by = serializers.CharField(source="submitted_by.username")
+    uses = serializers.CharField(
+        source="stated_use", help_text="One of the `uses` of the track; empty if it has none."
+    )
 
     class Meta:
         model = Run
@@ -152,7 +155,12 @@ class RunSubmissionSerializer(Strict):
     is_manual = serializers.BooleanField(
         required=False, default=False, help_text="Whether a person changed anything after seeing the topics."
     )
-    uses = serializers.ChoiceField(Run.Uses.choices, required=False, default=Run.Uses.BOTH)
+    uses = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="One of the `uses` of the track, if it has any. Empty: the last of them.",
+    )
     description = serializers.CharField(
         required=False, default="", allow_blank=True, max_length=10_000, help_text="How the run was made."
     )

@@ -42,7 +42,7 @@ class RunForm(forms.Form):
         choices=[("automatic", "automatically"), ("manual", "with manual steps")],
         help_text="Manual: a person changed queries, results or their order after seeing the topics.",
     )
-    uses = forms.ChoiceField(choices=Run.Uses.choices, initial=Run.Uses.BOTH)
+    uses = forms.ChoiceField()
     description = forms.CharField(
         max_length=10_000,
         required=False,
@@ -76,6 +76,11 @@ class RunForm(forms.Form):
             del self.fields["pooled_as"]
         if not rules.names_runs:
             self.fields["tag"].help_text = "The run's name, one word. Empty: its team and kind."
+        if rules.uses:
+            cast(forms.ChoiceField, self.fields["uses"]).choices = list(rules.uses.items())
+            self.fields["uses"].initial = rules.usual_use
+        else:
+            del self.fields["uses"]
         if rules.max_seconds_per_topic is None:
             del self.fields["seconds"]
 
@@ -92,7 +97,7 @@ class RunForm(forms.Form):
             tag=data["tag"].strip(),
             pooled_as=data.get("pooled_as", ""),
             is_manual=data["made"] == "manual",
-            uses=data["uses"],
+            uses=data.get("uses", ""),
             description=data["description"],
             seconds=bytes_of(data["seconds"]) if data.get("seconds") else None,
         )

@@ -39,6 +39,7 @@ class RunsPage:
 
     track: Track
     runs: QuerySet[Run]
+    has_uses: bool  # whether teams state what a run uses
     teams: QuerySet[Team]
     states: list[State]
     is_accepting_runs: bool
@@ -51,6 +52,7 @@ def runs_page(user: AnyUser, track: Track) -> RunsPage:
     return RunsPage(
         track=track,
         runs=runs_of(user, track),
+        has_uses=bool(track.protocol.parsed.runs.uses),
         teams=teams_of(user, track),
         states=of_kinds,
         is_accepting_runs=is_accepting(of_kinds),

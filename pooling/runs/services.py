@@ -59,7 +59,7 @@ class Declaration:
     tag: str = ""
     pooled_as: str = ""
     is_manual: bool = False
-    uses: str = Run.Uses.BOTH
+    uses: str = ""  # empty: what is usual in the protocol
     description: str = ""
     seconds: BinaryIO | None = None
 
@@ -203,7 +203,7 @@ def submit(
             kind=declared.kind,
             pooled_as=declared.pooled_as,
             is_manual=declared.is_manual,
-            uses=declared.uses,
+            uses=declared.uses or track.protocol.parsed.runs.usual_use,
             description=declared.description,
             file_name=file_name[-255:],
             original=original,
@@ -247,8 +247,10 @@ def _check_allowed(
 
 
 def _check_kind(*, track: Track, by: User, declared: Declaration) -> None:
-    """Refuse a kind of run that the protocol does not have, or that the user may not submit."""
+    """Refuse a kind or use that the protocol does not have, and a kind that the user may not submit."""
     rules = track.protocol.parsed.runs
+    if problem := rules.why_not_used(declared.uses):
+        raise SubmissionRefused(f"Uses {problem}.")
     if declared.kind not in rules.keys:
         raise SubmissionRefused(
             f"Unknown kind of run {declared.kind!r}; {track} accepts {', '.join(rules.keys)}."

@@ -26,14 +26,15 @@ def leaderboard_file(user: AnyUser, board: Leaderboard, kind: str) -> str:
 
 
 def _table(board: Leaderboard, rows: Sequence[BoardRow]) -> tuple[list[str], list[list[str]]]:
-    header = ["team", "run", "kind", "pooled as", "manual", "uses", "topics", "missing", *board.measures]
+    uses = ["uses"] if _has_uses(board) else []
+    header = ["team", "run", "kind", "pooled as", "manual", *uses, "topics", "missing", *board.measures]
     for measure in board.measures:
         header += [f"{measure} low", f"{measure} high", f"{measure} tier"]
     header += ["judged in the top 10", "unjudged"]
     seconds = mean_seconds(board)
     if seconds is None:
-        return header, [_cells(row) for row in rows]
-    cells = [[*_cells(row), _seconds(seconds.get(row.run.pk))] for row in rows]
+        return header, [_cells(board, row) for row in rows]
+    cells = [[*_cells(board, row), _seconds(seconds.get(row.run.pk))] for row in rows]
     return [*header, "seconds per topic"], cells
 
 
@@ -41,9 +42,14 @@ def _seconds(mean: float | None) -> str:
     return "" if mean is None else f"{mean:.1f}"
 
 
-def _cells(row: BoardRow) -> list[str]:
+def _has_uses(board: Leaderboard) -> bool:
+    return bool(board.track.protocol.parsed.runs.uses)
+
+
+def _cells(board: Leaderboard, row: BoardRow) -> list[str]:
     run, evaluation = row.run, row.evaluation
-    words = [one_word(run.team.name), one_word(run.tag), run.kind, row.pooled_as, _made(row), run.uses]
+    words = [one_word(run.team.name), one_word(run.tag), run.kind, row.pooled_as, _made(row)]
+    words += [board.track.protocol.parsed.runs.stated_use(run.uses)] if _has_uses(board) else []
     counts = [str(evaluation.n_topics), str(evaluation.n_missing)]
     ends = [part for cell in row.cells for part in (cell.low, cell.high, cell.tier)]
     return [*words, *counts, *(cell.text for cell in row.cells), *ends, row.judged_at_10, row.unjudged]
@@ -83,7 +89,7 @@ def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
 
 
 def _json_row(board: Leaderboard, row: BoardRow) -> dict[str, Any]:
-    run, evaluation = row.run, row.evaluation
+    run, evaluation, rules = row.run, row.evaluation, board.track.protocol.parsed.runs
     values = {
         measure: {
             "value": float(cell.text),
@@ -99,7 +105,7 @@ def _json_row(board: Leaderboard, row: BoardRow) -> dict[str, Any]:
         "kind": run.kind,
         "pooled_as": row.pooled_as.strip("()"),
         "manual": run.is_manual,
-        "uses": run.uses,
+        **({"uses": rules.stated_use(run.uses)} if rules.uses else {}),
         "sha256": evaluation.run_sha256,
         "topics": evaluation.n_topics,
         "missing": evaluation.n_missing,

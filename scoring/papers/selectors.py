@@ -58,7 +58,9 @@ def _run(run: Run, track: Track, means: dict[str, float]) -> RunFacts:
     as_kind = rules.pooled_as(run.kind, run.tag, run.pooled_as)
     pooled_as, is_baseline = as_kind if as_kind != run.kind else "", rules.kind(run.kind).baseline
     made = "manual" if run.is_manual else "automatic"
-    return RunFacts(run.team.name, run.tag, run.kind, pooled_as, made, run.uses, means, is_baseline)
+    return RunFacts(
+        run.team.name, run.tag, run.kind, pooled_as, made, rules.stated_use(run.uses), means, is_baseline
+    )
 
 
 def _topics(track: Track, qrels: Qrels | None) -> dict[str, TopicFacts]:

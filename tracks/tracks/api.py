@@ -62,6 +62,11 @@ class TrackDetailSerializer(serializers.Serializer[selectors.TrackPage]):
     protocol_sha256 = serializers.CharField(source="track.protocol.digest")
     collection = serializers.CharField(source="track.collection.slug", default=None, allow_null=True)
     n_topics = serializers.IntegerField()
+    uses = serializers.DictField(
+        child=serializers.CharField(),
+        source="track.protocol.parsed.runs.uses",
+        help_text="What a run may use, each word with its name on pages; empty if teams do not state it.",
+    )
     kinds = KindStateSerializer(
         many=True, source="states", help_text="The kinds of runs that you may submit."
     )

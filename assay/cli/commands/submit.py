@@ -48,7 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--manual", action="store_true", help="a person changed something after seeing the topics"
     )
-    parser.add_argument("--uses", choices=("both", "text", "math"), help="what the run uses (default: both)")
+    parser.add_argument(
+        "--uses",
+        help="what the run uses, in a word of the protocol such as text (default: what is usual in it)",
+    )
     parser.add_argument("--description", default="", metavar="TEXT", help="how the runs were made")
     parser.add_argument(
         "--pooled-as",

@@ -41,9 +41,8 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--uses",
-            default="both",
-            choices=Run.Uses.values,
-            help="whether the run uses text, math or both (default: both)",
+            default="",
+            help="what the run uses, in a word of the protocol such as text (default: what is usual in it)",
         )
         parser.add_argument("--description", default="", help="description of the system, for the organizers")
         parser.add_argument(

@@ -36,6 +36,7 @@ EFFECTS = {
     "runs.columns.separator": f"{OWN}columns_are_separated_as_the_protocol_says",
     "runs.columns.labels": f"{OWN}wrong_line_is_named",
     "runs.ties": f"{OWN}ties_are_in_the_order_of_the_protocol",
+    "runs.uses": f"{KINDS}what_a_run_uses_is_asked_and_shown_in_the_words_of_the_protocol",
     "runs.kind.key": f"{CLI}pool_has_the_units_that_the_key_asks_for",
     "runs.kind.title": f"{KINDS}words_of_the_protocol_are_on_the_submission_page_and_decide_what_is_accepted",
     "runs.kind.depth": f"{CLI}pool_has_the_units_that_the_key_asks_for",

@@ -225,6 +225,7 @@ participants_see = ["number", "query", "language-target"]
 complexity = ["low", "medium", "high"]
 
 [runs]
+uses = { text = "text", both = "text and math" }
 formats = ["arqmath-6", "ntcir-xml", "bolt-xml", "columns"]
 max_ranks = 1000
 ties = "file"
@@ -403,6 +404,8 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
             '"color"]',
             "topics.participants_see[3]: 'color' is not allowed; use number, title",
         ),
+        ("{ text =", "{ Text =", "runs.uses: 'Text' is not accepted; use lower-case letters"),
+        ('"text and math"', '" "', "runs.uses.both: ' ' is not one line of text"),
         (', "columns"]', "]", "runs.columns: the table describes the format columns of runs.formats"),
         ('ties = "file"', 'ties = "rank"', "runs.ties: bolt-xml has no ranks; use docno or file"),
         (

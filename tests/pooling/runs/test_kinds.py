@@ -1,5 +1,6 @@
 """Kinds of run in the words of a protocol: what follows from each, through pages, API and leaderboard."""
 
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,55 @@ def test_api_names_the_kinds(scene: Scoring) -> None:
         ("primary", "primary"),
         ("contrastive", "contrastive system"),
     ]
+
+
+@pytest.mark.parametrize(
+    "line", ["", 'uses = { scans = "page images", full-text = "full text" }\n'], ids=["none", "words"]
+)
+def test_what_a_run_uses_is_asked_and_shown_in_the_words_of_the_protocol(scene: Scoring, line: str) -> None:
+    text = scene.track.protocol.text
+    start = text.index("uses = {")
+    text = text[:start] + line + text[text.index("\n", start) + 1 :]
+    StoredProtocol.objects.filter(pk=scene.track.protocol_id).update(text=text)
+    scene.track.refresh_from_db()
+    client, slug = client_of(scene, "organizer"), scene.track.slug
+
+    form = client.get(reverse("pooling:submit", args=[slug])).content.decode()
+    api = client.post(
+        f"/api/v1/tracks/{slug}/runs/",
+        {"kind": "primary", "team": scene.ours.name, "uses": "math", "file": BytesIO(run_bytes())},
+    )
+    assert send(scene, "one", "primary", uses="scans" if line else "") == ""
+    assert send(scene, "two", "primary", "organizer", uses="full-text") == ""
+    scene.leaderboard(scene.qrels(QRELS))
+    board = Leaderboard.objects.get()
+    pages = {
+        "page": client.get(Run.objects.get(tag="one").get_absolute_url()),
+        "list": client.get(reverse("pooling:runs", args=[slug])),
+        "board": client.get(reverse("scoring:leaderboard_file", args=[board.pk, "tsv"])),
+        "json": client.get(reverse("scoring:leaderboard_file", args=[board.pk, "json"])),
+        "table": client.get(reverse("scoring:table_file", args=[slug, "runs", "tex"])),
+        "results": client.get(reverse("scoring:table_file", args=[slug, "results", "tex"])),
+        "run": client.get(f"/api/v1/runs/{Run.objects.get(tag='one').pk}/"),
+        "track": client.get(f"/api/v1/tracks/{slug}/"),
+    }
+    texts = {name: page.content.decode() for name, page in pages.items()}
+
+    assert api.status_code == 409
+    assert ("use scans or full-text" if line else "the protocol does not ask for it") in api.json()["detail"]
+    if line:
+        assert '<option value="full-text" selected>full text</option>' in form
+        assert "uses page images" in texts["page"]
+        assert '<td data-label="Uses">full text</td>' in texts["list"]
+        assert "\tscans\t" in texts["board"]
+        assert '"uses": "full-text"' in texts["json"]
+        assert "Scans" in texts["table"]
+        assert "Full-text" in texts["results"]
+        assert pages["run"].json()["uses"] == "scans"
+        assert pages["track"].json()["uses"] == {"scans": "page images", "full-text": "full text"}
+    else:
+        assert Run.objects.get(tag="one").uses == ""
+        assert 'name="uses"' not in form
+        assert not [name for name in ("page", "list", "board", "json") if "uses" in texts[name].lower()]
+        assert not [name for name in ("table", "results") if "Data" in texts[name]]
+        assert (pages["run"].json()["uses"], pages["track"].json()["uses"]) == ("", {})
