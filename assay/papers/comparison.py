@@ -58,12 +58,23 @@ class CollectionFacts:
     instances: Rankings | None = None
     groups: Rankings | None = None
 
-    def label(self, wanted: str) -> str:
-        """The label that divides topics into classes: the wanted one, the complexity, or the first; or empty."""
-        names = {name.casefold(): name for name in self.track.labels}
-        if wanted:
-            return names.get(wanted.casefold(), "")
-        return names.get(COMPLEXITY) or next(iter(names.values()), "")
+    def label(self, name: str) -> str:
+        """A label as this collection spells it; empty if its topics do not have it."""
+        names = {own.casefold(): own for own in self.track.labels}
+        return names.get(name.casefold(), "")
+
+
+def class_label(collections: Sequence[CollectionFacts], wanted: str = "") -> str:
+    """The label that divides the topics of all collections into classes; empty if there is none.
+
+    It is the wanted one, the complexity if a collection has it, or else the first one that most collections have.
+    """
+    names = [name.casefold() for collection in collections for name in collection.track.labels]
+    if wanted:
+        return wanted
+    if COMPLEXITY in names:
+        return COMPLEXITY
+    return max(names, key=names.count, default="")
 
 
 def comparison_tables(
@@ -74,9 +85,10 @@ def comparison_tables(
     Parameters
     ----------
     measures : to print; if empty, all of the tracks but the shares of judged documents.
-    label : of topics; if empty, their complexity, or the first label that a track has.
+    label : of topics; if empty, their complexity, or the first label that most tracks have.
     digits : decimals of the values.
     """
+    label = class_label(collections, label)
     tables = [
         collections_table(collections),
         judging_table(collections),
@@ -214,9 +226,8 @@ def complexity_table(
         Column(measure, collection.track.name, is_number=True, is_measure=True)
         for collection, measure in shown
     ]
-    classes = list(
-        dict.fromkeys(name for table in tables for name in table.names if name not in {ALL, UNLABELED})
-    )
+    names = dict.fromkeys(name for table in tables for name in table.names)
+    classes = _in_order([name for name in names if name not in {ALL, UNLABELED}])
     taus = tuple(
         (Value(f"{first} – {second}"), *(number(_tau(table, first, second), digits) for table in tables))
         for first, second in combinations(classes, 2)
@@ -228,17 +239,12 @@ def complexity_table(
     return PaperTable(
         "complexity",
         "Rankings by topic class",
-        f"Rankings of runs by the {_label_words(collections, label)} of topics: Kendall's tau-b of every two rankings, "
+        f"Rankings of runs by the {label.lower() or 'class'} of topics: Kendall's tau-b of every two rankings, "
         "and the mean difference of neighbors in each. Where it is small, small changes of means change the ranking.",
         tuple(columns),
         groups,
         "statistic",
     )
-
-
-def _label_words(collections: Sequence[CollectionFacts], wanted: str) -> str:
-    names = dict.fromkeys(collection.label(wanted) for collection in collections)
-    return " or ".join(name.lower() for name in names if name) or "class"
 
 
 def _measures(collection: CollectionFacts, wanted: Sequence[str]) -> list[str]:
@@ -273,7 +279,7 @@ def relevant_table(collections: Sequence[CollectionFacts], *, label: str = "") -
     return PaperTable(
         "relevant",
         "Relevant units by topic class",
-        f"Judged and relevant units of a topic, mean over the topics of each {_label_words(collections, label)}.",
+        f"Judged and relevant units of a topic, mean over the topics of each {label.lower() or 'class'}.",
         tuple(columns),
         (Group("", rows),),
     )
@@ -283,12 +289,15 @@ def _classes(collections: Sequence[CollectionFacts], label: str) -> list[str]:
     """The values of the labels by which the collections are compared, in their order."""
     names = dict.fromkeys(collection.label(label) for collection in collections)
     tracks = [collection.track for collection in collections]
-    values = list(
-        dict.fromkeys(value for name in names if name for value in label_values(tracks, name) if value)
-    )
-    if all(value.casefold() in STEPS for value in values):  # of several collections, each with its own words
-        values.sort(key=step_or_name)
-    return [value for value in values if any(_topics_of(each, label, value) for each in collections)]
+    values = dict.fromkeys(value for name in names if name for value in label_values(tracks, name) if value)
+    used = [value for value in values if any(_topics_of(each, label, value) for each in collections)]
+    return _in_order(used)
+
+
+def _in_order(values: list[str]) -> list[str]:
+    """Steps such as easy and high in one order, also if each collection has words of its own; others as they are."""
+    are_steps = all(value.casefold() in STEPS for value in values)
+    return sorted(values, key=step_or_name) if are_steps else values
 
 
 def _topics_of(collection: CollectionFacts, label: str, value: str) -> list[TopicFacts]:
@@ -310,6 +319,7 @@ def _of_class(collection: CollectionFacts, label: str, value: str) -> Row:
 
 def relevant_plot(collections: Sequence[CollectionFacts], *, label: str = "") -> plots.Plot | None:
     """Figure 2: mean relevant units of a topic, by class of topics; None if no topic has the label."""
+    label = class_label(collections, label)
     classes = _classes(collections, label)
     if not classes:
         return None
@@ -318,7 +328,7 @@ def relevant_plot(collections: Sequence[CollectionFacts], *, label: str = "") ->
         for collection in collections
         if any(_topics_of(collection, label, value) for value in classes)
     ]
-    name = _label_words(collections, label)
+    name = label.lower()
     title = f"Relevant units of a topic by {name}"
     return plots.groups("relevant", title, classes, series, across=name.capitalize(), up="Relevant units")
 

@@ -31,7 +31,7 @@ OF_TABLES = {
 }
 OF_COMPARISON = {
     "track": "Slug of a track; repeat it for each test collection.",
-    "label": "The label of topics that divides them into classes: complexity, or else the first one, if it is missing.",
+    "label": "The label that divides topics into classes: complexity, or the most common one, if it is missing.",
     **MEASURE,
 }
 SEVERAL = {"track", "other", "measure"}

@@ -65,6 +65,6 @@ class ComparisonForm(PaperForm):
         super().__init__(data)
         self._choices("track", [(track.slug, track.name) for track in tracks])
         self._choices("measure", [(measure, measure) for measure in measures])
-        choices = [("", "complexity, or else the first label"), *((label, label) for label in labels)]
+        choices = [("", "complexity, or else the most common label"), *((label, label) for label in labels)]
         cast(forms.ChoiceField, self.fields["label"]).choices = choices
         style_fields(self)

@@ -84,7 +84,9 @@ def comparison_page(user: User, asked: QueryDict) -> ComparisonPage:
     form = ComparisonForm(
         asked or None,
         tracks=tracks,
-        labels=list(dict.fromkeys(label for each in collections for label in each.track.labels)),
+        labels=list(
+            {label.casefold(): label for each in collections for label in each.track.labels}.values()
+        ),
         measures=list(dict.fromkeys(name for each in collections for name in each.track.measures)),
     )
     form.is_valid()

@@ -133,6 +133,8 @@ def test_collections_are_compared_from_files(folder: Path, capsys: pytest.Captur
     ]  # fmt: skip
     assert tables["complexity"][0]["Topics"] == "computation – concept"
 
+    assert main(["collections", "--label", "color", str(formulas)]) == 2
+    assert "--label color: no topic has it; the labels are category, difficulty" in capsys.readouterr().err
     assert main(["collections", "--label", "difficulty", "--output", str(folder / "out"), str(formulas)]) == 0
     assert "Relevant units of a topic by difficulty" in (folder / "out" / "figure-relevant.svg").read_text()
 

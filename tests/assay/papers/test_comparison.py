@@ -3,7 +3,7 @@
 import numpy as np
 from lxml import etree
 
-from assay.papers.comparison import CollectionFacts, Rankings, comparison_tables, relevant_plot
+from assay.papers.comparison import CollectionFacts, Rankings, class_label, comparison_tables, relevant_plot
 from assay.papers.facts import TopicFacts, TrackFacts
 from assay.papers.figures import as_pgfplots, as_svg
 from assay.papers.tables import PaperTable, rows_of
@@ -95,6 +95,28 @@ def test_legend_of_the_figure_has_as_many_lines_as_its_names_need() -> None:
     places = [(float(each.get("x", "")), float(each.get("y", ""))) for each in names]
     assert places[0][0] == places[3][0], "three in a line"
     assert max(y for _, y in places) < float(picture.get("height", ""))
+
+
+def test_classes_are_those_of_a_label_that_most_collections_have() -> None:
+    def labeled(name: str, *labels: str) -> CollectionFacts:
+        topics = {
+            f"{n}": TopicFacts(dict.fromkeys(labels, value), 2, n) for n, value in enumerate(("low", "High"))
+        }
+        return CollectionFacts(TrackFacts(name, load_protocol("trec-adhoc"), (), (), 2, topics))
+
+    collections = [
+        labeled("One", "category", "Difficulty"),
+        labeled("Two", "difficulty"),
+        labeled("Three", "color"),
+    ]
+
+    assert class_label(collections) == "difficulty"
+    assert class_label([*collections, labeled("Four", "Complexity")]) == "complexity"
+    assert class_label(collections, "color") == "color"
+    plot = relevant_plot(collections)
+    assert plot is not None
+    assert (plot.across, plot.labels) == ("Difficulty", ["low", "High"])
+    assert [series["name"] for series in plot.series] == ["One", "Two"]
 
 
 def test_without_labels_there_is_no_figure() -> None:
