@@ -28,6 +28,7 @@ import pooling.invitations.api
 import pooling.people.api
 import pooling.pools.api
 import pooling.publications.api
+import pooling.requests.api
 import pooling.runs.api
 import pooling.teams.api
 import scoring.leaderboards.api
@@ -85,6 +86,7 @@ endpoints = [
     *archives.api.urlpatterns,
     *jobs.api.urlpatterns,
     *pooling.people.api.urlpatterns,
+    *pooling.requests.api.urlpatterns,
     *pooling.invitations.api.urlpatterns,
     *accounts.api.urlpatterns,
 ]

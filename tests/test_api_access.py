@@ -18,6 +18,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.invitations.services import Place, Terms, invite
+from pooling.models import JoinRequest
 from tests.helpers.api import api
 from tests.helpers.archives import make_archive, make_loaded_archive
 from tests.helpers.factories import make_collection, make_document, make_organizer
@@ -137,6 +138,12 @@ GET invitations                          13333301 0333
 POST invitations                         13333301 3330
 GET invitation                           13333301 0333
 POST revoke_invitation                   13333301 3330
+POST accept_invitation                   10000001 3000
+GET join_requests                        10000001 0333
+POST join_requests                       10000001 3030
+GET join_request                         14444401 0333
+POST accept_join_request                 13333301 3330
+POST refuse_join_request                 13333301 3330
 GET deadlines                            00000001 0333
 GET sessions                             14444441 4433
 PUT deadlines                            13333301 3330
@@ -238,6 +245,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "batch_id": batch.pk,
         "task_id": batch.tasks.earliest("pk").pk,
         "invitation_id": invite(place=Place(track=scene.track), terms=Terms(), by=scene.organizer).pk,
+        "request_id": JoinRequest.objects.create(track=scene.track, name="Zoe", email="z@example.org").pk,
         "archive_id": make_archive(scene.track, scene.organizer).pk,
         "loaded_id": make_loaded_archive(scene.organizer).pk,
         "import_id": make_import(scene.track, scene.organizer).pk,

@@ -1,4 +1,4 @@
-"""Invitations for programs: make, read and revoke them."""
+"""Invitations for programs: make, read, accept and revoke them."""
 
 from typing import Any
 
@@ -12,11 +12,13 @@ from rest_framework.response import Response
 from accounts.access import person_of
 from pooling.invitations import selectors, services
 from pooling.invitations.services import MAX_DAYS, MAX_USES, USUAL_DAYS, Place, Terms
+from pooling.invitations.tokens import digest_of
 from pooling.models import Invitation
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.api.permissions import Organizer
 from web.api.schema import operation
+from web.api.scopes import Scope
 from web.api.serializers import Strict
 from web.api.views import ApiView, ListView, created
 from web.pages import site_of
@@ -103,6 +105,15 @@ class NewInvitationSerializer(Strict):
         return attrs
 
 
+class InvitationTokenSerializer(Strict):
+    """The link of an invitation, or the token at its end."""
+
+    link = serializers.CharField(max_length=500, trim_whitespace=True)
+
+    def validate_link(self, value: str) -> str:
+        return value.rstrip("/").rpartition("/")[2]
+
+
 class InvitationList(ListView):
     tag = "People"
     permission_classes = [Organizer]
@@ -161,12 +172,29 @@ class Revocation(ApiView):
         return Response(status=204)
 
 
+class InvitationAcceptance(ApiView):
+    tag = "People"
+    write_scopes = (Scope.RUNS, Scope.JUDGE, Scope.MANAGE)
+    serializer_class = InvitationTokenSerializer
+
+    @operation("accept_invitation", responses=InvitationSerializer)
+    def post(self, request: Request) -> Response:
+        """Accept an invitation to a team, or to the assessors of a track.
+
+        A link for a first login is opened in a browser: it sets the password of an account.
+        """
+        digest = digest_of(self.validated(request)["link"])
+        invitation = services.accept(digest=digest, user=person_of(request))
+        return Response(InvitationSerializer(invitation).data)
+
+
 def _track(request: Request, slug: str) -> Track:
     return get_object_or_404(tracks_for(person_of(request)), slug=slug)
 
 
 urlpatterns = [
     path("tracks/<slug:slug>/invitations/", InvitationList.as_view(), name="invitations"),
+    path("invitations/accept/", InvitationAcceptance.as_view(), name="accept_invitation"),
     path("invitations/<int:invitation_id>/", InvitationDetail.as_view(), name="invitation"),
     path("invitations/<int:invitation_id>/revoke/", Revocation.as_view(), name="revoke_invitation"),
 ]

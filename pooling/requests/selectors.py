@@ -22,6 +22,12 @@ def undecided() -> QuerySet[JoinRequest]:
     return JoinRequest.objects.filter(state=JoinRequest.State.OPEN).select_related("user", "track")
 
 
+def requests_for(user: User) -> QuerySet[JoinRequest]:
+    """The requests that a user may read: organizers all of them, others their own."""
+    requests = JoinRequest.objects.select_related("user", "track")
+    return requests if user.is_organizer else requests.filter(user=user)
+
+
 def takes_requests(track: Track) -> bool:
     """Whether people can ask to join: as long as a track is open for runs."""
     return track.status == Track.Status.OPEN

@@ -71,3 +71,54 @@ def test_invitation_is_made_read_and_revoked_and_its_link_is_in_no_kept_answer(s
     assert without_team.json()["errors"][0]["field"] == "team"
     assert revoked.status_code == 204
     assert client.get(made["Location"]).status_code == 404
+
+
+def test_request_to_join_is_sent_read_and_accepted_into_another_team(scene: Scene) -> None:
+    User.objects.filter(pk=scene.stranger.pk).update(
+        email="sam@example.org", first_name="Sam", last_name="Lee"
+    )
+    scene.stranger.refresh_from_db()
+    stranger, organizer = api(scene.stranger), api(scene.organizer)
+
+    other = call(
+        stranger, "POST", "join_requests", "arq", data={"team_name": "Owls", "email": "x@example.org"}
+    )
+    sent = call(stranger, "POST", "join_requests", "arq", data={"team_name": "Owls", "message": "Please."})
+    again = call(stranger, "POST", "join_requests", "arq", data={"team_name": "Others"})
+    listed = call(organizer, "GET", "join_requests", "arq").json()["results"]
+    decided = call(organizer, "POST", "accept_join_request", sent.json()["id"], data={"team_name": "Hawks"})
+
+    assert (other.status_code, other.json()["errors"][0]["field"]) == (400, "email")
+    assert (sent.status_code, sent.json()["state"], sent.json()["name"]) == (201, "open", "Sam Lee")
+    assert again.json() == sent.json() == listed[0]
+    assert decided.json()["state"] == "accepted"
+    assert Team.objects.get(name="Hawks").members.get() == scene.stranger
+    assert call(stranger, "GET", "join_request", sent.json()["id"]).json() == decided.json()
+    assert call(api(scene.member), "GET", "join_requests", "arq").json()["results"] == []
+    assert call(organizer, "POST", "accept_join_request", sent.json()["id"], data={}).status_code == 404
+
+
+def test_request_to_join_is_refused_with_a_reason(scene: Scene) -> None:
+    data = {"team_name": "Owls", "email": "sam@example.org", "name": "Sam Lee"}
+    sent = call(api(scene.stranger), "POST", "join_requests", "arq", data=data).json()
+    organizer = api(scene.organizer)
+
+    without = call(organizer, "POST", "refuse_join_request", sent["id"], data={"reason": " "})
+    refused = call(organizer, "POST", "refuse_join_request", sent["id"], data={"reason": "Too late."})
+
+    assert without.status_code == 400
+    assert (refused.json()["state"], refused.json()["reason"]) == ("refused", "Too late.")
+
+
+def test_invitation_is_accepted_by_its_link_once(scene: Scene) -> None:
+    made = call(
+        api(scene.organizer), "POST", "invitations", "arq", data={"role": "member", "team": scene.ours.pk}
+    )
+    link = api(scene.organizer).get(made["Location"]).json()["link"]
+
+    accepted = call(api(scene.stranger), "POST", "accept_invitation", data={"link": link})
+    again = call(api(scene.ada), "POST", "accept_invitation", data={"link": link})
+
+    assert (accepted.status_code, accepted.json()["team"]) == (200, scene.ours.pk)
+    assert scene.stranger in scene.ours.members.all()
+    assert (again.status_code, again.json()["title"]) == (409, "This invitation is no longer valid")

@@ -1,0 +1,191 @@
+"""Requests to join a track for programs: send one, read them, and decide on them."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from django.urls import path, reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of
+from pooling.models import JoinRequest
+from pooling.requests import selectors, services
+from pooling.requests.forms import RequestForm
+from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
+from web.api.forms import require_valid
+from web.api.permissions import Organizer
+from web.api.schema import operation
+from web.api.scopes import Scope
+from web.api.serializers import Strict
+from web.api.views import ApiView, ListView, created
+from web.pages import site_of
+
+OF_ACCOUNT = "Only if your account has none."
+
+
+class JoinRequestSerializer(serializers.ModelSerializer[JoinRequest]):
+    """Somebody asks to take part in a track."""
+
+    url = serializers.SerializerMethodField(help_text="The address of this request in the API.")
+    track = serializers.CharField(source="track.slug")
+    username = serializers.CharField(source="user.username", default="", help_text="Empty: a visitor asked.")
+    state = serializers.CharField(help_text="open, accepted or refused.")
+    invitation = serializers.IntegerField(
+        source="invitation_id", allow_null=True, help_text="Of a visitor who was accepted."
+    )
+
+    class Meta:
+        model = JoinRequest
+        fields = [
+            "id",
+            "url",
+            "track",
+            "username",
+            "name",
+            "email",
+            "organization",
+            "team_name",
+            "message",
+            "state",
+            "reason",
+            "invitation",
+            "created_at",
+            "decided_at",
+        ]
+
+    def get_url(self, asked: JoinRequest) -> str:
+        return reverse("api:join_request", args=[asked.pk])
+
+
+class NewJoinRequestSerializer(Strict):
+    """With which team you want to take part. Name and address are those of your account."""
+
+    team_name = serializers.CharField(max_length=100, help_text="A new one, or yours if it takes part.")
+    organization = serializers.CharField(max_length=200, default="", allow_blank=True)
+    message = serializers.CharField(
+        max_length=2000, default="", allow_blank=True, help_text="For the organizers."
+    )
+    name = serializers.CharField(max_length=300, required=False, help_text=OF_ACCOUNT)
+    email = serializers.EmailField(required=False, help_text=OF_ACCOUNT)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Check that no name or address is given that would be ignored.
+
+        Raises
+        ------
+        ValidationError
+        """
+        user = person_of(self.context["request"])
+        known = {"name": user.get_full_name(), "email": user.email}
+        for name in known.keys() & attrs.keys():
+            if known[name]:
+                raise serializers.ValidationError({name: f"Leave it out: your account has {known[name]}."})
+        return attrs
+
+
+class AcceptanceSerializer(Strict):
+    """Into which team a person is accepted."""
+
+    team_name = serializers.CharField(
+        max_length=100, required=False, help_text="Without it: the team of the request."
+    )
+
+
+class RefusalSerializer(Strict):
+    """Why a request is refused."""
+
+    reason = serializers.CharField(max_length=1000, help_text="The person gets it.")
+
+
+class JoinRequestList(ListView):
+    tag = "People"
+    write_scopes = (Scope.RUNS, Scope.MANAGE)
+    serializer_class = NewJoinRequestSerializer
+    ordering = ("-pk",)
+
+    @operation("list_join_requests", responses=JoinRequestSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        """List the requests to join a track, newest first. Organizers see all of them, others their own."""
+        return self.listed(_requests(request).filter(track=_track(request, slug)), JoinRequestSerializer)
+
+    @operation("ask_to_join", responses={201: JoinRequestSerializer, 204: None})
+    def post(self, request: Request, slug: str) -> Response:
+        """Ask to join a track. If you have an open request, it stays as it is, and is the answer.
+
+        Nothing is the answer (204) if an open request of somebody else has your address.
+        """
+        track, user = _track(request, slug), person_of(request)
+        form = RequestForm(self.validated(request), user=user)
+        require_valid(form)
+        services.ask(track=track, asked=form.asked, user=user, site=site_of(request._request))
+        own = selectors.open_requests(track).filter(user=user).first()
+        if own is None:
+            return Response(status=204)
+        shown = JoinRequestSerializer(own).data
+        return created(shown, shown["url"])
+
+
+class JoinRequestDetail(ApiView):
+    tag = "People"
+    serializer_class = JoinRequestSerializer
+
+    @operation("get_join_request")
+    def get(self, request: Request, request_id: int) -> Response:
+        """Read a request to join: organizers any, others their own."""
+        return Response(JoinRequestSerializer(get_object_or_404(_requests(request), pk=request_id)).data)
+
+
+class JoinRequestAcceptance(ApiView):
+    tag = "People"
+    permission_classes = [Organizer]
+    serializer_class = AcceptanceSerializer
+
+    @operation("accept_join_request", responses=JoinRequestSerializer)
+    def post(self, request: Request, request_id: int) -> Response:
+        """Put the person into a team, which is created if there is none. A visitor gets an invitation to it."""
+        asked, data = get_object_or_404(selectors.undecided(), pk=request_id), self.validated(request)
+        decided = services.accept(
+            request=asked,
+            team_name=data.get("team_name", asked.team_name),
+            by=person_of(request),
+            site=site_of(request._request),
+        )
+        return Response(JoinRequestSerializer(decided).data)
+
+
+class JoinRequestRefusal(ApiView):
+    tag = "People"
+    permission_classes = [Organizer]
+    serializer_class = RefusalSerializer
+
+    @operation("refuse_join_request", responses=JoinRequestSerializer)
+    def post(self, request: Request, request_id: int) -> Response:
+        """Refuse a request. The person gets the reason."""
+        asked, data = get_object_or_404(selectors.undecided(), pk=request_id), self.validated(request)
+        decided = services.refuse(
+            request=asked, reason=data["reason"], by=person_of(request), site=site_of(request._request)
+        )
+        return Response(JoinRequestSerializer(decided).data)
+
+
+def _requests(request: Request) -> QuerySet[JoinRequest]:
+    return selectors.requests_for(person_of(request))
+
+
+def _track(request: Request, slug: str) -> Track:
+    return get_object_or_404(tracks_for(person_of(request)), slug=slug)
+
+
+urlpatterns = [
+    path("tracks/<slug:slug>/join-requests/", JoinRequestList.as_view(), name="join_requests"),
+    path("join-requests/<int:request_id>/", JoinRequestDetail.as_view(), name="join_request"),
+    path(
+        "join-requests/<int:request_id>/accept/",
+        JoinRequestAcceptance.as_view(),
+        name="accept_join_request",
+    ),
+    path("join-requests/<int:request_id>/refuse/", JoinRequestRefusal.as_view(), name="refuse_join_request"),
+]
