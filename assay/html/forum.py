@@ -25,6 +25,7 @@ _TOKEN = re.compile(
     | (?P<text>[^<&\ \t\r\n]+|[<&])""",
     re.VERBOSE,
 )
+LONGEST_ENTITY = 12  # characters of an entity
 _ATTRIBUTE = re.compile(r"""([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _LINE_END = re.compile(r"\r\n?|\n")
 _RIGHT_TO_LEFT = frozenset(
@@ -101,7 +102,9 @@ def passage(source: str, span: Span) -> str:
     if not span.is_in(source):
         raise ValueError(f"{span.offset}:{span.length} is not inside a post of {len(source)} characters")
     words: list[str] = []
-    for token in _TOKEN.finditer(source):
+    for token in _TOKEN.finditer(source, _first_token(source, span.offset)):
+        if token.start() >= span.end:
+            break
         part = span.part_of(*token.span())
         if part.start >= part.stop:
             continue
@@ -110,6 +113,20 @@ def passage(source: str, span: Span) -> str:
         else:
             words.append(unescape(token["entity"]) if token["entity"] else token[0][part])
     return " ".join("".join(words).split())
+
+
+def _first_token(source: str, offset: int) -> int:
+    """Where reading can begin for a span at an offset: before the tag or the entity around it, which are rarely long.
+
+    Reading all of a long post for each citation of it would take minutes for a run.
+    """
+    tag = source.rfind("<", 0, offset)
+    if tag >= 0 and (token := _TOKEN.match(source, tag)) and token["name"] and token.end() > offset:
+        return tag
+    entity = source.rfind("&", max(0, offset - LONGEST_ENTITY), offset)
+    if entity >= 0 and (token := _TOKEN.match(source, entity)) and token["entity"] and token.end() > offset:
+        return entity
+    return offset
 
 
 def to_html(source: str, marked: Span | None = None) -> str:

@@ -119,13 +119,18 @@ def sources(paths: Iterable[Path]) -> Iterator[tuple[str, str, str]]:
 def threads(data: bytes) -> Iterator[Thread]:
     """The threads of some data, which begins with a thread."""
     begins = [match.start() for match in _BEGIN.finditer(data)]
-    if begins[:1] != [0] and data.strip():
+    if not data.strip():
+        return
+    if begins[:1] != [0]:
         raise Malformed.at(data, 0, "expected a thread, <doc id=...>")
+    line = counted_to = 0
     for start, end in zip(begins, [*begins[1:], len(data)], strict=True):
-        yield _parsed(data, start, end)
+        line += data.count(b"\n", counted_to, start)
+        counted_to = start
+        yield _parsed(data, start, end, line)
 
 
-def _parsed(data: bytes, start: int, end: int) -> Thread:
+def _parsed(data: bytes, start: int, end: int, line: int) -> Thread:
     close = data.rfind(_END, start, end)
     if close < 0:
         raise Malformed.at(data, start, "the thread has no end, </doc>")
@@ -137,7 +142,7 @@ def _parsed(data: bytes, start: int, end: int) -> Thread:
             raise Malformed.at(data, at, _NO_MARKUP)
     content = data[start:close]
     text = _text(data, start, content)
-    return _thread_of(_tree(data, start, content), text, data.count(b"\n", 0, start))
+    return _thread_of(_tree(data, start, content), text, line)
 
 
 def _tree(data: bytes, start: int, content: bytes) -> "etree._Element":
@@ -147,12 +152,21 @@ def _tree(data: bytes, start: int, content: bytes) -> "etree._Element":
     except etree.XMLSyntaxError as fault:
         line = (fault.lineno or 1) - 1
         offset = start + sum(len(row) for row in content.splitlines(keepends=True)[:line])
-        message = f"not well-formed XML: {_PLACE.sub('', fault.msg)}"
+        message = _message(fault.msg)
         raise Malformed(message, offset=offset, n_lines=data.count(b"\n", 0, start) + line) from None
     nested = next((post for post in root.iter("post") if post.getparent() is not root), None)
     if nested is not None:
         raise Malformed.at(data, start, "a post is inside another element; posts are directly in <doc>")
     return root
+
+
+def _message(message: str) -> str:
+    """A message of the XML parser. Of its limits it only says which option of a compiler lifts them."""
+    if "Excessive depth" in message:
+        return "elements are nested too deeply; at most 255 inside each other are accepted"
+    if "XML_PARSE_HUGE" in message:
+        return "a text or an attribute has more than 10,000,000 bytes"
+    return f"not well-formed XML: {_PLACE.sub('', message)}"
 
 
 def _text(data: bytes, start: int, content: bytes) -> str:
@@ -168,10 +182,9 @@ def _thread_of(root: "etree._Element", text: str, line: int) -> Thread:
     raw = _sources(text)
     for element in root.iterchildren():
         if element.tag == "post":
-            source, at = next(raw)
+            source, n_lines = next(raw)
             author, published = element.get("author", ""), element.get("datetime", "")
-            n_lines = line + text.count("\n", 0, at)
-            posts.append(Post(thread, element.get("id", ""), source, author, published, n_lines))
+            posts.append(Post(thread, element.get("id", ""), source, author, published, line + n_lines))
         elif element.tag != "headline":
             others.append(str(element.tag))
     return Thread(thread, _headline(root), _language(root, thread), posts, line, others)
@@ -183,13 +196,16 @@ def _headline(root: "etree._Element") -> str:
 
 
 def _sources(text: str) -> Iterator[tuple[str, int]]:
-    """The source of each post of a thread, and where its tag begins."""
+    """The source of each post of a thread, and the number of line ends before its tag."""
+    n_lines = counted_to = 0
     for tag in _POST.finditer(text):
+        n_lines += text.count("\n", counted_to, tag.start())
+        counted_to = tag.start()
         if tag[0].endswith("/>"):
-            yield "", tag.start()
+            yield "", n_lines
         else:
             end = _POST_END.search(text, tag.end())
-            yield text[tag.end() : end.start() if end else len(text)], tag.start()
+            yield text[tag.end() : end.start() if end else len(text)], n_lines
 
 
 def _language(root: "etree._Element", thread: str) -> str:

@@ -1,5 +1,7 @@
 """The source of a post as text and HTML, and the place of a span in both."""
 
+from itertools import accumulate, combinations
+
 import pytest
 
 from assay.html.forum import Span, is_right_to_left, passage, to_html
@@ -27,6 +29,31 @@ def test_passage_counts_the_characters_of_the_source(part: str, text: str) -> No
     span = Span(SOURCE.index(part), len(part))
 
     assert passage(SOURCE, span) == text
+
+
+TRICKY = 'a\r\n😀e\u0301&amp;<img src="a>b"/>&#x1F600; \u202eب<a href="x&amp;y">&gt;</a><quote>z</quote>'
+# The same, each part as it is read.
+PARTS = [
+    *[(each, each) for each in "a\r\n😀e\u0301"],
+    ("&amp;", "&"), ('<img src="a>b"/>', " "), ("&#x1F600;", "😀"), (" ", " "),
+    ("\u202e", "\u202e"), ("ب", "ب"), ('<a href="x&amp;y">', ""), ("&gt;", ">"), ("</a>", ""), ("<quote>", " "),
+    ("z", "z"), ("</quote>", " "),
+]  # fmt: skip
+
+
+def test_every_span_has_the_text_of_the_parts_that_it_touches() -> None:
+    """Spans that begin or end within an entity or a tag, between the code points of a character, or within CRLF."""
+    assert "".join(part for part, _ in PARTS) == TRICKY
+    starts = list(accumulate((len(part) for part, _ in PARTS), initial=0))
+
+    for offset, end in combinations(range(len(TRICKY) + 1), 2):
+        touched = [
+            text
+            for (_, text), at, to in zip(PARTS, starts, starts[1:], strict=False)
+            if at < end and to > offset
+        ]
+
+        assert passage(TRICKY, Span(offset, end - offset)) == " ".join("".join(touched).split())
 
 
 @pytest.mark.parametrize("span", [Span(-1, 2), Span(0, 0), Span(3, len(SOURCE) - 2)])

@@ -577,6 +577,28 @@ def test_next_worker_completes_the_import_of_a_killed_worker(
     assert files[0] == files[1]
 
 
+def test_thread_of_any_length_is_imported_or_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A post that is too long is left out, and so is a thread that no chunk holds; line ends and emoji stay."""
+    threads = samples.path("bolt-threads.xml").read_bytes()
+    monkeypatch.setattr("assay.formats.documents.dump.MAX_ROW", 1_500_000)  # so that the file is small
+    posts = [b"\r\n\xf0\x9f\x98\x80 &amp;\r\n", b"x" * 1_000_001, b"owl " * 650_000]
+    pages = [b'<doc id="t%d"><post id="p">%s</post></doc>\n' % row for row in enumerate(posts)]
+    path = tmp_path / "forum.xml"
+    path.write_bytes(threads + b"".join(pages) + threads.partition(b"?>")[2].replace(b"bolt-", b"other-"))
+    collection = empty()
+
+    job = imported(collection, path)
+
+    assert job.state == Job.State.DONE, job.error
+    assert (collection.counts["threads"], collection.counts["posts"]) == (8, 17)
+    assert sources(collection.pk, ["t0:p"]) == {"t0:p": ("\r\n😀 &amp;\r\n", "")}
+    [stored] = Import.objects.filter(collection=collection)
+    assert sum(stored.skipped.values()) == 2
+    assert "a row longer than 10,000,000 bytes" in stored.skipped
+
+
 def test_forum_is_imported_and_exported_with_the_source_of_its_posts(tmp_path: Path) -> None:
     collection = empty()
 

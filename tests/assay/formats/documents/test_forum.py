@@ -64,6 +64,7 @@ def test_threads_are_cut_at_any_byte() -> None:
         ("the ferry?", "the &nbsp; ferry?", "line 27 .*: not well-formed XML: Entity 'nbsp' not defined"),
         ("the ferry?", "<!-- the --> ferry?", "line 27 .*: comments, CDATA"),
         ("<doc id='arz'", "words <doc id='arz'", "line 29 .*: only white space"),
+        ("the ferry?", "<quote>" * 300, "line 27 .*: elements are nested too deeply; at most 255 inside each other"),
         ('<quote orig_author="كريم">', "<quote><post/>", "line 30 .*: a post is inside another element"),
     ],
 )  # fmt: skip
