@@ -370,18 +370,24 @@ def _rankings(
 
 
 def _ranking_rows(runs: Sequence[str], tables: Sequence[RankingComparison], digits: int) -> Iterator[Row]:
-    """The runs, best first by the first column; then the topics if they differ, and Kendall's tau with that column."""
+    """The runs, best first by the first column; then the topics if they differ, and Kendall's tau of the columns."""
     for n in sorted(range(len(runs)), key=lambda n: (int(tables[0].ranks[0, n]), runs[n])):
         means = [float(mean) for table in tables for mean in table.means[:, n]]
         yield (Value(runs[n]), *(number(mean, digits) for mean in means))
     n_topics = [n for table in tables for n in table.n_topics]
     if len(set(n_topics)) > 1:
         yield (Value("Topics"), *map(number, n_topics))
-    if len(runs) < 2:
-        return
-    taus = [
-        _defined(table.tau[0, column]) if column else None
-        for table in tables
-        for column in range(len(table.names))
-    ]
-    yield (Value(f"Kendall's tau with {tables[0].names[0]}"), *(number(tau, digits) for tau in taus))
+    if len(runs) > 1:
+        yield from _tau_rows(tables, digits)
+
+
+def _tau_rows(tables: Sequence[RankingComparison], digits: int) -> Iterator[Row]:
+    """Kendall's tau of every two rankings, each in the column of the second."""
+    names = tables[0].names
+    for first, name in enumerate(names[:-1]):
+        taus = [
+            _defined(table.tau[first, second]) if second > first else None
+            for table in tables
+            for second in range(len(names))
+        ]
+        yield (Value(f"Kendall's tau with {name}"), *(number(tau, digits) for tau in taus))

@@ -171,6 +171,14 @@ protocol = "ntcir-12-wikipedia"
 runs = "runs.csv"
 qrels = '{qrels}'
 groups = {{ strict = "strict.txt" }}
+[[track]]
+name = "2020 formulas"
+protocol = "arqmath-2020-task2"
+qrels = '{real / "qrels" / "qrels.arqmath-2020-task2-visual_ids.txt"}'
+[[track]]
+name = "2021 formulas"
+protocol = "arqmath-2021-task2"
+qrels = '{real / "qrels" / "qrels.arqmath-2021-task2-official.txt"}'
 """)
     measures = ("--measure", "nDCG'", "--measure", "bpref(rel=3)", "--measure", "bpref(rel=1)")
 
@@ -185,6 +193,7 @@ groups = {{ strict = "strict.txt" }}
     assert counted == {
         "2020": ("77", "39124", "508.1"), "2021": ("71", "31788", "447.7"),
         "NTCIR-12": ("20", "1202", "60.1"), "strict": ("20", "1202", "60.1"),
+        "2020 formulas": ("74", "10575", "142.9"), "2021 formulas": ("58", "8108", "139.8"),
     }  # fmt: skip
     n_strict = sum(float(grade) > 3 for *_, grade in graded)
     assert units["strict"]["Relevant: Total"] == str(n_strict), "2 by one group counts as 4 of both"

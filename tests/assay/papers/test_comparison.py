@@ -1,5 +1,7 @@
 """The comparison of test collections, from facts about them."""
 
+from dataclasses import replace
+
 import numpy as np
 from lxml import etree
 
@@ -67,6 +69,20 @@ def test_runs_are_ranked_by_instances_and_by_distinct_formulas() -> None:
         ["One", "a", "0.50", "0.10"], ["One", "b", "0.40", "0.20"], ["One", "c", "0.30", "0.30"],
         ["One", "Kendall's tau with instances", "", "-1.00"],
     ]  # fmt: skip
+
+
+def test_rankings_by_groups_are_compared_pair_by_pair() -> None:
+    means = np.array([[0.5, 0.4, 0.3], [0.5, 0.3, 0.4], [0.1, 0.2, 0.3]])
+    groups = compare_rankings(["all judgments", "graduate", "undergraduate"], means, [4, 4, 3])
+    facts = replace(collection("One"), groups=Rankings(("a", "b", "c"), {"AP": groups}))
+
+    rows = rows_of(named(comparison_tables([facts], digits=2), "groups"))
+
+    assert rows[3:] == [
+        ["One", "Topics", "4", "4", "3"],
+        ["One", "Kendall's tau with all judgments", "", "0.33", "-1.00"],
+        ["One", "Kendall's tau with graduate", "", "", "-0.33"],
+    ]
 
 
 def test_figure_shows_relevant_units_by_complexity() -> None:
