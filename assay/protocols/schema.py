@@ -358,6 +358,11 @@ class Protocol:
     published: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
+    def judged_noun(self) -> str:
+        """What one judgment is about: an instance, of which a unit can have several, or a unit."""
+        return "instance" if self.judging.layout == "formula-instances" else "unit"
+
+    @property
     def digest(self) -> str:
         """The SHA-256 of the file."""
         return sha256_of(self.text.encode())

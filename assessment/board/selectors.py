@@ -4,7 +4,7 @@ The page asks for the board again and again, so the number of queries is fixed, 
 once, grouped in the database.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from assay import plots
 from assay.charts import MixChart, mix_chart
-from assay.protocols.schema import Grade, JudgingRules
+from assay.protocols.schema import JudgingRules
 from assessment.batches.selectors import BatchProgress, Skip, track_progress
 from assessment.board.pace import Pace, pace_of
 from assessment.judgments.rules import judging_rules, label_of, relevant_from
@@ -83,7 +83,7 @@ class AssessorRow(NamedTuple):
 
 
 class TopicRow(NamedTuple):
-    """The judging of one topic; `n_without_grade` are non-answers."""
+    """The judging of one topic; `n_relevant` are units, `n_without_grade` the non-answers."""
 
     code: str
     assessors: list[str]
@@ -264,11 +264,7 @@ def _topic_rows(current: Scope, groups: Iterable[_Group], track: Track) -> list[
     by_code: defaultdict[str, list[_Group]] = defaultdict(list)
     for group in groups:
         by_code[group.topic].append(group)
-    relevant = {
-        choice.key
-        for choice in judging_rules(track.protocol).choices
-        if isinstance(choice, Grade) and choice.value >= relevant_from(track.protocol)
-    }
+    relevant = _relevant_units([each.batch.pk for each in current.batches], track)
     work: dict[str, list[int]] = {}
     names: defaultdict[str, set[str]] = defaultdict(set)
     for batch in current.batches:
@@ -286,11 +282,18 @@ def _topic_rows(current: Scope, groups: Iterable[_Group], track: Track) -> list[
             judged=judged,
             total=total,
             times=Times.of(_seconds(by_code[code])),
-            n_relevant=sum(group.n for group in by_code[code] if group.choice in relevant),
+            n_relevant=relevant[code],
             n_without_grade=sum(group.n for group in by_code[code] if group.grade is None),
         )
         for code, (judged, total) in work.items()
     ]
+
+
+def _relevant_units(ids: Sequence[int], track: Track) -> Counter[str]:
+    """How many units of each topic count as relevant: those with a relevant member, once for each of their judges."""
+    grades = Judgment.objects.filter(batch__in=ids, is_current=True, grade__gte=relevant_from(track.protocol))
+    counts = grades.order_by().values_list("topic__code").annotate(n=Count("task", distinct=True))
+    return Counter(dict(counts))
 
 
 def _by_hour(ids: Sequence[int], now: datetime) -> dict[datetime, int]:

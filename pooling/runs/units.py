@@ -82,6 +82,22 @@ def formula_lookup(track: Track, protocol: Protocol) -> FormulaLookup | None:
     return partial(formulas_of, track.collection_id)
 
 
+def visual_ids_among(track: Track, protocol: Protocol, ids: NDArray[np.bytes_]) -> set[bytes] | None:
+    """Those of some ids that are visual ids of the collection; None if it has none, or units are no such formulas."""
+    if protocol.unit != "visually-distinct-formula" or not has_formulas(track, protocol):
+        return None
+    assert track.collection is not None
+    formulas = track.collection.formulas.order_by().exclude(visual="")
+    if not formulas.exists():
+        return None
+    words = np.unique(ids).tolist()
+    parts = (
+        [each.decode() for each in words[start : start + BATCH]] for start in range(0, len(words), BATCH)
+    )
+    known = (formulas.filter(visual__in=part).values_list("visual", flat=True).distinct() for part in parts)
+    return {visual.encode() for part in known for visual in part}
+
+
 def has_posts(track: Track, protocol: Protocol) -> bool:
     """Whether runs cite posts that can be looked up: the collection is loaded and has posts of a forum."""
     return protocol.unit == "passage" and track.collection is not None and threads.has_posts(track.collection)

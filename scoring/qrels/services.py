@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
 
+import numpy as np
 from django.db import connection, transaction
 from django.db.models import Max
 from django.utils import timezone
+from numpy.typing import NDArray
 
 from accounts.models import User
 from assay.digests import sha256_of
@@ -17,8 +19,9 @@ from assay.measures.characters import NotACitation, spans_of
 from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Protocol
 from audit import services as audit
+from corpus.formulas.selectors import formulas_of
 from pooling.models import Pool
-from pooling.runs.units import unit_lookup
+from pooling.runs.units import unit_lookup, visual_ids_among
 from scoring.models import Qrels, QrelsEntry
 from scoring.qrels.errors import JudgmentsChanged, QrelsRefused
 from scoring.qrels.frozen import freeze_pool
@@ -153,11 +156,21 @@ def _set_archived(qrels: Qrels, by: User, *, is_archived: bool) -> Qrels:
 
 
 def _unknown_documents(track: Track, protocol: Protocol, columns: QrelsColumns) -> dict[str, Any] | None:
-    """Number and first units of the file that are missing from the collection; None if no collection is loaded."""
+    """Number and first units of the file that are missing from the collection; None if no collection is loaded.
+
+    For visually distinct formulas, `n_instances` of the missing ones are ids of formulas instead of visual ids.
+    """
+    known = visual_ids_among(track, protocol, columns.docno)
+    if known is not None:
+        is_absent = ~np.isin(columns.docno, np.array(sorted(known), dtype=np.bytes_))
+        instances = formulas_of(track.collection_id or 0, columns.docno[is_absent]).formula
+        n_instances = int(np.isin(columns.docno[is_absent], instances).sum())
+        return _missing(columns, is_absent) | {"n_instances": n_instances}
     lookup = unit_lookup(track, protocol)
-    if lookup is None:
-        return None
-    is_absent = lookup(columns.docno) == ABSENT
+    return None if lookup is None else _missing(columns, lookup(columns.docno) == ABSENT)
+
+
+def _missing(columns: QrelsColumns, is_absent: NDArray[np.bool_]) -> dict[str, Any]:
     first = sorted({docno.decode() for docno in columns.docno[is_absent][:DOCNOS_NAMED].tolist()})
     return {"n": int(is_absent.sum()), "first": first}
 

@@ -18,11 +18,15 @@ from assessment.board.pace import pace_of
 from assessment.judgments import services as judgment_services
 from assessment.models import Batch, Judgment, Task
 from assessment.tasks import services as task_services
+from assessment.tasks.members import members_to_judge
 from audit.models import Event
 from corpus.models import Document, Formula
+from jobs import services as jobs
 from pooling.models import PoolEntry
+from pooling.pools import services as pool_services
 from tests.assessment.conftest import Scene
-from tests.helpers.factories import make_organizer, make_protocol
+from tests.helpers.factories import make_assessor, make_organizer, make_protocol
+from tests.helpers.formula_scene import build_formula_scene
 from tests.helpers.judging import accept, judge, judge_all, make_batch
 from tracks.models import Track
 
@@ -280,3 +284,28 @@ def test_formulas_that_look_alike_with_different_grades_are_found(scene: Scene, 
     assert "Formulas that look alike" in html
     assert [entry.docno in html for entry in entries] == [True, True, False]
     assert "Near-duplicates" not in html
+
+
+def test_instances_of_formulas_are_counted_as_instances_and_formulas_as_units() -> None:
+    """A formula with two relevant instances is one relevant unit; agreement is about instances."""
+    scene = build_formula_scene(n=6)
+    scene.submit("abacus", [0, 1, 4, 5])
+    pool = pool_services.request(
+        track=scene.track, name="Pool 1", seed=1, depth={"primary": 20}, by=scene.organizer
+    )
+    jobs.run(pool.job_id or 0)
+    pool.refresh_from_db()
+    assessors = [make_assessor(scene.track, name) for name in ("ada", "bob")]
+    for assessor, kind in zip(assessors, (Batch.Kind.MAIN, Batch.Kind.DUAL), strict=True):
+        batch = make_batch(pool, {assessor: [scene.topic]}, kind=kind)
+        while task := task_services.accept_next(batch=batch, assessor=assessor):
+            answers = {each.docno: judgment_services.Answer("high") for each in members_to_judge(task)}
+            judgment_services.submit_members(task=task, answers=answers, request_id=uuid4())
+    client = Client()
+    client.force_login(scene.organizer)
+
+    [row] = table(client, scene.track, "topics")
+
+    assert (row["judged"], row["relevant"]) == ("4", "4")  # two formulas, by each of two assessors
+    assert "4 of the judged instances have the grades" in text_of(page(client, "agreement", scene.track))
+    assert "No instances differ like this" in text_of(page(client, "disagreements", scene.track))

@@ -5,7 +5,10 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import IntegrityError, connection, transaction
+from django.test import Client
+from django.urls import reverse
 
 from assay.formats.qrels.reader import format_qrels, parse_qrels
 from assay.protocols.schema import QrelsRules
@@ -21,6 +24,7 @@ from scoring.qrels.errors import QrelsRefused
 from scoring.qrels.selectors import qrels_tsv
 from tests.helpers.database import guarded
 from tests.helpers.factories import make_answer, make_collection, make_document, make_topic, make_track
+from tests.helpers.formula_scene import build_formula_scene
 from tests.helpers.judging import accept, judge
 from tests.helpers.real_files import real_qrels
 from tests.scoring.conftest import Scene, build_scene
@@ -281,6 +285,20 @@ def test_documents_missing_from_the_collection_are_counted(db: None) -> None:
     qrels = scene.qrels()
 
     assert qrels.report["unknown_documents"] == {"n": 3, "first": ["9", "é"]}
+
+
+def test_ids_of_instances_in_qrels_of_formulas_are_reported(db: None) -> None:
+    """Version 1 of the qrels of ARQMath 2020, Task 2 names instances: none of its lines would count."""
+    scene = build_formula_scene(n=6)
+    client = Client()
+    client.force_login(scene.organizer)
+    file = SimpleUploadedFile("q.txt", b"B.1 0 v0 3\nB.1 0 v9 2\nB.2 0 3 2\n")
+
+    address = reverse("scoring:import_qrels", args=[scene.track.slug])
+    page = " ".join(client.post(address, {"file": file}, follow=True).content.decode().split())
+
+    assert "2 lines have a visual id that is not in the collection" in page
+    assert "Of them, 1 is the id of an instance of a formula." in page
 
 
 def test_a_file_of_another_track_is_refused(scene: Scene) -> None:
