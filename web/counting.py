@@ -18,9 +18,9 @@ def size(n_bytes: int) -> str:
 
 
 def hours(n: float | None) -> str:
-    """A duration in hours: `12 h`, `1.5 h`, `20 min`; `–` if it is not known."""
+    """A duration in hours: `12 h`, `1.5 h`, `20 min`, at least `1 min` if there is one; `–` if it is not known."""
     if n is None:
         return "–"
     if n < 1:
-        return f"{n * 60:.0f} min"
+        return f"{max(n * 60, 1) if n else 0:.0f} min"
     return f"{n:,.0f} h" if n >= 10 else f"{n:.1f} h"

@@ -72,6 +72,14 @@ class Pool(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("pooling:pool", args=[self.pk])
 
+    @property
+    def depths(self) -> list[tuple[str, int]]:
+        """The depth of each kind of run, by its name on pages, in the order of the protocol."""
+        rules = self.protocol.parsed.runs
+        known = [kind for kind in rules.keys if kind in self.depth]
+        others = [kind for kind in self.depth if kind not in known]
+        return [(rules.name_of(kind), self.depth[kind]) for kind in (*known, *others)]
+
 
 class PoolRun(models.Model):
     """A run from which a pool was built, with the SHA-256 of its file and the depth to which it was pooled."""

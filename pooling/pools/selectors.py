@@ -29,7 +29,7 @@ def pool_named(track: Track, name: str) -> Pool | None:
 def pools_of(track: Track) -> QuerySet[Pool]:
     """The pools of a track, newest first, with their numbers of units and runs if they are ready."""
     n_runs = Func(F("statistics__runs"), function="jsonb_array_length", output_field=IntegerField())
-    pools = track.pools.select_related("job", "created_by")
+    pools = track.pools.select_related("job", "created_by", "protocol")
     return pools.annotate(n=F("statistics__n"), n_runs=n_runs).defer("statistics")
 
 

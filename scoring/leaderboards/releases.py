@@ -68,8 +68,16 @@ def release_page(board: Leaderboard, level: str) -> ReleasePage:
 def _audience(track: Track, *, is_public: bool) -> str:
     if is_public:
         return "everybody, also without an account"
-    n = track.teams.aggregate(teams=Count("pk", distinct=True), people=Count("members", distinct=True))
-    return f"{counted(n['people'], 'member')} of {counted(n['teams'], 'team')}"
+    has_members = Q(members__isnull=False)
+    n = track.teams.aggregate(
+        teams=Count("pk", distinct=True, filter=has_members),
+        without=Count("pk", distinct=True, filter=~has_members),
+        people=Count("members", distinct=True),
+    )
+    audience = f"{counted(n['people'], 'member')} of {counted(n['teams'], 'team')}"
+    if not n["without"]:
+        return audience
+    return f"{audience} ({counted(n['without'], 'team')} {'has' if n['without'] == 1 else 'have'} no member)"
 
 
 def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:

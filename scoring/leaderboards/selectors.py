@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Value
+from django.db.models.functions import Concat, Lower
 
 from accounts.access import AnyUser, is_organizer
 from accounts.models import User
@@ -199,9 +200,16 @@ def has_groups(qrels: Qrels) -> bool:
 
 
 def comparable(user: AnyUser, board: Leaderboard) -> list[Leaderboard]:
-    """Other finished leaderboards that the user may see and that have a measure in common, newest first."""
+    """Other finished leaderboards that the user may see, with a measure in common, newest first.
+
+    They are of the same track, or have a run with the same team and tag.
+    """
     boards = leaderboards_for(user).filter(status=Leaderboard.Status.READY, measures__overlap=board.measures)
-    return list(boards.exclude(pk=board.pk).order_by("-pk")[:MAX_COMPARABLE])
+    name = Concat(Lower("run__team__name"), Value("\t"), Lower("run__tag"))
+    names = board.evaluations.annotate(name=name).values("name")
+    with_same_run = Evaluation.objects.annotate(name=name).filter(name__in=names).values("leaderboard")
+    related = boards.filter(Q(track=board.track_id) | Q(pk__in=with_same_run))
+    return list(related.exclude(pk=board.pk).order_by("-pk")[:MAX_COMPARABLE])
 
 
 def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:

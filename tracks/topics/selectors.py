@@ -83,11 +83,22 @@ def hide_fields(user: AnyUser, track: Track, topics: Iterable[Topic]) -> list[To
     """Topics without the fields that a user may not see.
 
     Organizers see all fields, assessors all but the known item. Others see those that the protocol lists, and labels if
-    the track shows them. Hidden fields are emptied in the rows, so do not save these.
+    the track shows them. Labels are in the order of the protocol. Hidden fields are emptied in the rows, so do not save
+    these.
     """
+    topics = _with_ordered_labels(track, topics)
     if is_organizer(user):
-        return list(topics)
+        return topics
     return _without_known_items(topics) if is_assessor(user, track) else participants_view(track, topics)
+
+
+def _with_ordered_labels(track: Track, topics: Iterable[Topic]) -> list[Topic]:
+    """Topics with their labels in the order of the protocol; the database has no order of them."""
+    order = {label: n for n, label in enumerate(track.protocol.parsed.topics.labels)}
+    rows = list(topics)
+    for topic in rows:
+        topic.labels = dict(sorted(topic.labels.items(), key=lambda item: order.get(item[0], len(order))))
+    return rows
 
 
 def _without_known_items(topics: Iterable[Topic]) -> list[Topic]:

@@ -76,6 +76,14 @@ def test_grid_shows_progress_and_estimated_time(scene: Scene, organizer: Client)
     assert "About 50 min of work" in html
 
 
+def test_estimate_is_at_least_a_minute(scene: Scene, organizer: Client) -> None:
+    judgment_services.submit(
+        task=accept(scene.batch, scene.ada), choice="high", request_id=uuid4(), seconds=1
+    )
+
+    assert "About 1 min of work" in organizer.get(plan(scene.batch)).content.decode()
+
+
 def test_estimate_counts_an_open_page_as_five_medians(scene: Scene) -> None:
     for seconds in (60, 60, 60, 60, 100_000):
         judgment_services.submit(

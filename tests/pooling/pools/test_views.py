@@ -52,6 +52,15 @@ def page(client: Client, name: str, *arguments: Any, **query: Any) -> str:
     return answer.content.decode()
 
 
+def test_depths_are_in_the_order_of_the_protocol(scene: Scene, organizer: Client) -> None:
+    pool = make_pool(scene.track, {})
+    Pool.objects.filter(pk=pool.pk).update(depth={"alternate": 10, "baseline": 5, "primary": 1000})
+
+    shown = page(organizer, "pool", pool.pk) + page(organizer, "pools", scene.track.slug)
+
+    assert " ".join(shown.split()).count("primary 1,000, alternate 10, baseline 5") == 2
+
+
 def test_failed_pool_is_retried_from_its_page(scene: Scene, organizer: Client) -> None:
     run = submit_run(scene, "a")
     with run.columns.open("rb") as file:

@@ -15,8 +15,9 @@ from pooling.teams import services as team_services
 from scoring.leaderboards import comparison
 from scoring.leaderboards import selectors as leaderboard_selectors
 from scoring.leaderboards.services import rescore
-from scoring.models import Leaderboard
+from scoring.models import Evaluation, Leaderboard
 from scoring.qrels import services as qrels_services
+from tests.helpers.factories import make_track
 from tests.scoring.conftest import QRELS, Scene
 
 N_TOPICS = 12
@@ -264,6 +265,31 @@ def test_run_on_only_one_leaderboard_has_no_difference(scene: Scene, board: Lead
     assert (page.n_both, len(page.rows)) == (4, 5)
     assert page.rows[-1].pairs[0].difference == ""
     assert page.changes is None
+
+
+def test_only_leaderboards_of_the_track_or_with_the_same_runs_are_offered_for_comparison(
+    scene: Scene, board: Leaderboard, corrected: Leaderboard
+) -> None:
+    client = Client()
+    client.force_login(scene.organizer)
+    offered = []
+
+    def note() -> None:
+        offered.append(
+            f'<option value="{corrected.pk}"' in client.get(board.get_absolute_url()).content.decode()
+        )
+
+    note()
+    Leaderboard.objects.filter(pk=corrected.pk).update(track=make_track("trec", protocol="trec-adhoc"))
+    note()
+    for evaluation in corrected.evaluations.select_related("run"):
+        run = evaluation.run
+        run.pk, run.tag, run.sha256 = None, f"other-{run.tag}", f"{run.pk:064}"
+        run.save()
+        Evaluation.objects.filter(pk=evaluation.pk).update(run=run)
+    note()
+
+    assert offered == [True, True, False]
 
 
 def test_team_cannot_compare_its_leaderboard_with_a_hidden_one(

@@ -201,6 +201,17 @@ def test_release_is_hindered_while_runs_or_judgments_come_in(scored: Scene) -> N
     assert (event.by, event.details["reason"]) == (scored.organizer, "The workshop is today.")
 
 
+def test_release_page_counts_the_teams_without_members_apart(scored: Scene) -> None:
+    board = scored.leaderboard()
+    scored.theirs.members.clear()
+
+    page = client_of(scored, "organizer").get(
+        reverse("scoring:release", args=[board.pk]), {"level": "participants"}
+    )
+
+    assert "What 1 member of 1 team (1 team has no member) will see" in page.content.decode()
+
+
 def test_track_with_a_released_leaderboard_is_not_opened_for_runs(scored: Scene) -> None:
     scored.leaderboard(release="participants")
     track_services.close(track=scored.track)

@@ -53,6 +53,17 @@ def test_organizer_imports_topics_and_labels(organizer: Client) -> None:
     assert track.topics.get().labels == {"category": "proof"}
 
 
+def test_labels_are_in_the_order_of_the_protocol(client: Client) -> None:
+    track = make_track()
+    make_topic(track, "A.1", labels={"dependence": "both", "difficulty": "hard", "category": "proof"})
+    track.shows_labels = True
+    track.save()
+
+    for name, arguments in (("topics", [track.slug]), ("topic", [track.slug, "A.1"])):
+        page = client.get(reverse(f"tracks:{name}", args=arguments)).content.decode()
+        assert page.index("Category") < page.index("Difficulty") < page.index("Dependence")
+
+
 def test_page_lists_every_error_of_a_topic_file(organizer: Client) -> None:
     track = make_track(status=Track.Status.DRAFT)
     content = b'{"code": "a b"}\n{"code": "c d"}'
