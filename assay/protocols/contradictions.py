@@ -74,6 +74,8 @@ def _of_measure(protocol: Protocol, measure: Measure, *, has_level: bool) -> Ite
             f"counts from grade {family.level}, but scoring.relevant_from is {relevant_from}; write {other}, or state "
             f"rel={family.level}"
         )
+    if measure.in_characters and not protocol.cites_posts:
+        yield "counts characters of citations; it needs judging.layout = 'citation' or the format bolt-xml"
     columns = protocol.runs.columns
     if measure.family.startswith("label") and (columns is None or "label" not in columns.order):
         yield "compares the labels of runs; it needs the column label in runs.columns.order"

@@ -363,6 +363,12 @@ class Protocol:
         return "instance" if self.judging.layout == "formula-instances" else "unit"
 
     @property
+    def cites_posts(self) -> bool:
+        """Whether a run cites passages of posts, as `thread:post:offset:length`. Other passages are documents."""
+        is_citation = self.judging.layout == "citation" or "bolt-xml" in self.runs.formats
+        return self.unit == "passage" and is_citation
+
+    @property
     def digest(self) -> str:
         """The SHA-256 of the file."""
         return sha256_of(self.text.encode())

@@ -15,7 +15,7 @@ from pooling.runs.units import document_ids
 
 def are_units(protocol: Protocol) -> bool:
     """Whether runs retrieve passages of posts."""
-    return protocol.unit == "passage"
+    return protocol.cites_posts
 
 
 def passages(protocol: Protocol, built: BuiltPool, runs: Sequence[RunColumns]) -> list[str]:

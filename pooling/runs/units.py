@@ -19,7 +19,7 @@ from tracks.models import Track
 BATCH = 20_000
 
 # Units that are rows of `Document`, with the accepted kinds of rows; empty: any.
-KINDS: dict[str, tuple[str, ...]] = {"answer": (Document.Kind.ANSWER,), "document": ()}
+KINDS: dict[str, tuple[str, ...]] = {"answer": (Document.Kind.ANSWER,), "document": (), "passage": ()}
 FORMULAS = {"formula", "visually-distinct-formula"}
 
 
@@ -27,7 +27,7 @@ def has_units(track: Track, protocol: Protocol) -> bool:
     """Whether docnos of runs can be looked up: the collection is loaded, and its documents are the units."""
     collection = track.collection
     is_loaded = collection is not None and collection.status == Collection.Status.READY
-    return is_loaded and protocol.unit in KINDS
+    return is_loaded and protocol.unit in KINDS and not protocol.cites_posts
 
 
 def unit_lookup(track: Track, protocol: Protocol) -> UnitLookup | None:
@@ -100,7 +100,7 @@ def visual_ids_among(track: Track, protocol: Protocol, ids: NDArray[np.bytes_]) 
 
 def has_posts(track: Track, protocol: Protocol) -> bool:
     """Whether runs cite posts that can be looked up: the collection is loaded and has posts of a forum."""
-    return protocol.unit == "passage" and track.collection is not None and threads.has_posts(track.collection)
+    return protocol.cites_posts and track.collection is not None and threads.has_posts(track.collection)
 
 
 def post_lookup(track: Track, protocol: Protocol) -> PostLookup | None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from assay.formats.runs.forms import LineForm, RunForm, forms_of
-from assay.formats.runs.rules import NOUNS
+from assay.formats.runs.rules import NOUNS, unit_of
 from assay.protocols.description import limit_of
 from assay.protocols.schema import Protocol
 
@@ -66,12 +66,22 @@ def _ties(forms: list[RunForm], noun: str) -> str:
     return f"Ties are ordered by {noun} id, descending, as in trec_eval."
 
 
+def _deciding(forms: list[RunForm]) -> str:
+    """Which column orders the documents."""
+    without_score = [form for form in forms if isinstance(form, LineForm) and form.score is None]
+    if not without_score:
+        return "The score decides the order."
+    if len(without_score) == len(forms):
+        return "The rank decides the order."
+    return "The score decides the order; the rank in files without scores."
+
+
 def rules_of(protocol: Protocol) -> list[str]:
     """The other rules for a run, one sentence each."""
     rules, forms = protocol.runs, forms_of(protocol)
-    noun, plural = NOUNS.get(protocol.unit, ("document", "documents"))
+    noun, plural = NOUNS.get(unit_of(protocol), ("document", "documents"))
     sentences = [f"Give at most {rules.max_ranks} {plural} per topic, each of them once."]
-    sentences.append(f"The score decides the order. {_ties(forms, noun)}")
+    sentences.append(f"{_deciding(forms)} {_ties(forms, noun)}")
     if rules.columns is not None and rules.columns.labels:
         words = [
             f"{word} ({'' if means else 'not '}relevant)" for word, means in rules.columns.labels.items()

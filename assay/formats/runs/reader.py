@@ -37,6 +37,7 @@ from assay.formats.runs.rules import (
     UnitLookup,
     check_rows,
     check_tags,
+    unit_of,
     warn_of_rows,
 )
 from assay.formats.runs.text import UTF16, LineReader, Lines, shown
@@ -145,7 +146,7 @@ def _expected(
     near = None
     if pool.near_duplicate_overlap is not None:  # reported as deep as runs are pooled
         near = NearDuplicates(pool.near_duplicate_overlap, max(rules.depths.values(), default=0))
-    return Expected(rules, protocol.unit, topics, units, max_lines, near)
+    return Expected(rules, unit_of(protocol), topics, units, max_lines, near)
 
 
 class _Check:

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from assay.formats.reports import DISTINCT, FIRST_LINES, Tally
 from assay.formats.runs.columns import RunColumns, byte_keys, tied_rows
 from assay.passages import leaders
+from assay.protocols import schema
 from assay.protocols.schema import RunRules, Ties
 
 NOUNS = {
     "formula": ("formula", "formulas"),
     "visually-distinct-formula": ("formula", "formulas"),
-    "passage": ("citation", "citations"),
+    "citation": ("citation", "citations"),
+    "passage": ("passage", "passages"),
 }
 NAMED = 20  # missing topics that a message names
 PART = 1 << 14  # rows that are searched for repetitions at once
@@ -23,6 +25,11 @@ PART = 1 << 14  # rows that are searched for repetitions at once
 # Whether a docno is in the collection, and of the right unit.
 FIT, ABSENT, OTHER_UNIT = 0, 1, 2
 UnitLookup = Callable[[NDArray[np.bytes_]], NDArray[np.uint8]]
+
+
+def unit_of(protocol: schema.Protocol) -> str:
+    """What a run of a protocol retrieves, with citations apart from other passages."""
+    return "citation" if protocol.cites_posts else protocol.unit
 
 
 class RunRows(NamedTuple):

@@ -23,7 +23,7 @@ class Unit(NamedTuple):
 
 def placeholders(protocol: Protocol) -> list[Unit]:
     """Units for a track whose collection is not loaded, so that docnos are not looked up."""
-    if protocol.unit == "passage":
+    if protocol.cites_posts:
         return [Unit(f"thread-{n}:p1:0:{len(PASSAGE)}") for n in range(1, N_UNITS + 1)]
     return [Unit(f"doc-{n}", f"post-{n}") for n in range(1, N_UNITS + 1)]
 
