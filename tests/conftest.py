@@ -1,5 +1,6 @@
 """Fixtures of all tests. `tests.servers` starts the PostgreSQL and the Redis that they use."""
 
+import itertools
 import os
 import signal
 import socket
@@ -16,8 +17,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.core.signals import request_finished, request_started
+from django.db import connection, transaction
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
+from django.test import TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import (
@@ -32,6 +35,7 @@ from playwright.sync_api import (
 )
 
 from server import browser as chromium
+from tests import servers
 
 # No deadline: a slow machine fails no test. In CI, every process tries the same examples.
 hypothesis_settings.register_profile(
@@ -44,15 +48,46 @@ hypothesis_settings.load_profile("assay")
 
 
 @receiver(connection_created)
-def _allow_truncate(connection: Any, **_: Any) -> None:
+def _allow_truncate(**signal: Any) -> None:
     """Let Django empty the tables after a test that commits; a trigger refuses it in every other session."""
-    with connection.cursor() as cursor:
+    with signal["connection"].cursor() as cursor:
         cursor.execute("SET assay.allow_truncate = 'on'")
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Name packed bytes alike in every process: they contain the time at which they were packed."""
     return "packed" if isinstance(val, bytes) and val[:2] in {b"\x1f\x8b", b"PK"} else None
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    request: pytest.FixtureRequest, django_db_modify_db_settings_parallel_suffix: None
+) -> None:
+    """Migrate once for all processes of pytest-xdist."""
+    if hasattr(request.config, "workerinput"):
+        servers.use_template()
+
+
+def _delete_rows(test: TransactionTestCase) -> None:
+    """Empty the tables after a test that commits. Most are empty already, and TRUNCATE is slow for each of them."""
+    kept = {"django_migrations", "django_content_type", "auth_permission"}  # what `migrate` fills
+    names = set(connection.introspection.django_table_names(only_existing=True, include_views=False)) - kept
+    tables = [f'"{name}"' for name in sorted(names)]
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"LOCK TABLE {', '.join(tables)} IN EXCLUSIVE MODE")  # wait for other processes
+        cursor.execute("SELECT " + ", ".join(f"EXISTS (SELECT FROM {table})" for table in tables))
+        has_rows = cursor.fetchone()
+        cursor.execute(
+            "SET LOCAL session_replication_role = 'replica'"
+        )  # no trigger and no foreign key refuses
+        for table in itertools.compress(tables, has_rows):
+            cursor.execute(f"DELETE FROM {table}")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quick_emptying() -> None:
+    if servers.MIGRATED in os.environ:
+        TransactionTestCase._fixture_teardown = _delete_rows
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -124,8 +159,6 @@ def redis_url() -> str:
 @pytest.fixture
 def process_environment(transactional_db: None) -> dict[str, str]:
     """Environment of another process that shares this test's rows, files and messages; lost jobs show early."""
-    from django.db import connection
-
     url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}")
     quick = {"JOB_HEARTBEAT_SECONDS": "0.3", "JOB_LOST_AFTER_SECONDS": "2", "LOG_LEVEL": "INFO"}
     return {**os.environ, **quick, "DATABASE_URL": url.geturl()}

@@ -1,8 +1,9 @@
 """Pytest plugin: a real PostgreSQL and Redis for every session, in a folder of their own. `pyproject.toml` loads it.
 
-The processes of pytest-xdist share the PostgreSQL of the first one, each with a database of its own; each has its own
-Redis and its own folder for files. Everything ends with the session, also on an interrupt, an error or SIGTERM. What a
-killed session left behind ends when the next one starts: the kernel has released its lock.
+The processes of pytest-xdist share the PostgreSQL of the first one, each with a database of its own, which is a copy of
+one that was migrated; each has its own Redis and its own folder for files. Everything ends with the session, also on
+an interrupt, an error or SIGTERM. What a killed session left behind ends when the next one starts: the kernel has
+released its lock.
 """
 
 import contextlib
@@ -10,17 +11,25 @@ import fcntl
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import django
+import psycopg2
 import pytest
+from django.db import connection
 
-from server import embedded, paths
+from server import embedded, os_account, paths
 
 PREFIX = "assay-tests-"
 LOCK = "lock"
+MIGRATED = (
+    "ASSAY_TESTS_MIGRATED"  # the file that is locked while the template is migrated, and then has its name
+)
+TEMPLATE = "migrated"
 
 
 def _remove_abandoned_folders() -> None:
@@ -32,6 +41,47 @@ def _remove_abandoned_folders() -> None:
             if (lock.parent / "postgres").exists():
                 embedded.Postgres(lock.parent / "postgres", options=embedded.THROWAWAY).stop()
             shutil.rmtree(lock.parent, ignore_errors=True)
+
+
+def _prepare(postgres: embedded.Postgres) -> None:
+    """Create the template, and let the tests switch triggers and foreign keys off, which only an administrator may."""
+    administrator = psycopg2.connect(
+        host=str(postgres.sockets), user=embedded.ADMINISTRATOR, dbname="postgres"
+    )
+    administrator.autocommit = True
+    with administrator.cursor() as cursor:
+        cursor.execute(f"GRANT SET ON PARAMETER session_replication_role TO {paths.DATABASE}")
+        cursor.execute(f"CREATE DATABASE {TEMPLATE} OWNER {paths.DATABASE}")
+    administrator.close()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    """Migrate the template while the processes of pytest-xdist collect the tests. It holds a lock until it ends."""
+    if name := os.environ.get(MIGRATED):
+        url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{TEMPLATE}").geturl()
+        with os_account.locked(Path(name)) as lock:
+            process = subprocess.Popen(
+                [
+                    "sh",
+                    "-c",
+                    '"$0" manage.py migrate -v 0 >"$1.log" 2>&1 && echo done >"$1"',
+                    sys.executable,
+                    name,
+                ],
+                env=os.environ | {"DATABASE_URL": url},
+                cwd=paths.ROOT,
+                pass_fds=[lock],
+            )
+            config.add_cleanup(process.wait)
+
+
+def use_template() -> None:
+    """Let Django copy the template instead of migrating the database of this process."""
+    if name := os.environ.get(MIGRATED):  # unless DATABASE_URL names another server
+        with os_account.locked(Path(name), shared=True):
+            assert Path(name).read_text(), Path(f"{name}.log").read_text()
+        connection.settings_dict["TEST"].update(TEMPLATE=TEMPLATE, MIGRATE=False)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -60,7 +110,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         postgres = embedded.Postgres(folder / "postgres", options=embedded.THROWAWAY)
         early_config.add_cleanup(postgres.stop)
         postgres.start()
+        _prepare(postgres)
         os.environ["DATABASE_URL"] = paths.database_url(folder / "postgres")
+        os.environ[MIGRATED] = str(folder / TEMPLATE)
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     django.setup()
     # The processes of pytest-xdist inherit the environment, and must not read settings before they get here.
