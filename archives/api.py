@@ -12,8 +12,7 @@ from accounts.access import person_of
 from archives import selectors, services
 from archives.forms import ArchiveForm
 from archives.models import Archive, LoadedArchive
-from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.conditional import etag_of, unless_known
 from web.api.forms import require_valid
 from web.api.permissions import Organizer
@@ -115,12 +114,12 @@ class ArchiveList(ListView):
     @operation("list_archives", responses=ArchiveSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         """List the archives of a track, newest first."""
-        return self.listed(selectors.archives().filter(track=_track(request, slug)), ArchiveSerializer)
+        return self.listed(selectors.archives().filter(track=track_of(request, slug)), ArchiveSerializer)
 
     @operation("request_archive", responses={202: ArchiveSerializer})
     def post(self, request: Request, slug: str) -> Response:
         """Make an archive of a track."""
-        track, data = _track(request, slug), self.validated(request)
+        track, data = track_of(request, slug), self.validated(request)
         form = ArchiveForm(data, instance=Archive(track=track))
         require_valid(form)
         archive = services.request(track=track, by=person_of(request), **form.cleaned_data)
@@ -192,10 +191,6 @@ class LoadedDetail(ApiView):
         """Read about an archive that is or was loaded, and what was checked of it."""
         loaded = get_object_or_404(selectors.loaded_archives(), pk=loaded_id)
         return Response(LoadedSerializer(loaded).data)
-
-
-def _track(request: Request, slug: str) -> Track:
-    return get_object_or_404(tracks_for(person_of(request)), slug=slug)
 
 
 urlpatterns = [

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -15,7 +14,7 @@ from assessment.agreement.rules import Difference
 from assessment.agreement.selectors import MAIN_ROUND, round_of
 from assessment.batches.api import BatchSerializer
 from assessment.batches.selectors import assessors_of
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
 from web.api.schema import operation
 from web.api.serializers import Strict, named
@@ -65,7 +64,7 @@ class AdjudicationBatches(ApiView):
         Units that an adjudication batch has already are left out.
         """
         user, data = person_of(request), self.validated(request)
-        track = get_object_or_404(tracks_for(user), slug=slug)
+        track = track_of(request, slug)
         people = {each.username: each for each in assessors_of(track)}
         batches = services.create(
             track=track,

@@ -3,16 +3,14 @@
 import math
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import person_of
 from assay.statistics import agreement_report as report
 from assessment.agreement import selectors
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
 from web.api.schema import operation
 from web.api.views import ApiView
@@ -109,7 +107,7 @@ class Agreement(ApiView):
     @operation("get_agreement", responses=AgreementSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Read kappa and alpha of a track, of the main round or of the training round `round`."""
-        track = get_object_or_404(tracks_for(person_of(request)), slug=slug)
+        track = track_of(request, slug)
         page = selectors.agreement_page(track, selectors.round_of(track, request.query_params.get("round")))
         return Response(AgreementSerializer(page).data)
 

@@ -18,7 +18,7 @@ from assessment.batches.selectors import batch_counts, batches_for
 from assessment.models import Batch, TopicAssignment
 from assessment.planning.selectors import pools_to_plan
 from tracks.models import Topic
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
 from web.api.schema import operation
 from web.api.serializers import Strict, named
@@ -145,13 +145,13 @@ class TrackBatches(ListView):
     @operation("list_batches_of_track", responses=BatchSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         """List the batches of a track, newest first."""
-        track = get_object_or_404(tracks_for(person_of(request)), slug=slug)
+        track = track_of(request, slug)
         return self.listed(selectors.batches_for_organizer().filter(pool__track=track), BatchSerializer)
 
     @operation("create_batch", request=NewBatchSerializer, responses={201: BatchSerializer})
     def post(self, request: Request, slug: str) -> Response:
         """Create a batch as a draft. Assign its topics, then open it."""
-        track = get_object_or_404(tracks_for(person_of(request)), slug=slug)
+        track = track_of(request, slug)
         data = self.validated(request)
         pool = get_object_or_404(pools_to_plan().filter(track=track), pk=data.pop("pool"))
         batch = services.create(pool=pool, by=person_of(request), **data)

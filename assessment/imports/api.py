@@ -17,7 +17,7 @@ from assessment.imports.forms import StartForm
 from assessment.models import Batch, JudgmentImport
 from pooling.models import Pool
 from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.conditional import require_match
 from web.api.forms import require_valid
 from web.api.permissions import Organizer
@@ -119,12 +119,14 @@ class JudgmentImports(ListView):
     @operation("list_judgment_imports", responses=JudgmentImportSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         """List the imports of judgments of a track, newest first."""
-        return self.listed(selectors.imports().filter(track=_track(request, slug)), JudgmentImportSerializer)
+        return self.listed(
+            selectors.imports().filter(track=track_of(request, slug)), JudgmentImportSerializer
+        )
 
     @operation("start_judgment_import", responses={201: JudgmentImportSerializer})
     def post(self, request: Request, slug: str) -> Response:
         """Upload a file of judgments and check it. Nothing is imported yet. A large file is checked by a job."""
-        track, data = _track(request, slug), self.validated(request)
+        track, data = track_of(request, slug), self.validated(request)
         form = StartForm(data, MultiValueDict({"upload": [data.pop("file")]}), track=track)
         require_valid(form)
         source = services.start(track=track, by=person_of(request), **form.cleaned_data)
@@ -174,10 +176,6 @@ class JudgmentImportRun(ApiView):
         """Import the judgments of a checked file: all of them, or none. A large file is imported by its `job`."""
         services.request_import(source=_import(import_id))
         return Response(JudgmentImportSerializer(_import(import_id)).data)
-
-
-def _track(request: Request, slug: str) -> Track:
-    return get_object_or_404(tracks_for(person_of(request)), slug=slug)
 
 
 def _import(import_id: int) -> JudgmentImport:

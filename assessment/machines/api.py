@@ -13,7 +13,7 @@ from assessment.machines import selectors, services
 from assessment.planning.selectors import pools_to_plan
 from tracks.machines import services as machine_services
 from tracks.models import Machine
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
 from web.api.schema import operation
 from web.api.serializers import Strict
@@ -67,14 +67,14 @@ class MachineList(ListView):
     @operation("list_machines", responses=MachineSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         """List the programs and models that judge for a track, oldest first."""
-        track = get_object_or_404(tracks_for(person_of(request)), slug=slug)
+        track = track_of(request, slug)
         return self.listed(selectors.machines().filter(assessor__track=track), MachineSerializer)
 
     @operation("add_machine", responses={201: MachineSerializer})
     def post(self, request: Request, slug: str) -> Response:
         """Add a machine to a track. Create its tokens on its page."""
         user = person_of(request)
-        track = get_object_or_404(tracks_for(user), slug=slug)
+        track = track_of(request, slug)
         data = self.validated(request)
         named = data.pop("owner")
         owner = user_named(named) if named else user

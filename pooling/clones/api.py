@@ -1,6 +1,5 @@
 """Clones of tracks for programs."""
 
-from django.shortcuts import get_object_or_404
 from django.urls import path, reverse
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -9,8 +8,8 @@ from rest_framework.response import Response
 from accounts.access import person_of
 from pooling.clones import services
 from pooling.clones.forms import CloneForm
-from tracks.tracks.api import TrackDetailSerializer
-from tracks.tracks.selectors import track_page, tracks_for
+from tracks.tracks.api import TrackDetailSerializer, track_of
+from tracks.tracks.selectors import track_page
 from web.api.forms import require_valid
 from web.api.permissions import Organizer
 from web.api.schema import operation
@@ -36,7 +35,7 @@ class Clone(ApiView):
     def post(self, request: Request, slug: str) -> Response:
         """Create a draft with the protocol, the settings and the guidelines of another track."""
         user, data = person_of(request), self.validated(request)
-        track = get_object_or_404(tracks_for(user), slug=slug)
+        track = track_of(request, slug)
         require_valid(CloneForm(data))
         people = services.People(data["assessors"], data["teams"])
         new = services.clone(track=track, name=data["name"], slug=data["slug"], people=people, by=user)

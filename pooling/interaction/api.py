@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.http import Http404
-from django.shortcuts import get_object_or_404
 from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -11,7 +10,7 @@ from rest_framework.response import Response
 
 from accounts.access import person_of
 from pooling.interaction import selectors
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.schema import operation
 from web.api.scopes import Scope
 from web.api.views import ApiView
@@ -40,7 +39,7 @@ class Sessions(ApiView):
     def get(self, request: Request, slug: str) -> Response:
         """Read the nominations and sessions of a track: organizers all, members those of their teams."""
         user = person_of(request)
-        track = get_object_or_404(tracks_for(user), slug=slug)
+        track = track_of(request, slug)
         if selectors.rules_of(track) is None:
             raise Http404
         return Response(SessionSerializer(selectors.interactions_for(user, track), many=True).data)

@@ -14,8 +14,7 @@ from pooling.invitations import selectors, services
 from pooling.invitations.services import MAX_DAYS, MAX_USES, USUAL_DAYS, Place, Terms
 from pooling.invitations.tokens import digest_of
 from pooling.models import Invitation
-from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
 from web.api.schema import operation
 from web.api.scopes import Scope
@@ -123,12 +122,12 @@ class InvitationList(ListView):
     @operation("list_invitations", responses=InvitationLinkSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         """List the invitations of a track that can be accepted now, with their links, newest first."""
-        return self.listed(selectors.invitations_of(_track(request, slug)), InvitationLinkSerializer)
+        return self.listed(selectors.invitations_of(track_of(request, slug)), InvitationLinkSerializer)
 
     @operation("create_invitation", responses={201: InvitationSerializer})
     def post(self, request: Request, slug: str) -> Response:
         """Make a link to a team, or to the assessors of a track. Read the link at `Location`."""
-        track, data = _track(request, slug), self.validated(request)
+        track, data = track_of(request, slug), self.validated(request)
         team_id, is_mailed = data.pop("team", None), data.pop("is_mailed")
         place = Place(
             track=track,
@@ -186,10 +185,6 @@ class InvitationAcceptance(ApiView):
         digest = digest_of(self.validated(request)["link"])
         invitation = services.accept(digest=digest, user=person_of(request))
         return Response(InvitationSerializer(invitation).data)
-
-
-def _track(request: Request, slug: str) -> Track:
-    return get_object_or_404(tracks_for(person_of(request)), slug=slug)
 
 
 urlpatterns = [

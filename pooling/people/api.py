@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.conf import settings
-from django.shortcuts import get_object_or_404
 from django.urls import path, reverse
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -15,8 +14,7 @@ from pooling.people.pasted import MAX_CELL, MAX_LINES, of_program
 from pooling.people.plans import Plan, Step, plan
 from pooling.people.selectors import Person
 from pooling.people.services import Sender
-from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
 from web.api.schema import operation
 from web.api.serializers import Strict
@@ -136,7 +134,7 @@ class TrackPeople(ApiView):
     @operation("list_people_of_track", responses=RolesSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """List everyone with a role in a track, by user name."""
-        return Response(RolesSerializer({"results": selectors.people_of(_track(request, slug))}).data)
+        return Response(RolesSerializer({"results": selectors.people_of(track_of(request, slug))}).data)
 
     @operation("add_people", responses={201: PlanSerializer})
     def post(self, request: Request, slug: str) -> Response:
@@ -144,7 +142,7 @@ class TrackPeople(ApiView):
 
         Somebody without an account gets one, and an invitation with the link for their first login.
         """
-        track, data = _track(request, slug), self.validated(request)
+        track, data = track_of(request, slug), self.validated(request)
         sender = Sender(person_of(request), site_of(request._request), data["is_mailing"])
         done = services.add(track=track, people=of_program(data["people"]), sender=sender)
         return created(PlanSerializer(done).data, reverse("api:people_of_track", args=[track.slug]))
@@ -158,12 +156,8 @@ class PeopleCheck(ApiView):
     @operation("check_people", responses=PlanSerializer)
     def post(self, request: Request, slug: str) -> Response:
         """See what adding a list of people would do, and what is wrong with it. Nothing is changed."""
-        track = _track(request, slug)
+        track = track_of(request, slug)
         return Response(PlanSerializer(plan(track, of_program(self.validated(request)["people"]))).data)
-
-
-def _track(request: Request, slug: str) -> Track:
-    return get_object_or_404(tracks_for(person_of(request)), slug=slug)
 
 
 urlpatterns = [

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from accounts.access import person_of
 from pooling.models import Pool
 from pooling.pools import entries, exports, selectors, services
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
 from web.api.schema import operation
 from web.api.serializers import Strict
@@ -130,13 +130,13 @@ class PoolList(ListView):
     @operation("list_pools", responses=PoolSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         """List the pools of a track, newest first."""
-        track = get_object_or_404(tracks_for(person_of(request)), slug=slug)
+        track = track_of(request, slug)
         return self.listed(selectors.pools().filter(track=track).defer("statistics"), PoolSerializer)
 
     @operation("request_pool", request=PoolRequestSerializer, responses={202: PoolSerializer})
     def post(self, request: Request, slug: str) -> Response:
         """Build a pool from the runs that are submitted now."""
-        track = get_object_or_404(tracks_for(person_of(request)), slug=slug)
+        track = track_of(request, slug)
         data = self.validated(request)
         seed, tops_up = data.pop("seed", services.new_seed()), data.pop("tops_up")
         pool = services.request(

@@ -14,8 +14,7 @@ from pooling.models import Consent, Publication
 from pooling.publications import selectors, services
 from pooling.publications.selectors import TeamConsent
 from pooling.teams.selectors import teams_for
-from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.conditional import etag_of, unless_known
 from web.api.permissions import Everyone, Organizer
 from web.api.schema import file_of, operation
@@ -86,7 +85,7 @@ class PublishedRuns(ApiView):
     @operation("get_published_runs")
     def get(self, request: Request, slug: str) -> Response:
         """Read what is published of the runs of a track, and which teams agree."""
-        page = selectors.publication_page(user_of(request), _track(request, slug))
+        page = selectors.publication_page(user_of(request), track_of(request, slug))
         return Response(PublishedRunsSerializer(page).data)
 
 
@@ -98,7 +97,7 @@ class PublishedRunsFile(FileView):
     @operation("get_published_runs_file", responses=file_of("application/gzip"))
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """Download the archive of the published runs."""
-        track = _track(request, slug)
+        track = track_of(request, slug)
         current = selectors.publication_of(track)
         if current is None:
             raise Http404
@@ -114,7 +113,7 @@ class RunPublication(ApiView):
     @operation("publish_runs", request=None, responses={202: PublicationSerializer})
     def post(self, request: Request, slug: str) -> Response:
         """Publish the runs of a closed track, of the teams that agree, as one archive."""
-        publication = services.request(track=_track(request, slug), by=person_of(request))
+        publication = services.request(track=track_of(request, slug), by=person_of(request))
         return accepted(PublicationSerializer(publication).data, publication.job_id)
 
 
@@ -126,7 +125,7 @@ class PublicationWithdrawal(ApiView):
     @operation("withdraw_published_runs", request=None, responses={204: None})
     def post(self, request: Request, slug: str) -> Response:
         """Withdraw the published archive. Its record stays, its file is deleted."""
-        services.withdraw(track=_track(request, slug), by=person_of(request))
+        services.withdraw(track=track_of(request, slug), by=person_of(request))
         return Response(status=204)
 
 
@@ -142,10 +141,6 @@ class ConsentOfTeam(ApiView):
         team = get_object_or_404(teams_for(user), pk=team_id)
         consent = services.record_consent(team=team, by=user, **self.validated(request))
         return Response(RecordedConsentSerializer(consent).data)
-
-
-def _track(request: Request, slug: str) -> Track:
-    return get_object_or_404(tracks_for(user_of(request)), slug=slug)
 
 
 urlpatterns = [

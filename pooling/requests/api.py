@@ -13,8 +13,7 @@ from accounts.access import person_of
 from pooling.models import JoinRequest
 from pooling.requests import selectors, services
 from pooling.requests.forms import RequestForm
-from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.forms import require_valid
 from web.api.permissions import Organizer
 from web.api.schema import operation
@@ -109,7 +108,7 @@ class JoinRequestList(ListView):
     @operation("list_join_requests", responses=JoinRequestSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         """List the requests to join a track, newest first. Organizers see all of them, others their own."""
-        return self.listed(_requests(request).filter(track=_track(request, slug)), JoinRequestSerializer)
+        return self.listed(_requests(request).filter(track=track_of(request, slug)), JoinRequestSerializer)
 
     @operation("ask_to_join", responses={201: JoinRequestSerializer, 204: None})
     def post(self, request: Request, slug: str) -> Response:
@@ -117,7 +116,7 @@ class JoinRequestList(ListView):
 
         Nothing is the answer (204) if an open request of somebody else has your address.
         """
-        track, user = _track(request, slug), person_of(request)
+        track, user = track_of(request, slug), person_of(request)
         form = RequestForm(self.validated(request), user=user)
         require_valid(form)
         services.ask(track=track, asked=form.asked, user=user, site=site_of(request._request))
@@ -173,10 +172,6 @@ class JoinRequestRefusal(ApiView):
 
 def _requests(request: Request) -> QuerySet[JoinRequest]:
     return selectors.requests_for(person_of(request))
-
-
-def _track(request: Request, slug: str) -> Track:
-    return get_object_or_404(tracks_for(person_of(request)), slug=slug)
 
 
 urlpatterns = [

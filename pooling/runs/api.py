@@ -25,7 +25,7 @@ from pooling.runs.services import Declaration
 from pooling.teams import selectors as team_selectors
 from tracks.models import Track
 from tracks.tracks import services as track_services
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.conditional import require_match, unless_known
 from web.api.parsers import FileParser
 from web.api.permissions import Organizer
@@ -209,7 +209,7 @@ REFUSED = OpenApiExample(
 def _track(request: Request, slug: str) -> Track:
     """A track whose runs the user may see."""
     user = person_of(request)
-    track = get_object_or_404(tracks_for(user), slug=slug)
+    track = track_of(request, slug)
     if not selectors.may_see_runs(user, track):
         raise PermissionDenied("Assessors do not see which runs there are.")
     return track

@@ -15,7 +15,7 @@ from accounts.selectors import people_named
 from pooling.models import Team
 from pooling.teams import selectors, services
 from tracks.tracks import services as track_services
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.conditional import require_match
 from web.api.schema import operation
 from web.api.serializers import Strict
@@ -62,14 +62,14 @@ class TeamList(ListView):
     def get(self, request: Request, slug: str) -> Response:
         """List the teams of a track: organizers see all, others their own."""
         user = person_of(request)
-        track = get_object_or_404(tracks_for(user), slug=slug)
+        track = track_of(request, slug)
         return self.listed(selectors.with_members(selectors.visible_teams(user, track)), TeamSerializer)
 
     @operation("create_team", request=NewTeamSerializer, responses={201: TeamSerializer})
     def post(self, request: Request, slug: str) -> Response:
         """Create a team. Organizers only."""
-        user = organizer_of(request)
-        track = get_object_or_404(tracks_for(user), slug=slug)
+        organizer_of(request)
+        track = track_of(request, slug)
         data = _read(NewTeamSerializer, request)
         with transaction.atomic():
             members = _people(data.get("members", []))

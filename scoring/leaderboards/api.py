@@ -19,7 +19,7 @@ from scoring.leaderboards import files, selectors, services
 from scoring.leaderboards.selectors import BoardRow, Cell
 from scoring.models import Evaluation, Leaderboard
 from scoring.qrels.selectors import qrels_for
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.files import TsvRenderer
 from web.api.permissions import Everyone, Organizer
 from web.api.schema import operation
@@ -148,7 +148,7 @@ class LeaderboardList(ListView):
     def get(self, request: Request, slug: str) -> Response:
         """List the leaderboards of a track that you may see, newest first."""
         user = user_of(request)
-        track = get_object_or_404(tracks_for(user), slug=slug)
+        track = track_of(request, slug)
         return self.listed(selectors.leaderboards_for(user).filter(track=track), LeaderboardSerializer)
 
 

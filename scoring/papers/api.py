@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
@@ -16,7 +15,7 @@ from assay.papers.tables import PaperTable, as_file, exact_rows_of, header_of, r
 from assay.plots import Plot
 from scoring.papers import pages
 from scoring.papers.pages import ComparisonPage, Missing, TablesPage
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
 from web.api.schema import operation
 from web.api.views import ApiView
@@ -144,7 +143,7 @@ class Tables(ApiView):
     def get(self, request: Request, slug: str) -> Response:
         """Read the tables of an overview paper: runs, participants, topics by category, results."""
         user = person_of(request)
-        track = get_object_or_404(tracks_for(user), slug=slug)
+        track = track_of(request, slug)
         page = pages.tables_page(user, track, request.query_params)
         _check(page)
         rows: Any = page.tables

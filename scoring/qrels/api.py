@@ -17,7 +17,7 @@ from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Qrels
 from scoring.qrels import exports, selectors, services
 from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.files import TsvRenderer
 from web.api.permissions import Everyone, Organizer
 from web.api.schema import operation
@@ -136,7 +136,7 @@ class QrelsList(ListView):
         Organizers see all that are not archived, others those of a leaderboard that they may see.
         """
         user = user_of(request)
-        track = get_object_or_404(tracks_for(user), slug=slug)
+        track = track_of(request, slug)
         return self.listed(selectors.qrels_of(user, track), QrelsSerializer)
 
 
@@ -184,7 +184,7 @@ class Preview(ApiView):
     @operation("preview_qrels", responses=PreviewSerializer)
     def post(self, request: Request, slug: str) -> Response:
         """Show what freezing would store now, and store nothing."""
-        track = get_object_or_404(tracks_for(person_of(request)), slug=slug)
+        track = track_of(request, slug)
         preview = selectors.freeze_preview(track, **_chosen(track, self.validated(request)))
         return Response(PreviewSerializer(preview).data)
 
@@ -198,7 +198,7 @@ class Freeze(ApiView):
     def post(self, request: Request, slug: str) -> Response:
         """Freeze judgments into a version. If the track has a leaderboard, scoring against the version starts."""
         user = person_of(request)
-        track = get_object_or_404(tracks_for(user), slug=slug)
+        track = track_of(request, slug)
         data = self.validated(request)
         named = {"name": data["name"], "digest": data["digest"]}
         version = services.freeze_judgments(by=user, **_chosen(track, data), **named)

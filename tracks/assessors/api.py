@@ -1,16 +1,14 @@
 """The assessors of a track for programs."""
 
-from django.shortcuts import get_object_or_404
 from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import person_of
 from accounts.selectors import people_named
 from tracks.assessors import selectors, services
 from tracks.models import Assessor
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
 from web.api.schema import operation
 from web.api.serializers import Strict
@@ -46,13 +44,13 @@ class AssessorList(ListView):
     @operation("list_assessors", responses=AssessorSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         """List the people who judge for a track."""
-        track = get_object_or_404(tracks_for(person_of(request)), slug=slug)
+        track = track_of(request, slug)
         return self.listed(selectors.people_judging(track), AssessorSerializer)
 
     @operation("add_assessor", responses={200: AssessorSerializer})
     def post(self, request: Request, slug: str) -> Response:
         """Let a person judge for a track. Repeated, it changes nothing."""
-        track = get_object_or_404(tracks_for(person_of(request)), slug=slug)
+        track = track_of(request, slug)
         data = self.validated(request)
         person = people_named([data["username"]]).first()
         if person is None:

@@ -4,18 +4,17 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.shortcuts import get_object_or_404
 from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import organizer_of, user_of
+from accounts.access import organizer_of
 from tracks.deadlines import selectors, services
 from tracks.deadlines.services import MAX_GRACE_MINUTES, Window
 from tracks.models import Deadline, Track
 from tracks.tracks import services as track_services
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web import times
 from web.api.conditional import require_match
 from web.api.permissions import Everyone
@@ -74,14 +73,14 @@ class Deadlines(ApiView):
     @operation("get_deadlines", responses=DeadlinesSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Read the deadlines of a track. What is accepted now is with the track itself."""
-        return Response(_shown(get_object_or_404(tracks_for(user_of(request)), slug=slug)))
+        return Response(_shown(track_of(request, slug)))
 
     @operation("set_deadlines", responses=DeadlinesSerializer)
     @transaction.atomic
     def put(self, request: Request, slug: str) -> Response:
         """Set all deadlines of a track. Organizers only."""
-        user = organizer_of(request)
-        track = track_services.lock(get_object_or_404(tracks_for(user), slug=slug).pk)
+        organizer_of(request)
+        track = track_services.lock(track_of(request, slug).pk)
         require_match(request, _shown(track))
         data = self.validated(request)
         services.set_deadlines(track=track, zone=data["zone"], windows=_windows(**data))

@@ -1,7 +1,6 @@
 """Downloads for programs: what a track offers, and the files."""
 
 from django.http import Http404, HttpResponseBase
-from django.shortcuts import get_object_or_404
 from django.urls import path, reverse
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -11,8 +10,7 @@ from accounts.access import user_of
 from tracks.agreements.services import check_accepted
 from tracks.downloads import selectors, sending
 from tracks.downloads.selectors import Item
-from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.permissions import Everyone
 from web.api.schema import FILE, operation
 from web.api.views import ApiView, FileView
@@ -38,10 +36,6 @@ class DownloadsSerializer(serializers.Serializer[object]):
     results = ItemSerializer(many=True)
 
 
-def _track(request: Request, slug: str) -> Track:
-    return get_object_or_404(tracks_for(user_of(request)), slug=slug)
-
-
 class Downloads(ApiView):
     tag = "Downloads"
     permission_classes = [Everyone]
@@ -50,7 +44,7 @@ class Downloads(ApiView):
     @operation("list_downloads")
     def get(self, request: Request, slug: str) -> Response:
         """List the files and links that are released to you, with sizes and SHA-256."""
-        track = _track(request, slug)
+        track = track_of(request, slug)
         items = {"results": list(selectors.items_for(user_of(request), track))}
         return Response(DownloadsSerializer(items, context={"track": track}).data)
 
@@ -66,7 +60,7 @@ class DownloadFile(FileView):
 
         The organizers see who fetched which file.
         """
-        track, user = _track(request, slug), user_of(request)
+        track, user = track_of(request, slug), user_of(request)
         item = selectors.item_named(user, track, file)
         if item is None:
             raise Http404

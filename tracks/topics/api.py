@@ -14,7 +14,7 @@ from assay.formats.documents.batch import MAX_NAME
 from tracks.models import Topic
 from tracks.topics import selectors, services
 from tracks.topics.forms import MAX_TEXT
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.api import track_of
 from web.api.permissions import Everyone, Organizer
 from web.api.schema import operation
 from web.api.serializers import Strict
@@ -65,7 +65,7 @@ class TopicList(ListView):
         Organizers and assessors see every part of a topic, others those that the protocol lists.
         """
         user = user_of(request)
-        track = get_object_or_404(tracks_for(user), slug=slug)
+        track = track_of(request, slug)
         page = self.paginate_queryset(selectors.topics_for(user, track)) or []
         topics = selectors.hide_fields(user, track, page)
         return self.get_paginated_response(TopicSerializer(topics, many=True).data)
@@ -80,7 +80,7 @@ class TopicDetail(ApiView):
     def get(self, request: Request, slug: str, code: str) -> Response:
         """Read a topic."""
         user = user_of(request)
-        track = get_object_or_404(tracks_for(user), slug=slug)
+        track = track_of(request, slug)
         topic = get_object_or_404(selectors.topics_for(user, track), code=code)
         [visible] = selectors.hide_fields(user, track, [topic])
         return Response(TopicSerializer(visible).data)
@@ -92,7 +92,7 @@ class TopicDetail(ApiView):
         Fields that are left out stay.
         """
         user = organizer_of(request)
-        track = get_object_or_404(tracks_for(user), slug=slug)
+        track = track_of(request, slug)
         topic = get_object_or_404(selectors.topics_for(user, track), code=code)
         texts = TopicTextSerializer(data=request.data)
         texts.is_valid(raise_exception=True)
@@ -131,7 +131,7 @@ class TopicImport(ApiView):
 
         A topic that exists already is updated. A file with errors changes nothing.
         """
-        track = get_object_or_404(tracks_for(user_of(request)), slug=slug)
+        track = track_of(request, slug)
         data = self.validated(request)
         result = services.import_upload(
             track=track,

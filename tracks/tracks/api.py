@@ -124,7 +124,7 @@ class TrackDetail(ApiView):
     @operation("get_track")
     def get(self, request: Request, slug: str) -> Response:
         """Read about a track: its protocol, and which kinds of runs it accepts now."""
-        track = get_object_or_404(selectors.tracks_for(user_of(request)), slug=slug)
+        track = track_of(request, slug)
         return Response(_detail(request, track))
 
     @operation("change_track", request=TrackChangeSerializer)
@@ -135,7 +135,7 @@ class TrackDetail(ApiView):
         What runs are checked against, its protocol and its collection, is fixed once the track was opened.
         """
         user = organizer_of(request)
-        track = services.lock(get_object_or_404(selectors.tracks_for(user), slug=slug).pk)
+        track = services.lock(track_of(request, slug).pk)
         require_match(request, _detail(request, track))
         changes = _read(TrackChangeSerializer, request)
         fixed = sorted(set(changes) & services.FIXED_ONCE_OPENED)
@@ -154,7 +154,7 @@ class TrackOpening(ApiView):
     @operation("open_track", request=None, responses={200: TrackDetailSerializer})
     def post(self, request: Request, slug: str) -> Response:
         """Let teams submit runs."""
-        track = get_object_or_404(selectors.tracks_for(user_of(request)), slug=slug)
+        track = track_of(request, slug)
         return Response(_detail(request, services.open_for_runs(track=track)))
 
 
@@ -166,7 +166,7 @@ class TrackClosing(ApiView):
     @operation("close_track", request=None, responses={200: TrackDetailSerializer})
     def post(self, request: Request, slug: str) -> Response:
         """Accept no more runs."""
-        track = get_object_or_404(selectors.tracks_for(user_of(request)), slug=slug)
+        track = track_of(request, slug)
         return Response(_detail(request, services.close(track=track)))
 
 
@@ -206,6 +206,11 @@ def _pk_of(field: str, rows: QuerySet[Any], slug: str | None) -> int | None:
 
 def _detail(request: Request, track: Track) -> Any:
     return TrackDetailSerializer(selectors.track_page(user_of(request), track)).data
+
+
+def track_of(request: Request, slug: str) -> Track:
+    """The track of an address. 404 if there is none that the user of the request may see."""
+    return get_object_or_404(selectors.tracks_for(user_of(request)), slug=slug)
 
 
 urlpatterns = [
