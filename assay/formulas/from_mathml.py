@@ -1,6 +1,7 @@
 r"""Writes Presentation MathML as LaTeX, for formulas that come without it. A wildcard of NTCIR becomes `\qvar{name}`.
 
 Nothing recurses, so that deep nesting cannot stop a worker. What has no counterpart in LaTeX is written as its content.
+Annotations are other forms of the same formula, and are left out. Content MathML alone is not written.
 """
 
 import re
@@ -29,6 +30,7 @@ _ACCENTS: Final = {
     **dict.fromkeys("\u00a8\u0308", "ddot"),
     "\u23de": "overbrace",
 }
+_CONTENT: Final = frozenset(["apply", "bind", "cbytes", "cerror", "ci", "cn", "cs", "csymbol", "share"])
 _LIMITS: Final = re.compile(
     r"[\u2211\u220f\u2210\u22c2\u22c3\u222b-\u2230]|\\operatorname\{(?:lim|sup|inf|max|min)\w*\}"
 )
@@ -48,6 +50,7 @@ def latex_of(markup: str) -> str:
     text = isolated(markup)
     if text is None:
         return ""
+    text = text.replace("mws:qvar", "qvar")  # the prefix may be declared outside the formula only
     for read in (read_xml, read_html):
         try:
             return _written(read(text))
@@ -57,14 +60,27 @@ def latex_of(markup: str) -> str:
 
 
 def _written(root: "etree._Element") -> str:
+    if _is_content(root):
+        return ""
     opened: list[list[str]] = [[]]
     for event, element in etree.iterwalk(root, events=("start", "end")):
         if event == "start":
             opened.append([])
         else:
             parts = opened.pop()
-            opened[-1].append(_WRITERS.get(etree.QName(element).localname, _row)(element, parts))
+            write = _row if element is root else _WRITERS.get(etree.QName(element).localname, _row)
+            opened[-1].append(write(element, parts))
     return " ".join("".join(opened[0]).split())
+
+
+def _is_content(root: "etree._Element") -> bool:
+    """Whether a formula begins with an element of Content MathML."""
+    element = root
+    while (inside := element.find("*")) is not None and (
+        element is root or etree.QName(element).localname == "semantics"
+    ):
+        element = inside
+    return etree.QName(element).localname in _CONTENT
 
 
 def _text(element: "etree._Element") -> str:
@@ -179,6 +195,7 @@ def _nothing(_element: "etree._Element", _parts: Sequence[str]) -> str:
 
 _WRITERS: Final[dict[str, Write]] = {
     "annotation": _nothing,
+    "annotation-xml": _nothing,
     "maligngroup": _nothing,
     "malignmark": _nothing,
     "menclose": _pattern(r"\boxed{<0>}"),

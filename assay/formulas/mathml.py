@@ -71,6 +71,9 @@ def read_html(text: str) -> etree._Element:
     math = None if page is None else page.find(".//math")
     if math is None or _is_cut_short(parser):
         raise ValueError("the formula cannot be read")
+    for element in math.iter(etree.Element):  # prefixes may be declared outside the formula only
+        for name in [name for name in element.attrib if ":" in str(name)]:
+            del element.attrib[name]
     markup = etree.tostring(_presentation(math, ""), encoding="unicode", with_tail=False)
     return etree.fromstring(_in_mathml(markup), _xml)
 
@@ -93,14 +96,15 @@ def _presentation(math: etree._Element, namespace: str) -> etree._Element:
     It removes LaTeX and Content MathML.
     """
     _remove(_annotation(math, f"{namespace}annotation", "application/x-tex"))
-    presentation = _annotation(math, f"{namespace}annotation-xml", "MathML-Presentation")
+    presentation = _annotation(math, f"{namespace}annotation-xml", "mathml-presentation")
     if presentation is None:
-        _remove(_annotation(math, f"{namespace}annotation-xml", "MathML-Content"))
+        _remove(_annotation(math, f"{namespace}annotation-xml", "mathml-content"))
     return math if presentation is None else presentation
 
 
 def _annotation(math: etree._Element, tag: str, encoding: str) -> etree._Element | None:
-    return next((element for element in math.iter(tag) if element.get("encoding") == encoding), None)
+    names = ((element, element.get("encoding") or "") for element in math.iter(tag))
+    return next((element for element, name in names if encoding in name.lower()), None)
 
 
 def _remove(element: etree._Element | None) -> None:

@@ -7,6 +7,7 @@
   const { assay } = window;
   const MATHJAX = new URL("../vendor/mathjax", document.currentScript.src).href;
   const BATCH_MS = 10;
+  const LONGEST = 20_000; // characters; KaTeX needs a second for so many, and the page could not be used meanwhile
   const NEAR = "1200px";
   const DEFINES = /\\(?:(?:re|provide)?newcommand|g?def|let|DeclareMathOperator)(?![a-zA-Z])/;
   const ONLY_DEFINES = new RegExp(`^\\s*${DEFINES.source}`);
@@ -52,7 +53,7 @@
     scopes.set(scope, macros);
     for (const formula of scope.querySelectorAll(".math-container")) {
       const latex = latexOf(formula);
-      if (DEFINES.test(latex)) katexNode(latex, false, macros);
+      if (latex.length <= LONGEST && DEFINES.test(latex)) katexNode(latex, false, macros);
     }
     return macros;
   }
@@ -98,6 +99,10 @@
     if (element.dataset.math) return;
     const latex = element.textContent;
     sources.set(element, latex);
+    if (latex.length > LONGEST) {
+      fail(element, "This formula is too long to be typeset; this is its LaTeX.");
+      return;
+    }
     const macros = macrosFor(element);
     const node = (!isBlock(element) && katexNode(latex, false, macros)) || katexNode(latex, true, macros);
     if (node) show(element, node, "katex");
@@ -114,8 +119,8 @@
     if (title) code.title = title;
     element.replaceChildren(code);
   }
-  function fail(element) {
-    showSource(element, "This formula could not be rendered; this is its LaTeX.");
+  function fail(element, title = "This formula could not be rendered; this is its LaTeX.") {
+    showSource(element, title);
     element.dataset.math = "failed";
   }
 

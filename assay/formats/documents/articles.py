@@ -7,7 +7,8 @@ The name of the file without its suffix is the docno. Formulas are the `math` el
     `DOCNO:NUMBER` without an id, where NUMBER counts the `math` elements of the file from 0.
 
 The LaTeX is the annotation of the MathML, its `alttext`, or else written from the presentation. Presentation MathML is
-kept for clustering; Content MathML is not. Dollars in the text of an article are no delimiters of formulas.
+kept for clustering; Content MathML, and HTML in annotations, are not. Comments are left out. Dollars in the text of an
+article are no delimiters of formulas.
 """
 
 import re
@@ -29,7 +30,7 @@ MAX_FILE = 20_000_000  # bytes
 MAX_HTML = 5_000_000  # characters of an article without its MathML
 TOO_LONG = f"longer than {MAX_FILE:,} bytes"
 NOT_UTF8 = "not UTF-8"
-NO_FORMULA = "a formula that has neither LaTeX nor MathML that can be read"
+NO_FORMULA = "a formula that has neither LaTeX nor Presentation MathML that can be read"
 NOT_CLOSED = "a <math> that is not closed"
 SAME_FORMULA = "a formula with the id of an earlier one of its article"
 
@@ -40,6 +41,17 @@ _MATH = re.compile(
     re.IGNORECASE,
 )
 _EMPTY_TAG = re.compile(r"<(?!(?:br|hr|img|col|wbr)\b)([a-zA-Z][\w.:-]*+)((?:[^<>/]|/(?!>))*+)/>")
+_CONTENT_ALONE = re.compile(
+    r"<math\b[^<>]*+>\s*+(?:<semantics\b[^<>]*+>\s*+)?<(?:apply|bind|cbytes|cerror|ci|cn|cs|csymbol|share)\b"
+)
+_HIDDEN = re.compile(
+    r"(?P<comment><!--)|(?P<data><!\[CDATA\[)|<(?:\w+:)?annotation-xml\b(?=[^<>]*html)[^<>]*+>", re.IGNORECASE
+)
+_ENDS = {
+    "comment": re.compile("-->"),
+    "data": re.compile(r"\]\]>"),
+    None: re.compile(r"</(?:\w+:)?annotation-xml\s*>", re.IGNORECASE),
+}
 _TITLE = re.compile(r"<title\b[^<>]*>([^<]*+)</title", re.IGNORECASE)
 _BODY = re.compile(r"<body\b[^<>]*+>", re.IGNORECASE)
 _BODY_END = re.compile(r"</body\s*>", re.IGNORECASE)
@@ -124,14 +136,35 @@ def _article(file: ArticleFile, batch: Batch, skipped: dict[str, list[str]]) -> 
     for formula in formulas.values():
         fields = (formula.code, docno, docno, "", _PLACE, "", "f", "", "", formula.latex)
         batch.add("formula", formula.code, fields, kind="formulas")
-        batch.add("formula_mathml", formula.code, (formula.code, formula.markup))
+        if formula.markup:
+            batch.add("formula_mathml", formula.code, (formula.code, formula.markup))
 
 
 def _text_of(file: ArticleFile) -> str:
     text = file.content.decode("utf-8-sig")
     if "\x00" in text:
         raise Unusable("NUL characters")
-    return text.replace("\r\n", "\n")
+    return _without_hidden(text.replace("\r\n", "\n"))
+
+
+def _without_hidden(text: str) -> str:
+    """The text without comments and HTML in annotations, with CDATA as text. Its lines keep their numbers."""
+    pieces, position, unclosed = [], 0, set[str | None]()
+    for match in _HIDDEN.finditer(text):
+        kind = match.lastgroup
+        if match.start() < position or kind in unclosed:
+            continue
+        end = _ENDS[kind].search(text, match.end())
+        if end is None:
+            unclosed.add(kind)
+            continue
+        inside = text[match.end() : end.start()]
+        pieces += [
+            text[position : match.start()],
+            escape(inside, quote=False) if kind == "data" else "\n" * inside.count("\n"),
+        ]
+        position = end.end()
+    return "".join([*pieces, text[position:]])
 
 
 def _marked(
@@ -198,7 +231,7 @@ def _latex(attributes: str, markup: str) -> str:
 
 
 def presentation_of(markup: str) -> str:
-    """The Presentation MathML of a formula, without namespace prefixes, Content MathML and LaTeX."""
+    """The Presentation MathML of a formula, without namespace prefixes, Content MathML and LaTeX; empty if none."""
     text = isolated(markup) or markup
     start = _PRESENTATION.search(text)
     end = start and _ANNOTATION_END.search(text, start.end())
@@ -208,7 +241,7 @@ def presentation_of(markup: str) -> str:
     end = start and _ANNOTATION_END.search(text, start.end())
     if start and end:
         text = text[: start.start()] + text[end.end() :]
-    return _TEX.sub("", text)
+    return "" if _CONTENT_ALONE.match(text) else _TEX.sub("", text)
 
 
 def _body_of(text: str) -> str:

@@ -81,7 +81,7 @@ def test_archive_of_articles_becomes_documents_with_their_formulas(
 def test_page_of_the_import_names_file_and_line_of_what_is_skipped(client: Client) -> None:
     page = upload(client, "wpmath01.tar.gz", tarred(WIKIPEDIA))
 
-    assert "a formula that has neither LaTeX nor MathML that can be read" in page
+    assert "a formula that has neither LaTeX nor Presentation MathML that can be read" in page
     assert "Broken.html, line 5" in page
     assert "a &lt;math&gt; that is not closed" in page
     assert "Latin.html, line 2" in page
@@ -179,3 +179,57 @@ def test_import_that_failed_goes_on_after_its_last_chunk(
 def test_folder_without_articles_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="There is no file"):
         call_command("import_collection", "empty", str(tmp_path), stdout=StringIO(), stderr=StringIO())
+
+
+def _annotated(*annotations: str) -> str:
+    return f"<math><semantics><mi>x</mi>{''.join(annotations)}</semantics></math>"
+
+
+HOSTILE = {
+    "Annotations.html": article(
+        "Annotations",
+        _annotated(
+            '<annotation-xml encoding="application/mathml-content+xml"><ci>CONTENT</ci></annotation-xml>'
+        ),
+        _annotated("<annotation-xml><ci>CONTENT</ci></annotation-xml>"),
+        _annotated(
+            '<annotation-xml encoding="application/xhtml+xml"><div>HIDDEN<math><mi>HIDDEN</mi></math>'
+            "<script>alert(1)</script></div></annotation-xml>"
+        ),
+        "<!-- <math><mi>HIDDEN</mi></math> --><math><mi><![CDATA[a<b</math>]]></mi></math>",
+        '<math><mi xlink:href="javascript:alert(1)">y</mi></math>',
+        "<math><apply><plus/><ci>CONTENT</ci><cn>2</cn></apply></math>",
+        f"<math>{'<mrow>' * 5000}<mi>x</mi>{'</mrow>' * 5000}</math>",
+    ),
+    "Names.html": article(
+        "Names",
+        *(
+            f'<math><mws:qvar name="{name}"/></math>'
+            for name in ("&lt;script&gt;", "}{\\href{javascript:x}{y}", "")
+        ),
+        '<math id="Names:7:é–(,)"><mi>u</mi></math>',
+        '<math id="Other:0"><mi>v</mi></math>',
+    ),
+    "Other.html": article(
+        "Other", '<math id="Other:0"><mi>w</mi></math>', '<math id="Other:0"><mi>t</mi></math>'
+    ),
+}
+
+
+@pytest.mark.django_db
+def test_hostile_formulas_are_shown_once_or_reported_by_line(client: Client) -> None:
+    """Other forms of a formula, hidden markup, undeclared prefixes, repeated ids, and names of wildcards."""
+    page = upload(client, "hostile.zip", zipped(HOSTILE))
+
+    latex = dict(Formula.objects.values_list("code", "latex"))
+    assert [latex[f"Annotations:{n}"] for n in range(5)] == ["x", "x", "x", "a<b</math>", "y"]
+    assert "Annotations:5" not in latex
+    assert "Annotations:6" not in latex
+    assert "Annotations.html, line 9" in page
+    bodies = "".join(Document.objects.values_list("body", flat=True))
+    assert not [word for word in ("CONTENT", "HIDDEN", "<script", "javascript:alert") if word in bodies]
+    assert latex["Names:0"] == r"\qvar{<script>}"
+    assert latex["Names:1"] == r"\qvar{\}\{\backslash href\{javascript:x\}\{y\}}"
+    assert latex["Names:7:é–(,)"] == "u"
+    assert "the same id again in the file" in page
+    assert "a formula with the id of an earlier one of its article" in page

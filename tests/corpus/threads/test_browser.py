@@ -118,17 +118,18 @@ def test_formulas_are_rendered_by_katex_then_mathjax_then_shown_as_latex(
         "$\\bbox[yellow]{\\mathbb R}$",
         "$\\frac{1$",
         "$y$",
+        f"${'x + ' * 6000}x$",
     ]
     _question(posts, "".join(f"<p>{formula}</p>" for formula in formulas))
 
     page = read("1")
 
-    assert page.evaluate(COUNT) == {"katex": 6, "mathjax": 2, "failed": 1}
+    assert page.evaluate(COUNT) == {"katex": 6, "mathjax": 2, "failed": 2}
     assert page.locator("[data-display=block] .katex-display").count() == 1
-    expect(page.locator("[data-math=failed] code")).to_have_text("$\\frac{1$")
-    expect(page.locator("[data-math=failed] code")).to_have_attribute(
-        "title", "This formula could not be rendered; this is its LaTeX."
-    )
+    broken, long = page.locator("[data-math=failed] code").all()
+    expect(broken).to_have_text("$\\frac{1$")
+    expect(broken).to_have_attribute("title", "This formula could not be rendered; this is its LaTeX.")
+    expect(long).to_have_attribute("title", "This formula is too long to be typeset; this is its LaTeX.")
     assert page.locator("[data-math=mathjax] math mtable").count() == 1
     assert page.locator("[data-math=mathjax] math").nth(1).text_content() == "ℝ"
     assert page.locator(".katex-mathml annotation").first.text_content() == "x^2"
