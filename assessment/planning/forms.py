@@ -98,14 +98,14 @@ class TrainingForm(RoundForm):
     docnos = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
-        label="Or these documents",
-        help_text="Document numbers from the pool, separated by spaces or line ends. They replace the units above.",
+        label="Or these units",
+        help_text="Their ids in the pool, separated by spaces or line ends. They replace the units above.",
     )
     q = forms.CharField(
         required=False,
         max_length=200,
         label="Or search for units",
-        help_text="Words of the document, or the start of its number. Press “Search units”, and tick units below.",
+        help_text="Words of a document, LaTeX of a formula, or the start of an id. Press “Search units”, and tick below.",
     )
     units = UnitsField(
         queryset=PoolEntry.objects.none(),

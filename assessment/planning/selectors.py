@@ -2,12 +2,14 @@
 
 from collections.abc import Collection
 
-from django.db.models import Min, Q, QuerySet
+from django.db.models import Min, OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models.functions import Coalesce
 
 from assay.html.sanitize import plain
 from assessment.agreement.selectors import training_batches
 from assessment.judgments.rules import judging_rules
 from assessment.planning.rules import spread
+from corpus.models import Formula
 from pooling.models import Pool, PoolEntry
 from tracks.models import Topic, Track
 
@@ -47,19 +49,27 @@ def spread_entries(pool: Pool, topics: list[Topic], n: int) -> list[int]:
 
 
 def units_to_pick(pool: Pool) -> QuerySet[PoolEntry]:
-    """The entries of a pool, by topic and order of judging."""
-    entries = PoolEntry.objects.filter(pool=pool).select_related("topic", "document")
+    """The entries of a pool, by topic and order of judging; `latex` of a visually distinct formula, or empty."""
+    alike = Formula.objects.filter(collection=pool.track.collection, visual=OuterRef("docno")).exclude(
+        visual=""
+    )
+    latex = Coalesce(Subquery(alike.values("latex")[:1]), Value(""), output_field=TextField())
+    entries = PoolEntry.objects.filter(pool=pool).select_related("topic", "document").annotate(latex=latex)
     return entries.order_by("topic__code", "position")
 
 
 def found_units(pool: Pool, text: str, topics: Collection[int], ticked: Collection[int]) -> list[PoolEntry]:
-    """The ticked entries, then the first entries of some topics with a text in their document, or a docno like it."""
+    """The ticked entries, then the first entries of some topics with a text in their document or formula, or a docno
+    like it."""
     entries = units_to_pick(pool)
     chosen = list(entries.filter(pk__in=ticked)) if ticked else []
     if not text:
         return chosen
     of_text = (
-        Q(docno__startswith=text) | Q(document__title__icontains=text) | Q(document__body__icontains=text)
+        Q(docno__startswith=text)
+        | Q(document__title__icontains=text)
+        | Q(document__body__icontains=text)
+        | Q(latex__icontains=text)
     )
     others = entries.filter(of_text, topic__in=topics).exclude(pk__in=ticked)
     return [*chosen, *others[:MOST_FOUND]]
@@ -68,5 +78,5 @@ def found_units(pool: Pool, text: str, topics: Collection[int], ticked: Collecti
 def unit_label(entry: PoolEntry) -> str:
     """The topic, the docno and the start of the text of an entry."""
     document = entry.document
-    text = "" if document is None else plain(document.title or document.body)
+    text = getattr(entry, "latex", "") if document is None else plain(document.title or document.body)
     return f"{entry.topic.code}, {entry.docno}" + (f": {text[:LABEL_LENGTH]}" if text else "")

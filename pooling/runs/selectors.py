@@ -13,7 +13,7 @@ from assay.formats.reports import Report
 from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
 from assay.protocols.schema import EVERY_RANK
 from pooling.models import Pool, PoolRun, Run, RunChange, Team
-from pooling.runs.units import has_formulas, has_posts, has_units
+from pooling.runs.units import FORMULAS, has_formulas, has_posts, has_units
 from pooling.teams.selectors import may_submit_for, teams_of
 from tracks.assessors.selectors import is_assessor
 from tracks.deadlines.selectors import State, is_accepting, state, states_for, why_closed
@@ -83,6 +83,7 @@ class SubmitPage:
     formats: Sequence[FormHelp]
     rules: Sequence[str]
     checks_docnos: bool
+    ids: str  # what the documents of a run are called
     states: list[State]
     is_open: bool
     why_closed: str
@@ -98,6 +99,7 @@ def submit_page(user: AnyUser, track: Track) -> SubmitPage:
         formats=accepted_forms(protocol),
         rules=rules_of(protocol),
         checks_docnos=any(has(track, protocol) for has in (has_units, has_formulas, has_posts)),
+        ids="Formula ids" if protocol.unit in FORMULAS else "Docnos",
         states=of_kinds,
         is_open=is_accepting(of_kinds),
         why_closed=why_closed(of_kinds),

@@ -18,7 +18,7 @@ class ReleaseForm(forms.Form):
         required=False,
         max_length=500,
         label="Reason to release it nevertheless",
-        help_text="The audit log keeps it.",
+        help_text="Needed to release it now. The audit log keeps it.",
     )
 
     release_at = LocalTimeField(

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from assay.formats.documents.batch import MAX_NAME
-from tracks.models import Topic
+from tracks.models import Topic, Track
 from web.forms import style_fields
 
 TOPIC_FILES = ".xml,.jsonl,.json,.csv,.tsv,.txt,.sgml,.gz,.xz,.zip"  # the names that a browser offers
@@ -13,22 +13,31 @@ MAX_TEXT = 20_000  # characters of a scenario or of criteria
 
 
 class TopicFileForm(forms.Form):
-    """A topic file, or labels for existing topics."""
+    """A topic file, or what it adds to existing topics: only what the state and the protocol of the track allow."""
 
-    holds = forms.ChoiceField(
-        choices=[
-            ("topics", "topics, to add or update"),
-            ("all topics", "all topics: remove topics that are missing from the file"),
-            ("labels", "labels for existing topics"),
-            ("known items", "known items of existing topics: a topic and a docno per line, or qrels"),
-        ],
-        label="The file contains",
-    )
+    holds = forms.ChoiceField(label="The file contains")  # its choices depend on the track
     upload = forms.FileField(label="File", widget=forms.ClearableFileInput(attrs={"accept": TOPIC_FILES}))
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["holds"].choices = _contents(track)  # type: ignore[attr-defined]
         style_fields(self)
+
+
+def _contents(track: Track) -> list[tuple[str, str]]:
+    protocol = track.protocol.parsed
+    choices = []
+    if track.status == Track.Status.DRAFT:
+        choices += [
+            ("topics", "topics, to add or update"),
+            ("all topics", "all topics: remove topics that are missing from the file"),
+        ]
+    choices.append(("labels", "labels for existing topics"))
+    if protocol.pool.strategy == "known-item":
+        choices.append(
+            ("known items", "known items of existing topics: a topic and a docno per line, or qrels")
+        )
+    return choices
 
 
 class TopicTextForm(forms.Form):

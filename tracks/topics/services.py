@@ -30,6 +30,7 @@ from files import services as file_services
 from tracks.models import Topic, TopicImport, Track
 from tracks.tracks import services as track_services
 
+TOPICS_NAMED = 20  # in one message
 EDITABLE = ("scenario", "criteria", "known_item")  # of a topic, also when its track was opened
 FORMULA_UNITS = {"formula", "visually-distinct-formula"}
 
@@ -348,13 +349,22 @@ def _known_labels(
     ignored = sorted(
         {label for row in labels.values() for label in row if label.strip().lower() not in allowed}
     )
-    complaints = [f"there is no topic {code} in {track}" for code in labels if code not in codes]
+    complaints = _unknown([code for code in labels if code not in codes], track)
     complaints += [error for code, row in known.items() for error in _label_errors(code, row, allowed)]
     if not any(known.values()):
         complaints.append(f"no column is a label; {_accepted(allowed)}")
     if complaints:
         raise BadTopics(name, complaints)
     return known, tuple(ignored)
+
+
+def _unknown(codes: list[str], track: Track) -> list[str]:
+    """What is wrong with a file that names topics which a track does not have, in one sentence."""
+    if len(codes) < 2:
+        return [f"there is no topic {code} in {track}" for code in codes]
+    named, rest = ", ".join(codes[:TOPICS_NAMED]), len(codes) - TOPICS_NAMED
+    more = f" and {rest:,} more" if rest > 0 else ""
+    return [f"{len(codes):,} topics are not in {track}: {named}{more}; remove them from the file"]
 
 
 def import_known_items(
@@ -376,7 +386,7 @@ def import_known_items(
         current = track_services.lock(track.pk)
         _check_known_items(current)
         topics = {topic.code: topic for topic in current.topics.filter(code__in=items)}
-        if unknown := [f"there is no topic {code} in {current}" for code in items if code not in topics]:
+        if unknown := _unknown([code for code in items if code not in topics], current):
             raise BadTopics(name, unknown)
         for code, topic in topics.items():
             topic.known_item = items[code]

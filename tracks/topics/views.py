@@ -18,7 +18,7 @@ from web.pages import context_of
 def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import topics, or labels for them. Organizers only."""
     track = get_object_or_404(track_selectors.tracks_for(request.user), slug=slug)
-    form = TopicFileForm(request.POST or None, request.FILES or None)
+    form = TopicFileForm(request.POST or None, request.FILES or None, track=track)
     if request.method == "POST" and form.is_valid():
         try:
             messages.success(request, services.import_upload(track=track, **form.cleaned_data))

@@ -17,6 +17,7 @@ from assessment.planning.rules import JudgedTopic, share_of_topics
 from pooling.models import Contribution, PoolEntry, Run
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_assessor, make_organizer, make_topic
+from tests.helpers.formula_scene import build_formula_scene
 from tests.helpers.judging import accept, add_entries, judge, judge_all, make_batch, make_pool, make_team
 
 pytestmark = pytest.mark.django_db
@@ -306,6 +307,21 @@ def test_training_units_are_found_by_search_and_ticked(scene: Scene, organizer: 
     assert 'value="Hand-picked"' in html
     batch = Batch.objects.get(kind=Batch.Kind.TRAINING)
     assert set(batch.selected.values_list("entry", flat=True)) == {entries[0].pk, entries[1].pk}
+
+
+def test_formulas_are_found_by_their_latex(organizer: Client) -> None:
+    scene = build_formula_scene(n=6)
+    pool = make_pool(scene.track, {scene.topic: 0})
+    units = [
+        PoolEntry.objects.create(pool=pool, topic=scene.topic, docno=f"v{i}", position=i + 1)
+        for i in range(2)
+    ]
+    fields = {"search": "1", "q": "frac", "topics": [scene.topic.pk]}
+
+    page = organizer.post(reverse("assessment:new_training", args=[pool.pk]), fields).content.decode()
+
+    assert re.findall(r'name="units" value="(\d+)"', page) == [str(units[1].pk)]
+    assert r"B.1, v1: \frac{a}{b}" in page
 
 
 def test_search_that_finds_no_unit_states_why(scene: Scene, organizer: Client) -> None:

@@ -1,5 +1,6 @@
 """The pages of topics, and the page that imports topics and labels."""
 
+import re
 from datetime import timedelta
 from html import unescape
 
@@ -77,12 +78,17 @@ def test_page_lists_every_error_of_a_topic_file(organizer: Client) -> None:
     assert "line 2: " in page
 
 
-def test_page_warns_that_the_topics_of_an_open_track_do_not_change(organizer: Client) -> None:
+def test_page_offers_only_labels_for_the_topics_of_an_open_track(organizer: Client) -> None:
     track = make_track()
+    address = reverse("tracks:import_topics", args=[track.slug])
 
-    page = organizer.get(reverse("tracks:import_topics", args=[track.slug])).content.decode()
+    page = organizer.get(address).content.decode()
+    labels = b"topic,category\nX.1,proof\nX.2,proof\n"
+    refused = organizer.post(address, {"holds": "labels", "upload": upload(labels, "l.csv")}).content.decode()
 
     assert "Only the topics of a draft can change" in page
+    assert re.findall(r'<option value="([^"]*)"', page) == ["labels"]
+    assert f"2 topics are not in {track}: X.1, X.2; remove them from the file" in refused
 
 
 def test_only_organizers_import_topics(client: Client) -> None:
