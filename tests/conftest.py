@@ -328,14 +328,20 @@ def _finished(**_: Any) -> None:
 
 
 @pytest.fixture
-def new_page(_chromium: Browser) -> Iterator[Callable[..., Page]]:
+def complaints() -> list[str]:
+    """What the pages of a test complain of. A test that expects some checks and clears the list."""
+    return []
+
+
+@pytest.fixture
+def new_page(_chromium: Browser, complaints: list[str]) -> Iterator[Callable[..., Page]]:
     """Open a page with its own cookies: `new_page()`; keyword arguments go to Playwright's context.
 
     The test fails if a page requests another host, breaks the Content-Security-Policy or logs an error. Transitions
     are off, because axe would measure the contrast of a color in between. At the end the fixture waits for the last
     requests: a running request and the emptying of the tables would deadlock.
     """
-    watch = Watch()
+    watch = Watch(complaints)
     contexts: list[BrowserContext] = []
 
     def open_page(**options: Any) -> Page:

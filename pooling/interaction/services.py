@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import BinaryIO
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from django.core.files import File
 from django.db import transaction
@@ -109,8 +109,12 @@ def _check_address(address: str, site: str) -> None:
         raise InteractionRefused(
             f"{address} is not accepted; use https://, a host, perhaps a port, and a path."
         )
-    if parts.netloc == own.netloc:
+    if _host(parts) == _host(own):  # whatever the port: the cookies of a host are sent to all of its ports
         raise InteractionRefused("The page of a session must be on another host than this site.")
+
+
+def _host(address: SplitResult) -> str:
+    return (address.hostname or "").rstrip(".")
 
 
 def _is_plain(netloc: str) -> bool:

@@ -132,6 +132,7 @@ def test_nominations_stay_once_sessions_are_planned_or_runs_are_closed(scene: Sc
     [
         ("http://owls.example.org/", "not encrypted"),
         ("https://assay.example.org/tracks/", "another host than this site"),
+        ("https://ASSAY.example.org.:8443/", "another host than this site"),
         ("https://user:x@owls.example.org/", "is not accepted"),
         ("https://*;script-src *", "is not accepted"),
         ("javascript:alert(1)", "not encrypted"),
