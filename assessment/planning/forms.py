@@ -105,7 +105,7 @@ class TrainingForm(RoundForm):
         required=False,
         max_length=200,
         label="Or search for units",
-        help_text="Words of a document, LaTeX of a formula, or the start of an id. Press “Search units”, and tick below.",
+        help_text="Words or LaTeX of a unit, or the start of its id. Press “Search units”, and tick units below.",
     )
     units = UnitsField(
         queryset=PoolEntry.objects.none(),
