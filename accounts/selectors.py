@@ -18,6 +18,10 @@ def organizer_named(username: str) -> User | None:
     return user if user is not None and user.is_organizer else None
 
 
+def has_organizer() -> bool:
+    return User.objects.filter(is_staff=True, is_active=True).exists()
+
+
 def organizers_to_mail() -> QuerySet[User]:
     """The organizers who want e-mails about requests to join, and have an address."""
     wanting = User.objects.filter(is_staff=True, is_active=True, is_mailed_about_requests=True)

@@ -11,7 +11,8 @@ window.assay.eachTask((main, signal) => {
   const state = document.getElementById("state");
   const meaning = document.getElementById("meaning");
   const hasKeys = main.dataset.shortcuts !== undefined && !matchMedia("(pointer: coarse)").matches;
-  const hint = hasKeys ? meaning.dataset.withKeys : meaning.textContent.trim();
+  const hasKeyOfChoice = hasKeys && main.querySelector("[data-key]") !== null; // a protocol may have no shortcuts
+  const hint = hasKeyOfChoice ? meaning.dataset.withKeys : meaning.textContent.trim();
   const enterKey = button.querySelector("kbd");
   const { task } = main.dataset;
   const hasInstances = main.dataset.instances !== undefined;

@@ -11,6 +11,8 @@ from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
+from accounts.selectors import has_organizer
+
 
 class Command(BaseCommand):
     help = (
@@ -33,6 +35,11 @@ class Command(BaseCommand):
             collect_changed()
         if demo:
             call_command("demo", stdout=self.stdout)
+        if not has_organizer():
+            self.stdout.write(
+                "There is no organizer yet. Create the first with `manage.py createsuperuser`: in a checkout "
+                "`.venv/bin/python manage.py createsuperuser`."
+            )
 
 
 def collect_changed() -> None:
