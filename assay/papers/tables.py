@@ -20,7 +20,7 @@ OTHER_SCRIPTS = (
 )
 LAST_OF_LATIN = "\u052f"  # and of Greek and Cyrillic
 CHECK = "✓"
-LONG = 9  # letters; a longer heading of numbers has a line for each word
+LONG = 9  # letters; a longer heading of numbers has two lines
 WORDS_SHARE = 0.74  # of the width of the line, for all columns of words but the first
 
 
@@ -182,9 +182,16 @@ def _heading(column: Column) -> str:
     if column.is_measure:
         return measure_name(column.label)
     if column.is_number and len(column.label) > LONG:
-        lines = r"\\".join(map(escape, column.label.split()))
+        lines = r"\\".join(map(escape, _two_lines(column.label)))
         return rf"\shortstack[r]{{{lines}}}"
     return escape(column.label)
+
+
+def _two_lines(heading: str) -> list[str]:
+    """A heading in two lines of words, as narrow as possible; in one if it is a single word."""
+    parts = heading.split()
+    splits = [[" ".join(parts[:n]), " ".join(parts[n:])] for n in range(1, len(parts))]
+    return min(splits, key=lambda lines: max(map(len, lines)), default=parts)
 
 
 def _latex_over(headings: Sequence[Over]) -> Iterator[str]:
@@ -206,11 +213,15 @@ def _latex_group(table: PaperTable, group: Group, *, is_first: bool) -> Iterator
         yield rf"\multicolumn{{{len(table.columns)}}}{{l}}{{\textbf{{{escape(group.title)}}}}} \\"
         indent = r"\quad "
     for row in group.rows:
-        yield indent + " & ".join(_latex_cell(cell) for cell in row) + r" \\"
+        cells = (_latex_cell(*pair) for pair in zip(row, table.columns, strict=True))
+        yield indent + " & ".join(cells) + r" \\"
 
 
-def _latex_cell(cell: Value) -> str:
-    return rf"\textbf{{{escape(cell.text)}}}" if cell.is_best else escape(cell.text)
+def _latex_cell(cell: Value, column: Column) -> str:
+    text = escape(cell.text)
+    if column.is_number and text.startswith("-"):
+        text = f"$-${text[1:]}"
+    return rf"\textbf{{{text}}}" if cell.is_best else text
 
 
 def header_of(table: PaperTable) -> list[str]:

@@ -14,11 +14,11 @@ TABLE = PaperTable(
         Column("Run"),
         Column("nDCG'", "2020 & 2021", is_number=True, is_measure=True),
         Column("P", "2020 & 2021", is_number=True),
-        Column("distinct units", "AP'", is_number=True, is_over_measure=True),
+        Column("all distinct units", "AP'", is_number=True, is_over_measure=True),
     ),
     (
         Group("Ours", ((Value("a_1"), number(0.50001)._replace(is_best=True), number(None), number(1234)),)),
-        Group("Théirs", ((*words("=1+1"), number(0.25), number(0.125, 2), number(0)),)),
+        Group("Théirs", ((*words("=1+1"), number(-0.25), number(0.125, 2), number(0)),)),
     ),
     "team",
 )
@@ -33,13 +33,13 @@ def test_latex_has_shared_headings_groups_and_bold_values() -> None:
     assert body[:3] == [
         r"\multicolumn{1}{c}{} & \multicolumn{2}{c}{2020 \& 2021} & \multicolumn{1}{c}{AP$^\prime$} \\",
         r"\cmidrule(lr){2-3} \cmidrule(lr){4-4}",
-        r"Run & nDCG$^\prime$ & P & \shortstack[r]{distinct\\units} \\",
+        r"Run & nDCG$^\prime$ & P & \shortstack[r]{all distinct\\units} \\",
     ]
     assert body[4:6] == [
         r"\multicolumn{4}{l}{\textbf{Ours}} \\",
         r"\quad a\_1 & \textbf{0.5000} &  & 1,234 \\",
     ]
-    assert r"\quad =1+1 & 0.2500 & 0.12 & 0 \\" in body
+    assert r"\quad =1+1 & $-$0.2500 & 0.12 & 0 \\" in body
     assert lines[5:7] == [
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%", r"\begin{tabular}{lrrr}"
     ]  # fmt: skip
@@ -59,9 +59,9 @@ def test_file_has_a_heading_and_a_cell_for_each_column() -> None:
     text = as_file(TABLE, "csv")
 
     assert text.splitlines() == [
-        "team,Run,2020 & 2021: nDCG',2020 & 2021: P,AP': distinct units",
+        "team,Run,2020 & 2021: nDCG',2020 & 2021: P,AP': all distinct units",
         "Ours,a_1,0.5000,,1234",
-        "Théirs,'=1+1,0.2500,0.12,0",
+        "Théirs,'=1+1,-0.2500,0.12,0",
     ]
     assert as_file(TABLE, "tsv").splitlines()[1] == "Ours\ta_1\t0.5000\t\t1234"
     assert json.loads(as_file(TABLE, "json")) == [
@@ -70,14 +70,14 @@ def test_file_has_a_heading_and_a_cell_for_each_column() -> None:
             "Run": "a_1",
             "2020 & 2021: nDCG'": 0.50001,
             "2020 & 2021: P": None,
-            "AP': distinct units": 1234,
+            "AP': all distinct units": 1234,
         },
         {
             "team": "Théirs",
             "Run": "=1+1",
-            "2020 & 2021: nDCG'": 0.25,
+            "2020 & 2021: nDCG'": -0.25,
             "2020 & 2021: P": 0.125,
-            "AP': distinct units": 0,
+            "AP': all distinct units": 0,
         },
     ]
 
