@@ -285,7 +285,7 @@ def _topic_rows(current: Scope, groups: Iterable[_Group], track: Track) -> list[
             n_relevant=relevant[code],
             n_without_grade=sum(group.n for group in by_code[code] if group.grade is None),
         )
-        for code, (judged, total) in work.items()
+        for code, (judged, total) in sorted(work.items())
     ]
 
 

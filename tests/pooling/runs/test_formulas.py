@@ -164,7 +164,8 @@ def test_submission_is_checked_against_the_collections_index() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("has_index", "sentence"), [(True, "Formula ids are looked up in"), (False, "Formula ids are not looked up: <em>")]
+    ("has_index", "sentence"),
+    [(True, "Formula ids are looked up in"), (False, "Formula ids are not looked up: <em>")],
 )
 def test_submission_page_states_whether_formulas_are_looked_up(
     client: Client, has_index: bool, sentence: str
