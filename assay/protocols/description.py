@@ -64,7 +64,7 @@ def _runs(runs: RunRules) -> Iterator[str]:
     yield f"Kinds: {_names(runs.kinds)}."
     if len(runs.scored_keys) < len(runs.kinds):
         yield f"Scored kinds: {_names(kind for kind in runs.kinds if kind.scored)}."
-    yield from (limit_of(kind) for kind in runs.kinds if kind.max_per_team is not None)
+    yield from limits_of(runs.kinds)
     of_organizers = [kind for kind in runs.kinds if kind.submitted_by == "organizers"]
     if of_organizers:
         yield f"Only organizers submit {_names(of_organizers)} runs."
@@ -78,11 +78,16 @@ def _runs(runs: RunRules) -> Iterator[str]:
         yield f"A topic takes at most {runs.max_seconds_per_topic:g} seconds."
 
 
-def limit_of(kind: RunKind) -> str:
-    """How many runs of a kind a team submits."""
-    if kind.max_per_team == 1:
-        return f"A team submits at most one {kind.name} run."
-    return f"A team submits at most {kind.max_per_team} {kind.name} runs."
+def limits_of(kinds: Iterable[RunKind]) -> Iterator[str]:
+    """How many runs of each kind a team submits, in a sentence; nothing if no kind has a limit."""
+    limits = [
+        f"one {kind.name} run" if kind.max_per_team == 1 else f"{kind.max_per_team} {kind.name} runs"
+        for kind in kinds
+        if kind.max_per_team is not None
+    ]
+    if limits:
+        others = f"{', '.join(limits[:-1])} and " if limits[1:] else ""
+        yield f"A team submits at most {others}{limits[-1]}."
 
 
 def _names(kinds: Iterable[RunKind]) -> str:

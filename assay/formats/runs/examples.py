@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from assay.formats.runs.forms import LineForm, RunForm, forms_of
 from assay.formats.runs.rules import NOUNS, unit_of
-from assay.protocols.description import limit_of
+from assay.protocols.description import limits_of
 from assay.protocols.schema import Protocol
 
 EXAMPLES = {
@@ -99,5 +99,5 @@ def rules_of(protocol: Protocol) -> list[str]:
             f"A topic takes at most {most}. Submit a second file with the seconds of each topic."
         )
     sentences += [f"{kind.name.capitalize()} runs are not scored." for kind in rules.kinds if not kind.scored]
-    sentences += [limit_of(kind) for kind in rules.kinds if kind.max_per_team is not None]
+    sentences += limits_of(rules.kinds)
     return sentences

@@ -38,8 +38,7 @@ WORDS = {
     "Each group of assessors also has qrels of its own.",
     ("bolt-ir-p3", "Runs"): "Formats: bolt-xml. At most 1000 ranks per topic. "
     "Kinds: evaluation, phase 2, baseline, post-interaction. Scored kinds: evaluation, phase 2, post-interaction. "
-    "A team submits at most one evaluation run. A team submits at most one phase 2 run. "
-    "A team submits at most 10 baseline runs. A team submits at most one post-interaction run. "
+    "A team submits at most one evaluation run, one phase 2 run, 10 baseline runs and one post-interaction run. "
     "Scores are between 0 and 1. "
     "Passages have at most 250 characters. A topic takes at most 600 seconds.",
     ("bolt-ir-p3", "Pool"): "The units with the highest scores are pooled: 100 of every run. "

@@ -166,7 +166,9 @@ def test_rules_of_bolt_are_sentences() -> None:
     assert "Scores are between 0 and 1." in rules
     assert "A passage has at most 250 characters." in rules
     assert any(rule.startswith("A topic takes at most 10 minutes") for rule in rules)
-    assert "A team submits at most 10 baseline runs." in rules
+    assert (
+        "A team submits at most one evaluation run, one phase 2 run, 10 baseline runs and one post-interaction run."
+    ) in rules
 
 
 def baseline(bolt: Desk, tag: str, by: User) -> Run:
