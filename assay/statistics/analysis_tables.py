@@ -46,7 +46,7 @@ def comparison_tables(
     comparison : `RankingComparison.as_json()`.
     """
     columns = list(zip(comparison["names"], comparison["n_topics"], strict=True))
-    means = tuple(f"{column} ({n} topics)" for column, n in columns)
+    means = tuple(f"{column} ({n} topic{'s' * (n != 1)})" for column, n in columns)
     places = tuple(f"place, {column}" for column, _ in columns)
     rows: list[tuple[Cell, ...]] = [
         (run, *(of_runs[n] for of_runs in comparison["means"]), *(ranks[n] for ranks in comparison["ranks"]))

@@ -15,6 +15,7 @@ from assessment.models import Batch, Judgment, TopicAssignment
 from config.pages.interaction import interaction_items
 from config.pages.items import NAMED, Item, named
 from corpus.clusterings.selectors import latest_clustering
+from corpus.formulas.selectors import stored_counts
 from corpus.models import Collection
 from pooling.interaction.progress import progress_of
 from pooling.models import Pool, PoolEntry, PoolRun, Run
@@ -192,12 +193,18 @@ def _formulas(campaign: _Campaign) -> list[Item]:
     collection = campaign.track.collection
     if campaign.protocol.unit != "visually-distinct-formula" or collection is None:
         return []
+    counts = stored_counts(collection)
+    n, with_id = counts.get("formulas", 0), counts.get("formulas with a visual id", 0)
     is_clustered = latest_clustering(collection, is_complete=True) is not None
-    state = (
-        "clustered" if is_clustered else "not clustered: visual ids are assigned to the formulas of runs only"
-    )
+    if is_clustered:
+        state = "clustered"
+    elif with_id:
+        state = f"{with_id:,} of {n:,} have a visual id of the index"
+    else:
+        state = "not clustered: visual ids are assigned to the formulas of runs only"
+    is_done = is_clustered or 0 < n == with_id
     address = reverse("corpus:formulas", args=[collection.slug])
-    return [Item("Formulas", state, address, is_clustered, action="Cluster the formulas", is_optional=True)]
+    return [Item("Formulas", state, address, is_done, action="Cluster the formulas", is_optional=True)]
 
 
 def _guidelines(campaign: _Campaign) -> Item:

@@ -31,6 +31,7 @@ class FormulasPage:
 
     collection: Collection
     formulas: list[str]
+    n_with_id: int
     has_formulas: bool
     clustering: Clustering | None
     current: Clustering | None
@@ -155,6 +156,7 @@ def formulas_page(collection: Collection, number: str | None) -> FormulasPage:
     return FormulasPage(
         collection=collection,
         formulas=counts_in_words(collection),
+        n_with_id=stored_counts(collection).get("formulas with a visual id", 0),
         has_formulas=collection.formulas.exists(),
         clustering=complete,
         current=latest if latest != complete else None,

@@ -14,7 +14,7 @@ from pooling.models import Pool
 from pooling.pools import services as pool_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.qrels import services as qrels_services
-from tests.helpers.factories import make_organizer, make_topic, make_track
+from tests.helpers.factories import make_collection, make_organizer, make_topic, make_track
 from tests.scoring.conftest import Scene, build_scene
 from tests.scoring.qrels.test_services import NINE
 from tracks.models import Track
@@ -50,6 +50,23 @@ def test_next_step_of_a_new_track_is_its_topics(client: Client) -> None:
     make_topic(track)
 
     assert following(track) == "Assessors"
+
+
+@pytest.mark.parametrize(
+    ("n_given", "state", "is_done"),
+    [
+        (0, "not clustered: visual ids are assigned to the formulas of runs only", False),
+        (4, "4 of 6 have a visual id of the index", False),
+        (6, "6 of 6 have a visual id of the index", True),
+    ],
+)
+def test_checklist_counts_visual_ids_of_the_index(n_given: int, state: str, is_done: bool) -> None:
+    counts = {"formulas": 6, "formulas with a visual id": n_given}
+    track = make_track(protocol="arqmath-2021-task2", collection=make_collection(counts=counts))
+
+    item = items(checklist(track))["Formulas"]
+
+    assert (item.state, item.is_done) == (state, is_done)
 
 
 def test_checklist_leads_through_a_campaign(scene: Scene) -> None:

@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from corpus.clusterings.services import start_clustering
+from corpus.formulas.selectors import formula_counts
 from corpus.models import Clustering, Collection, Disagreement
 from jobs import services as jobs
 from jobs.models import Job
@@ -55,6 +56,8 @@ def test_organizer_starts_a_clustering_and_sees_its_result(organizer: Client, co
         collection, [One("1", "x", letter("x"), "7"), One("2", "y", letter("y"), "7"), One("3", "z")]
     )
     assert "have not been clustered yet" in text_of(organizer, page_of(collection))
+    Collection.objects.update(counts=formula_counts(collection))
+    assert "The formula index gave a visual id to 2 formulas" in text_of(organizer, page_of(collection))
 
     answer = organizer.post(reverse("corpus:start_clustering", args=["math"]))
     waiting = text_of(organizer, page_of(collection))
