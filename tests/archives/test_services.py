@@ -16,10 +16,12 @@ from accounts.models import User
 from archives import services
 from archives.errors import ArchiveRefused
 from archives.models import Archive, LoadedArchive
+from assay.archive.contents import Contents
 from assay.archive.files import Reader, Writer
 from assay.archive.records import CHECKSUMS
 from assay.archive.verify import Finding, verify
 from assay.cli.main import main
+from assay.protocols.loader import load_protocol
 from assessment.models import Judgment
 from jobs import services as jobs
 from pooling.models import Run
@@ -146,6 +148,7 @@ def test_an_archive_is_right_and_says_what_it_contains(
     assert "pool “Second”: 3 units from 3 runs, built again with seed 3" in printed
     assert "campaign.zip: ARQ, everything is right" in printed
     with Reader.of(path) as reader:
+        assert Contents(reader).known_items(load_protocol("ntcir-11-math")) == {"A.1": {"9"}}
         assert "runs: 4; teams: 2" in reader.read("README.md").decode()
         assert "author       = {Olga \\& Co.}" in reader.read("CITATION.bib").decode()
         dataset = json.loads(reader.read("metadata.json"))
