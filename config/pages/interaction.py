@@ -50,6 +50,6 @@ def _from_teams(
 ) -> Item:
     label, teams, action = missing
     n = len(progress.interacted)
-    state = f"of {n - len(teams)} of {counted(n, 'team')} with sessions" if n else "after the sessions"
+    state = f"{n - len(teams)} of {counted(n, 'team')} with sessions" if n else "after the sessions"
     problems = (f"Missing: {named(teams)}.",) if teams else ()
     return Item(label, state, address, n > 0 and not teams, problems, action=action, is_optional=is_optional)

@@ -144,7 +144,11 @@
       });
     const target = panel.querySelector(".panel-body > .marked-post .is-marked, .panel-body > .citation mark");
     const body = panel.querySelector(".panel-body");
+    const head = panel.querySelector(".panel-head");
     const button = document.getElementById("to-retrieved");
+    const sizer = new ResizeObserver(() => panel.style.setProperty("--panel-head", `${head.offsetHeight}px`));
+    sizer.observe(head);
+    signal.addEventListener("abort", () => sizer.disconnect());
     if (!target || !body) return;
     const watcher = new ResizeObserver(() => isScrolling(panel) && reveal(panel, target));
     const stop = () => watcher.disconnect();
@@ -164,6 +168,12 @@
   }
   const SCROLLS = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " "]);
   const isScrolling = (panel) => getComputedStyle(panel).overflowY === "auto";
+  // The height at the top of the panel that its head and the passage of a citation cover, and a line.
+  function covered(panel) {
+    const passage = panel.querySelector(".panel-body > .citation > .citation-passage");
+    if (!passage || getComputedStyle(passage).position !== "sticky") return 0;
+    return panel.querySelector(".panel-head").offsetHeight + passage.offsetHeight + 24;
+  }
   // With a third of the panel above it, so that the assessor reads its context; at the top if all of it fits so.
   function reveal(panel, target) {
     if (!isScrolling(panel)) {
@@ -171,7 +181,7 @@
       return;
     }
     const top = target.getBoundingClientRect().top - panel.getBoundingClientRect().top;
-    panel.scrollTop += top - panel.clientHeight / 3;
+    panel.scrollTop += top - Math.max(panel.clientHeight / 3, covered(panel));
   }
 
   window.assay.eachTask(highlighter);

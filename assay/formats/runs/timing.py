@@ -76,6 +76,15 @@ def with_seconds(report: Report, seconds: Report | None, *, protocol: Protocol) 
     return replace(report, warnings=(*report.warnings, missing))
 
 
+def _shown(seconds: float) -> str:
+    """A number of seconds with its decimals: 120.5 is more than 120.
+
+    >>> _shown(120.5), _shown(3600.0)
+    ('120.5', '3,600')
+    """
+    return f"{seconds:,}".removesuffix(".0")
+
+
 class _Seconds:
     """The check of one file."""
 
@@ -139,8 +148,8 @@ class _Seconds:
                 others="other wrong numbers",
             )
         elif seconds > self.most:
-            message = f"topic “{topic}” took {seconds:,.0f} seconds"
-            accepted = f"At most {self.most:,.0f} seconds per topic."
+            message = f"topic “{topic}” took {_shown(seconds)} seconds"
+            accepted = f"At most {_shown(self.most)} seconds per topic."
             self.tally.error("too-slow", message, accepted, number, others="other topics took too long")
         else:
             self.seconds[topic] = seconds

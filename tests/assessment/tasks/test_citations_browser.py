@@ -18,9 +18,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PLACE = """() => {
     const panel = document.getElementById('document-panel').getBoundingClientRect();
+    const head = document.querySelector('#document-panel .panel-head').getBoundingClientRect();
     const passage = document.querySelector('.panel-body .citation-passage').getBoundingClientRect();
     const {top, bottom} = document.querySelector('.panel-body .citation mark').getBoundingClientRect();
-    return passage.top >= panel.top && top > passage.bottom && bottom < panel.bottom
+    return passage.top >= head.bottom - 1 && top > passage.bottom && bottom < panel.bottom
         ? 'visible' : `from ${top} to ${bottom}`;
 }"""
 
