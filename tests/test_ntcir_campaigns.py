@@ -73,10 +73,10 @@ def submit(client: Client, track: Track, tag: str, text: str) -> None:
     )
 
 
-def pooled(client: Client, track: Track) -> Pool:
-    client.post(reverse("pooling:new_pool", args=[track.slug]), {"name": "P", "seed": 7, "order": "random"})
+def pooled(client: Client, track: Track, name: str = "P") -> Pool:
+    client.post(reverse("pooling:new_pool", args=[track.slug]), {"name": name, "seed": 7, "order": "random"})
     run_jobs()
-    return Pool.objects.get()
+    return Pool.objects.get(name=name)
 
 
 def scored(client: Client, track: Track, pool: Pool) -> dict[str, dict[str, str]]:
@@ -123,8 +123,13 @@ def test_element_inside_a_formula_ranks_the_formula(client: Client) -> None:
 @pytest.mark.usefixtures("organizer")
 def test_known_items_of_ntcir_11(client: Client) -> None:
     track = opened_track(client, "ntcir-11-math", "N-1", "N-2")
+    first = _file("items.txt", f"N-1 {NAMES[1]}:2\n".encode())
     items = _file("items.txt", f"N-1 {NAMES[1]}:2\nN-2 xxx {NAMES[2]}:0 1.0\n".encode())
 
+    client.post(reverse("tracks:import_topics", args=["walk"]), {"holds": "known items", "upload": first})
+    submit(client, track, "other", "N-1 1 Ring:1 1 9 other\n")
+    early = pooled(client, track, "too early")
+    assert "1 topic has no known item, such as N-2" in client.get(early.get_absolute_url()).content.decode()
     client.post(reverse("tracks:import_topics", args=["walk"]), {"holds": "known items", "upload": items})
     submit(
         client,
@@ -140,7 +145,11 @@ def test_known_items_of_ntcir_11(client: Client) -> None:
     )
     values = scored(client, track, pooled(client, track))
 
-    assert {tag: row["RR"] for tag, row in values.items()} == {"good": "0.7500", "poor": "0.1250"}
+    assert {tag: row["RR"] for tag, row in values.items()} == {
+        "good": "0.7500",
+        "poor": "0.1250",
+        "other": "0.0000",
+    }
 
 
 def test_wildcard_queries_of_ntcir_10(client: Client, organizer: User) -> None:

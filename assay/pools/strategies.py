@@ -167,8 +167,8 @@ def _known_item(runs: Sequence[RunColumns], depths: Sequence[int], material: Mat
     lacking = [code for code, n in zip(units.topics.tolist(), units.sizes.tolist(), strict=True) if n == 0]
     if lacking:
         raise PoolError(
-            f"there is no known item for {len(lacking)} topics, such as {', '.join(lacking[:5])}; "
-            "each topic needs the item that it was made from"
+            f"{len(lacking)} {'topics have' if len(lacking) > 1 else 'topic has'} no known item, such as "
+            f"{', '.join(lacking[:5])}; import the known items: each topic needs the item that it was made from"
         )
     return Selected(units, reach_of_rows(runs, depths, units.topics))
 

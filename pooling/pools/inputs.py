@@ -127,11 +127,11 @@ def submitted(docnos: Iterable[NDArray[np.bytes_]]) -> NDArray[np.bytes_]:
 
 
 def known_items(track: Track, protocol: Protocol) -> ByTopic:
-    """For known-item protocols: the only relevant unit of each topic, by topic."""
+    """For known-item protocols: the only relevant unit of each topic, by topic; none for a topic that lacks it."""
     if protocol.pool.strategy != "known-item":
         return {}
-    topics = track.topics.exclude(known_item="")
-    return {code: {docno} for code, docno in topics.values_list("code", "known_item")}
+    topics = track.topics.values_list("code", "known_item")
+    return {code: {docno} if docno else set() for code, docno in topics}
 
 
 def _earlier(tops_up: Pool | None) -> tuple[ByTopic, ByTopic]:

@@ -301,7 +301,7 @@ def test_known_items_are_pooled_with_the_runs_that_retrieved_them(trec: Path) ->
 
 def test_known_item_protocols_need_the_known_items(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert pool(trec, protocol=["--protocol", "ntcir-11-math"]) == 2
-    assert "there is no known item for 2 topics, such as 1, 2" in capsys.readouterr().err
+    assert "2 topics have no known item, such as 1, 2" in capsys.readouterr().err
 
 
 def test_depth_for_a_protocol_without_depths_is_refused(

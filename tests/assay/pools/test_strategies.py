@@ -99,7 +99,7 @@ def test_pool_of_known_items_has_only_these_and_their_ranks() -> None:
 
 
 def test_topics_without_a_known_item_are_refused() -> None:
-    with pytest.raises(PoolError, match="there is no known item for 1 topics, such as Q2"):
+    with pytest.raises(PoolError, match="1 topic has no known item, such as Q2"):
         build_pool(
             inputs_of([{"Q1": ["x"], "Q2": ["y"]}], ["primary"]),
             protocol=KNOWN,
