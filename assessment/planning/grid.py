@@ -102,6 +102,12 @@ class Grid:
         return 0 if self.batch.kind == Batch.Kind.DUAL else sum(row.n_missing for row in self.rows)
 
     @property
+    def empty_groups(self) -> list[str]:
+        """The groups that the protocol needs and of which no assessor can get topics."""
+        able = {column.group for column in self.columns if not column.reason}
+        return [group for group in self.plan.groups if group not in able]
+
+    @property
     def judged(self) -> int:
         return sum(column.judged for column in self.columns)
 

@@ -81,14 +81,30 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
     except Undecided as undecided:
         raise QrelsRefused(_conflict_message(undecided.conflicts)) from None
     if not frozen.rows:
-        raise QrelsRefused(
-            f"No topic of the pool “{pool}” has enough judgments yet: {len(frozen.report.get('dropped', ()))} topics "
-            f"would be dropped, each with fewer than {max(1, protocol.qrels.min_relevant)} units "
-            f"judged {protocol.qrels.relevant_from} or higher."
-        )
+        raise QrelsRefused(_empty_message(pool, protocol, frozen))
     report = frozen.report | {"also": list(also), "inputs": _inputs(pool)}
     alone = {group: (columns_from(rows.rows), rows.report) for group, rows in groups.items()}
     return FrozenPool(columns_from(frozen.rows), report, alone)
+
+
+def _empty_message(pool: Pool, protocol: Protocol, frozen: Frozen) -> str:
+    """Why no unit of a pool has a grade."""
+    rules, n_dropped = protocol.qrels, len(frozen.report.get("dropped", ()))
+    reasons = []
+    if n_ungraded := frozen.report.get("unjudged", {}).get("n", 0):
+        judges = protocol.judging.judges
+        is_sum = rules.aggregate == "sum" and judges > 1
+        reasons.append(
+            f"{counted(n_ungraded, 'unit')} without a grade"
+            + (f", because a grade is the sum of {judges} judgments" if is_sum else "")
+        )
+    if n_dropped and rules.min_relevant:
+        units = counted(rules.min_relevant, "unit")
+        reasons.append(
+            f"{counted(n_dropped, 'topic')} dropped, with fewer than {units} judged {rules.relevant_from} or higher"
+        )
+    why = f": {'; '.join(reasons)}" if reasons else ""
+    return f"No topic of the pool “{pool}” has enough judgments yet{why}."
 
 
 def instances_of(qrels: Qrels) -> QrelsColumns:

@@ -121,10 +121,15 @@ def test_topics_are_shared_by_group(organizer: Client, make_change: Callable[...
         Assessor.objects.filter(user=people[name]).update(group=group)
     batch = make_batch(make_pool(track, dict.fromkeys(topics, 2)), {}, is_open=False)
     page = organizer.get(plan(batch)).content.decode()
+    Assessor.objects.filter(user=people["una"]).update(group="graduate")
+    without = organizer.get(plan(batch)).content.decode()
+    Assessor.objects.filter(user=people["una"]).update(group="undergraduate")
 
     text = make_change(batch, "share", assessors=[people[name].pk for name in ("grace", "guy", "una")])
 
     assert "4 places without an assessor" in page
+    assert "No assessor is in the group undergraduate" in without
+    assert "No assessor is in the group" not in page
     assert "cannot get topics: in no group" in page
     assert "una 0 → 2 0 → 4" in text
     assert holders(batch) == {("1", "grace"), ("1", "una"), ("2", "guy"), ("2", "una")}

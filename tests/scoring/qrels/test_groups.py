@@ -61,6 +61,17 @@ def test_groups_that_agree_have_a_version_each() -> None:
     assert len({version.sha256 for version in groups}) == 1
 
 
+def test_one_group_alone_gives_no_grade(client: Client) -> None:
+    scene = build_scene("ntcir-12-wikipedia")
+    Assessor.objects.filter(user=scene.ada).update(group="graduate")
+    scene.judged("relevant")
+    client.force_login(scene.organizer)
+
+    page = client.get(reverse("scoring:freeze", args=[scene.track.slug]), {"pool": scene.pool.pk})
+
+    assert "9 units without a grade, because a grade is the sum of 2 judgments." in page.content.decode()
+
+
 def test_page_of_a_version_names_its_group(judged: Scene, client: Client) -> None:
     qrels_services.freeze_judgments(pool=judged.pool, by=judged.organizer)
     client.force_login(judged.organizer)
