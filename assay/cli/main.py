@@ -112,8 +112,8 @@ def print_error(command: str, error: Exception) -> None:
     message = str(error)
     if isinstance(error, OSError) and error.strerror:
         message = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
-    for line in message.splitlines():
-        print(f"{command}: {line}", file=sys.stderr)  # noqa: T201
+    first, *others = message.splitlines() or [""]
+    print(f"{command}: {first}", *(f"  {line}" for line in others), sep="\n", file=sys.stderr)  # noqa: T201
 
 
 def _overview() -> Parser:

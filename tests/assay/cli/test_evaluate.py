@@ -252,7 +252,10 @@ def test_broken_qrels_are_one_message_and_status_2(
         (["--qrels", "QRELS", "nowhere.tsv"], "nowhere.tsv: No such file or directory"),
         (["--qrels", "nowhere.txt", "RUN"], "nowhere.txt: No such file or directory"),
         (["--qrels", "-", "-"], "standard input (-) can be read only once"),
-        (["--qrels", "QRELS", "RUN", "--measure", "ndcg"], "there is no measure 'ndcg'; use nDCG"),
+        (
+            ["--qrels", "QRELS", "RUN", "--measure", "ndcg"],
+            "there is no measure 'ndcg'; did you mean nDCG? Use nDCG, AP",
+        ),
         (["--qrels", "QRELS", "RUN", "--protocol", "nothing"], "no protocol 'nothing'"),
     ],
 )

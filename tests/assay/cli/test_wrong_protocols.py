@@ -214,14 +214,12 @@ def test_all_errors_are_reported_in_the_order_of_lines(
 
     _, error = check(tmp_path, text, capsys)
 
-    assert [
-        line.partition(", round")[0] for line in error.replace("assay protocol check: ", "").splitlines()
-    ] == [
-        "lab.toml: 4 errors",
-        "line 7: runs.max_ranks: expected a whole number, got 'many'",
-        "line 17: pool.strategy: 'top' is not allowed; did you mean top-k? Use top-k, distinct-units",
-        "line 28: judging.grade[2].value: missing; this key is required",
-        "unit: missing; this key is required",
+    assert [line.partition(", round")[0] for line in error.splitlines()] == [
+        "assay protocol check: lab.toml: 4 errors",
+        "  line 7: runs.max_ranks: expected a whole number, got 'many'",
+        "  line 17: pool.strategy: 'top' is not allowed; did you mean top-k? Use top-k, distinct-units",
+        "  line 28: judging.grade[2].value: missing; this key is required",
+        "  unit: missing; this key is required",
     ]
 
 
