@@ -118,9 +118,12 @@ def _word(match: re.Match[bytes], name: str) -> tuple[bytes, str]:
 
 
 def _pattern(separator: bytes) -> re.Pattern[bytes]:
-    """A column with what ends it. Nothing is read twice, so the time is proportional to the length."""
+    """A column with what ends it. Nothing is read twice, so the time is proportional to the length.
+
+    No possessive group contains alternatives: Python before 3.11.5 matches such groups wrongly (gh-106052).
+    """
     return re.compile(
-        rb'[ \t]*+(?:(?P<open>")(?:(?P<word>(?:[^"]|"")*+)"(?!"))?+)?+(?P<bare>[^SEP\n]*+)(?P<end>[SEP]|\n|\Z)'.replace(
+        rb'[ \t]*+(?:(?P<open>")(?:(?P<word>[^"]*+(?:""[^"]*+)*+)"(?!"))?)?(?P<bare>[^SEP\n]*+)(?P<end>[SEP]|\n|\Z)'.replace(
             b"SEP", separator
         )
     )
