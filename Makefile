@@ -1,6 +1,6 @@
 # Assay: `make run` starts everything, `make test` checks everything.
 .DEFAULT_GOAL := help
-.PHONY: help setup run docs screenshots format lint test fuzz audit pins stop clean
+.PHONY: help setup run docs screenshots format lint style types test fuzz audit pins stop clean
 PYTHON := .venv/bin/python
 # CI measures which branches the tests reach; pyproject.toml has the floor.
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term:skip-covered)
@@ -30,9 +30,14 @@ format: setup ## Format Python, templates, scripts and styles
 	$(BIOME) check --write
 
 lint: setup ## Check style, types, prose, import contracts, templates, and the settings of a deployment
+	@$(MAKE) --no-print-directory -j 2 types style
+
+types: setup
+	$(PYTHON) -m mypy
+
+style: setup
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
-	$(PYTHON) -m mypy
 	.venv/bin/lint-imports --no-cache
 	$(PYTHON) tools/prose.py
 	$(PYTHON) -m djlint templates --lint --quiet
@@ -43,8 +48,7 @@ lint: setup ## Check style, types, prose, import contracts, templates, and the s
 
 test: ## Run all checks, build the documentation, and run all tests, including those in a browser
 	@sh server/setup.sh --browser
-	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory docs
+	@$(MAKE) --no-print-directory -j 2 types style docs
 	$(PYTHON) -m pytest -n 4 --dist worksteal $(COVERAGE)
 
 fuzz: setup ## Send the API many more made-up requests than the tests do. FUZZ_EXAMPLES=500: of each endpoint

@@ -210,12 +210,16 @@ def install_front_end() -> None:
 
 
 def build_documentation() -> None:
+    """Build it as `make docs` does. After a warning nothing is kept, because `make docs` would not repeat it."""
     say("building the documentation")
     output = ROOT / "docs" / "_build"
-    run(
-        [PYTHON, "-m", "sphinx", "-q", "-b", "html", "-d", output / "doctrees", "docs", output / "html"],
-        hint="`make docs` shows more.",
-    )
+    doctrees = output / "doctrees"
+    sphinx = [PYTHON, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", doctrees]
+    try:
+        run([*sphinx, "docs", output / "html"], hint="`make docs` shows more.")
+    except SetupError:
+        shutil.rmtree(doctrees, ignore_errors=True)
+        raise
 
 
 def compile_modules() -> None:

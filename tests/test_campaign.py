@@ -19,7 +19,8 @@ from playwright.sync_api import Locator, Page, expect
 from accounts.models import User
 from corpus.models import Collection
 from tests.conftest import PAGE_TIMEOUT, Factory
-from tests.helpers.factories import PASSWORD, make_organizer, make_user
+from tests.helpers.browser import log_in
+from tests.helpers.factories import make_organizer, make_user
 from tests.helpers.math_se_pages import read_dump
 from tracks.models import Track
 from tracks.protocols import services as protocol_services
@@ -93,11 +94,8 @@ class Person:
 
     def __init__(self, page: Page, site: str, user: User) -> None:
         self.page, self.site, self.n_clicks = page, site, 0
-        self.go("/login/")
-        page.get_by_label("User name").fill(user.username)
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("main").get_by_role("button", name="Log in").click()
-        expect(page.get_by_role("button", name="Log out")).to_be_visible()
+        log_in(page, site, user)
+        self.go("/")
 
     def go(self, address: str) -> int:
         """Open an address that nobody shows. The organizer's campaign does without."""
@@ -232,6 +230,7 @@ def judge_everything(assessor: Person, judged: Qrels) -> int:
     assessor.shot("desk")
     assessor.press("Start judging")
     while "/tasks/" in page.url:
+        page.wait_for_selector("html[data-judging=ready]", state="attached")
         address = page.url
         topic, docno = (page.locator("main").get_attribute("data-label") or "").split(", ")
         grade = judged[topic].get(docno)

@@ -56,19 +56,25 @@ def held(table: str) -> Iterator[Callable[[], bool]]:
         other.close()
 
 
-def kill_while_writing(table: str, worker: Factory, ask: Callable[[], Any]) -> Any:
-    """Request a job with `ask`, kill its worker just before it writes the table, and return the result of `ask`."""
-    with held(table) as is_waited_for:
-        result = ask()
-        first = worker()
-        wait_until(is_waited_for, reason=f"the worker is about to write {table}")
-        first.kill()
+def kill_while_writing(worker: Factory, beat: Factory, ask: Callable[[], Any], *tables: str) -> Any:
+    """Request a job with `ask`, and return its result. For each table, kill a worker just before it writes the table.
+
+    Beat relaunches the job each time, for the next worker.
+    """
+    result = None
+    beat()
+    for table in tables:
+        with held(table) as is_waited_for:
+            result = result or ask()
+            running = worker()
+            wait_until(is_waited_for, reason=f"the worker is about to write {table}")
+            running.kill()
     return result
 
 
-def assert_taken_up(job: Job) -> None:
+def assert_taken_up(job: Job, *, losses: int) -> None:
     job.refresh_from_db()
-    assert (job.state, job.losses, job.attempt) == (Job.State.DONE, 1, 2), job.error
+    assert (job.state, job.losses, job.attempt) == (Job.State.DONE, losses, losses + 1), job.error
 
 
 def is_done(job: Job) -> bool:
@@ -98,16 +104,15 @@ def test_import_goes_on_where_the_killed_worker_had_committed(
         files = sources_of([tmp_path / "Posts.xml", tmp_path / "Comments.xml"])
         return start_import(collection=collection, sources=files, by=make_organizer())
 
-    job = kill_while_writing("corpus_comment", worker, ask)
+    job = kill_while_writing(worker, beat, ask, "corpus_comment")
     collection.refresh_from_db()
     assert collection.status == Collection.Status.IMPORTING, "readers see nothing of it"
     assert (Document.objects.count(), Comment.objects.count()) == (300, 0)
 
-    beat()
     worker()
     wait_until(lambda: is_done(job), reason="the import is taken up and done")
     collection.refresh_from_db()
-    assert_taken_up(job)
+    assert_taken_up(job, losses=1)
     assert collection.status == Collection.Status.READY
     assert (Document.objects.count(), Comment.objects.count()) == (300, 300)
 
@@ -135,24 +140,22 @@ def track_with_runs() -> Track:
     return track
 
 
-@pytest.mark.parametrize("table", ["pooling_poolentry", "pooling_contribution"])
-def test_pool_is_built_completely_by_the_next_worker(worker: Factory, beat: Factory, table: str) -> None:
+def test_pool_is_built_completely_by_the_next_worker(worker: Factory, beat: Factory) -> None:
     track = track_with_runs()
 
     def ask() -> Pool:
         return pool_services.request(track=track, name="main", seed=7, depth={}, by=make_organizer())
 
-    pool = kill_while_writing(table, worker, ask)
+    pool = kill_while_writing(worker, beat, ask, "pooling_poolentry", "pooling_contribution")
     pool.refresh_from_db()
     assert pool.status == Pool.Status.BUILDING
     assert (PoolEntry.objects.count(), Contribution.objects.count()) == (0, 0)
 
-    beat()
     worker()
     assert pool.job is not None
     wait_until(lambda: is_done(pool.job), reason="the pool is taken up and built")
     pool.refresh_from_db()
-    assert_taken_up(pool.job)
+    assert_taken_up(pool.job, losses=2)
     assert pool.status == Pool.Status.READY
     assert PoolEntry.objects.filter(pool=pool).count() == pool.statistics["n"] == 2 * 3 * 50
     undisturbed = pool_services.request(track=track, name="again", seed=7, depth={}, by=make_organizer())
@@ -161,10 +164,7 @@ def test_pool_is_built_completely_by_the_next_worker(worker: Factory, beat: Fact
     assert pool.sha256 == undisturbed.sha256
 
 
-@pytest.mark.parametrize("table", ["pooling_poolmember", "pooling_membercontribution"])
-def test_formula_pool_is_built_completely_by_the_next_worker(
-    worker: Factory, beat: Factory, table: str
-) -> None:
+def test_formula_pool_is_built_completely_by_the_next_worker(worker: Factory, beat: Factory) -> None:
     scene = build_formula_scene()
     scene.submit("abacus", [4 * i for i in range(12)] + [1, 5])
     scene.submit("base", [3, 2, 0], team=1)
@@ -172,24 +172,22 @@ def test_formula_pool_is_built_completely_by_the_next_worker(
     def ask() -> Pool:
         return pool_services.request(track=scene.track, name="main", seed=7, depth={}, by=scene.organizer)
 
-    pool = kill_while_writing(table, worker, ask)
+    pool = kill_while_writing(worker, beat, ask, "pooling_poolmember", "pooling_membercontribution")
     pool.refresh_from_db()
     assert pool.status == Pool.Status.BUILDING
     assert (PoolEntry.objects.count(), Contribution.objects.count()) == (0, 0)
     assert (PoolMember.objects.count(), MemberContribution.objects.count()) == (0, 0)
 
-    beat()
     worker()
     assert pool.job is not None
     wait_until(lambda: is_done(pool.job), reason="the pool is taken up and built")
     pool.refresh_from_db()
-    assert_taken_up(pool.job)
+    assert_taken_up(pool.job, losses=2)
     assert PoolEntry.objects.filter(pool=pool).count() == pool.statistics["n"] == 2 * 4
     assert PoolMember.objects.count() == pool.statistics["members"]["n"]
 
 
-@pytest.mark.parametrize("table", ["scoring_evaluation", "scoring_score"])
-def test_runs_are_scored_completely_by_the_next_worker(worker: Factory, beat: Factory, table: str) -> None:
+def test_runs_are_scored_completely_by_the_next_worker(worker: Factory, beat: Factory) -> None:
     track = track_with_runs()
     organizer = make_organizer()
     judged = parse_qrels(b"A.1 0 1 3\nA.1 0 102 2\nA.2 0 203 1\n")
@@ -198,17 +196,16 @@ def test_runs_are_scored_completely_by_the_next_worker(worker: Factory, beat: Fa
     def ask() -> Leaderboard:
         return leaderboard_services.request(qrels=qrels, by=organizer)
 
-    board = kill_while_writing(table, worker, ask)
+    board = kill_while_writing(worker, beat, ask, "scoring_evaluation", "scoring_score")
     board.refresh_from_db()
     assert board.status == Leaderboard.Status.SCORING
     assert (Evaluation.objects.count(), Score.objects.count()) == (0, 0)
 
-    beat()
     worker()
     assert board.job is not None
     wait_until(lambda: is_done(board.job), reason="scoring is taken up and done")
     board.refresh_from_db()
-    assert_taken_up(board.job)
+    assert_taken_up(board.job, losses=2)
     assert board.status == Leaderboard.Status.READY
     assert board.evaluations.count() == 3
     assert Score.objects.count() == 3 * len(board.measures) * (len({"A.1", "A.2"}) + 1)

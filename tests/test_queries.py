@@ -58,6 +58,7 @@ def repeated(before: list[str], after: list[str]) -> str:
     return f"{len(before)} queries, then {len(after)}; {starts.count(most)} times {most[:300]}"
 
 
+@pytest.mark.no_cover  # other tests open these pages; to measure this one takes 15 s
 def test_no_page_makes_more_queries_for_more_rows(
     scene: Scene, addresses: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

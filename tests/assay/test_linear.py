@@ -106,6 +106,9 @@ def measured_again(function: Callable[[str], object], text: str) -> Iterator[flo
     return (seconds(function, text) for _ in range(3))
 
 
+pytestmark = pytest.mark.no_cover  # it would be measured, too
+
+
 @pytest.fixture(autouse=True)
 def no_garbage_collection() -> Iterator[None]:
     gc.disable()

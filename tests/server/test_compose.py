@@ -173,7 +173,7 @@ class Visitor:
         self.cookies: dict[str, str] = {}
 
     def ask(self, path: str, form: dict[str, str] | None = None) -> tuple[int, str, http.client.HTTPMessage]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         headers = {
             "Host": "assay.example.org",
             "X-Forwarded-Proto": "https",
@@ -314,7 +314,7 @@ def test_plain_http_is_redirected_to_https(lab: Lab) -> None:
     visitor = Visitor(lab.port)
     wait_until(lambda: _connects(lab.port))
 
-    connection = http.client.HTTPConnection("127.0.0.1", visitor.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", visitor.port, timeout=60)
     connection.request("GET", "/", headers={"Host": "assay.example.org"})
     response = connection.getresponse()
     location = response.headers["Location"]
@@ -324,7 +324,7 @@ def test_plain_http_is_redirected_to_https(lab: Lab) -> None:
 
 
 def _connects(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.connect()
     except ConnectionError:

@@ -1,5 +1,6 @@
 """`make run`: one process group that starts whole, says where it is, and stops whole."""
 
+import contextlib
 import os
 import re
 import signal
@@ -10,6 +11,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg2
 import pytest
 
 from server import embedded, paths
@@ -63,7 +65,9 @@ def ended(running: Running) -> int:
 
 
 def test_it_starts_serves_announces_it_once_and_stops_completely(start: Start, var: Path) -> None:
-    first = start()
+    """Also after a kill, on the same port, and then without Redis."""
+    port = str(free_port())
+    first = start(PORT=port)
     address = ready(first)
     second = start()
 
@@ -72,24 +76,6 @@ def test_it_starts_serves_announces_it_once_and_stops_completely(start: Start, v
     assert ended(second) == 1
     assert f"Assay is already running: {address}" in second.output()
 
-    first.process.send_signal(signal.SIGINT)
-
-    assert ended(first) == 0
-    assert "Assay has stopped." in first.output()
-    assert not embedded.Postgres(paths.data(var)).is_running
-    assert not embedded.Redis(var / "redis").is_running
-
-
-def free_port() -> int:
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return int(server.getsockname()[1])
-
-
-def test_after_a_kill_it_starts_again_on_the_same_port(start: Start) -> None:
-    port = str(free_port())
-    first = start(PORT=port)
-    address = ready(first)
     with socket.create_connection(
         ("127.0.0.1", int(port))
     ) as browser:  # keeps a thread of the killed web busy
@@ -100,8 +86,21 @@ def test_after_a_kill_it_starts_again_on_the_same_port(start: Start) -> None:
         again = start(PORT=port)
         assert ready(again) == address
 
-    again.process.send_signal(signal.SIGTERM)
+    again.process.send_signal(signal.SIGINT)
     assert ended(again) == 0
+    assert "Assay has stopped." in again.output()
+    assert not embedded.Postgres(paths.data(var)).is_running
+    assert not embedded.Redis(var / "redis").is_running
+
+    without_redis = start(REDIS_URL="filesystem://", **QUICK)
+    ready(without_redis)
+    assert state_of_new_job(var, without_redis) == "failed"
+
+
+def free_port() -> int:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return int(server.getsockname()[1])
 
 
 def process_of(running: Running, word: str) -> int:
@@ -167,8 +166,7 @@ def test_what_ends_unexpectedly_is_started_again_until_it_ends_too_often(start: 
 
     assert wait_until(lambda: serves(address), reason=running.output)
     assert redis.is_running
-    manage(var, NEW_JOB)
-    assert wait_until(lambda: "failed" in manage(var, STATE), reason=running.output)
+    assert state_of_new_job(var, running) == "failed"
     kill_until_all_stops(running, "worker")
     assert ended(running) == 1
     output = running.output()
@@ -225,33 +223,27 @@ def test_invalid_setting_is_named(start: Start) -> None:
     assert "Traceback" not in running.output()
 
 
-# A worker takes up a job of an unknown kind, and it fails.
-NEW_JOB = "from jobs.models import Job; Job.objects.create(kind='no.such', title='x')"
-STATE = "from jobs.models import Job; print(Job.objects.get().state)"
 QUICK = {"JOB_HEARTBEAT_SECONDS": "0.3", "JOB_LOST_AFTER_SECONDS": "2"}
+NEW_JOB = "from jobs.models import Job; Job.objects.create(kind='no.such', title='x')"
 
 
-def test_jobs_run_without_redis(start: Start, var: Path) -> None:
-    running = start(REDIS_URL="filesystem://", **QUICK)
-    ready(running)
-
-    manage(var, NEW_JOB, REDIS_URL="filesystem://")
-
-    assert wait_until(
-        lambda: "failed" in manage(var, STATE, REDIS_URL="filesystem://"), reason=running.output
-    )
-
-
-def manage(var: Path, script: str, **environment: str) -> str:
-    """What a command typed by hand says while `make run` runs."""
+def state_of_new_job(var: Path, running: Running) -> str:
+    """How a job of an unknown kind ends that a command typed by hand creates: a worker takes it up."""
     bare = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    done = subprocess.run(
-        [sys.executable, "manage.py", "shell", "-v", "0", "-c", script],
-        env=bare | {"ASSAY_VAR": str(var), "PYTHONPATH": str(paths.ROOT)} | environment,
+    subprocess.run(
+        [sys.executable, "manage.py", "shell", "-v", "0", "-c", NEW_JOB],
+        env=bare | {"ASSAY_VAR": str(var), "PYTHONPATH": str(paths.ROOT)},
         cwd=paths.ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
+        check=True,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    database = psycopg2.connect(paths.database_url(paths.data(var)))
+    database.autocommit = True
+
+    def state() -> str:
+        with database.cursor() as cursor:
+            cursor.execute("SELECT state FROM jobs_job")
+            [row] = cursor.fetchall()
+        return str(row[0]) if row[0] in {"failed", "done"} else ""
+
+    with contextlib.closing(database):
+        return str(wait_until(state, reason=running.output))

@@ -254,7 +254,7 @@ def test_ctrl_c_ends_a_command_without_a_traceback(processes: str, samples: Path
         pipe = _opened_by_the_command(Path(runs[0]))
         os.killpg(process.pid, signal.SIGINT)
         try:
-            _, error = process.communicate(timeout=30)
+            _, error = process.communicate(timeout=120)
         finally:
             process.kill()  # or a failure would wait for it without end
 
@@ -264,7 +264,7 @@ def test_ctrl_c_ends_a_command_without_a_traceback(processes: str, samples: Path
 
 def _opened_by_the_command(pipe: Path) -> int:
     """Wait until the command reads the pipe."""
-    for _ in range(600):
+    for _ in range(2400):
         try:
             return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:

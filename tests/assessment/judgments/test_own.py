@@ -1,6 +1,5 @@
 """The assessor's own judgments: search, filters and pages."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -72,10 +71,13 @@ def test_own_judgments_are_filtered_and_searched(
 
 def test_own_judgments_are_found_by_docno_and_by_day(judged: Scene) -> None:
     latest = Judgment.objects.latest("pk")
-    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    days = [
+        f"{moment:%Y-%m-%d}"
+        for moment in Judgment.objects.order_by("pk").values_list("created_at", flat=True)
+    ]
 
     assert rows(own(judged, q=latest.docno)) == [("A.2", "high")]
-    assert len(rows(own(judged, since=today, until=today))) == 4
+    assert len(rows(own(judged, since=days[0], until=days[-1]))) == 4
     assert rows(own(judged, until="2020-01-01")) == rows(own(judged, since="2999-01-01")) == []
 
 

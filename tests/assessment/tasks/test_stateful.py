@@ -425,6 +425,7 @@ class TwoJudges(JudgingRoom):
 
 
 @pytest.mark.django_db
+@pytest.mark.no_cover  # the tests of each service reach its lines; these look for orders that break a rule
 @pytest.mark.parametrize("machine", [JudgingRoom, TwoJudges])
 def test_every_unit_gets_its_judges(machine: type[JudgingRoom], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_services, "SystemRandom", lambda: Random(1))  # an example can be repeated

@@ -15,7 +15,8 @@ from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, 
 from jobs.models import Job
 from jobs.services import Progress
 from tests.conftest import Factory, wait_until
-from tests.helpers.factories import PASSWORD, make_collection, make_organizer
+from tests.helpers.browser import excess_width, log_in
+from tests.helpers.factories import make_collection, make_organizer
 from tests.helpers.formulas import One, add_formulas, letter, visual_ids_of
 from tests.test_killed_workers import held, kill_while_writing
 
@@ -53,14 +54,14 @@ def assert_complete(collection: Collection) -> None:
     assert Clustering.objects.get().is_complete
 
 
-@pytest.mark.parametrize("table", ["corpus_clusteringpart", "corpus_formula", "corpus_disagreement"])
-def test_next_worker_completes_a_killed_clustering(worker: Factory, beat: Factory, table: str) -> None:
+@pytest.mark.parametrize("tables", [("corpus_clusteringpart", "corpus_formula"), ("corpus_disagreement",)])
+def test_next_worker_completes_a_killed_clustering(
+    worker: Factory, beat: Factory, tables: tuple[str, ...]
+) -> None:
     collection = math()
-    job = request(collection)
 
-    kill_while_writing(table, worker, lambda: None)
+    job = kill_while_writing(worker, beat, lambda: request(collection), *tables)
     n_ids = Formula.objects.filter(collection=collection).exclude(visual="").count()
-    beat()
     worker()
 
     assert n_ids in {2, N + 2}  # the ids of the index, or all: never a part of them
@@ -119,22 +120,20 @@ def test_helper_computes_parts_at_the_same_time_as_the_leader(
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [1280, 390])
 def test_organizer_clusters_in_the_browser(
-    live_server: Any, new_page: Callable[..., Page], worker: Factory, width: int
+    live_server: Any, new_page: Callable[..., Page], worker: Factory
 ) -> None:
     collection = make_collection("math", name="Math")
     add_formulas(collection, [One(str(i), "x", letter(f"x{i}" * 30), f"v{i // 2}") for i in range(8)])
-    make_organizer("olga")
     worker()
-    page = new_page(viewport={"width": width, "height": 900})
+    page = new_page()
+    log_in(page, live_server.url, make_organizer())
     page.goto(f"{live_server.url}{reverse('corpus:formulas', args=['math'])}")
-    page.fill("[name=username]", "olga")
-    page.fill("[name=password]", PASSWORD)
-    page.press("[name=password]", "Enter")
 
     page.get_by_role("button", name="Cluster formulas").click()
 
     expect(page.get_by_text("4 ids with several SLT strings")).to_be_visible(timeout=60_000)
     expect(page.get_by_role("button", name="Cluster formulas again")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert excess_width(page) <= 0

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, connection, transaction
-from django.utils import timezone
 
 from assay.formats.runs import columns
 from corpus.models import Collection
@@ -199,12 +198,12 @@ def test_late_run_is_accepted_in_the_grace_period_and_marked(scene: Scene) -> No
 
 
 def test_run_that_arrived_in_time_is_in_time_however_long_its_check_takes(scene: Scene) -> None:
-    make_deadline(scene.track, closes_at=-60)
-    arrived_at = timezone.now() - timedelta(seconds=90)
+    closed_at = make_deadline(scene.track, closes_at=-60).closes_at
+    arrived_at = closed_at - timedelta(seconds=30)
 
     run = submit(scene, arrived_at=arrived_at)
     with pytest.raises(SubmissionRefused, match="closed on"):
-        submit(scene, run_bytes(tag="run-2"), arrived_at=timezone.now() - timedelta(seconds=30))
+        submit(scene, run_bytes(tag="run-2"), arrived_at=closed_at + timedelta(seconds=30))
     assert Track.objects.get().status == Track.Status.CLOSED
     submit(scene, run_bytes(tag="run-3"), arrived_at=arrived_at)
     track_services.close(track=scene.track)
