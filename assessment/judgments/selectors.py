@@ -5,13 +5,15 @@ from datetime import date
 from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models.functions import Coalesce
 
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
 from assessment.judgments.follow_ups import Answered, in_words
 from assessment.judgments.rules import judging_rules, label_of
 from assessment.models import Batch, Judgment, Task
+from corpus.models import Formula
 from tracks.models import Topic, Track
 from web.statements import Statement, Table
 
@@ -64,7 +66,7 @@ def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:
 class OwnFilter(NamedTuple):
     """Which of their own judgments an assessor looks for. Empty values select all; days are in UTC.
 
-    `text` is in the comment, the docno, or the title of the document or the topic.
+    `text` is in the comment, the docno, the LaTeX, or the title of the document or the topic.
     """
 
     text: str = ""
@@ -76,7 +78,7 @@ class OwnFilter(NamedTuple):
 
     @property
     def conditions(self) -> Q:
-        places = ("comment", "docno", "topic__title", "task__entry__document__title")
+        places = ("comment", "docno", "latex", "topic__title", "task__entry__document__title")
         wanted = Q()
         for place in places if self.text else ():
             wanted |= Q(**{f"{place}__icontains": self.text})
@@ -106,9 +108,14 @@ class OwnJudgmentsPage:
 
 
 def own_judgments_page(batch: Batch, user: User, wanted: OwnFilter, number: str | None) -> OwnJudgmentsPage:
-    """One page of the `own_judgments` that are wanted, with the labels of the protocol and the documents' titles."""
+    """One page of the `own_judgments` that are wanted, with the labels of the protocol, the documents' titles and the
+    LaTeX of formulas.
+    """
     title = F("task__entry__document__title")
-    own: QuerySet[Judgment] = own_judgments(batch, user).filter(wanted.conditions).annotate(title=title)
+    formula = Formula.objects.filter(collection=batch.pool.track.collection, code=OuterRef("docno"))
+    latex = Coalesce(Subquery(formula.values("latex")[:1]), Value(""), output_field=TextField())
+    own: QuerySet[Judgment] = own_judgments(batch, user).annotate(title=title, latex=latex)
+    own = own.filter(wanted.conditions)
     rows = Paginator(own, PAGE).get_page(number)
     rules = judging_rules(batch.pool.protocol)
     judgments = [own_judgment(judgment, rules) for judgment in rows]

@@ -347,9 +347,13 @@ def test_junk_in_hidden_fields_is_no_error(scene: Scene, ada: Client, junk: dict
 def test_own_judgments_name_each_formula(scene: Scene, ada: Client) -> None:
     submit(accept(scene.batch, scene.ada), f11="high", f12="low", f13="low")
 
-    text = ada.get(reverse("assessment:own_judgments", args=[scene.batch.pk])).content.decode()
+    address = reverse("assessment:own_judgments", args=[scene.batch.pk])
+    text, searched = (ada.get(address, query).content.decode() for query in ({}, {"q": "x_12"}))
 
     assert all(f">{docno}<" in text for docno in ("11", "12", "13"))
+    assert all(f">x_{docno}<" in text for docno in ("11", "12", "13"))
+    assert ">x_12<" in searched
+    assert ">x_11<" not in searched
 
 
 def test_frozen_unit_has_the_highest_grade_of_its_members(scene: Scene) -> None:
