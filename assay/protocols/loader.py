@@ -1,8 +1,8 @@
 """Turns a protocol's TOML into a `Protocol`, or refuses it with file, key and allowed values.
 
 The dataclasses of `schema` define the format: their fields are the keys, their annotations the types, and a field
-with a default may be left out. `rules` and `contradictions` have the rules on ranges and on several keys. All errors of
-a file are reported together, each with its line.
+with a default may be left out. `rules` and `contradictions` have the rules on ranges and on several keys. All wrong
+keys and values of a file are reported together, each with its line, and then all broken rules.
 """
 
 import difflib

@@ -39,6 +39,11 @@ def test_organizer_pastes_a_protocol(client: Client, organizer: User) -> None:
             "line 10: runs.max_rank: unknown key; did you mean max_ranks? Allowed here: columns",
         ),
         ('"top-k"', '"top-50"', "is not allowed; use top-k, distinct-units"),
+        (
+            "max_ranks = 1000",
+            "max_ranks = 0.5\nties = 1",
+            "protocol: 2 errors<br>line ",
+        ),
         ('"AP"', '"Mean"', "there is no measure"),
     ],
 )
