@@ -104,7 +104,7 @@ def _migrations_are_not_measured() -> None:
         finally:
             sys.settrace(trace)
 
-    MigrationExecutor.migrate = unmeasured
+    MigrationExecutor.migrate = unmeasured  # type: ignore[method-assign]
 
 
 @pytest.fixture(autouse=True, scope="session")
