@@ -122,8 +122,8 @@ def _pattern(separator: bytes) -> re.Pattern[bytes]:
 
     No possessive group contains alternatives: Python before 3.11.5 matches such groups wrongly (gh-106052).
     """
-    return re.compile(
-        rb'[ \t]*+(?:(?P<open>")(?:(?P<word>[^"]*+(?:""[^"]*+)*+)"(?!"))?)?(?P<bare>[^SEP\n]*+)(?P<end>[SEP]|\n|\Z)'.replace(
-            b"SEP", separator
-        )
+    parts = (
+        rb'[ \t]*+(?:(?P<open>")(?:(?P<word>[^"]*+(?:""[^"]*+)*+)"(?!"))?)?'
+        rb"(?P<bare>[^SEP\n]*+)(?P<end>[SEP]|\n|\Z)"
     )
+    return re.compile(parts.replace(b"SEP", separator))

@@ -25,9 +25,9 @@ START = rf"\\?[(\[]|begin\{{(?:{_ENVIRONMENT})\*?\}}"  # after a backslash
 _MAX_TRIES = 8
 _MARKED = re.compile(
     r"""<span\b(?=[^<>]*\bmath-container\b)(?P<attributes>[^<>]*+)>
-        (?P<source>(?:[^<]++|<(?!/?span\b)|<span\b[^<>]*>(?:[^<]++|<(?!/?span\b))*+</span\s*>)*+)
+        (?P<source>(?>(?:[^<]++|<(?!/?span\b)|<span\b[^<>]*>(?>(?:[^<]++|<(?!/?span\b))*)</span\s*>)*))
         </span\s*>
-      | <math\b(?P<mathml>[^<>]*+>(?:[^<]++|<(?!/?math\b))*+)</math\s*>""",
+      | <math\b(?P<mathml>[^<>]*+>(?>(?:[^<]++|<(?!/?math\b))*))</math\s*>""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _ALTTEXT = re.compile(r"""\balttext\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
@@ -153,19 +153,20 @@ def is_money(html: str, start: int, end: int) -> bool:
 
 
 _WALL = f"<{CUT}{ASIDE}"  # characters that no formula contains
+# Groups with alternatives are atomic, not possessive: Python before 3.11.5 matches those wrongly (gh-106052).
 
 
 def _group(depth: int) -> str:
     inside = rf"[^\\{{}}{_WALL}]++|\\[^{_WALL}]|<br>"
-    return rf"\{{(?:{inside}{'|' + _group(depth - 1) if depth else ''})*+\}}"
+    return rf"\{{(?>(?:{inside}{'|' + _group(depth - 1) if depth else ''})*)\}}"
 
 
 _FAST = {
-    "$": re.compile(rf"(?:[^$\\{{}}{_WALL}]++|\\[^{_WALL}]|<br>|{_group(6)})++(?=\$)"),
-    "$$": re.compile(rf"(?:[^$\\{{}}{_WALL}]++|\$(?!\$)|\\[^{_WALL}]|<br>|{_group(6)})++(?=\$\$)"),
+    "$": re.compile(rf"(?>(?:[^$\\{{}}{_WALL}]++|\\[^{_WALL}]|<br>|{_group(6)})+)(?=\$)"),
+    "$$": re.compile(rf"(?>(?:[^$\\{{}}{_WALL}]++|\$(?!\$)|\\[^{_WALL}]|<br>|{_group(6)})+)(?=\$\$)"),
 }
 _PLAIN = re.compile(
-    rf"(?![\d\s])(?:[^$\\{{}}&{BARE}{_WALL}]++|\\[^&{BARE}{_WALL}]|\{{(?:[^$\\{{}}&{BARE}{_WALL}]++|\\[^&{BARE}{_WALL}])*+\}})++(?=\$)"
+    rf"(?![\d\s])(?>(?:[^$\\{{}}&{BARE}{_WALL}]++|\\[^&{BARE}{_WALL}]|\{{(?>(?:[^$\\{{}}&{BARE}{_WALL}]++|\\[^&{BARE}{_WALL}])*)\}})+)(?=\$)"
 )
 
 

@@ -123,7 +123,7 @@ def _outputs(page_commands: Sequence[str]) -> list[list[str]]:
 def _environment() -> dict[str, str]:
     """One language and width wherever the tests run, and no settings of a site."""
     return {
-        "PATH": os.environ["PATH"],
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "PYTHONUNBUFFERED": "1",  # standard output and standard error in the order of a terminal
         "LC_ALL": "C.UTF-8",

@@ -81,7 +81,11 @@ def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"assay {VERSION}\n"
 
 
-def test_every_example_works_on_the_sample_files(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_example_works_on_the_sample_files(
+    samples: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program `python` of an example is that of the tests: Debian has only `python3`."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     lines = examples(capsys)
 
     assert {shlex.split(line)[1] for line in lines} == set(MODULES)
