@@ -195,7 +195,12 @@ def test_path_that_is_not_offered_is_typed(
     monkeypatch.setattr(selectors, "MAX_OFFERED", 8)
     settings.IMPORT_DIR = str(tmp_path)
     looked_at: list[str] = []
-    monkeypatch.setattr(selectors, "is_image", lambda name: looked_at.append(name) or is_image(name))
+
+    def noted(name: str) -> bool:
+        looked_at.append(name)
+        return is_image(name)
+
+    monkeypatch.setattr(selectors, "is_image", noted)
     for name in ("a", "a/deep", "b", "c"):
         (tmp_path / name).mkdir()
         for n in range(30):
