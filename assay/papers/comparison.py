@@ -6,12 +6,13 @@ Evaluation for Math Formula Retrieval (2021): tables 1 and 2 (collections and ju
 units by complexity). Collections are side by side.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay import plots
 from assay.evaluation.classes import STEPS, step_or_name
@@ -28,6 +29,12 @@ INSTANCES, DISTINCT = "instances", "distinct formulas"
 EVERYBODY = "all judgments"
 
 ByMeasure = Mapping[str, RankingComparison]
+Correlation = Callable[[RankingComparison], NDArray[np.float64]]
+
+CORRELATIONS: dict[str, Correlation] = {
+    "Kendall's tau": lambda table: table.tau,
+    "AP correlation": lambda table: table.tau_ap,
+}
 
 
 class Rankings(NamedTuple):
@@ -212,7 +219,7 @@ def complexity_table(
     label: str = "",
     digits: int = 4,
 ) -> PaperTable:
-    """Table 6: Kendall's tau of the rankings by every two classes of topics, and the mean gap between neighbors."""
+    """Table 6: correlations of the rankings by every two classes of topics, and the mean gap between neighbors."""
     shown = [
         (collection, measure)
         for collection in collections
@@ -228,19 +235,21 @@ def complexity_table(
     ]
     names = dict.fromkeys(name for table in tables for name in table.names)
     classes = _in_order([name for name in names if name not in {ALL, UNLABELED}])
-    taus = tuple(
-        (Value(f"{first} – {second}"), *(number(_tau(table, first, second), digits) for table in tables))
-        for first, second in combinations(classes, 2)
+    pairs = tuple(combinations(classes, 2))
+    correlations = tuple(
+        Group(name, tuple(_pair_row(tables, correlation, pair, digits) for pair in pairs))
+        for name, correlation in CORRELATIONS.items()
     )
     gaps = tuple(
         (Value(name), *(number(_gap(table, name), digits) for table in tables)) for name in (*classes, ALL)
     )
-    groups = (Group("Kendall's tau", taus), Group("Mean gap between neighbors", gaps)) if taus else ()
+    groups = (*correlations, Group("Mean gap between neighbors", gaps)) if pairs else ()
     return PaperTable(
         "complexity",
         "Rankings by topic class",
-        f"Rankings of runs by the {label.lower() or 'class'} of topics: Kendall's tau-b of every two rankings, "
-        "and the mean difference of neighbors in each. Where it is small, small changes of means change the ranking.",
+        f"Rankings of runs by the {label.lower() or 'class'} of topics: Kendall's tau-b and AP correlation of "
+        "every two rankings, and the mean difference of neighbors in each. Where it is small, small changes of "
+        "means change the ranking.",
         tuple(columns),
         groups,
         "statistic",
@@ -251,10 +260,17 @@ def _measures(collection: CollectionFacts, wanted: Sequence[str]) -> list[str]:
     return default_measures(collection.track, wanted)
 
 
-def _tau(table: RankingComparison, first: str, second: str) -> float | None:
-    if first not in table.names or second not in table.names:
-        return None
-    return _defined(table.tau[table.names.index(first), table.names.index(second)])
+def _pair_row(
+    tables: Sequence[RankingComparison], correlation: Correlation, pair: tuple[str, str], digits: int
+) -> Row:
+    """The correlation of two rankings in each table; empty where one of them is missing."""
+    values = [
+        _defined(correlation(table)[table.names.index(pair[0]), table.names.index(pair[1])])
+        if {*pair} <= {*table.names}
+        else None
+        for table in tables
+    ]
+    return (Value(" – ".join(pair)), *(number(value, digits) for value in values))
 
 
 def _gap(table: RankingComparison, name: str) -> float | None:
@@ -370,7 +386,7 @@ def _rankings(
 
 
 def _ranking_rows(runs: Sequence[str], tables: Sequence[RankingComparison], digits: int) -> Iterator[Row]:
-    """The runs, best first by the first column; then the topics if they differ, and Kendall's tau of the columns."""
+    """The runs, best first by the first column; then the topics if they differ, and the correlations of the columns."""
     for n in sorted(range(len(runs)), key=lambda n: (int(tables[0].ranks[0, n]), runs[n])):
         means = [float(mean) for table in tables for mean in table.means[:, n]]
         yield (Value(runs[n]), *(number(mean, digits) for mean in means))
@@ -378,16 +394,19 @@ def _ranking_rows(runs: Sequence[str], tables: Sequence[RankingComparison], digi
     if len(set(n_topics)) > 1:
         yield (Value("Topics"), *map(number, n_topics))
     if len(runs) > 1:
-        yield from _tau_rows(tables, digits)
+        for name, correlation in CORRELATIONS.items():
+            yield from _correlation_rows(tables, name, correlation, digits)
 
 
-def _tau_rows(tables: Sequence[RankingComparison], digits: int) -> Iterator[Row]:
-    """Kendall's tau of every two rankings, each in the column of the second."""
+def _correlation_rows(
+    tables: Sequence[RankingComparison], title: str, correlation: Correlation, digits: int
+) -> Iterator[Row]:
+    """The correlation of every two rankings, each in the column of the second."""
     names = tables[0].names
     for first, name in enumerate(names[:-1]):
-        taus = [
-            _defined(table.tau[first, second]) if second > first else None
+        values = [
+            _defined(correlation(table)[first, second]) if second > first else None
             for table in tables
             for second in range(len(names))
         ]
-        yield (Value(f"Kendall's tau with {name}"), *(number(tau, digits) for tau in taus))
+        yield (Value(f"{title} with {name}"), *(number(value, digits) for value in values))

@@ -162,24 +162,19 @@ def test_reuse_shows_what_shallower_pools_miss(assay: Assay) -> None:
     assert [depths[n]["of_all_relevant"] for n in (0, -1)] == ["0.8182", "1.0000"]
 
 
-@pytest.mark.parametrize("labels", ["labels.csv", "topics.jsonl"])
-def test_report_ranks_the_runs_by_label_and_by_assessor(assay: Assay, labels: str) -> None:
-    words = ("--qrels", "qrels.txt", "--labels", labels, "--compare", "marek=qrels-marek.txt")
+def test_collections_have_rankings_by_label_by_assessor_and_by_instances(assay: Assay) -> None:
+    by = {
+        table: rows_of(
+            assay(
+                "collections", "--measure", "nDCG'", "--label", "difficulty", "--table", table, "tracks.toml"
+            )
+        )
+        for table in ("complexity", "groups", "units")
+    }
 
-    scores = rows_of(assay("report", "--protocol", TASK, *words, "--table", "scores", *RUNS))
-
-    assert {row["by"] for row in scores} == {"category", "difficulty", "dependence", "qrels"}
-    assert {row["topics"] for row in scores if row["value"] == "marek"} == {"2"}
-
-
-def test_report_scores_instances_too(assay: Assay) -> None:
-    qrels = ("--qrels", "formula-qrels.txt", "--instances", "formula-qrels-instances.txt")
-    runs = ("runs/trees.tsv", "runs/strings.tsv")
-
-    output = assay("report", "--protocol", FORMULA_TASK, *qrels, *FORMULAS, "--table", "units", *runs)
-
-    units = rows_of(output)
-    assert [(row["qrels"], row["judged"]) for row in units] == [("qrels", "13"), ("instances", "16")]
+    assert ("AP correlation", "easy – hard") in [tuple(row.values())[:2] for row in by["complexity"]]
+    assert "nDCG': marek" in by["groups"][0]
+    assert ("instances", "16") in [(row["Units"], row["Judged: Total"]) for row in by["units"]]
 
 
 def test_every_formula_has_an_slt_string(assay: Assay) -> None:

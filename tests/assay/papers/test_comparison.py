@@ -55,6 +55,7 @@ def test_rankings_by_complexity_are_compared_pair_by_pair_with_their_gaps() -> N
 
     assert rows == [
         ["Kendall's tau", "low – high", "-1.0000"],
+        ["AP correlation", "low – high", "-1.0000"],
         ["Mean gap between neighbors", "low", "0.3500"],
         ["Mean gap between neighbors", "high", "0.4000"],
         ["Mean gap between neighbors", "all topics", "0.0250"],
@@ -68,6 +69,7 @@ def test_runs_are_ranked_by_instances_and_by_distinct_formulas() -> None:
     assert rows_of(table) == [
         ["One", "a", "0.50", "0.10"], ["One", "b", "0.40", "0.20"], ["One", "c", "0.30", "0.30"],
         ["One", "Kendall's tau with instances", "", "-1.00"],
+        ["One", "AP correlation with instances", "", "-1.00"],
     ]  # fmt: skip
 
 
@@ -82,6 +84,8 @@ def test_rankings_by_groups_are_compared_pair_by_pair() -> None:
         ["One", "Topics", "4", "4", "3"],
         ["One", "Kendall's tau with all judgments", "", "0.33", "-1.00"],
         ["One", "Kendall's tau with graduate", "", "", "-0.33"],
+        ["One", "AP correlation with all judgments", "", "0.50", "-1.00"],
+        ["One", "AP correlation with graduate", "", "", "-0.25"],
     ]
 
 
