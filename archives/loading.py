@@ -275,7 +275,7 @@ def _run(load: Loading, record: RunRecord, files: StoredRun) -> Run:
         kind=record.kind,
         pooled_as=record.pooled_as,
         is_manual=record.is_manual,
-        uses=record.uses,
+        uses=record.uses[:40],
         description=record.description,
         status=status,
         priority=record.priority,

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from assay.archive.contents import Contents
 from assay.archive.records import SessionRecord
 
+LONGEST = 1e9  # seconds of a session under a protocol without interaction
+
 
 def session_problems(contents: Contents) -> Iterator[str]:
     """What is wrong with the sessions and with the files of their data."""
@@ -13,7 +15,7 @@ def session_problems(contents: Contents) -> Iterator[str]:
     teams, topics = set(index.teams), {topic.code for topic in contents.topics}
     people = {assessor.name for assessor in index.assessors}
     rules = contents.protocol(index.track.protocol).interaction
-    limit = float("inf") if rules is None else rules.seconds_per_topic
+    limit = LONGEST if rules is None else rules.seconds_per_topic
     for session in index.sessions:
         for problem in _problems(session, teams, topics, people, limit):
             yield f"{session.team[:80]}, topic {session.topic[:80]}: {problem}"

@@ -19,6 +19,8 @@ class Usual(NamedTuple):
 
 Fields = Mapping[str, Usual]
 
+LONGEST_HEADER = 10_000  # characters of the line that names the columns
+
 _TOPIC = ("topic", "topic_id", "query_id", "query", "qid", "topicid", "queryid")
 _DOCUMENT = ("docno", "doc_id", "docid", "document_id", "corpus_id", "passage_id", "pid")
 # Names of other things that end like an id of a topic or document.
@@ -85,7 +87,9 @@ def _places(names: tuple[str, ...], fields: str) -> Mapping[str, int]:
 
 def table_of_topics(text: str) -> tuple[str, Mapping[str, int]] | None:
     """The separator and the places of the fields of a table of topics, from its header; None if a text is not one."""
-    header = next((line for line in text.split("\n", 1) if line.strip()), "")
+    header = text.lstrip("\r\n")[:LONGEST_HEADER].partition("\n")[0]
+    if header.startswith(("{", "<")):  # JSON or XML, whose texts may contain such names
+        return None
     for separator in ("\t", ","):
         named = places(header.split(separator), "topics")
         if "code" in named and len(named) > 1:

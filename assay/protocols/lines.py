@@ -5,6 +5,7 @@ A key is written as in complaints: `runs.kind[2].depth` is the depth of the seco
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 _TABLE = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?")
 _WORD = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
@@ -22,6 +23,7 @@ def line_of(text: str, key: str) -> int:
     return lines.get(key, 0)
 
 
+@lru_cache(maxsize=1)  # the lines of all complaints about a file are looked up one after another
 def _lines(text: str) -> dict[str, int]:
     lines: dict[str, int] = {}
     counts: Counter[str] = Counter()

@@ -188,6 +188,10 @@ CASES: dict[str, tuple[Callable[[str], object], Callable[[int], str]]] = {
         nested("[", "]", before='{"docno":"1","x":', after="}"),
     ),
     "dotted key": (lambda text: parse_protocol(text, name="x.toml"), lambda n: "a." * (4 * n)),
+    "keys that no protocol has": (
+        lambda text: parse_protocol(text, name="x.toml"),
+        lambda n: "".join(f"a{number}=1\n" for number in range(n // 16)),
+    ),
 }
 
 

@@ -26,16 +26,19 @@ def convert(data: bytes, form: str) -> Batch:
     """
     kind, _, columns = form.partition(" ")
     places = {field: int(place) - 1 for field, place in re.findall(r"(\w+)=(\d+)", columns)}
+    width = places.pop("of") + 1
     batch = Batch()
     for number, cells in cells_of(data, kind):
         try:
-            add_document(_fields(cells, places), batch)
+            add_document(_fields(cells, places, width), batch)
         except Unusable as reason:
             batch.skip(str(reason), number)
     return batch
 
 
-def _fields(cells: list[str], places: dict[str, int]) -> dict[str, str]:
+def _fields(cells: list[str], places: dict[str, int], width: int) -> dict[str, str]:
+    if has_more(cells, width):
+        raise Unusable("more columns than the header or first row")
     if len(cells) <= max(places.values()):
         raise Unusable("fewer columns than the header or first row")
     fields = {field: cells[place].strip() for field, place in places.items()}
@@ -44,6 +47,11 @@ def _fields(cells: list[str], places: dict[str, int]) -> dict[str, str]:
     except UnicodeEncodeError:
         raise Unusable("not UTF-8") from None
     return fields
+
+
+def has_more(cells: list[str], width: int) -> bool:
+    """Whether a row has text beyond the columns of its table: a separator in a text that is not quoted."""
+    return any(cells[width:])
 
 
 def cells_of(data: bytes, kind: str) -> Iterator[tuple[int, list[str]]]:

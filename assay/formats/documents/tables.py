@@ -4,8 +4,8 @@ A header names the columns, in any order: `docno`, `title`, `text` or other name
 columns with other names are ignored. Tabs or commas separate columns. A table with two columns and tabs needs no
 header: docno and text.
 
-The form of a table states its columns, counted from 1: `tsv docno=1 text=3`. `assay.formats.documents.table_rows`
-converts the rows.
+The form of a table states its columns, counted from 1, and their number: `tsv docno=1 text=3 of=4`.
+`assay.formats.documents.table_rows` converts the rows.
 """
 
 import re
@@ -15,11 +15,13 @@ from assay.formats.documents.batch import MAX_NAME
 
 TAB, COMMA = "tsv", "csv"
 SEPARATORS = {TAB: "\t", COMMA: ","}
-PLAIN = f"{TAB} docno=1 text=2"  # without a header
-_FORM = re.compile(rf"({TAB}|{COMMA})(?: (?:docno|title|text)=[0-9]{{1,3}})+")
+PLAIN = f"{TAB} docno=1 text=2 of=2"  # without a header
+_FORM = re.compile(rf"({TAB}|{COMMA})(?: (?:docno|title|text|of)=[0-9]{{1,3}})+")
 _PLAIN_ROW = re.compile(rb"[^\s,{<\"]{1,%d}\t[^\t]+" % MAX_NAME)
 _ROWS_SEEN = 50  # of a table without a header
-_LONGEST_HEADER = 10_000
+# A quotation mark has a meaning only where a cell begins. No possessive group contains alternatives: Python before
+# 3.11.5 matches such groups wrongly (gh-106052).
+_CELL = re.compile(rb'(?P<open>"(?P<closed>[^"]*+(?:""[^"]*+)*+")?)?[^,\n]*+(?P<end>[,\n]|\Z)')
 
 
 def is_table(form: str) -> bool:
@@ -28,13 +30,14 @@ def is_table(form: str) -> bool:
 
 def headed(text: bytes) -> tuple[str, int] | None:
     """The form of the table whose header begins a text, and the byte after the header; None if there is none."""
-    first = text[:_LONGEST_HEADER].partition(b"\n")[0]
+    first = text[: names.LONGEST_HEADER].partition(b"\n")[0]
     header = first.decode(errors="replace")
     for kind, separator in SEPARATORS.items():
-        places = names.places(header.split(separator), "documents")
+        words = header.split(separator)
+        places = names.places(words, "documents")
         if "docno" in places and len(places) > 1:
             columns = "".join(f" {field}={places[field] + 1}" for field in names.DOCUMENTS if field in places)
-            return kind + columns, min(len(first) + 1, len(text))
+            return f"{kind}{columns} of={len(words)}", min(len(first) + 1, len(text))
     return None
 
 
@@ -46,11 +49,11 @@ def is_plain(text: bytes) -> bool:
 
 
 def cut(buffer: bytes) -> int:
-    """Where the last row of a buffer of rows with commas begins or ends; 0 if the buffer is within its first row."""
-    at, n_quotes = len(buffer), buffer.count(b'"')
-    while (line_end := buffer.rfind(b"\n", 0, at)) >= 0:
-        n_quotes -= buffer.count(b'"', line_end, at)
-        if n_quotes % 2 == 0:
-            return line_end + 1
-        at = line_end
-    return 0
+    """Where the last complete row of a buffer of rows with commas ends; 0 if the buffer is within its first row."""
+    last = 0
+    for cell in _CELL.finditer(buffer):
+        if cell["open"] and cell["closed"] is None:
+            break  # the cell goes on in the next block
+        if cell["end"] == b"\n":
+            last = cell.end()
+    return last

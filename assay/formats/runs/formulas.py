@@ -7,7 +7,7 @@ which formula it is, as LaTeXML makes them: `0710.3032_1_22#p1.m2.1.4.cmml` is i
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from assay.formulas.columns import PLACES, Formulas
 
 FormulaLookup = Callable[[NDArray[np.bytes_]], Formulas]  # from distinct ids to the formulas that are known
 COMMENT = PLACES.index("comment")
+AT_ONCE = 5_000  # unknown ids, of each of which several shorter ones are looked up: so many are in memory
 MAX_LEVELS = 40  # of elements around an element; ids of LaTeXML have at most two points per level
 _UNKNOWN = (
     "unknown-formula",
@@ -76,13 +77,18 @@ def with_unknown(formulas: Formulas, ids: NDArray[np.bytes_]) -> Formulas:
 
 def _containing(unknown: NDArray[np.bytes_], lookup: FormulaLookup) -> dict[bytes, bytes]:
     """The formula that contains each element, for the unknown ids that name an element in a known formula."""
+    parts = (unknown[start : start + AT_ONCE] for start in range(0, len(unknown), AT_ONCE))
+    return {docno: formula for part in parts for docno, formula in _containing_some(part, lookup)}
+
+
+def _containing_some(unknown: NDArray[np.bytes_], lookup: FormulaLookup) -> Iterator[tuple[bytes, bytes]]:
     longer = {docno: ids for docno in unknown.tolist() if (ids := _ids_around(docno))}
     if not longer:
-        return {}
+        return
     candidates = np.unique(np.array([each for ids in longer.values() for each in ids], dtype=np.bytes_))
     known = set(candidates[lookup(candidates).rows(candidates) >= 0].tolist())
     formulas = ((docno, next((each for each in ids if each in known), b"")) for docno, ids in longer.items())
-    return {docno: formula for docno, formula in formulas if formula}
+    yield from ((docno, formula) for docno, formula in formulas if formula)
 
 
 def _ids_around(docno: bytes) -> list[bytes]:

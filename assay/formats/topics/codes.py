@@ -5,8 +5,6 @@ A table has a header that names the code and a text (`assay.formats.names`). A l
 space.
 """
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -15,7 +13,8 @@ from lxml import etree
 from assay.errors import BadFile, InputError
 from assay.formats import names
 from assay.formats.compression import Limits, opened, unpack
-from assay.formats.topics import encoding, trec
+from assay.formats.documents.batch import Malformed
+from assay.formats.topics import encoding, tables, trec
 
 
 class TopicListError(InputError):
@@ -94,11 +93,15 @@ def _from_list(data: bytes, name: str) -> list[str]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise TopicListError(f"{name}: not UTF-8 (byte {error.start + 1})") from None
-    table = names.table_of_topics(text)
-    if table is not None:
-        separator, places = table
-        lines = (line.split("\t") for line in text.splitlines())
-        rows = csv.reader(io.StringIO(text, newline="")) if separator == "," else lines
-        cells = [row[places["code"]].strip().strip('"') for row in rows if len(row) > places["code"]]
-        return [cell for cell in cells[1:] if cell]
+    if names.table_of_topics(text) is not None:
+        return _from_table(text, name)
     return [line.split()[0] for line in text.splitlines() if line.strip()]
+
+
+def _from_table(text: str, name: str) -> list[str]:
+    try:
+        rows, _ = tables.read_table(text)
+    except Malformed as fault:
+        raise TopicListError(f"{name}, line {fault.n_lines + 1}: {fault.message}") from None
+    codes = (row.get("code", "").strip('"') for _, row in rows)
+    return [code for code in codes if code]

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.formats import names
-from assay.formats.documents.table_rows import cells_of
+from assay.formats.documents.batch import Malformed
+from assay.formats.documents.table_rows import cells_of, has_more
 from assay.formats.documents.tables import COMMA, TAB
 
 LONGEST_TITLE = 300  # characters of a text that becomes a title
@@ -22,13 +23,23 @@ def read_table(text: str) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
     Raises
     ------
     Malformed
-        A row with commas has a quotation that is not closed, or something after one.
+        A row has more columns than the header, or, with commas, a quotation that is not closed or goes on.
     """
     separator, places = names.table_of_topics(text) or ("\t", {})
     rows = cells_of(text.encode(), COMMA if separator == "," else TAB)
     _, header = next(rows)
     others = [name.strip() for n, name in enumerate(header) if n not in places.values()]
-    return [(number + 1, _row(cells, places)) for number, cells in rows], others
+    return [
+        (number + 1, _row(_checked(cells, len(header), number), places)) for number, cells in rows
+    ], others
+
+
+def _checked(cells: list[str], width: int, number: int) -> list[str]:
+    if has_more(cells, width):
+        problem = f"expected {width} columns as in the header, got {len(cells)}"
+        message = f"{problem}; put a text with separators in quotation marks"
+        raise Malformed(message, offset=0, n_lines=number)
+    return cells
 
 
 def _row(cells: list[str], places: Mapping[str, int]) -> dict[str, Any]:

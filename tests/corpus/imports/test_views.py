@@ -64,17 +64,17 @@ def test_organizer_imports_an_upload_into_a_new_collection(organizer: Client) ->
     [
         (
             b'11\tIs 5 < 6 & "so"?\n007\tb\n',
-            "tsv docno=1 text=2",
+            "tsv docno=1 text=2 of=2",
             {"11": '<p>Is 5 &lt; 6 &amp; "so"?</p>', "007": "<p>b</p>"},
         ),
         (
             b'topic_id\tTweet-ID\turl\ttweet_text\nt\t1\tu\t"say ""hi"""\nt\t2\nt\t3\tu\t\xff\n',
-            "tsv docno=2 text=4",
+            "tsv docno=2 text=4 of=4",
             {"1": '<p>say "hi"</p>'},
         ),
         (
-            b'\xef\xbb\xbf"text","id"\r\n"a, ""b""\n\nc",d1\r\nx,d2\r\n',
-            "csv docno=2 text=1",
+            b'\xef\xbb\xbf"text","id"\r\n"a, ""b""\n\nc",d1\r\nx,d2,\r\ny, z,d3\r\n',
+            "csv docno=2 text=1 of=2",
             {"d1": '<p>a, "b"</p><p>c</p>', "d2": "<p>x</p>"},
         ),
         (
@@ -96,6 +96,8 @@ def test_tables_and_other_names_of_fields_are_imported(
     if b"url" in content:
         assert "1: fewer columns than the header or first row" in page
         assert "1: not UTF-8" in page
+    if kind.startswith("csv"):
+        assert "1: more columns than the header or first row" in page
     assert ("1 empty document" in page) == ("" in texts.values())
 
 

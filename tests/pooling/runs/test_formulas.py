@@ -75,8 +75,9 @@ def test_formulas_of_comments_are_left_out_and_counted() -> None:
     assert checked.columns.post.tolist() == [b"5", b"6"]
 
 
-def test_elements_inside_formulas_rank_the_formula_once() -> None:
+def test_elements_inside_formulas_rank_the_formula_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """As LaTeXML makes ids: the element `p1.m1.2.3.cmml` is in the formula `p1.m1`; `p1.m1` is not in `p1.m12`."""
+    monkeypatch.setattr("assay.formats.runs.formulas.AT_ONCE", 2)
     index = [(f"F#{own}", "F", "F", "document", "") for own in ("p1.m1", "p1.m2", "p1.m3")]
     ids = [
         "F#p1.m1.2.3.cmml",

@@ -29,6 +29,9 @@ def topics_after(client: Client, content: bytes, protocol: str = "trec-adhoc") -
         (b'{"_id": "t1", "text": "tidal power", "metadata": {}}\n', "t1", "tidal power", ""),
         (b'{"qid": 7, "query": "tides", "description": "All of them."}\n', "7", "tides", "<p>All of them.</p>"),
         (b'{"code": "t1", "text": "tidal power"}\n', "t1", "", "<p>tidal power</p>"),
+        (b'{"code": "t1", "title": "a visa, a national id, a long title, and so on"}\n',
+         "t1", "a visa, a national id, a long title, and so on", ""),
+        (b'\r\nid,title\r\n\r\nt1,a,\r\n', "t1", "a", ""),
     ],
 )  # fmt: skip
 def test_topics_under_usual_names_are_imported(
@@ -43,6 +46,15 @@ def test_topics_under_usual_names_are_imported(
         assert "columns whose names are not known were left out: url" in page
     if not code:
         assert "line 2: a topic&#x27;s code has 1 to 100 bytes without white space" in page
+
+
+def test_text_with_a_separator_that_is_not_quoted_is_refused(client: Client) -> None:
+    page, topics = topics_after(client, b"code,title\n1,cats\n2,cats, dogs and mice\n")
+
+    assert (
+        "line 3: expected 2 columns as in the header, got 3; put a text with separators in quotation" in page
+    )
+    assert topics == []
 
 
 def test_table_of_formulas_is_imported(client: Client) -> None:
