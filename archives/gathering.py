@@ -246,10 +246,12 @@ def _run(number: int, run: Run) -> RunRecord:
 
 def _session(nomination: Nomination, seconds: float | None, names: Mapping[int, str]) -> SessionRecord:
     record = SessionRecord(nomination.team.name, nomination.topic.code, nomination.place, seconds)
-    if seconds is None or nomination.started_at is None or nomination.assessor_id is None:
+    assessor = names.get(
+        nomination.assessor_id or 0
+    )  # none of somebody who was removed by an earlier version
+    if seconds is None or nomination.started_at is None or assessor is None:
         return record
-    assessor, started_at = names[nomination.assessor_id], _time(nomination.started_at)
-    return replace(record, assessor=assessor, started_at=started_at)
+    return replace(record, assessor=assessor, started_at=_time(nomination.started_at))
 
 
 def _session_data(number: int, stored: Interaction) -> SessionDataRecord:

@@ -18,6 +18,7 @@ from pooling.interaction.errors import InteractionRefused, LogRefused
 from pooling.interaction.selectors import SessionState
 from pooling.models import Interaction, Nomination, Team
 from pooling.teams.selectors import may_submit_for
+from tracks.assessors import services as assessor_services
 from tracks.assessors.selectors import is_assessor
 from tracks.deadlines import selectors as deadlines
 from tracks.models import Topic, Track
@@ -168,6 +169,14 @@ def take_back(*, nomination: Nomination, by: User) -> Nomination:
     nomination.save(update_fields=["assessor"])
     audit.record(action="session.taken-back", subject=nomination.team, track=track, by=by, details=details)
     return nomination
+
+
+@assessor_services.at_end
+def take_back_all(*, track: Track, user: User) -> bool:
+    """Take back the sessions that an assessor has not started; whether they started one, which stays theirs."""
+    own = Nomination.objects.filter(team__track=track, assessor=user)
+    own.filter(started_at=None).update(assessor=None)
+    return own.exists()
 
 
 @transaction.atomic

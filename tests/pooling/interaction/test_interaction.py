@@ -30,6 +30,7 @@ from tests.helpers.api import api
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track, make_user
 from tests.helpers.form_runs import bolt_run
 from tests.helpers.letters import deliver_at_once
+from tracks.assessors import services as assessor_services
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
@@ -196,6 +197,24 @@ def test_organizers_take_back_a_session_that_was_not_started(scene: Scene) -> No
     assert list(held_by) == ["ada", "emmy"]
     assert "of the interaction" not in _desk(scene.ada)
     assert Event.objects.get(action="session.taken-back").details == {"assessor": "ada", "topic": "T1"}
+
+
+def test_sessions_of_a_removed_assessor_are_taken_back_or_stay(scene: Scene) -> None:
+    first = scene.planned("T3", "T1", n=2)
+    services.start(nomination=first, by=scene.ada)
+    services.end(nomination=first, by=scene.ada)
+    hawks = scene.track.teams.get(name="Hawks")
+    services.nominate(team=hawks, codes=["T1"], by=scene.eve)
+    services.plan(team=hawks, n=1, assessor=scene.emmy, by=scene.olga)
+
+    for user in (scene.ada, scene.emmy):
+        assessor_services.remove(track=scene.track, user=user, by=scene.olga)
+
+    sessions = Nomination.objects.order_by("team__name", "place").values_list(
+        "team__name", "assessor__username"
+    )
+    assert list(sessions) == [("Hawks", None), ("Owls", "ada"), ("Owls", None)]
+    assert list(scene.track.assessors.values_list("user__username", flat=True)) == ["ada"]
 
 
 def test_a_session_shows_the_page_of_the_team_only_while_it_runs(scene: Scene) -> None:
