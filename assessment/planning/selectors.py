@@ -50,10 +50,12 @@ def spread_entries(pool: Pool, topics: list[Topic], n: int) -> list[int]:
 
 def units_to_pick(pool: Pool) -> QuerySet[PoolEntry]:
     """The entries of a pool, by topic and order of judging; `latex` of a visually distinct formula, or empty."""
-    alike = Formula.objects.filter(collection=pool.track.collection, visual=OuterRef("docno")).exclude(
-        visual=""
-    )
-    latex = Coalesce(Subquery(alike.values("latex")[:1]), Value(""), output_field=TextField())
+    latex: Value | Coalesce = Value("", output_field=TextField())
+    if pool.protocol.parsed.unit == "visually-distinct-formula":  # other docnos may equal a visual id
+        formulas = Formula.objects.filter(collection=pool.track.collection, visual=OuterRef("docno"))
+        latex = Coalesce(
+            Subquery(formulas.exclude(visual="").values("latex")[:1]), Value(""), output_field=TextField()
+        )
     entries = PoolEntry.objects.filter(pool=pool).select_related("topic", "document").annotate(latex=latex)
     return entries.order_by("topic__code", "position")
 

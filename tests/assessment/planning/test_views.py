@@ -14,6 +14,7 @@ from assessment.batches import services as batch_services
 from assessment.models import Batch
 from assessment.planning.dual import dual_proposal
 from assessment.planning.rules import JudgedTopic, share_of_topics
+from corpus.models import Formula
 from pooling.models import Contribution, PoolEntry, Run
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_assessor, make_organizer, make_topic
@@ -322,6 +323,24 @@ def test_formulas_are_found_by_their_latex(organizer: Client) -> None:
 
     assert re.findall(r'name="units" value="(\d+)"', page) == [str(units[1].pk)]
     assert r"B.1, v1: \frac{a}{b}" in page
+
+
+def test_answers_whose_docno_is_a_visual_id_have_no_latex(scene: Scene, organizer: Client) -> None:
+    entry = scene.pool.entries.filter(topic=scene.first).first()
+    assert entry is not None
+    Formula.objects.create(
+        collection=scene.track.collection,
+        code="f1",
+        thread="1",
+        place=Formula.Place.ANSWER,
+        latex="zz^2",
+        visual=entry.docno,
+    )
+
+    fields = {"search": "1", "q": "zz^2", "topics": [scene.first.pk]}
+    page = organizer.post(address("training", scene), fields).content.decode()
+
+    assert "No other unit of the ticked topics contains" in page
 
 
 def test_search_that_finds_no_unit_states_why(scene: Scene, organizer: Client) -> None:
