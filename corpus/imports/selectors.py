@@ -160,8 +160,10 @@ def _entries(folder: Path, most: int) -> list[os.DirEntry[str]]:
 
 
 def _is_offered(entry: os.DirEntry[str]) -> bool:
+    """Whether a page can show the entry: of a name that is not UTF-8, the system makes characters that no text has."""
     name = entry.name
-    return not name.startswith(".") and not is_image(name) and not is_article(name)
+    is_text = os.fsencode(name) == name.encode(errors="replace")
+    return is_text and not name.startswith(".") and not is_image(name) and not is_article(name)
 
 
 def offered_path(name: str) -> Path | None:

@@ -1,6 +1,7 @@
 """The import pages: for organizers only, with files from the import folder only, and errors on the page."""
 
 import gzip
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -237,6 +238,16 @@ def test_files_outside_the_import_folder_are_not_read(
 
     assert "There is no such file or folder in the import folder" in response.content.decode()
     assert not Import.objects.exists()
+
+
+def test_name_that_is_not_utf_8_is_not_offered(organizer: Client, tmp_path: Path, settings: Any) -> None:
+    settings.IMPORT_DIR = str(tmp_path)
+    for name in (b"caf\xe9.xml", b"posts.xml"):
+        (tmp_path / os.fsdecode(name)).touch()
+
+    page = organizer.get(reverse("corpus:start_import")).content.decode()
+
+    assert re.findall('<option value="([^"]+)"></option>', page) == ["posts.xml"]
 
 
 def test_link_that_leads_out_of_the_import_folder_is_ignored(
