@@ -22,7 +22,7 @@ _SCHEME = re.compile(r"(?:https?:)?//(?:www\.)?", re.IGNORECASE)
 _UNFIT = re.compile('[\x00-\x1f\x7f"<>&$\\\\`:|*?#\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]')
 _PLACEHOLDER = re.compile(
     r'<span class="image-placeholder" data-image="([^"]*)">'
-    r'([^<]*+(?:<span class="(?:math-container|dollar)"[^<>]*>[^<]*+</span>[^<]*+)*+)</span>'
+    r'([^<]*+(?>(?:<span class="(?:math-container|dollar)"[^<>]*>[^<]*+</span>[^<]*+)*))</span>'
 )
 _REFERENCE = re.compile(r'<span class="image-placeholder" data-image="[^"]*">')
 _FORMULA = re.compile(r'<span class="math-container"[^<>]*>([^<]*)</span>')

@@ -16,10 +16,12 @@ from functools import lru_cache
 
 MAX_DEPTH = 100
 
-_ATTRIBUTE = r"""[\s/]*+([^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+))?+)?+"""
+_ATTRIBUTE = (
+    r"""[\s/]*+([^\s/>][^\s/>=]*+)(?>(?:\s*+=\s*+(?>(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+))?))?)"""
+)
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _TAG = re.compile(
-    rf"<(/?)([a-z][a-z0-9]*+)(?=[\s/>])((?:{re.sub('[(](?![?])', '(?:', _ATTRIBUTE)})*+)[\s/]*+(>?)",
+    rf"<(/?)([a-z][a-z0-9]*+)(?=[\s/>])((?>(?:{re.sub('[(](?![?])', '(?:', _ATTRIBUTE)})*))[\s/]*+(>?)",
     re.IGNORECASE,
 )
 _VOID = frozenset({"br", "col", "hr", "img"})

@@ -35,12 +35,12 @@ NOT_CLOSED = "a <math> that is not closed"
 SAME_FORMULA = "a formula with the id of an earlier one of its article"
 
 _PLACE = str(PLACES.index("document"))
-_QUOTED = r"""(?:[^<>"']|"[^"]*"|'[^']*')*+"""
+_QUOTED = r"""(?>(?:[^<>"']|"[^"]*"|'[^']*')*)"""
 _MATH = re.compile(
-    rf"<(?:\w+:)?math(?=[\s>])(?P<attributes>{_QUOTED})>(?P<content>(?:[^<]++|<(?!/?(?:\w+:)?math[\s>]))*+)(?P<end></(?:\w+:)?math\s*>)?",
+    rf"<(?:\w+:)?math(?=[\s>])(?P<attributes>{_QUOTED})>(?P<content>(?>(?:[^<]++|<(?!/?(?:\w+:)?math[\s>]))*))(?P<end></(?:\w+:)?math\s*>)?",
     re.IGNORECASE,
 )
-_EMPTY_TAG = re.compile(r"<(?!(?:br|hr|img|col|wbr)\b)([a-zA-Z][\w.:-]*+)((?:[^<>/]|/(?!>))*+)/>")
+_EMPTY_TAG = re.compile(r"<(?!(?:br|hr|img|col|wbr)\b)([a-zA-Z][\w.:-]*+)((?>(?:[^<>/]|/(?!>))*))/>")
 _CONTENT_ALONE = re.compile(
     r"<math\b[^<>]*+>\s*+(?:<semantics\b[^<>]*+>\s*+)?<(?:apply|bind|cbytes|cerror|ci|cn|cs|csymbol|share)\b"
 )

@@ -33,7 +33,7 @@ _BEGIN = re.compile(rb"<doc[\s>]")
 _END = b"</doc>"
 _BETWEEN = re.compile(rb"\s*(?:<\?xml\b[^<>]*\?>\s*)?")
 # XML allows `>` in the value of an attribute, but no `<`.
-_POST = re.compile(r"""<post(?=[\s/>])(?:[^<>"']|"[^"]*+"|'[^']*+')*+>""")
+_POST = re.compile(r"""<post(?=[\s/>])(?>(?:[^<>"']|"[^"]*+"|'[^']*+')*)>""")
 _POST_END = re.compile(r"</post\s*>")
 _LANGUAGE_ATTRIBUTES = ("lang", "language", "{http://www.w3.org/XML/1998/namespace}lang")
 _LANGUAGE = re.compile(r"(?<![A-Za-z])(eng|arz|cmn|ara|zho)(?![A-Za-z])", re.IGNORECASE)

@@ -20,12 +20,13 @@ HEAD = 65_536
 _SPACE = b" \t\r\n"
 # Possessive quantifiers do not backtrack; a hostile head would otherwise keep the process busy for minutes.
 _PROLOG = re.compile(
-    rb"\s*+(?:<\?xml\b([^>]*)\?>)?+\s*+(?:(?:<!--.*?-->|<!DOCTYPE\b[^<>\[]*+>)\s*+)*+"
+    rb"\s*+(?>(?:<\?xml\b([^>]*)\?>)?)\s*+(?>(?:(?:<!--.*?-->|<!DOCTYPE\b[^<>\[]*+>)\s*+)*)"
     rb"<([A-Za-z][\w.-]*+)[^<>]*?(/?)>",
     re.DOTALL,
 )
 _DECLARATIONS = re.compile(
-    rb"\s*+(?:<\?xml\b[^>]*\?>)?+\s*+(?:<!--.*?-->\s*+)*+<!(?:DOCTYPE\b[^<>\[]*+[<\[]|ENTITY\b)", re.DOTALL
+    rb"\s*+(?>(?:<\?xml\b[^>]*\?>)?)\s*+(?>(?:<!--.*?-->\s*+)*)<!(?:DOCTYPE\b[^<>\[]*+[<\[]|ENTITY\b)",
+    re.DOTALL,
 )
 _TREC = re.compile(rb"\s*+<(?:DOC[\s>]|(?i:doc)\s*+>\s*+<(?i:docno|docid)\b)")
 _ENCODING = re.compile(rb"""encoding\s*=\s*["']([^"']*)["']""")

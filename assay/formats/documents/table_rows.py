@@ -13,7 +13,7 @@ from assay.formats.documents.batch import MAX_TEXT, Batch, Malformed, Unusable
 from assay.formats.documents.jsonl import add_document
 from assay.formats.documents.tables import TAB
 
-_DOUBLED = re.compile(r'"(?:[^"]|"")*+"')
+_DOUBLED = re.compile(r'"(?>(?:[^"]|"")*)"')
 
 
 def convert(data: bytes, form: str) -> Batch:

@@ -35,7 +35,8 @@ MAX_INDENT = 100  # characters before a tag that begins a line
 
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*+)([^<>]*+)>")
 _FIRST = re.compile(
-    r"\s*+(?:(?:<\?[^<>]*+>|<!--.*?-->|<!DOCTYPE\b[^<>\[]*+>)\s*+)*+(?:<(?!top[\s>])[A-Za-z][^<>]*+>\s*+)?+<top[\s>]",
+    r"\s*+(?>(?:(?:<\?[^<>]*+>|<!--.*?-->|<!DOCTYPE\b[^<>\[]*+>)\s*+)*)"
+    r"(?>(?:<(?!top[\s>])[A-Za-z][^<>]*+>\s*+)?)<top[\s>]",
     re.IGNORECASE | re.DOTALL,
 )
 _DECLARATION = re.compile(r"<\?[^<>]*+>|<!DOCTYPE\b[^<>\[]*+>", re.IGNORECASE)
