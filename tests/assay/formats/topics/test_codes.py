@@ -23,8 +23,29 @@ def test_topics_are_read_from_xml_and_from_lists(tmp_path: Path) -> None:
     assert read_topic_codes(tmp_path / "t.txt") == ["A.1", "A.2"]
 
 
+def test_topics_are_read_from_tables_and_from_trec(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("qid\tquery\n1\ttides\n2\twind\n")
+    (tmp_path / "t.jsonl").write_text('{"_id": 1, "text": "tides"}\n{"_id": "2", "text": "wind"}\n')
+    (tmp_path / "t.trec").write_text("<top>\n<num> Number: 301\n<title> tides\n</top>\n")
+
+    assert read_topic_codes(tmp_path / "t.tsv") == ["1", "2"]
+    assert read_topic_codes(tmp_path / "t.jsonl") == ["1", "2"]
+    assert read_topic_codes(tmp_path / "t.trec") == ["301"]
+
+
 @pytest.mark.parametrize(
-    "data", [b"", b"<Topics></Topics>", b"<Topics><Topic", b"\xff\xfe", b'{"code": 1.5}', b"{" * 5000]
+    "data",
+    [
+        b"",
+        b"<Topics></Topics>",
+        b"<Topics><Topic",
+        b"\xff\xfe",
+        b'{"code": 1.5}',
+        b"{" * 5000,
+        b"id,title\n1,a,b\n",
+        b"<top>\n<num> Number: 1\n<title> a\n",
+        b"<top>\n\x81\n</top>\n",
+    ],
 )
 def test_file_without_topics_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "t").write_bytes(data)
