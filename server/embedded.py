@@ -8,6 +8,7 @@ root it opens every folder above the data to everybody.
 import fcntl
 import hashlib
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -126,9 +127,14 @@ class Postgres:
             self._run("pg_ctl", "stop", "-w", "-m", "fast")
 
     def _create(self) -> None:
-        """Create the data next to their place, then move them there: a killed start leaves no partial data."""
-        half = self.data.with_name(self.data.name + ".new")
-        shutil.rmtree(half, ignore_errors=True)
+        """Create the data next to their place, then move them there: a killed start leaves no partial data.
+
+        The folder is new each time: the initdb of a killed start may still run, and empties its folder when it fails.
+        """
+        new = f"{self.data.name}.new"
+        for left in self.data.parent.glob(f"{new}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        half = self.data.with_name(f"{new}-{secrets.token_hex(4)}")
         private_folder(half, self.account)
         # fmt: off
         arguments = ["-U", ADMINISTRATOR, "--auth=trust", "--encoding=UTF8", "--locale-provider=builtin",

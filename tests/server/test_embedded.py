@@ -65,13 +65,13 @@ def test_last_holder_stops_the_servers_and_the_data_remain(var: Path) -> None:
 def test_partial_database_is_created_again(var: Path) -> None:
     with embedded.postgres(var, start=False):
         data = paths.data(var)
-    half = data.with_name("postgres.new")
+    half = data.with_name("postgres.new-1a2b3c4d")
     half.mkdir(parents=True)
     (half / "PG_VERSION").write_text("18\n")
 
     with embedded.postgres(var):
         assert answer(var, "SELECT 1") == 1
-    assert not half.exists()
+    assert not list(data.parent.glob("postgres.new*"))
 
 
 def test_pid_file_that_names_another_process_does_not_prevent_the_start(var: Path) -> None:
