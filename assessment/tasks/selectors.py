@@ -386,7 +386,7 @@ def task_page(
         task=task,
         batch=task.batch,
         topic=topic,
-        rendered_topic=render_topic(topic, collections),
+        rendered_topic=render_topic(topic, collections, has_rules=rules.layout == "citation"),
         topic_thread=_topic_thread(track, topic),
         document=None if document is None or citation else render_document(document),
         document_thread=_document_thread(task, rules) if rules.in_context else "",
@@ -420,7 +420,9 @@ def _ahead(task: Task, entry: PoolEntry, rules: JudgingRules, collections: list[
     citation = _citation(entry, rules)
     return Ahead(
         topic=topic,
-        rendered_topic=None if topic is None else render_topic(topic, collections),
+        rendered_topic=None
+        if topic is None
+        else render_topic(topic, collections, has_rules=rules.layout == "citation"),
         document=None if entry.document is None or citation else render_document(entry.document),
         formula=shown_formula(coming, in_context=rules.in_context) if rules.layout == "formula" else None,
         citation=citation,

@@ -252,7 +252,9 @@ def session_page(nomination: Nomination, user: User) -> SessionPage:
         nomination=nomination,
         topic=nomination.topic,
         rendered_topic=render_topic(
-            nomination.topic, [each for each in (track.collection, track.topic_collection) if each]
+            nomination.topic,
+            [each for each in (track.collection, track.topic_collection) if each],
+            has_rules=track.protocol.parsed.cites_posts,
         ),
         row=row,
         limit=limit,

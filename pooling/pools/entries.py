@@ -88,7 +88,7 @@ def topic_page(pool: Pool, topic: Topic, number: str | None) -> TopicPage:
         pool=pool,
         track=pool.track,
         topic=topic,
-        rendered_topic=render_topic(topic, collections),
+        rendered_topic=render_topic(topic, collections, has_rules=pool.protocol.parsed.cites_posts),
         rows=rows,
         entries=shown_entries(pool, list(rows)),
         before=codes[at - 1] if at > 0 else "",

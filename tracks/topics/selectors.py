@@ -156,7 +156,11 @@ def topic_page(user: AnyUser, track: Track, topic: Topic) -> TopicPage:
     return TopicPage(
         track=track,
         topic=topic,
-        rendered=render_topic(topic, [collection for collection in (searched, threads) if collection]),
+        rendered=render_topic(
+            topic,
+            [collection for collection in (searched, threads) if collection],
+            has_rules=track.protocol.parsed.cites_posts,
+        ),
         thread_collection=threads if topic.thread else None,
         citations=_citations(topic, track, searched),
         previous=track.topics.filter(code__lt=topic.code).order_by("-code").first(),
@@ -179,14 +183,15 @@ def _citations(topic: Topic, track: Track, collection: Collection | None) -> lis
     ]
 
 
-def render_topic(topic: Topic, collections: Sequence[Collection]) -> RenderedText:
+def render_topic(topic: Topic, collections: Sequence[Collection], *, has_rules: bool = False) -> RenderedText:
     """A topic for `tracks/topics/_topic.html`. Links lead into `collections`, which the reader must be able to read.
 
-    If the topic asks for a formula, that formula is marked. One query per collection.
+    If the topic asks for a formula, that formula is marked. `has_rules`: the narrative is called *Rules*, as in BOLT.
+    One query per collection.
     """
     texts = topic.title, topic.body, topic.narrative
     title, *rest = (mark(text, topic.formula_id) for text in texts) if topic.formula_id else texts
     body, narrative = resolve_links(rest, collections)
     scenario, criteria = (safe_html(clean_text(text)) for text in (topic.scenario, topic.criteria))
-    name = "Rules" if topic.source else "Narrative"
+    name = "Rules" if has_rules else "Narrative"
     return RenderedText(safe_html(title), body, narrative, topic.tags, scenario, criteria, name)

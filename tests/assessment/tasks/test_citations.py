@@ -84,6 +84,7 @@ def test_campaign_goes_from_threads_to_scores(campaign: Campaign) -> None:
     assert "Egyptian Arabic" not in english
     assert "Owls at the harbor" in english
     assert "An opinion on owls in general is relevant" in english
+    assert ">Rules</div>" in english
     assert "I love the song of the owl.</td>" not in english
     assert Judgment.objects.filter(choice="yes").count() == 6
 
