@@ -173,7 +173,7 @@ def take_back(*, nomination: Nomination, by: User) -> Nomination:
 
 @assessor_services.at_end
 def take_back_all(*, track: Track, user: User) -> bool:
-    """Take back the sessions that an assessor has not started; whether they started one, which stays theirs."""
+    """Take back the sessions that an assessor has not started. Return whether they have started another one."""
     own = Nomination.objects.filter(team__track=track, assessor=user)
     own.filter(started_at=None).update(assessor=None)
     return own.exists()
