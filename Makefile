@@ -17,12 +17,12 @@ run: setup ## Start Assay with its demo campaign. PORT=8001: another port; DEMO=
 	@$(PYTHON) -m server.run
 
 docs: setup ## Build the documentation site in docs/_build/html; a warning is an error
-	$(PYTHON) -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html \
+	$(PYTHON) -m sphinx -c maintenance/docs -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html \
 		|| { rm -rf docs/_build/doctrees; exit 1; }  # or the next build would be silent about the warning
 
 screenshots: setup ## Take the pictures of the documentation from the demo campaign
 	@sh server/setup.sh --browser
-	$(PYTHON) -m tools.screenshots
+	$(PYTHON) -m maintenance.screenshots
 
 format: setup ## Format Python, templates, scripts and styles
 	$(PYTHON) -m ruff check --fix .
@@ -39,7 +39,7 @@ style: setup
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	.venv/bin/lint-imports --no-cache
-	$(PYTHON) tools/prose.py
+	$(PYTHON) maintenance/prose.py
 	$(PYTHON) -m djlint templates --lint --quiet
 	$(BIOME) ci
 	.venv/bin/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml docker-compose.several.yml
@@ -55,10 +55,13 @@ fuzz: setup ## Send the API many more made-up requests than the tests do. FUZZ_E
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-100} $(PYTHON) -m pytest -q tests/test_api_fuzz.py
 
 audit: setup ## Check the pinned packages for known vulnerabilities, as far as the advisories can be reached
-	@$(PYTHON) -m tools.audit
+	@$(PYTHON) -m maintenance.audit
 
 pins: setup ## Renew the pins of the Python packages, then run all checks and tests with them
-	$(PYTHON) -m tools.pins
+	@$(PYTHON) -m pip install --quiet -r requirements-maintenance.txt
+	grep -hv '^-' requirements*.txt | .venv/bin/uv pip compile --quiet --upgrade --python-version 3.11 --all-extras \
+		--strip-extras --no-emit-package pip --no-annotate --custom-compile-command "make pins" -o constraints.txt pyproject.toml -
+	@git --no-pager diff -U0 constraints.txt
 	@$(MAKE) --no-print-directory test
 
 stop: ## Stop the servers that a killed `make run` left behind

@@ -1,4 +1,4 @@
-"""Decorators that say who may open a page, for the views of all apps."""
+"""Decorators that say who may open a page, for the views of all apps. Decision: ADR 2."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -75,26 +75,14 @@ def user_of(request: Request) -> AnyUser:
 
 
 def person_of(request: Request) -> User:
-    """The user of a request of the API that visitors cannot make.
-
-    Raises
-    ------
-    NotAuthenticated
-        A visitor makes it nevertheless.
-    """
+    """The user of a request of the API that visitors cannot make."""
     if isinstance(request.user, User):
         return request.user
     raise NotAuthenticated
 
 
 def organizer_of(request: Request) -> User:
-    """The organizer who makes a request of the API; for a method of an endpoint that others may read.
-
-    Raises
-    ------
-    PermissionDenied
-        Somebody else makes it.
-    """
+    """The organizer who makes a request of the API; for a method of an endpoint that others may read."""
     user = person_of(request)
     if not user.is_organizer:
         raise PermissionDenied("Only organizers may do this.")

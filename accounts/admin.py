@@ -9,10 +9,10 @@ from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.links import path_of
+from accounts.audit import services as audit
 from accounts.models import User
 from accounts.selectors import lockouts_of
-from audit import services as audit
+from accounts.services import path_of_link
 from web.admin import Undeletable
 
 
@@ -49,7 +49,7 @@ class AssayUserAdmin(Undeletable, UserAdmin[User]):
             if not user.is_active or user.is_machine or not self.has_change_permission(request, user):
                 self.message_user(request, f"You cannot create a login link for {user}.", messages.ERROR)
                 continue
-            link = request.build_absolute_uri(path_of(user))
+            link = request.build_absolute_uri(path_of_link(user))
             text = format_html(
                 "Send this link to {}. It works once, for 30 minutes: <code>{}</code>", user, link
             )

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,10 +10,9 @@ from rest_framework.response import Response
 from accounts import selectors
 from accounts.access import person_of
 from accounts.models import Token, User
-from web.api.permissions import Organizer
-from web.api.schema import operation
+from web.api.permissions import LoggedIn, Organizer
 from web.api.scopes import Scope
-from web.api.views import ApiView, ListView
+from web.api.views import Endpoints, get
 
 
 class PersonSerializer(serializers.ModelSerializer[User]):
@@ -54,13 +52,12 @@ class MeSerializer(serializers.Serializer[Any]):
     token = TokenSerializer(allow_null=True, help_text="The token of the request; null for a session.")
 
 
-class Me(ApiView):
+class Accounts(Endpoints):
     tag = "People"
-    read_scopes = tuple(Scope)
-    serializer_class = MeSerializer
+    permission_classes = [Organizer]
 
-    @operation("get_me")
-    def get(self, request: Request) -> Response:
+    @get("me/", "me", MeSerializer, who=[LoggedIn], read_scopes=tuple(Scope))
+    def get_me(self, request: Request) -> Any:
         """Read whose token this is, what it may do, and when it ends."""
         user = person_of(request)
         token = TokenSerializer(request.auth).data if isinstance(request.auth, Token) else None
@@ -73,33 +70,15 @@ class Me(ApiView):
         }
         return Response(data)
 
-
-class PersonList(ListView):
-    tag = "People"
-    permission_classes = [Organizer]
-    serializer_class = PersonSerializer
-    ordering = ("username",)
-
-    @operation("list_people")
-    def get(self, request: Request) -> Response:
+    @get("people/", "people", PersonSerializer, ordering=("username",))
+    def list_people(self, request: Request) -> Any:
         """List everyone who has an account, by user name."""
-        return self.listed(selectors.people(), PersonSerializer)
+        return selectors.people()
 
-
-class PersonDetail(ApiView):
-    tag = "People"
-    permission_classes = [Organizer]
-    serializer_class = PersonSerializer
-
-    @operation("get_person")
-    def get(self, request: Request, username: str) -> Response:
+    @get("people/<str:username>/", "person", PersonSerializer)
+    def get_person(self, request: Request, username: str) -> Any:
         """Read about a person."""
-        person = get_object_or_404(selectors.people(), username=username)
-        return Response(PersonSerializer(person).data)
+        return get_object_or_404(selectors.people(), username=username)
 
 
-urlpatterns = [
-    path("me/", Me.as_view(), name="me"),
-    path("people/", PersonList.as_view(), name="people"),
-    path("people/<str:username>/", PersonDetail.as_view(), name="person"),
-]
+urlpatterns = Accounts.urls()

@@ -1,27 +1,60 @@
-"""Permissions in the admin: an organizer (`is_staff`) has every permission on the models of Assay.
+"""The user of a request, by session or by token, and the permissions of organizers in the admin.
 
-Also the name for which django-axes counts wrong passwords.
+The user and the session of every request are read by prepared statements. Decision: ADR 21.
 """
 
 from typing import Any
 
 from django.contrib.auth.backends import ModelBackend
+from django.contrib.sessions.backends import db
+from django.contrib.sessions.models import Session
 from django.http import HttpRequest
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
 
-from accounts.models import User
+from accounts import tokens
+from accounts.models import Token, User
+from web.api.throttles import count_guess, refuse_guesses
 from web.statements import Statement, Table
 
 _USER = Table(User, "account")
 _ACCOUNT = Statement(f"SELECT {_USER.columns} FROM accounts_user account WHERE account.id = %(id)s")  # noqa: S608
 
-APPS = {"accounts", "jobs", "corpus", "tracks", "pooling", "assessment", "scoring", "archives"}
-
-
+_SESSION = Table(Session, "session")
+_STORED = Statement(
+    f"SELECT {_SESSION.columns} FROM django_session session"  # noqa: S608 - of constants
+    " WHERE session.session_key = %(key)s AND session.expire_date > %(now)s"
+)
+APPS = {
+    "accounts",
+    "jobs",
+    "corpus",
+    "tracks",
+    "participation",
+    "pooling",
+    "assessment",
+    "scoring",
+    "publishing",
+}
 MAX_NAME = 150  # characters of a user name
+SCHEME = "Bearer"
+
+
+class SessionStore(db.SessionStore):
+    """Django's store with its own way to read."""
+
+    def _get_session_from_db(self) -> Session | None:
+        rows = _STORED.rows(key=self.session_key, now=timezone.now())
+        if rows:
+            return _SESSION.read(rows[0])
+        self._session_key = None
+        return None
 
 
 def counted_name(request: HttpRequest, credentials: dict[str, Any] | None) -> str:
-    """The submitted user name, short enough to be stored: no account has a longer one."""
+    """The submitted user name, for which django-axes counts wrong passwords: short enough to be stored."""
     entered = request.POST if credentials is None else credentials
     return str(entered.get("username") or "")[:MAX_NAME]
 
@@ -46,3 +79,30 @@ class OrganizerBackend(ModelBackend):
     def has_module_perms(self, user_obj: Any, app_label: str) -> bool:
         is_organizer = user_obj.is_active and user_obj.is_staff
         return (is_organizer and app_label in APPS) or super().has_module_perms(user_obj, app_label)
+
+
+class TokenAuthentication(BaseAuthentication):
+    """`Authorization: Bearer TOKEN`. A token in an address is not accepted: addresses get into logs."""
+
+    def authenticate(self, request: Request) -> tuple[User, Token] | None:
+        """The user and the token; None if the request has no such header.
+
+        Raises
+        ------
+        AuthenticationFailed
+            The token is not valid.
+        Throttled
+            Too many wrong tokens came from this address.
+        """
+        words = get_authorization_header(request).decode("latin-1").split()
+        if not words or words[0].lower() != SCHEME.lower():
+            return None
+        refuse_guesses(request._request)
+        token = tokens.use(text=words[1]) if len(words) == 2 else None
+        if token is None:
+            count_guess(request._request)
+            raise AuthenticationFailed("This token is wrong, expired or revoked.", code="invalid-token")
+        return token.user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        return f'{SCHEME} realm="Assay"'

@@ -1,34 +1,46 @@
-"""Forms of a user's account."""
+"""Forms of a user's account: passwords, login links and access tokens."""
 
-from typing import Any
+from datetime import datetime, timedelta
 
 from django import forms
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.utils import timezone
 
-from web.forms import style_fields
+from web.api.scopes import Scope
+from web.forms import StyledForm
+
+DAYS = [(30, "30 days"), (90, "90 days"), (180, "180 days"), (365, "a year")]
 
 
-class PasswordForm(PasswordChangeForm):
+class PasswordForm(StyledForm, PasswordChangeForm):
     """Django's form, with the controls of the site."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        style_fields(self)
+
+class NewPasswordForm(StyledForm, SetPasswordForm):  # type: ignore[type-arg]
+    """A new password without the old one: after a login link, or for an account that has none."""
 
 
-class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
-    """A new password without the old one, for a user who has just used a login link."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        style_fields(self)
-
-
-class LinkForm(forms.Form):
+class LinkForm(StyledForm):
     """The user who gets a login link."""
 
     name = forms.CharField(max_length=254, label="User name or e-mail address")
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        style_fields(self)
+
+class TokenForm(StyledForm):
+    """A new token of the user."""
+
+    name = forms.CharField(
+        max_length=100, help_text="What will use it, such as “submit script on the cluster”."
+    )
+    scopes = forms.MultipleChoiceField(
+        choices=Scope.choices,
+        widget=forms.CheckboxSelectMultiple,
+        initial=[Scope.READ],
+        label="It may",
+        help_text="A token can never do more than you can.",
+    )
+    days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=90, label="It expires after")
+
+    @property
+    def expires_at(self) -> datetime:
+        return timezone.now() + timedelta(days=self.cleaned_data["days"])

@@ -1,10 +1,10 @@
-"""Users by name, and the times at which their login was locked."""
+"""Users by name, their access tokens, and the times at which their login was locked."""
 
 from collections.abc import Collection
 
 from django.db.models import QuerySet
 
-from accounts.models import Lockout, User
+from accounts.models import Lockout, Token, User
 
 SHOWN_LOCKOUTS = 10
 
@@ -44,3 +44,8 @@ def user_by_id(user_id: int) -> User:
 def lockouts_of(user: User) -> QuerySet[Lockout]:
     """The latest times at which wrong passwords locked an account, by address."""
     return user.lockouts.all()[:SHOWN_LOCKOUTS]
+
+
+def tokens_of(user: User) -> QuerySet[Token]:
+    """The tokens of a user: valid ones first, then by their end."""
+    return user.tokens.order_by("revoked_at", "-expires_at", "-pk")

@@ -5,12 +5,10 @@ from typing import Any
 
 from celery import shared_task
 
-from accounts import services
-from accounts.letters import services as letters
-from accounts.letters.services import Mail
-from accounts.links import path_of
+from accounts import letters, services, tokens
+from accounts.letters import Mail
 from accounts.selectors import user_by_id
-from accounts.tokens import services as token_services
+from accounts.services import path_of_link
 from web.api import idempotency
 
 
@@ -18,7 +16,7 @@ from web.api import idempotency
 def clear_expired() -> None:
     """Delete what has expired. Safe when delivered twice."""
     services.clear_expired()
-    token_services.delete_old()
+    tokens.delete_old()
     idempotency.delete_expired()
 
 
@@ -32,7 +30,7 @@ def send_letters() -> None:
 def links(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     """A login link for each account with a name or an address."""
     for user in services.users_for_links(name=data["name"]):
-        context = {"user": user.username, "link": f"{site}{path_of(user)}"}
+        context = {"user": user.username, "link": f"{site}{path_of_link(user)}"}
         yield Mail(user.email, "Your login link", "accounts/mail_link.txt", context)
 
 
@@ -41,5 +39,5 @@ def lockout(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     """Report wrong passwords to the user of an account, with a login link."""
     user = user_by_id(data["user"])
     address = data["address"] or "an unknown address"
-    context = {"user": user.username, "address": address, "link": f"{site}{path_of(user)}"}
+    context = {"user": user.username, "address": address, "link": f"{site}{path_of_link(user)}"}
     yield Mail(user.email, "Wrong passwords for your account", "accounts/mail_lockout.txt", context)

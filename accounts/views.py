@@ -1,4 +1,4 @@
-"""Pages of a user's account, and other ways to log in than a password."""
+"""Pages of a user's account: its password and access tokens, and other ways to log in than a password."""
 
 import time
 from typing import Any
@@ -10,14 +10,17 @@ from django.contrib.auth import views as auth_views
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.messages.views import SuccessMessageMixin
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import services
-from accounts.access import secret_address
-from accounts.forms import LinkForm, NewPasswordForm, PasswordForm
+from accounts import tokens as access_tokens
+from accounts.access import AuthenticatedRequest, login_required, secret_address
+from accounts.forms import LinkForm, NewPasswordForm, PasswordForm, TokenForm
+from accounts.selectors import tokens_of
+from assay.errors import Refused
 from web.pages import site_of
 from web.throttling import limited
 
@@ -84,3 +87,32 @@ def locked(request: HttpRequest, response: HttpResponse | None, credentials: dic
         username=str(credentials.get("username", "")), address=address, site=site_of(request)
     )
     return render(request, "accounts/locked.html", {"sends_mail": settings.SENDS_MAIL}, status=429)
+
+
+@READ_AND_POST
+@never_cache
+@login_required
+def tokens(request: AuthenticatedRequest) -> HttpResponse:
+    """The user's tokens, and the form that creates one. Its text is shown once. Everyone who has logged in."""
+    form, new = TokenForm(request.POST if request.method == "POST" else None), None
+    if form.is_valid():
+        data = form.cleaned_data
+        try:
+            new = access_tokens.create(
+                user=request.user, name=data["name"], scopes=data["scopes"], expires_at=form.expires_at
+            )
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+    shown = tokens_of(request.user)
+    context = {"tokens": shown, "form": TokenForm() if new else form, "new": new}
+    return render(request, "accounts/tokens/tokens.html", context)
+
+
+@require_POST
+@login_required
+def revoke_token(request: AuthenticatedRequest, token_id: int) -> HttpResponse:
+    """Revoke a token. Its user only."""
+    token = get_object_or_404(tokens_of(request.user), pk=token_id)
+    access_tokens.revoke(token=token)
+    messages.success(request, f"The token {token.name} is revoked.")
+    return redirect("tokens")

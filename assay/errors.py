@@ -14,14 +14,17 @@ class InputError(AssayError, ValueError):
 
 
 class Refused(AssayError):
-    """A request breaks a rule. A middleware turns it into a page or problem+json; a command into CommandError."""
+    """A request breaks a rule. A middleware turns it into a page or problem+json; a command into CommandError.
+
+    `code` is for programs: without it, the name of the class.
+    """
 
     title = "That is not possible"
     errors: Sequence[Mapping[str, object]] = ()  # of a file: each with line, code and message, for programs
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, *, code: str = "") -> None:
         super().__init__(message)
-        self.message = message
+        self.message, self.code = message, code
 
 
 class BadFile(Refused):

@@ -17,8 +17,7 @@ compared.
 import re
 import unicodedata
 from collections.abc import Sequence
-from importlib import import_module
-from itertools import pairwise
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 WORD = re.compile(r"\w+")
-Bigrams = frozenset[tuple[str, ...]]
 
 
 def words_of(passage: str) -> list[str]:
@@ -36,30 +34,19 @@ def words_of(passage: str) -> list[str]:
     return WORD.findall(unicodedata.normalize("NFC", passage).casefold())
 
 
-def bigrams(passage: str) -> Bigrams:
-    """The distinct word bigrams of a passage."""
-    words = words_of(passage)
-    return frozenset({tuple(words)}) if len(words) == 1 else frozenset(pairwise(words))
-
-
 def needed(size: int, overlap: "Fraction") -> int:
     """The number of shared bigrams that a passage of `size` bigrams needs for a near-duplicate."""
     return -(-size * overlap.numerator // overlap.denominator)
 
 
-def are_near_duplicates(left: Bigrams, right: Bigrams, overlap: "Fraction") -> bool:
-    return bool(left and right) and len(left & right) >= needed(max(len(left), len(right)), overlap)
-
-
 def leaders(passages: Sequence[str], overlap: float) -> list[int]:
     """The index of the leader of each passage; the own index for a leader. Passages come from the best to the worst.
 
-    Raises
-    ------
-    ValueError
-        The overlap is not above 0, or above 1.
+    Raises `ValueError` if the overlap is not above 0, or above 1.
     """
-    share = import_module("fractions").Fraction(str(overlap))  # slow to import, and few protocols need it
+    from fractions import Fraction  # noqa: PLC0415 -- slow to import, and few protocols need it
+
+    share = Fraction(str(overlap))
     if not 0 < share <= 1:
         raise ValueError(f"the overlap is {overlap}; it must be above 0 and at most 1")
     rarest_first, borders = _numbered(passages)
@@ -94,15 +81,15 @@ def _numbered(passages: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.in
     return ordered, np.searchsorted(holder, np.arange(len(passages) + 1))
 
 
+@dataclass(slots=True)
 class _Leaders:
     """The leaders so far, indexed by their rarest bigrams."""
 
-    def __init__(self, overlap: "Fraction", rarest_first: NDArray[np.int64]) -> None:
-        self.overlap = overlap
-        self.bigrams = rarest_first
-        self.spans: dict[int, slice] = {}
-        self.by_bigram: dict[int, list[int]] = {}
-        self.same: dict[bytes, int] = {}
+    overlap: "Fraction"
+    bigrams: NDArray[np.int64]  # of each passage, the rarest first
+    spans: dict[int, slice] = field(default_factory=dict)
+    by_bigram: dict[int, list[int]] = field(default_factory=dict)
+    same: dict[bytes, int] = field(default_factory=dict)
 
     def leader_of(self, passage: int, start: int, end: int) -> int:
         """The leader whose class a passage joins; the passage itself, if it becomes a leader."""

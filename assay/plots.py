@@ -1,13 +1,14 @@
 """The data of the plots on the pages. `static/web/plots.js` draws them with ECharts; a table has the same values.
 
 A plot is a kind with its data, not a drawing: sizes, colors and hover texts are the business of the script.
+Decision: ADR 34.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-Kind = Literal["bars", "groups", "intervals", "lines", "spreads"]
+Kind = Literal["bars", "costs", "groups", "intervals", "lines", "shares", "spreads"]
 DIGITS = 4  # as in the tables
 
 
@@ -15,8 +16,6 @@ DIGITS = 4  # as in the tables
 class Plot:
     """A plot for the component `plot`.
 
-    Attributes
-    ----------
     name : names its files; letters, digits and hyphens.
     title : what it shows, for screen readers and files.
     across, up : what the horizontal and the vertical axis show.
@@ -102,8 +101,7 @@ def groups(
     up: str,
 ) -> Plot:
     """Several bars for each label, one for each (name, values); there is none for None."""
-    series = [{"name": each, "values": _rounded(of_label)} for each, of_label in values]
-    return Plot("groups", name, title, across, up, list(labels), series)
+    return replace(lines(name, title, labels, values, across=across, up=up), kind="groups")
 
 
 def lines(
@@ -141,6 +139,42 @@ def spreads(name: str, title: str, rows: Sequence[Spread], *, up: str) -> Plot:
         for part in ("lowest", "median", "mean", "best")
     ]
     return Plot("spreads", name, title, "Topic", up, [row.label for row in rows], series)
+
+
+def costs(
+    name: str,
+    title: str,
+    units: Sequence[int],
+    hours: Sequence[float],
+    marks: Sequence[tuple[int, str]],
+    *,
+    across: str,
+) -> Plot:
+    """A curve of units and of the hours of judging them, at depths 1, 2, ...
+
+    Parameters
+    ----------
+    marks : depths to highlight, with labels; those outside the curve are left out.
+    """
+    depths = range(1, len(units) + 1)
+    shown = [(depth, label) for depth, label in marks if depth in depths]
+    series: list[dict[str, Any]] = [
+        {"name": "units", "values": list(units)},
+        {"name": "hours", "values": _rounded(hours)},
+        {"name": "marks", "values": [depth for depth, _ in shown], "texts": [label for _, label in shown]},
+    ]
+    return Plot("costs", name, title, across, "Units", [str(depth) for depth in depths], series, digits=0)
+
+
+def shares(
+    name: str, title: str, rows: Sequence[tuple[str, Sequence[tuple[str, int]]]], *, across: str, up: str
+) -> Plot:
+    """A bar of one length for each (label, [(part, number)]), divided by the numbers; all rows have the same parts."""
+    parts = [part for part, _ in rows[0][1]] if rows else []
+    series = [
+        {"name": part, "values": [numbers[n][1] for _, numbers in rows]} for n, part in enumerate(parts)
+    ]
+    return Plot("shares", name, title, across, up, [label for label, _ in rows], series, digits=0)
 
 
 def _rounded(values: Sequence[float | None]) -> list[float | None]:

@@ -24,7 +24,6 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from importlib import import_module
 from operator import itemgetter
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -192,11 +191,7 @@ def _end(children: Iterable[tuple[int, int]]) -> None:
 
 
 def map_fresh(
-    work: Callable[[Item], Result],
-    items: Iterable[Item],
-    *,
-    processes: int,
-    refusals: Refusals = (),
+    work: Callable[[Item], Result], items: Iterable[Item], *, processes: int, refusals: Refusals = ()
 ) -> Iterator[tuple[Item, Result]]:
     """Call `work` for each item in processes that are started for it, or in this one if `processes` is 0.
 
@@ -232,9 +227,10 @@ def map_fresh(
 @contextmanager
 def _worker(work: Callable[[Item], Result], refusals: Refusals) -> Iterator[Process]:
     """A process that is ready for items. It finds modules where this process finds them."""
+    import subprocess  # noqa: PLC0415 -- slow to import, and map_forked does not need it
+
     command = [sys.executable, "-P", "-m", "assay.processes"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess = import_module("subprocess")  # slow to import, and map_forked does not need it
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
     ) as process:
@@ -259,11 +255,7 @@ def _in_order(items: Iterator[Item], workers: Sequence[Process]) -> Iterator[tup
         yield item, outcome
 
 
-def _give(
-    items: Iterator[Item],
-    worker: Process,
-    waiting: deque[tuple[Item, Process]],
-) -> None:
+def _give(items: Iterator[Item], worker: Process, waiting: deque[tuple[Item, Process]]) -> None:
     """Send a worker the next item, if there is one."""
     for item in items:
         _send(worker, item)

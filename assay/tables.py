@@ -1,16 +1,19 @@
-"""Tables of plain values: what the commands print, and what the pages and the files of an analysis show."""
+"""Tables of plain values, which commands print and pages and files show; and tab-separated lines of them."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from itertools import islice
+from math import isfinite
+from typing import Any
 
 Cell = str | int | float | None
+LINES_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows below a header.
 
-    Attributes
-    ----------
     name : an identifier; `assay COMMAND --table NAME` selects it, and a file has it in its name.
     description : what the columns mean, in one sentence.
     header : (columns,) headings.
@@ -23,3 +26,43 @@ class Table:
     header: tuple[str, ...]
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
     title: str = ""
+
+
+def shown(value: float) -> str:
+    """A value with four decimals, as in all tables."""
+    return f"{value:.4f}"
+
+
+def one_word(name: str) -> str:
+    """A name without tabs and line ends, which would break a table."""
+    return " ".join(name.split())
+
+
+def as_tsv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Tab-separated lines, without quotation marks."""
+    return "".join(tsv_lines(header, rows))
+
+
+def tsv_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the parts of `as_tsv`, of many lines each."""
+    yield "\t".join(header) + "\n"
+    rows = iter(rows)
+    while lines := ["\t".join(cells) for cells in islice(rows, LINES_AT_ONCE)]:
+        yield "\n".join(lines) + "\n"
+
+
+def plain(value: Any) -> Any:
+    """A value for JSON: dataclasses and named tuples as objects, arrays and tuples as lists, nan as null.
+
+    >>> plain((1, float("nan")))
+    [1, None]
+    """
+    if is_dataclass(value):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    if hasattr(value, "_asdict"):
+        return {name: plain(each) for name, each in value._asdict().items()}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

@@ -1,22 +1,86 @@
 """URLs of the assessment app."""
 
-from django.urls import include, path
+from django.urls import path
+
+from assessment.agreement import views as agreement
+from assessment.batches import views as batches
+from assessment.board import views as board
+from assessment.checks import views as checks
+from assessment.imports import views as imports
+from assessment.judging import desk_views as desk
+from assessment.judging import views as judging
+from assessment.judgments import views as judgments
+from assessment.machines import views as machines
+from assessment.planning import views as planning
+from assessment.rounds import views as rounds
 
 app_name = "assessment"
-
 urlpatterns = [
-    path("", include("assessment.tasks.urls")),
-    path("", include("assessment.guidelines.urls")),
-    path("", include("assessment.keys.urls")),
-    path("", include("assessment.statistics.urls")),
-    path("", include("assessment.judgments.urls")),
-    path("", include("assessment.imports.urls")),
-    path("", include("assessment.batches.urls")),
-    path("", include("assessment.agreement.urls")),
-    path("", include("assessment.machines.urls")),
-    path("", include("assessment.board.urls")),
-    path("", include("assessment.adjudication.urls")),
-    path("", include("assessment.discussions.urls")),
-    path("", include("assessment.checks.urls")),
-    path("", include("assessment.planning.urls")),
+    path("judge/", desk.mine, name="mine"),
+    path("judge/back/", desk.back, name="back"),
+    path("judge/highlighting/", desk.highlighting, name="highlighting"),
+    path("judge/batches/<int:batch_id>/next/", judging.next_task, name="next"),
+    path("judge/next/", desk.accepting, name="accepting"),
+    path("judge/batches/<int:batch_id>/stored/", desk.stored, name="stored"),
+    path("judge/batches/<int:batch_id>/done/", desk.done, name="done"),
+    path("judge/tasks/<int:task_id>/", judging.task, name="task"),
+    path("judge/tasks/<int:task_id>/skip/", judging.skip, name="skip"),
+    path("judge/tasks/<int:task_id>/return/", judging.give_back, name="give_back"),
+    path("judge/tasks/<int:task_id>/undo/", judging.undo, name="undo"),
+    path("judge/tasks/<int:task_id>/extend/", judging.extend, name="extend"),
+    path("judge/batches/<int:batch_id>/guidelines/", desk.guidelines, name="guidelines"),
+    path("judge/batches/<int:batch_id>/guidelines/panel/", desk.panel, name="guidelines_panel"),
+    path("tracks/<slug:slug>/guidelines/examples/", desk.examples, name="examples"),
+    path("account/keys/", desk.keys, name="keys"),
+    path("tracks/<slug:slug>/judging/", desk.judging, name="judging"),
+    path("judge/statistics/", judgments.own_statistics, name="own_statistics"),
+    path("tracks/<slug:slug>/judging/export/", judgments.export, name="export"),
+    path("judge/batches/<int:batch_id>/judgments/", judgments.own_judgments, name="own_judgments"),
+    path("judge/batches/<int:batch_id>/judgments.csv", judgments.judgments_csv, name="judgments_csv"),
+    path("tracks/<slug:slug>/judging/imports/", imports.imports, name="imports"),
+    path("judge/imports/<int:import_id>/", imports.import_judgments, name="import"),
+    path("judge/imports/<int:import_id>/run/", imports.run_import, name="run_import"),
+    path("judge/imports/<int:import_id>/discard/", imports.discard_import, name="discard_import"),
+    path("tracks/<slug:slug>/judging/new/", batches.new, name="new_batch"),
+    path("judge/batches/<int:batch_id>/", batches.batch, name="batch"),
+    path("judge/batches/<int:batch_id>/open/", batches.open_batch, name="open"),
+    path("judge/batches/<int:batch_id>/close/", batches.close_batch, name="close"),
+    path("tracks/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
+    path("tracks/<slug:slug>/agreement/disagreements/", agreement.disagreements, name="disagreements"),
+    path(
+        "tracks/<slug:slug>/agreement/disagreements.csv",
+        agreement.disagreements_file,
+        name="disagreements_csv",
+    ),
+    path("tracks/<slug:slug>/agreement/<slug:name>.tsv", agreement.agreement_file, name="agreement_tsv"),
+    path("judge/batches/<int:batch_id>/discussion/", agreement.discussion, name="discussion"),
+    path("judge/batches/<int:batch_id>/discussion.csv", agreement.discussion_file, name="discussion_csv"),
+    path("judge/batches/<int:batch_id>/discussion/share/", agreement.share, name="share_discussion"),
+    path("judge/batches/<int:batch_id>/discussion/note/", agreement.note, name="note"),
+    path("tracks/<slug:slug>/machines/", machines.machines, name="machines"),
+    path("tracks/<slug:slug>/machines/new/", machines.new, name="new_machine"),
+    path("judge/machines/<int:machine_id>/", machines.machine, name="machine"),
+    path("judge/machines/<int:machine_id>/start/", machines.start, name="start_machine"),
+    path("judge/machines/<int:machine_id>/tokens/", machines.create_token, name="machine_token"),
+    path(
+        "judge/machines/<int:machine_id>/tokens/<int:token_id>/revoke/",
+        machines.revoke_token,
+        name="revoke_machine_token",
+    ),
+    path("tracks/<slug:slug>/board/", board.board, name="board"),
+    path("judge/judgments/<int:judgment_id>/return/", board.return_non_answer, name="return_non_answer"),
+    path("tracks/<slug:slug>/board/differences/", board.differences, name="differences"),
+    path("tracks/<slug:slug>/board/differences.csv", board.differences_file, name="differences_csv"),
+    path("tracks/<slug:slug>/board/<slug:table>.tsv", board.board_file, name="board_tsv"),
+    path("tracks/<slug:slug>/adjudication/", rounds.adjudication, name="new_adjudication"),
+    path("pools/<int:pool_id>/dual/", rounds.dual, name="new_dual"),
+    path("pools/<int:pool_id>/training/", rounds.training, name="new_training"),
+    path("judge/batches/<int:batch_id>/checks/", checks.checks, name="checks"),
+    path("tracks/<slug:slug>/gold/", checks.gold, name="gold"),
+    path("tracks/<slug:slug>/gold/agreed/", checks.add_agreed, name="add_agreed"),
+    path("tracks/<slug:slug>/gold/remove/", checks.remove_gold, name="remove_gold"),
+    path("tracks/<slug:slug>/agreement/checks/", checks.results, name="check_results"),
+    path("tracks/<slug:slug>/agreement/checks/results.tsv", checks.results_file, name="check_results_tsv"),
+    path("judge/batches/<int:batch_id>/plan/", planning.plan, name="plan"),
+    path("judge/batches/<int:batch_id>/plan/change/", planning.change, name="change_plan"),
 ]

@@ -9,30 +9,29 @@ from django.views.decorators.csrf import csrf_exempt
 from drf_spectacular.views import SpectacularJSONAPIView
 
 import accounts.api
-import archives.api
-import assessment.adjudication.api
 import assessment.agreement.api
-import assessment.batches.api
 import assessment.imports.api
+import assessment.judging.api
 import assessment.judgments.api
 import assessment.machines.api
 import assessment.planning.api
-import assessment.tasks.api
+import assessment.rounds.api
 import corpus.collections.api
 import corpus.imports.api
 import corpus.threads.api
 import jobs.api
-import pooling.clones.api
-import pooling.interaction.api
-import pooling.invitations.api
-import pooling.people.api
+import participation.clones.api
+import participation.interaction.api
+import participation.invitations.api
+import participation.people.api
+import participation.requests.api
+import participation.teams.api
 import pooling.pools.api
-import pooling.publications.api
-import pooling.requests.api
 import pooling.runs.api
-import pooling.teams.api
+import publishing.archives.api
+import publishing.papers.api
+import publishing.published_runs.api
 import scoring.leaderboards.api
-import scoring.papers.api
 import scoring.qrels.api
 import tracks.agreements.api
 import tracks.assessors.api
@@ -56,7 +55,7 @@ app_name = "api"
 # In the order of the page that shows them
 endpoints = [
     *tracks.tracks.api.urlpatterns,
-    *pooling.clones.api.urlpatterns,
+    *participation.clones.api.urlpatterns,
     *tracks.deadlines.api.urlpatterns,
     *tracks.agreements.api.urlpatterns,
     *tracks.guidelines.api.urlpatterns,
@@ -67,27 +66,26 @@ endpoints = [
     *corpus.imports.api.urlpatterns,
     *corpus.collections.api.urlpatterns,
     *corpus.threads.api.urlpatterns,
-    *pooling.teams.api.urlpatterns,
+    *participation.teams.api.urlpatterns,
     *pooling.runs.api.urlpatterns,
-    *pooling.interaction.api.urlpatterns,
-    *pooling.publications.api.urlpatterns,
+    *participation.interaction.api.urlpatterns,
+    *publishing.published_runs.api.urlpatterns,
     *pooling.pools.api.urlpatterns,
-    *assessment.batches.api.urlpatterns,
     *assessment.planning.api.urlpatterns,
-    *assessment.adjudication.api.urlpatterns,
-    *assessment.tasks.api.urlpatterns,
+    *assessment.rounds.api.urlpatterns,
+    *assessment.judging.api.urlpatterns,
     *assessment.judgments.api.urlpatterns,
     *assessment.imports.api.urlpatterns,
     *assessment.agreement.api.urlpatterns,
     *assessment.machines.api.urlpatterns,
     *scoring.qrels.api.urlpatterns,
     *scoring.leaderboards.api.urlpatterns,
-    *scoring.papers.api.urlpatterns,
-    *archives.api.urlpatterns,
+    *publishing.papers.api.urlpatterns,
+    *publishing.archives.api.urlpatterns,
     *jobs.api.urlpatterns,
-    *pooling.people.api.urlpatterns,
-    *pooling.requests.api.urlpatterns,
-    *pooling.invitations.api.urlpatterns,
+    *participation.people.api.urlpatterns,
+    *participation.requests.api.urlpatterns,
+    *participation.invitations.api.urlpatterns,
     *accounts.api.urlpatterns,
 ]
 

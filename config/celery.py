@@ -18,22 +18,14 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(
     [
         "accounts",
-        "files",
         "jobs",
-        "corpus.imports",
-        "corpus.clusterings",
-        "tracks.deadlines",
-        "tracks.downloads",
-        "pooling.pools",
-        "pooling.runs",
-        "pooling.publications",
-        "pooling.invitations",
-        "pooling.interaction",
-        "assessment.imports",
-        "assessment.tasks",
-        "scoring.leaderboards",
-        "scoring.analyses",
-        "archives",
+        "corpus",
+        "tracks",
+        "pooling",
+        "participation",
+        "assessment",
+        "publishing",
+        "scoring",
     ]
 )
 

@@ -31,7 +31,7 @@ def _check(*, plan: Plan, using: str, apps: Apps, **_: Any) -> None:
 
 
 def losses(migrations: Sequence[Migration], *, apps: Apps, using: str) -> Iterator[str]:
-    """What the reversal of migrations would drop although it contains data.
+    """Yield what the reversal of migrations would drop although it contains data.
 
     `migrations` are in the order of reversal, latest first. `apps` has the models of the database as it is now; a model
     that it lacks was deleted by a later migration, with its data. The reversal of a migration with `keeps_data = True`

@@ -38,40 +38,37 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "web",
-    "files",
-    "audit",
     "accounts",
     "jobs",
     "corpus",
     "tracks",
+    "participation",
     "pooling",
     "assessment",
     "scoring",
-    "archives",
-    "backups",
+    "publishing",
     "demo",
     "config",
 ]
 
 MIDDLEWARE = [
-    "config.middleware.arrivals.ArrivalMiddleware",
-    "config.middleware.proxies.ClientAddressMiddleware",
+    "config.middleware.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",  # first, so that the responses of other middleware have a policy too
-    "config.middleware.malformed.NulMiddleware",
+    "config.middleware.NulMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "config.middleware.acting.ActorMiddleware",
-    "config.middleware.caching.PrivateMiddleware",
-    "config.middleware.visits.VisitMiddleware",
+    "config.middleware.ActorMiddleware",
+    "config.middleware.PrivateMiddleware",
+    "config.middleware.VisitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "config.middleware.uploads.UploadLimitMiddleware",
+    "config.uploads.UploadLimitMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "config.middleware.refusals.RefusalMiddleware",
+    "config.middleware.RefusalMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -89,9 +86,9 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "config.pages.context.frame",
-            ],
+            ]
         },
-    },
+    }
 ]
 
 DATABASES = {
@@ -146,10 +143,10 @@ S3_OPTIONS = {
 }
 S3_CACHE_BYTES = int(environment.number("S3_CACHE_MB", 4096) * 1024 * 1024)
 if S3_BUCKET:
-    environment.require_packages("S3_BUCKET", "boto3", "storages", extra="s3")
-    FILES = {"BACKEND": "files.s3.ObjectStorage", "OPTIONS": {k: v for k, v in S3_OPTIONS.items() if v}}
+    environment.require_packages("S3_BUCKET", "boto3", "storages", file="requirements-s3.txt")
+    FILES = {"BACKEND": "jobs.files.s3.ObjectStorage", "OPTIONS": {k: v for k, v in S3_OPTIONS.items() if v}}
 else:
-    FILES = {"BACKEND": "files.folder.FolderStorage"}
+    FILES = {"BACKEND": "jobs.files.folder.FolderStorage"}
 STORAGES = {
     "default": FILES,
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
@@ -157,7 +154,7 @@ STORAGES = {
 
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
-FILE_UPLOAD_HANDLERS = ["config.middleware.uploads.InMemory", "config.middleware.uploads.Temporary"]
+FILE_UPLOAD_HANDLERS = ["config.uploads.InMemory", "config.uploads.Temporary"]
 UPLOAD_MAX_BYTES = int(environment.number("UPLOAD_MAX_MB", 1024, least=1)) * 1024 * 1024
 # Unless a team has its own limit
 TEAM_MAX_BYTES = int(environment.number("TEAM_MAX_MB", 10240, least=1)) * 1024 * 1024
@@ -199,7 +196,7 @@ JOB_HEARTBEAT_SECONDS = environment.number("JOB_HEARTBEAT_SECONDS", 5, least=0.1
 JOB_LOST_AFTER_SECONDS = environment.number("JOB_LOST_AFTER_SECONDS", 30, least=0.3)
 CELERY_BEAT_SCHEDULE = {
     "relaunch-lost-jobs": {"task": "jobs.tasks.relaunch_lost_jobs", "schedule": JOB_LOST_AFTER_SECONDS / 3},
-    "delete-unclaimed-files": {"task": "files.tasks.delete_unclaimed", "schedule": 600.0},
+    "delete-unclaimed-files": {"task": "jobs.files.tasks.delete_unclaimed", "schedule": 600.0},
     "release-leaderboards": {"task": "scoring.leaderboards.release_due", "schedule": 20.0},
     "settle-deadlines": {"task": "tracks.deadlines.settle", "schedule": 20.0},
     "expire-tasks": {"task": "assessment.tasks.expire", "schedule": 60.0},
@@ -212,7 +209,7 @@ API_REQUESTS_PER_MINUTE = int(environment.number("API_REQUESTS_PER_MINUTE", 1200
 API_VISITOR_REQUESTS_PER_MINUTE = int(environment.number("API_VISITOR_REQUESTS_PER_MINUTE", 60, least=1))
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "accounts.tokens.authentication.TokenAuthentication",
+        "accounts.backends.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["web.api.permissions.LoggedIn"],
@@ -248,7 +245,7 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
         "form-action": [SELF],
         "frame-ancestors": [NONE],
-    },
+    }
 }
 HTTPS = environment.boolean("HTTPS")
 SECURE_SSL_REDIRECT = environment.boolean("SECURE_SSL_REDIRECT", default=HTTPS)
@@ -262,7 +259,7 @@ if BEHIND_PROXY:  # safe only if the proxy always sets these headers
     USE_X_FORWARDED_HOST = True
 TRUSTED_PROXIES = environment.proxies("TRUSTED_PROXIES")
 FORCE_SCRIPT_NAME = environment.text("FORCE_SCRIPT_NAME") or None
-SESSION_ENGINE = "accounts.sessions"
+SESSION_ENGINE = "accounts.backends"
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_HTTPONLY = True

@@ -17,9 +17,10 @@ urlpatterns = [
     path("", include("corpus.urls")),
     path("", include("tracks.urls")),
     path("", include("pooling.urls")),
+    path("", include("participation.urls")),
     path("", include("assessment.urls")),
     path("", include("scoring.urls")),
-    path("", include("archives.urls")),
+    path("", include("publishing.urls")),
     path("api/", include("config.api")),
     path("admin/", admin.site.urls),
 ]

@@ -1,14 +1,31 @@
 """URLs of the corpus app."""
 
-from django.urls import include, path
+from django.urls import path
+
+from corpus.clusterings import views as clusterings
+from corpus.collections import views as collections
+from corpus.formulas import views as formulas
+from corpus.images import views as images
+from corpus.imports import views as imports
+from corpus.threads import views as threads
 
 app_name = "corpus"
 
+COLLECTION = "collections/<slug:slug>"
+
 urlpatterns = [
-    path("", include("corpus.images.urls")),
-    path("", include("corpus.imports.urls")),
-    path("", include("corpus.clusterings.urls")),
-    path("", include("corpus.formulas.urls")),
-    path("", include("corpus.threads.urls")),
-    path("", include("corpus.collections.urls")),
+    path("imports/", imports.imports, name="imports"),
+    path("imports/new/", imports.start_import, name="start_import"),
+    path("imports/<int:job_id>/", imports.import_job, name="import"),
+    path("collections/", collections.collections, name="collections"),
+    path(f"{COLLECTION}/", threads.collection, name="collection"),
+    path(f"{COLLECTION}/find/", threads.find, name="find"),
+    path(f"{COLLECTION}/imports/", imports.collection_imports, name="collection_imports"),
+    path(f"{COLLECTION}/images/<slug:sha256>/", images.image, name="image"),
+    path(f"{COLLECTION}/threads/<path:docno>/", threads.thread, name="thread"),
+    path(f"{COLLECTION}/clustering/", clusterings.start_clustering, name="start_clustering"),
+    path(f"{COLLECTION}/clustering/disagreements.csv", clusterings.disagreements_file, name="disagreements"),
+    path(f"{COLLECTION}/formulas/", clusterings.formulas, name="formulas"),
+    path(f"{COLLECTION}/formulas/<path:code>/", formulas.formula, name="formula"),
+    path(f"{COLLECTION}/find-formula/", formulas.find_formula, name="find_formula"),
 ]

@@ -16,24 +16,24 @@ from django.core.files import File
 from django.db import connection
 
 from assay.errors import Refused
-from assessment.assignments import services as assignment_services
+from assay.formats.declaration import Declaration
 from assessment.batches import services as batch_services
 from assessment.models import Batch
-from corpus.imports import files as import_files
+from assessment.planning import services as assignment_services
+from corpus.collections.selectors import unfinished_import
 from corpus.imports import services as import_services
 from corpus.imports.recognition import Source
-from corpus.imports.selectors import unfinished_import
+from corpus.locations import UPLOAD
 from corpus.models import Collection
 from demo import content, judging, make_runs, people
-from files import services as file_services
 from jobs import services as jobs
+from jobs.files import storage
 from jobs.models import Job
-from pooling.models import Pool, Run, Team
-from pooling.pools import preview_services
+from participation.models import Team
+from participation.teams import services as team_services
+from pooling.models import Pool, Run
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
-from pooling.runs.services import Declaration
-from pooling.teams import services as team_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels
 from scoring.qrels import services as qrels_services
@@ -124,12 +124,24 @@ def make(*, password: str, say: Say) -> bool:
         collection = _collection(COLLECTION, content.HOST, content.collection(), cast)
         for year in (LAST, THIS):
             say(f"creating the track {year.slug}", False)
-            _make_year(year, collection, cast)
+            track = _track(year, collection, cast)
+            # An organizer may have begun to write other guidelines.
+            if not GuidelinesDraft.objects.filter(track=track).exists():
+                guidelines_services.publish(
+                    track=track, text=content.guidelines(year.year), revision=0, by=cast.organizer
+                )
+            _runs(year, track, cast)
+            pool = _pool(year, track, cast)
+            batch = _batch(pool, BATCH, Batch.Kind.MAIN, year.given, cast)
+            if batch.status == Batch.Status.OPEN:
+                judging.judge(batch, year.given, year.judged)
+            if year.is_over:
+                _end(year, pool, batch, cast)
     return True
 
 
 def is_complete() -> bool:
-    """Whether the last step was ever done."""
+    """Return whether the last step was ever done."""
     batch = Batch.objects.filter(pool__track__slug=THIS.slug, name=BATCH).first()
     return batch is not None and judging.is_done(batch, THIS.given, THIS.judged)
 
@@ -144,18 +156,6 @@ def _alone() -> Iterator[None]:
     finally:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
-
-
-def _make_year(year: Year, collection: Collection, cast: people.People) -> None:
-    track = _track(year, collection, cast)
-    _guidelines(year, track, cast)
-    _runs(year, track, cast)
-    pool = _pool(year, track, cast)
-    batch = _batch(pool, BATCH, Batch.Kind.MAIN, year.given, cast)
-    if batch.status == Batch.Status.OPEN:
-        judging.judge(batch, year.given, year.judged)
-    if year.is_over:
-        _end(year, pool, batch, cast)
 
 
 def finish(job: Job) -> None:
@@ -188,15 +188,13 @@ def _collection(slug: str, name: str, posts: list[content.Post], cast: people.Pe
 
 def _start_import(collection: Collection, posts: list[content.Post], cast: people.People) -> Job:
     """Import the files from the storage, so that a worker on any machine can read them."""
-    with TemporaryDirectory() as folder, file_services.storing() as store:
+    with TemporaryDirectory() as folder, storage.storing() as store:
         paths = content.write_dump(posts, Path(folder))
-        sources = [Source(_upload(store, path), path.name) for path in paths]
+        sources = []
+        for path in paths:
+            with path.open("rb") as file:
+                sources.append(Source(UPLOAD + store("imports", File(file)), path.name))
         return import_services.start_import(collection=collection, sources=sources, by=cast.organizer)
-
-
-def _upload(store: file_services.Store, path: Path) -> str:
-    with path.open("rb") as file:
-        return import_files.UPLOAD + store("imports", File(file))
 
 
 def _track(year: Year, collection: Collection, cast: people.People) -> Track:
@@ -221,14 +219,6 @@ def _track(year: Year, collection: Collection, cast: people.People) -> Track:
             assessor_services.add(track=track, user=assessor)
         track = track_services.open_for_runs(track=track)
     return track
-
-
-def _guidelines(year: Year, track: Track, cast: people.People) -> None:
-    """Publish the guidelines, unless an organizer has begun to write others."""
-    if not GuidelinesDraft.objects.filter(track=track).exists():
-        guidelines_services.publish(
-            track=track, text=content.guidelines(year.year), revision=0, by=cast.organizer
-        )
 
 
 def _runs(year: Year, track: Track, cast: people.People) -> None:
@@ -264,7 +254,7 @@ def _pool(year: Year, track: Track, cast: people.People) -> Pool:
         track=track, name=POOL, seed=year.seed, depth={}, by=cast.organizer
     )
     if pool.status != Pool.Status.READY and pool.job is not None:
-        finish(preview_services.request(track=track, tops_up=None, by=cast.organizer))
+        finish(pool_services.request_preview(track=track, tops_up=None, by=cast.organizer))
         finish(pool.job)
         pool.refresh_from_db()
     return pool
@@ -293,10 +283,6 @@ def _end(year: Year, pool: Pool, main: Batch, cast: people.People) -> None:
             batch_services.close(batch=batch)
     if pool.track.status == Track.Status.OPEN:
         track_services.close(track=pool.track)
-    _score(pool, cast)
-
-
-def _score(pool: Pool, cast: people.People) -> None:
     qrels = Qrels.objects.filter(pool=pool).first() or qrels_services.freeze_judgments(
         pool=pool, by=cast.organizer
     )

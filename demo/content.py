@@ -98,15 +98,10 @@ def _posts(files: Iterable[Path]) -> list[Post]:
     for path in files:
         with path.open("rb") as file:
             for thread in tomllib.load(file)["thread"]:
-                posts.extend(_thread(thread))
+                answers = thread.pop("answer", [])
+                posts.append(_post(thread))
+                posts.extend(_post(answer | {"parent": thread["id"]}) for answer in answers)
     return sorted(posts, key=lambda post: post.id)
-
-
-def _thread(thread: dict[str, Any]) -> Iterator[Post]:
-    answers = thread.pop("answer", [])
-    yield _post(thread)
-    for answer in answers:
-        yield _post(answer | {"parent": thread["id"]})
 
 
 def _post(fields: dict[str, Any]) -> Post:
@@ -118,23 +113,15 @@ def _post(fields: dict[str, Any]) -> Post:
 
 def html_of(body: str, ids: Iterator[int] | None = None) -> str:
     """A body in the HTML of the site: with paragraphs, and formulas in containers that get their ids from `ids`."""
-    return "\n\n".join(_paragraph(block, ids) for block in _blocks(body)) + "\n"
-
-
-def _blocks(body: str) -> Iterator[str]:
-    """Split at blank lines, except inside code."""
+    blocks = []
     for part in _CODE.split(body):
         if part.startswith("<pre"):
-            yield part
-        else:
-            yield from (block for block in part.strip().split("\n\n") if block)
-
-
-def _paragraph(block: str, ids: Iterator[int] | None) -> str:
-    if block.startswith("<pre"):
-        return block
-    marked = mark_formulas(block, ids)
-    return marked if _BLOCK.match(block) else f"<p>{marked}</p>"
+            blocks.append(part)
+            continue
+        for block in filter(None, part.strip().split("\n\n")):
+            marked = mark_formulas(block, ids)
+            blocks.append(marked if _BLOCK.match(block) else f"<p>{marked}</p>")
+    return "\n\n".join(blocks) + "\n"
 
 
 def mark_formulas(text: str, ids: Iterator[int] | None = None) -> str:
@@ -150,31 +137,37 @@ def mark_formulas(text: str, ids: Iterator[int] | None = None) -> str:
 def write_dump(posts: list[Post], folder: Path) -> list[Path]:
     """Write the six files of a dump into a folder, and create the folder if it does not exist."""
     folder.mkdir(parents=True, exist_ok=True)
-    tables = {
-        "Users": _user_rows(),
-        "Posts": map(_post_row, posts, [Counter(post.parent for post in posts)] * len(posts)),
+    n_answers = Counter(post.parent for post in posts)
+    tags = Counter(tag for post in posts for tag in post.tags)
+    tables: dict[str, Iterable[dict[str, str]]] = {
+        "Users": (
+            {"Id": str(number), "Reputation": str(reputation), "DisplayName": name}
+            for number, name, reputation in users()
+        ),
+        "Posts": (_post_row(post, n_answers[post.id]) for post in posts),
         "Comments": _comment_rows(posts),
         "PostLinks": _link_rows(posts),
         "Votes": _vote_rows(posts),
-        "Tags": _tag_rows(posts),
+        "Tags": (
+            {"Id": str(number), "TagName": tag, "Count": str(n)}
+            for number, (tag, n) in enumerate(sorted(tags.items()), 1)
+        ),
     }
-    return [_write(folder / f"{name}.xml", name.lower(), rows) for name, rows in tables.items()]
-
-
-def _write(path: Path, root: str, rows: Iterable[dict[str, str]]) -> Path:
-    element = etree.Element(root)
-    for row in rows:
-        etree.SubElement(element, "row", row)
-    text = etree.tostring(element, encoding="utf-8", xml_declaration=True, pretty_print=True)
-    path.write_bytes(b"\xef\xbb\xbf" + text)  # real dumps begin with a byte order mark
-    return path
+    for name, rows in tables.items():
+        element = etree.Element(name.lower())
+        for row in rows:
+            etree.SubElement(element, "row", row)
+        text = etree.tostring(element, encoding="utf-8", xml_declaration=True, pretty_print=True)
+        # Real dumps begin with a byte order mark.
+        (folder / f"{name}.xml").write_bytes(b"\xef\xbb\xbf" + text)
+    return [folder / f"{name}.xml" for name in tables]
 
 
 def _time(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds")
 
 
-def _post_row(post: Post, answers: Counter[int | None]) -> dict[str, str]:
+def _post_row(post: Post, n_answers: int) -> dict[str, str]:
     row = {
         "Id": str(post.id),
         "PostTypeId": "2" if post.parent else "1",
@@ -189,12 +182,7 @@ def _post_row(post: Post, answers: Counter[int | None]) -> dict[str, str]:
     if post.accepted:
         row["AcceptedAnswerId"] = str(post.accepted)
     tags = "".join(f"<{tag}>" for tag in post.tags)
-    return row | {"Title": post.title, "Tags": tags, "AnswerCount": str(answers[post.id])}
-
-
-def _user_rows() -> Iterator[dict[str, str]]:
-    for number, name, reputation in users():
-        yield {"Id": str(number), "Reputation": str(reputation), "DisplayName": name}
+    return row | {"Title": post.title, "Tags": tags, "AnswerCount": str(n_answers)}
 
 
 def _comment_rows(posts: Iterable[Post]) -> Iterator[dict[str, str]]:
@@ -234,12 +222,6 @@ def _vote_rows(posts: list[Post]) -> Iterator[dict[str, str]]:
                 "VoteTypeId": kind,
                 "CreationDate": _time(day),
             }
-
-
-def _tag_rows(posts: Iterable[Post]) -> Iterator[dict[str, str]]:
-    counts = Counter(tag for post in posts for tag in post.tags)
-    for number, (tag, n) in enumerate(sorted(counts.items()), 1):
-        yield {"Id": str(number), "TagName": tag, "Count": str(n)}
 
 
 def topic_file(posts: Iterable[Post]) -> bytes:

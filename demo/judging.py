@@ -1,7 +1,7 @@
 """The choices of the demo's assessors: the grades of the truth table, some mistakes, and a few comments."""
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from uuid import NAMESPACE_URL, uuid5
 
 from django.db import transaction
@@ -9,10 +9,9 @@ from django.db.models import Count
 
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
+from assessment.judging.services import accept_next
 from assessment.judgments import services as judgment_services
-from assessment.judgments.rules import judging_rules
 from assessment.models import Batch, Task
-from assessment.tasks.services import accept_next
 from demo import content
 from pooling.models import PoolEntry
 
@@ -22,10 +21,7 @@ Judged = Mapping[str, float]  # code of a topic -> the judged share of it, if it
 REMARKS = {  # (topic, docno) -> choice ("" for the grade of the table) and comment
     ("A.101", "1011"): ("", "Complete, with the limit at the end justified. Exactly what was asked for."),
     ("A.101", "1014"): ("", "The right idea, but the estimate for the exchange is left out."),
-    ("A.102", "1073"): (
-        "system-failure",
-        "A missing image, and a formula in red. This post looks broken.",
-    ),
+    ("A.102", "1073"): ("system-failure", "A missing image, and a formula in red. This post looks broken."),
     ("A.104", "1102"): ("", "The table even has the number for HHH."),
     ("A.105", "1122"): ("do-not-know", "I know nothing about martingales."),
     ("A.202", "1183"): ("", "Uses only school mathematics."),
@@ -39,31 +35,25 @@ MISTAKES = 40  # one in this number of answers without relevance is judged Low
 
 
 def is_done(batch: Batch, given: Given, judged: Judged) -> bool:
-    """Whether every assessor has submitted their share."""
+    """Return whether every assessor has submitted their share."""
     done = _done(batch)
     return all(done.get(name, 0) >= n for name, n in _shares(batch, given, judged).items())
 
 
 def judge(batch: Batch, given: Given, judged: Judged) -> None:
     """Judge for each assessor until their share is done. Tasks come by topic and position."""
-    rules = judging_rules(batch.pool.protocol)
+    rules = batch.pool.protocol.parsed.judging
     grades = content.truth()
     done = _done(batch)
     for name, n in _shares(batch, given, judged).items():
         assessor = User.objects.get(username=name)
-        with (
-            transaction.atomic()
-        ):  # one commit for hundreds of judgments, because each commit takes time on disk
-            for task in _tasks(batch, assessor, n - done.get(name, 0)):
+        # One commit for hundreds of judgments, because each commit takes time on disk.
+        with transaction.atomic():
+            for _ in range(n - done.get(name, 0)):
+                task = accept_next(batch=batch, assessor=assessor)
+                if task is None:
+                    break
                 _submit(task, rules, grades)
-
-
-def _tasks(batch: Batch, assessor: User, n: int) -> Iterator[Task]:
-    for _ in range(n):
-        task = accept_next(batch=batch, assessor=assessor)
-        if task is None:
-            return
-        yield task
 
 
 def _done(batch: Batch) -> dict[str, int]:

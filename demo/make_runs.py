@@ -20,7 +20,7 @@ YEARS = (2025, 2026)
 
 @dataclass(frozen=True)
 class System:
-    """How a run is submitted, and how well it ranks: `noise` is the spread of the noise; grades are 0 to 3."""
+    """The properties of a run, and how well it ranks: `noise` is the spread of the noise; grades are 0 to 3."""
 
     team: str
     tag: str

@@ -58,23 +58,15 @@ def make_people(password: str) -> tuple[People, bool]:
         A user who does not belong to the demo has one of the names.
     """
     hashed = make_password(password)  # once, because hashing is slow on purpose
-    logins = [_make(username, hashed) for username in USERNAMES]
-    users = [user for user, _ in logins]
-    n = len(ASSESSORS)
-    return People(users[0], users[1 : n + 1], users[n + 1 :]), all(is_new for _, is_new in logins)
-
-
-def _make(username: str, hashed: str) -> tuple[User, bool]:
-    user, is_new = User.objects.get_or_create(
-        username=username,
-        defaults={"email": _email(username), "password": hashed, "is_staff": username == ORGANIZER},
-    )
-    if not is_new and user.email != _email(username):
-        raise NameTaken(
-            f"The user {username} does not belong to the demo. Create the demo in a separate database."
-        )
-    return user, is_new
-
-
-def _email(username: str) -> str:
-    return f"{username}@{HOST}"
+    users, are_new, n = [], [], len(ASSESSORS)
+    for username in USERNAMES:
+        email = f"{username}@{HOST}"
+        defaults = {"email": email, "password": hashed, "is_staff": username == ORGANIZER}
+        user, is_new = User.objects.get_or_create(username=username, defaults=defaults)
+        if not is_new and user.email != email:
+            raise NameTaken(
+                f"The user {username} does not belong to the demo. Create the demo in a separate database."
+            )
+        users.append(user)
+        are_new.append(is_new)
+    return People(users[0], users[1 : n + 1], users[n + 1 :]), all(are_new)

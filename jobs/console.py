@@ -1,9 +1,10 @@
-"""Run jobs from management commands."""
+"""Progress bars of management commands, and the jobs that they run."""
 
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 from django.core.management.base import CommandError
 from django.db import connection
@@ -54,3 +55,30 @@ def _draw(job_id: int, stop: threading.Event, unit: str) -> None:
                 bar.set_description(current.message, refresh=False)
                 bar.update(current.done - bar.n)
         connection.close()
+
+
+class Progress:
+    """Receives the steps and the number of processed bytes. This one shows nothing."""
+
+    def begin(self, step: str, total: int | None) -> None:
+        """A step begins; `total` is its number of bytes, if that is known."""
+
+    def advance(self, n: int) -> None:
+        """A step has processed `n` more bytes."""
+
+
+class ProgressBar(Progress, AbstractContextManager["ProgressBar"]):
+    """A progress bar on stderr, if that is a terminal."""
+
+    def __init__(self) -> None:
+        self._bar: tqdm[Any] = tqdm(disable=True)
+
+    def begin(self, step: str, total: int | None) -> None:
+        self._bar.close()
+        self._bar = tqdm(desc=step, total=total, unit="B", unit_scale=True, disable=None, leave=False)
+
+    def advance(self, n: int) -> None:
+        self._bar.update(n)
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()

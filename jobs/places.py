@@ -1,4 +1,4 @@
-"""Where a job can run. A place is the name of a queue in Celery; a job without a place can run anywhere."""
+"""The places where a job can run. A place is the name of a queue in Celery; a job without a place can run anywhere."""
 
 from pathlib import Path
 

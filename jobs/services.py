@@ -4,7 +4,7 @@ The row of a job holds its state; a Celery message only wakes a worker. A handle
 stores inside `progress.storing()`, which locks the row and checks that this attempt still owns the job. A killed worker
 leaves a stale heartbeat. `relaunch_lost` then gives the job to another worker under the next attempt number, and the
 first attempt can no longer store anything. All times are those of the database's clock, so that a host whose clock is
-wrong neither takes a job from a worker nor keeps one that it lost.
+wrong neither takes a job from a worker nor keeps one that it lost. Decision: ADR 3.
 """
 
 import logging
@@ -41,7 +41,7 @@ LOST = (
 
 
 class Subject(Protocol):
-    """What a job is for: anything with a name and a page."""
+    """The subject of a job: anything with a name and a page."""
 
     def get_absolute_url(self) -> str: ...
 
@@ -232,7 +232,11 @@ def run(job_id: int) -> None:
     try:
         with _heartbeat(progress):
             result = registered.run(progress, **job.arguments)
-        _finish(progress, result)
+        with progress.storing() as current:
+            current.state, current.result, current.message = Job.State.DONE, result, ""
+            current.done = current.total = current.total if current.total is not None else current.done
+            current.finished_at = Now()
+            current.save()
     except JobLost:
         logger.warning("job %s: another worker took it over; attempt %s stops", job.pk, job.attempt)
     except Refused as refusal:
@@ -247,16 +251,6 @@ def run(job_id: int) -> None:
         _finish_failed(
             progress, registered, job, "An unexpected error occurred. The log of the worker has the details."
         )
-
-
-def _finish(progress: Progress, result: dict[str, Any]) -> None:
-    with progress.storing() as job:
-        job.state = Job.State.DONE
-        job.result = result
-        job.done = job.total = job.total if job.total is not None else job.done
-        job.message = ""
-        job.finished_at = Now()
-        job.save()
 
 
 def _finish_failed(progress: Progress, registered: RegisteredHandler | None, job: Job, reason: str) -> None:

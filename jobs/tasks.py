@@ -1,9 +1,10 @@
-"""Celery tasks that run jobs."""
+"""Celery tasks that run jobs and clean the storage."""
 
 from celery import shared_task
 from django.conf import settings
 
 from jobs import services
+from jobs.files import storage
 from jobs.watchdog import watched
 
 STUCK = 4  # times as long as after which the job counts as lost: a loaded machine is not a stuck process
@@ -20,3 +21,9 @@ def run_job(job_id: int) -> None:
 def relaunch_lost_jobs() -> None:
     """Queue the jobs again that no worker holds."""
     services.relaunch_lost()
+
+
+@shared_task(name="jobs.files.tasks.delete_unclaimed", ignore_result=True)
+def delete_unclaimed() -> None:
+    """Delete the files that killed processes left in the storage."""
+    storage.delete_unclaimed()

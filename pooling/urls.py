@@ -1,17 +1,43 @@
 """URLs of the pooling app."""
 
-from django.urls import include, path
+from django.urls import path
+
+from pooling.pools import views as pools
+from pooling.runs import views as runs
 
 app_name = "pooling"
 
 urlpatterns = [
-    path("", include("pooling.runs.urls")),
-    path("", include("pooling.publications.urls")),
-    path("", include("pooling.pools.urls")),
-    path("", include("pooling.clones.urls")),
-    path("", include("pooling.teams.urls")),
-    path("", include("pooling.invitations.urls")),
-    path("", include("pooling.requests.urls")),
-    path("", include("pooling.people.urls")),
-    path("", include("pooling.interaction.urls")),
+    path("tracks/<slug:slug>/runs/", runs.runs, name="runs"),
+    path("tracks/<slug:slug>/runs/submit/", runs.submit, name="submit"),
+    path("tracks/<slug:slug>/teams/<int:team_id>/runs/", runs.team_runs, name="team_runs"),
+    path("runs/<int:run_id>/", runs.run, name="run"),
+    path("runs/<int:run_id>/file/", runs.run_file, name="run_file"),
+    path("runs/<int:run_id>/withdraw/", runs.withdraw, name="withdraw"),
+    path("runs/<int:run_id>/description/", runs.describe, name="describe"),
+    path("runs/<int:run_id>/move/", runs.move, name="move"),
+    path("runs/<int:run_id>/disqualify/", runs.disqualify, name="disqualify"),
+    path("runs/<int:run_id>/reinstate/", runs.reinstate, name="reinstate"),
+    path("runs/<int:run_id>/compare/", runs.choose_other, name="choose_run"),
+    path("runs/<int:run_id>/compare/<int:other_id>/", runs.compare, name="compare_runs"),
+    path("tracks/<slug:slug>/pools/", pools.pools, name="pools"),
+    path("tracks/<slug:slug>/pools/new/", pools.new_pool, name="new_pool"),
+    path("tracks/<slug:slug>/pools/preview/", pools.preview, name="preview"),
+    path("tracks/<slug:slug>/pools/preview/compute/", pools.compute_preview, name="compute_preview"),
+    path("tracks/<slug:slug>/pools/visual-ids/", pools.make_ids, name="make_ids"),
+    path("pools/<int:pool_id>/", pools.pool, name="pool"),
+    path("pools/<int:pool_id>/pool.tsv", pools.pool_file, name="pool_file"),
+    path("pools/<int:pool_id>/contributions.tsv", pools.pool_contributions, name="pool_contributions"),
+    path("pools/<int:pool_id>/members.tsv", pools.pool_members, name="pool_members"),
+    path(
+        "pools/<int:pool_id>/member-contributions.tsv",
+        pools.pool_member_contributions,
+        name="pool_member_contributions",
+    ),
+    path("pools/<int:pool_id>/record.json", pools.pool_record, name="pool_record"),
+    path("pools/<int:pool_id>/depths/", pools.pool_depths, name="pool_depths"),
+    path("pools/<int:pool_id>/overlap/", pools.pool_overlap, name="pool_overlap"),
+    path("pools/<int:pool_id>/overlap.tsv", pools.pool_overlap_file, name="pool_overlap_file"),
+    path("pools/<int:pool_id>/topics/<path:code>/", pools.pool_topic, name="pool_topic"),
+    path("pools/<int:pool_id>/entries/<int:entry_id>/", pools.pool_entry, name="pool_entry"),
 ]

@@ -1,14 +1,69 @@
-"""URLs of the scoring app."""
+"""Addresses of qrels, leaderboards, analyses and evaluations."""
 
-from django.urls import include, path
+from django.urls import path
+
+from scoring.analyses import views as analyses
+from scoring.evaluations import views as evaluations
+from scoring.leaderboards import views as leaderboards
+from scoring.qrels import views as qrels
 
 app_name = "scoring"
 
 urlpatterns = [
-    path("", include("scoring.qrels.urls")),
-    path("", include("scoring.leaderboards.urls")),
-    path("", include("scoring.analyses.urls")),
-    path("", include("scoring.evaluations.urls")),
-    path("", include("scoring.papers.urls")),
-    path("", include("scoring.interaction.urls")),
+    path("tracks/<slug:slug>/qrels/", qrels.qrels_list, name="qrels_list"),
+    path("tracks/<slug:slug>/qrels/freeze/", qrels.freeze, name="freeze"),
+    path("tracks/<slug:slug>/qrels/import/", qrels.import_qrels, name="import_qrels"),
+    path("qrels/<int:qrels_id>/", qrels.qrels, name="qrels"),
+    path("qrels/<int:qrels_id>/qrels.tsv", qrels.qrels_file, name="qrels_file"),
+    path("qrels/<int:qrels_id>/export/", qrels.export, name="qrels_export"),
+    path("qrels/<int:qrels_id>/judgments.zip", qrels.judgments, name="qrels_judgments"),
+    path("qrels/<int:qrels_id>/offer/", qrels.offer, name="offer_qrels"),
+    path("qrels/<int:qrels_id>/archive/", qrels.archive, name="archive_qrels"),
+    path("qrels/<int:qrels_id>/score/", leaderboards.score, name="score"),
+    path("tracks/<slug:slug>/leaderboards/", leaderboards.leaderboards, name="leaderboards"),
+    path("leaderboards/<int:board_id>/", leaderboards.leaderboard, name="leaderboard"),
+    path(
+        "leaderboards/<int:board_id>/leaderboard.<board:kind>",
+        leaderboards.leaderboard_file,
+        name="leaderboard_file",
+    ),
+    path("leaderboards/<int:board_id>/topics.<table:kind>", leaderboards.topics_file, name="topics_file"),
+    path("leaderboards/<int:board_id>/compare/", leaderboards.choose_other, name="choose_leaderboard"),
+    path(
+        "leaderboards/<int:board_id>/compare/<int:other_id>/",
+        leaderboards.compare,
+        name="compare_leaderboards",
+    ),
+    path("leaderboards/<int:board_id>/groups/", leaderboards.groups, name="groups"),
+    path("leaderboards/<int:board_id>/groups.csv", leaderboards.groups_file, name="groups_file"),
+    path("leaderboards/<int:board_id>/classes/", leaderboards.classes, name="classes"),
+    path("leaderboards/<int:board_id>/classes.csv", leaderboards.classes_file, name="classes_file"),
+    path("leaderboards/<int:board_id>/topics/", leaderboards.topics, name="topics"),
+    path("leaderboards/<int:board_id>/topics/<path:code>/", leaderboards.topic, name="topic"),
+    path("leaderboards/<int:board_id>/release/", leaderboards.release, name="release"),
+    path("leaderboards/<int:board_id>/release/cancel/", leaderboards.cancel_release, name="cancel_release"),
+    path("tracks/<slug:slug>/agreement/effect/", analyses.effect, name="effect"),
+    path("leaderboards/<int:board_id>/reports/", analyses.reports, name="reports"),
+    path("leaderboards/<int:board_id>/analyze/", analyses.analyze, name="analyze"),
+    path(
+        "leaderboards/<int:board_id>/reports/<slug:name>.<table:kind>",
+        analyses.report_table,
+        name="report_table",
+    ),
+    path("analyses/<int:analysis_id>/analysis.json", analyses.analysis_json, name="analysis_json"),
+    path(
+        "analyses/<int:analysis_id>/<slug:name>.<table:kind>",
+        analyses.analysis_table,
+        name="analysis_table",
+    ),
+    path("evaluations/<int:evaluation_id>/", evaluations.evaluation, name="evaluation"),
+    path("evaluations/<int:evaluation_id>/compare/", evaluations.choose_other, name="choose_run"),
+    path("evaluations/<int:evaluation_id>/compare/<int:other_id>/", evaluations.compare, name="compare_runs"),
+    path(
+        "evaluations/<int:evaluation_id>/scores.<table:kind>",
+        evaluations.evaluation_file,
+        name="evaluation_file",
+    ),
+    path("leaderboards/<int:board_id>/interaction/", leaderboards.interaction, name="interaction"),
+    path("leaderboards/<int:board_id>/interaction.tsv", leaderboards.interaction_tsv, name="interaction_tsv"),
 ]

@@ -39,19 +39,18 @@ FILES = [
 def copy_all(packages: Path = PACKAGES, vendor: Path = VENDOR) -> int:
     """Copy every listed file and return their number; FileNotFoundError names a pattern without files."""
     shutil.rmtree(vendor, ignore_errors=True)
-    return sum(_copy(packages, pattern, vendor / folder) for pattern, folder in FILES)
-
-
-def _copy(packages: Path, pattern: str, folder: Path) -> int:
-    files = sorted(packages.glob(pattern))
-    if not files:
-        raise FileNotFoundError(
-            f"no file {pattern} in {packages}; `make setup` installs the front-end packages"
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    for file in files:
-        shutil.copyfile(file, folder / file.name)
-    return len(files)
+    n = 0
+    for pattern, name in FILES:
+        files, folder = sorted(packages.glob(pattern)), vendor / name
+        if not files:
+            raise FileNotFoundError(
+                f"no file {pattern} in {packages}; `make setup` installs the front-end packages"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            shutil.copyfile(file, folder / file.name)
+        n += len(files)
+    return n
 
 
 if __name__ == "__main__":

@@ -25,21 +25,6 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STATE = VENV / "assay-setup.json"
-PACKAGES = (
-    "accounts",
-    "assay",
-    "assessment",
-    "backups",
-    "config",
-    "corpus",
-    "demo",
-    "jobs",
-    "pooling",
-    "scoring",
-    "server",
-    "tracks",
-    "web",
-)
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 CHROMIUM_PACKAGE = "@sparticuz/chromium@153.0.0"
 PIP_URL = (
@@ -157,27 +142,15 @@ def install_pip() -> None:
     wheel.unlink()
 
 
-def pip_install(name: str) -> None:
-    command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "-r", name]
-    if (ROOT / "constraints.txt").exists():
-        command += ["-c", "constraints.txt"]
-    run(command, hint=f"Check the network, then run make again. It continues with {name}.")
+def pip_install(*arguments: str) -> None:
+    command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", *arguments]
+    run(command, hint=f"Check the network, then run make again. It continues with {arguments[-1]}.")
 
 
 def install_python_packages() -> None:
     say("installing Python packages (a minute or two the first time)")
-    pip_install("requirements-dev.txt")
-    editable = [
-        "--no-deps",
-        "--no-build-isolation",
-        "--config-settings",
-        "editable_mode=compat",
-        "--editable",
-    ]
-    run(
-        [PYTHON, "-m", "pip", "install", "--quiet", *editable, "."],
-        hint="The command `assay` is not installed.",
-    )
+    pip_install("-r", "requirements-dev.txt")
+    pip_install("--no-deps", "--no-build-isolation", "--editable", ".")  # for the command `assay`
 
 
 def node_environment() -> dict[str, str]:
@@ -189,7 +162,7 @@ def node_environment() -> dict[str, str]:
         return {}
     if not works([VENV / "bin" / "node", "--version"]):
         say("installing Node from PyPI, because the machine has no node and npm")
-        pip_install("requirements-node.txt")
+        pip_install("-r", "requirements-node.txt")
     return own
 
 
@@ -214,7 +187,7 @@ def build_documentation() -> None:
     say("building the documentation")
     output = ROOT / "docs" / "_build"
     doctrees = output / "doctrees"
-    sphinx = [PYTHON, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", doctrees]
+    sphinx = [PYTHON, "-m", "sphinx", "-c", "maintenance/docs", "-qW", "--keep-going", "-d", doctrees]
     try:
         run([*sphinx, "docs", output / "html"], hint="`make docs` shows more.")
     except SetupError:
@@ -224,7 +197,7 @@ def build_documentation() -> None:
 
 def compile_modules() -> None:
     """Compile to bytecode, so that commands start fast even if Python may not write bytecode itself."""
-    works([PYTHON, "-m", "compileall", "-q", *(ROOT / name for name in PACKAGES)])
+    works([PYTHON, "-m", "compileall", "-q", *(init.parent for init in ROOT.glob("*/__init__.py"))])
 
 
 def install_browser() -> None:
@@ -314,15 +287,8 @@ def main() -> int:
 
 def set_up(*, wants_browser: bool) -> None:
     make_environment()
-    python = digest(
-        "requirements.txt",
-        "requirements-docs.txt",
-        "requirements-s3.txt",
-        "requirements-dev.txt",
-        "requirements-node.txt",
-        "constraints.txt",
-        "pyproject.toml",
-    )
+    pins = [path.name for path in sorted(ROOT.glob("requirements*.txt"))]
+    python = digest(*pins, "constraints.txt", "pyproject.toml")
     once("python", python, install_python_packages, done=True)
     front_end = digest("package-lock.json", "package.json", "server/assets.py")
     once("front end", front_end, install_front_end, done=(assets.VENDOR / "bootstrap").is_dir())
@@ -332,7 +298,7 @@ def set_up(*, wants_browser: bool) -> None:
     names = sorted(str(page) for page in pages if not generated & set(page.parts))
     is_built = (ROOT / "docs" / "_build" / "html" / "index.html").is_file()
     try:
-        once("documentation", digest("docs/conf.py", *names), build_documentation, done=is_built)
+        once("documentation", digest("maintenance/docs/conf.py", *names), build_documentation, done=is_built)
     except SetupError as error:
         say(f"{error}\nsetup: the site works, but without its help pages")
     if wants_browser and not browser.find():

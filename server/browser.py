@@ -21,7 +21,10 @@ def find() -> str | None:
 
 
 def starts(path: str) -> bool:
-    """Whether a browser starts. It does not if libraries are missing, or if Ubuntu's package only points to a snap."""
+    """Return whether a browser starts.
+
+    It does not if libraries are missing, or if Ubuntu's package only points to a snap.
+    """
     try:
         done = subprocess.run([path, "--version"], check=False, capture_output=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):

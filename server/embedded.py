@@ -36,12 +36,6 @@ THROWAWAY = {
 }
 
 
-def _dead_process() -> int:
-    process = subprocess.Popen(["true"])
-    process.wait()
-    return process.pid
-
-
 def _is_last(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -51,7 +45,7 @@ def _is_last(handle: int) -> bool:
 
 
 def _runs(number: str, folder: Path) -> bool:
-    """Whether a process with this number runs in a folder, on Linux. A zombie has no command line."""
+    """Return whether a process with this number runs in a folder, on Linux. A zombie has no command line."""
     command = Path("/proc") / number.strip() / "cmdline"
     try:
         return bool(number.strip()) and os.fsencode(folder) in command.read_bytes()
@@ -60,7 +54,7 @@ def _runs(number: str, folder: Path) -> bool:
 
 
 def answers(path: Path) -> bool:
-    """Whether a server listens on a Unix socket."""
+    """Return whether a server listens on a Unix socket."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(5)
         try:
@@ -90,7 +84,7 @@ class Postgres:
 
     @property
     def is_alive(self) -> bool:
-        """Whether its main process runs. On Linux this does not connect, because each connection starts a process."""
+        """True if its main process runs. On Linux this does not connect, because each connection starts a process."""
         if not Path("/proc/self").exists():
             return self.is_running
         try:
@@ -107,18 +101,11 @@ class Postgres:
             self._create()
         private_folder(self.sockets, self.account)
         self._forget_stale_pids()
-        self._keep_log_short()
-        self._run(
-            "pg_ctl",
-            "start",
-            "-w",
-            "-t",
-            f"{START_SECONDS:.0f}",
-            "-l",
-            str(self.log),
-            "-o",
-            self._arguments(),
-        )
+        if self.log.exists() and self.log.stat().st_size > 10_000_000:
+            self.log.unlink()
+        own = {"listen_addresses": "", "unix_socket_directories": str(self.sockets), "port": "5432"}
+        settings = " ".join(f"-c {name}='{value}'" for name, value in {**own, **self.options}.items())
+        self._run("pg_ctl", "start", "-w", "-t", f"{START_SECONDS:.0f}", "-l", str(self.log), "-o", settings)
         self._ensure_database()
 
     def stop(self) -> None:
@@ -145,15 +132,6 @@ class Postgres:
             self.data.rmdir()  # fails if the folder is not empty
         half.rename(self.data)
 
-    def _arguments(self) -> str:
-        options = {
-            "listen_addresses": "",
-            "unix_socket_directories": str(self.sockets),
-            "port": "5432",
-            **self.options,
-        }
-        return " ".join(f"-c {name}='{value}'" for name, value in options.items())
-
     def _forget_stale_pids(self) -> None:
         """After a crash, a lock file may name a process id that another program has now, or a zombie.
 
@@ -164,11 +142,8 @@ class Postgres:
             number, _, rest = file.read_text().partition("\n") if file.exists() else ("", "", "")
             exists = number and (Path("/proc") / number.strip()).exists()
             if exists and not _runs(number, self.data):
-                file.write_text(f"{_dead_process()}\n{rest}")
-
-    def _keep_log_short(self) -> None:
-        if self.log.exists() and self.log.stat().st_size > 10_000_000:
-            self.log.unlink()
+                with subprocess.Popen(["true"]) as dead:
+                    file.write_text(f"{dead.pid}\n{rest}")
 
     def _run(self, program: str, *arguments: str, folder: Path | None = None) -> None:
         command = [str(self.binaries / program), "-D", str(folder or self.data), *arguments]
@@ -352,7 +327,11 @@ def _place_data(var: Path) -> None:
     outside = os_account.OUTSIDE / name / "postgres"
     make_outside()
     private_folder(outside.parent, account(outside))
-    _set_aside(outside)
+    if outside.exists():
+        Postgres(outside).stop()
+        old = outside.with_name("postgres.old")
+        shutil.rmtree(old, ignore_errors=True)
+        outside.rename(old)
     (outside.parent / "checkout").write_text(str(link))
     link.symlink_to(outside)
 
@@ -372,12 +351,3 @@ def _check_owner(link: Path) -> None:
             f"{link.parent} is a copy that uses the database of {first.parent}. Remove {link.parent} to start again."
         )
     note.write_text(str(link))
-
-
-def _set_aside(data: Path) -> None:
-    if not data.exists():
-        return
-    Postgres(data).stop()
-    old = data.with_name("postgres.old")
-    shutil.rmtree(old, ignore_errors=True)
-    data.rename(old)

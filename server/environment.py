@@ -121,12 +121,12 @@ def address(name: str) -> str:
     return value
 
 
-def require_packages(name: str, *packages: str, extra: str) -> None:
+def require_packages(name: str, *packages: str, file: str) -> None:
     """Refuse a setting that needs Python packages which are not installed."""
     missing = [package for package in packages if importlib.util.find_spec(package) is None]
     if missing:
         raise ImproperlyConfigured(
-            f"{name} is set, but it needs {' and '.join(missing)}; run `pip install 'assay[{extra}]'`."
+            f"{name} is set, but it needs {' and '.join(missing)}; run `pip install -r {file}`."
         )
 
 

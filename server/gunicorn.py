@@ -1,11 +1,22 @@
-"""Settings of gunicorn: `gunicorn -c server/gunicorn.py config.wsgi`. WEB_CONCURRENCY is the number of processes."""
+"""Settings of gunicorn, and its worker: `gunicorn -c server/gunicorn.py config.wsgi`.
+
+WEB_CONCURRENCY is the number of processes. Browsers open connections in advance. In gunicorn's own class, each of them
+occupies a thread for five seconds, so that a few silent connections block all requests. In ours, the poller watches
+them, as it does between requests. It also notes when each request arrives.
+"""
 
 import gc
 import os
+import selectors
+import threading
+import time
+from functools import partial
 from typing import Any
 
+from gunicorn.workers.gthread import TConn, ThreadWorker
+
 workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
-worker_class = "server.worker.Worker"
+worker_class = "server.gunicorn.Worker"
 threads = 16  # concurrent requests in each process
 timeout = 120  # for the largest upload over a slow connection, and its check
 graceful_timeout = 20
@@ -21,3 +32,33 @@ def post_worker_init(_worker: Any) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 50)
+
+
+class Worker(ThreadWorker):  # type: ignore[misc]
+    """Gives a connection to a thread when there is something to read, and closes one that stays silent."""
+
+    def enqueue_req(self, conn: TConn) -> None:
+        if conn.initialized or conn.data_ready:
+            conn.arrived = time.monotonic()
+            super().enqueue_req(conn)
+            return
+        conn.sock.setblocking(False)
+        conn.timeout = time.monotonic() + self.cfg.keepalive
+        self.pending_conns.append(conn)
+        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_pending_socket_readable, conn))
+
+    def handle(self, conn: TConn) -> object:
+        self.thread.arrived = conn.arrived
+        return super().handle(conn)
+
+    def load_wsgi(self) -> None:
+        """Load the application, which gets the arrival of a request as `assay.arrival`, by `time.monotonic()`."""
+        super().load_wsgi()
+        application: Any = self.wsgi  # type: ignore[has-type]
+        self.thread = threading.local()
+
+        def with_arrival(environ: dict[str, Any], start_response: object) -> object:
+            environ["assay.arrival"] = self.thread.arrived
+            return application(environ, start_response)
+
+        self.wsgi = with_arrival

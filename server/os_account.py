@@ -72,7 +72,7 @@ def _new_account() -> pwd.struct_passwd:
 
 
 def can_enter(folder: Path, who: Account) -> bool:
-    """Whether an account may enter and read a folder. The system decides, because of groups and ACLs."""
+    """Return whether an account may enter and read a folder. The system decides, because of groups and ACLs."""
     if not who.switch:
         return True
     test = shutil.which("test") or "/usr/bin/test"
@@ -108,7 +108,10 @@ def _copied(installed: Path) -> Path:
             for part in package.parent.glob(f"{package.name}*"):
                 if part.suffix in {"", ".libs"}:
                     shutil.copytree(part, half / part.name, symlinks=True)
-            _open_to_read(half)
+            for path in [half, *half.rglob("*")]:
+                if not path.is_symlink():
+                    mode = path.stat().st_mode
+                    path.chmod(mode | (0o555 if path.is_dir() or mode & 0o100 else 0o444))
             half.rename(copy)
     return copy / package.name / "pginstall" / "bin"
 
@@ -116,13 +119,6 @@ def _copied(installed: Path) -> Path:
 def make_outside() -> None:
     OUTSIDE.mkdir(mode=0o755, parents=True, exist_ok=True)
     OUTSIDE.chmod(0o755)  # independent of the umask
-
-
-def _open_to_read(folder: Path) -> None:
-    for path in [folder, *folder.rglob("*")]:
-        if not path.is_symlink():
-            mode = path.stat().st_mode
-            path.chmod(mode | (0o555 if path.is_dir() or mode & 0o100 else 0o444))
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 Ctrl-C or SIGTERM stops all processes. A process or server that ends unexpectedly is started again. Each process has
 its own process group, so that Ctrl-C reaches only this one, which ends each of them once: gunicorn can hang if it gets
 two signals at the same time. If this process is killed, the three end too, and the next start waits for their end. It
-uses servers that were left running.
+uses servers that were left running. Decision: ADR 9.
 """
 
 import fcntl
@@ -33,7 +33,7 @@ WORKER = "assay@localhost"
 
 
 class Stopping:
-    """Whether a signal asked to stop. The handler only records it."""
+    """A request to stop, by a signal. The handler only records it."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -137,7 +137,7 @@ def prepare(stopping: Stopping, lock: int) -> str:
 
 
 def supervisor(server: socket.socket, lock: int, servers: list[embedded.Held]) -> Supervisor:
-    """What starts web, worker and beat. Web inherits the socket, so a restarted one has the same port."""
+    """Return what starts web, worker and beat. Web inherits the socket, so a restarted one has the same port."""
     server.set_inheritable(True)
     handle = server.fileno()
     # fmt: off

@@ -77,7 +77,13 @@ class Supervisor:
                 problem = f"{server.name} ended unexpectedly."
                 self._count_restart(server.name, problem, "")
                 say(f"{problem} Starting it again.")
-                _start_again(server)
+                try:
+                    server.start_again()
+                except ServerError as error:
+                    raise RunError(
+                        f"{server.name} cannot be started again, so everything stops.\n{error}"
+                    ) from error
+                say(f"{server.name} runs again.")
         self._next_look = time.monotonic() + SERVER_SECONDS
 
     def _count_restart(self, name: str, problem: str, last_lines: str) -> None:
@@ -92,14 +98,6 @@ class Supervisor:
                 f"everything stops.{lines}"
             )
         earlier.append(now)
-
-
-def _start_again(server: Held) -> None:
-    try:
-        server.start_again()
-    except ServerError as error:
-        raise RunError(f"{server.name} cannot be started again, so everything stops.\n{error}") from error
-    say(f"{server.name} runs again.")
 
 
 def _print(child: Child) -> None:

@@ -69,6 +69,23 @@ def django_db_modify_db_settings(
         servers.use_template()
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Wait for other sessions before the database of the tests is dropped: of a browser, or of a process that ends."""
+    yield
+    others = (
+        "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    deadline = time.monotonic() + 30
+    connection.close()  # a test may have ended its session
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(others)
+        while (queries := cursor.fetchall()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+            cursor.execute(others)
+    assert not queries, f"another session still uses the database; its last query: {queries[0][0]}"
+
+
 def _delete_rows(test: TransactionTestCase) -> None:
     """Empty the tables after a test that commits. Most are empty already, and TRUNCATE is slow for each of them."""
     kept = {"django_migrations", "django_content_type", "auth_permission"}  # what `migrate` fills

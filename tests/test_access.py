@@ -14,7 +14,7 @@ from django.contrib.admin import site
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from accounts.links import tokens
+from accounts.services import tokens
 from config.pages import documentation
 from corpus.models import Formula
 from jobs import services as jobs
@@ -44,11 +44,11 @@ LETTERS = {200: "0", 403: "3", 404: "4", 405: "5", 410: "9"}
 
 MATRIX = """
 account                                 L000000
-archives:archives                       L333330
-archives:delete                         5555555
-archives:file                           L333330
-archives:load                           L333330
-archives:loaded                         L333330
+publishing:archives                       L333330
+publishing:delete_archive                         5555555
+publishing:archive_file                           L333330
+publishing:load_archive                           L333330
+publishing:loaded_archive                         L333330
 assessment:accepting                    5555555
 assessment:add_agreed                   5555555
 assessment:agreement                    L333330
@@ -135,41 +135,41 @@ login                                   0000000
 login_link                              9999999
 logout                                  5555555
 password_change                         L000000
-pooling:interaction                     L444444
-pooling:interaction_data                5555555
-pooling:interaction_file                L444444
-pooling:log_sessions                    5555555
-pooling:nominate                        5555555
-pooling:plan_sessions                   5555555
-pooling:session                         L444444
-pooling:set_address                     5555555
-pooling:start_session                   5555555
-pooling:take_back_session               5555555
-pooling:end_session                     5555555
+participation:interaction                     L444444
+participation:interaction_data                5555555
+participation:interaction_file                L444444
+participation:log_sessions                    5555555
+participation:nominate                        5555555
+participation:plan_sessions                   5555555
+participation:session                         L444444
+participation:set_address                     5555555
+participation:start_session                   5555555
+participation:take_back_session               5555555
+participation:end_session                     5555555
 scoring:interaction                     4444444
 scoring:interaction_tsv                 4444444
 pooling:choose_run                      L4R444R
 pooling:compare_runs                    L404440
-pooling:clone_track                     L333330
-pooling:consent                         5555555
-pooling:accept_request                  5555555
-pooling:add_people                      L333330
-pooling:ask_to_join                     0000000
-pooling:change_member                   5555555
-pooling:create_team                     5555555
-pooling:edit_team                       5555555
-pooling:invitation_link                 RRRRRRR
-pooling:invite_member                   5555555
-pooling:invite_person                   5555555
-pooling:join                            9999999
-pooling:leave_team                      5555555
-pooling:make_login_link                 5555555
-pooling:people                          L333330
-pooling:remove_assessor                 5555555
-pooling:set_groups                      5555555
-pooling:refuse_request                  5555555
-pooling:revoke_invitation               5555555
-pooling:team                            L404440
+participation:clone_track                     L333330
+publishing:consent                         5555555
+participation:accept_request                  5555555
+participation:add_people                      L333330
+participation:ask_to_join                     0000000
+participation:change_member                   5555555
+participation:create_team                     5555555
+participation:edit_team                       5555555
+participation:invitation_link                 RRRRRRR
+participation:invite_member                   5555555
+participation:invite_person                   5555555
+participation:join                            9999999
+participation:leave_team                      5555555
+participation:make_login_link                 5555555
+participation:people                          L333330
+participation:remove_assessor                 5555555
+participation:set_groups                      5555555
+participation:refuse_request                  5555555
+participation:revoke_invitation               5555555
+participation:team                            L404440
 start                                   LRRRRRR
 tracks:edit_site_page                   L333330
 tracks:site_page                        0000000
@@ -192,9 +192,9 @@ pooling:pool_record                     L333330
 pooling:pool_topic                      L333330
 pooling:pools                           L333330
 pooling:preview                         L333330
-pooling:publication                     0000000
-pooling:publish_runs                    5555555
-pooling:published_runs                  4444444
+publishing:publication                     0000000
+publishing:publish_runs                    5555555
+publishing:published_runs                  4444444
 pooling:reinstate                       L333330
 pooling:run                             L404440
 pooling:run_file                        L404440
@@ -202,7 +202,7 @@ pooling:runs                            L0RR330
 pooling:submit                          L300330
 pooling:team_runs                       L404330
 pooling:withdraw                        L404440
-pooling:withdraw_publication            5555555
+publishing:withdraw_publication            5555555
 request_link                            0000000
 revoke_token                            5555555
 scoring:analysis_json                   L333330
@@ -213,8 +213,8 @@ scoring:choose_leaderboard              444444R
 scoring:choose_run                      444444R
 scoring:compare_leaderboards            4444440
 scoring:compare_runs                    4444440
-scoring:comparison                      L333330
-scoring:comparison_file                 L333334
+publishing:comparison                      L333330
+publishing:comparison_file                 L333334
 scoring:effect                          L33333R
 scoring:evaluation                      4444440
 scoring:evaluation_file                 4444440
@@ -234,8 +234,8 @@ scoring:release                         L33333R
 scoring:report_table                    L333330
 scoring:reports                         L333330
 scoring:score                           5555555
-scoring:table_file                      L333330
-scoring:tables                          L333330
+publishing:table_file                      L333330
+publishing:tables                          L333330
 scoring:topic                           4444440
 scoring:groups                          4444444
 scoring:groups_file                     4444444

@@ -17,8 +17,13 @@ pytestmark = pytest.mark.django_db
 
 OF_EVERY_USER = {"logout", "assessment:accepting", "assessment:highlighting", "tracks:accept_agreement"}
 BUTTONS_OF_MEMBERS = {
-    *("pooling:consent", "pooling:move"),
-    *("pooling:change_member", "pooling:edit_team", "pooling:invite_member", "pooling:leave_team"),
+    *("publishing:consent", "pooling:move"),
+    *(
+        "participation:change_member",
+        "participation:edit_team",
+        "participation:invite_member",
+        "participation:leave_team",
+    ),
 }
 BUTTONS_OF_THE_ASSESSOR = {f"assessment:{name}" for name in ("extend", "give_back", "next", "skip", "undo")}
 OF_THE_ASSESSOR = {*BUTTONS_OF_THE_ASSESSOR, "assessment:task", "assessment:done", "assessment:own_judgments"}

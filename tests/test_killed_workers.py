@@ -14,15 +14,16 @@ import psycopg2
 import pytest
 from django.db import connection
 
+from assay.formats.declaration import Declaration
 from assay.formats.qrels.reader import parse_qrels
 from corpus.imports.recognition import sources_of
 from corpus.imports.services import start_import
 from corpus.models import Collection, Comment, Document
 from jobs.models import Job
-from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, Team
+from participation.models import Team
+from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
-from pooling.runs.services import Declaration
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Evaluation, Leaderboard, Qrels, QrelsEntry, Score
 from scoring.qrels import services as qrels_services

@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from assay.protocols.loader import load_protocol
 from jobs import services as jobs
+from participation.teams import services as team_services
 from pooling.models import Run
-from pooling.teams import services as team_services
 from scoring.models import Leaderboard, Qrels
 from tests.helpers.factories import make_organizer, make_track
 from tests.helpers.real_files import KNOWN, KNOWN_OVER_ALL_JUDGED

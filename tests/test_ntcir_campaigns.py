@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from assessment.tasks import services as task_services
+from assessment.judging import services as task_services
 from corpus.models import Collection
 from jobs import services as jobs
 from jobs.models import Job

@@ -20,9 +20,9 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from accounts.models import User
 from assessment.models import Batch, Judgment
 from corpus.models import Collection, Comment, Document
-from files.models import UnclaimedFile
-from jobs.models import Job
-from pooling.models import Pool, Run, Team
+from jobs.models import Job, UnclaimedFile
+from participation.models import Team
+from pooling.models import Pool, Run
 from scoring.models import Leaderboard, Qrels
 from tests.conftest import Factory, Running, start_process, wait_until
 from tests.helpers import s3

@@ -1,7 +1,212 @@
-"""Registers the admin pages of this app with Django, which looks for them here."""
+"""Tracks with their assessors, protocols and topics in the admin, and the headings of the admin site."""
 
-from tracks.protocols.admin import StoredProtocolAdmin
-from tracks.topics.admin import TopicAdmin, TopicImportAdmin
-from tracks.tracks.admin import TrackAdmin
+from typing import Any
 
-__all__ = ["StoredProtocolAdmin", "TopicAdmin", "TopicImportAdmin", "TrackAdmin"]
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.models import Group
+from django.db.models import QuerySet
+from django.forms import BaseModelFormSet
+from django.forms.fields import InvalidJSONInput
+from django.http import HttpRequest
+
+from accounts.models import User
+from assay.errors import Refused
+from tracks.assessors import services as assessor_services
+from tracks.models import Assessor, StoredProtocol, Topic, TopicImport, Track
+from tracks.topics.services import checked_labels
+from tracks.tracks import services
+from tracks.tracks.forms import TrackForm
+from web.admin import ReadOnly, Undeletable
+
+admin.site.site_header = "Assay administration"
+admin.site.site_title = "Assay"
+admin.site.index_title = "Users, tracks, runs, batches"
+admin.site.unregister(Group)  # permissions follow from roles in tracks, not from groups
+
+
+class UserName(forms.TextInput):
+    """Shows the user of an existing row, without a query for each."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def format_value(self, value: Any) -> str:
+        return self.name
+
+
+class AssessorForm(forms.ModelForm[Assessor]):
+    """Shows next to the form what the service would refuse."""
+
+    class Meta:
+        model = Assessor
+        fields = ["user", "group"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk is not None:
+            self.fields["user"].disabled = True
+            self.fields["user"].widget = UserName(self.instance.user.username)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        track, user = self.instance.track if self.instance.track_id else None, data.get("user")
+        if track is not None and user is not None:
+            try:
+                assessor_services.check(track=track, user=user)
+                assessor_services.check_group(track=track, group=data.get("group", ""))
+            except Refused as refusal:
+                raise forms.ValidationError(refusal.message) from refusal
+        return data
+
+
+class Assessors(forms.BaseInlineFormSet[Assessor, Track, forms.ModelForm[Assessor]]):
+    """The assessors of a track. A refusal of their groups is an error of the form, so that nothing is saved."""
+
+    def clean(self) -> None:
+        super().clean()
+        if any(self.errors) or self.instance.pk is None:
+            return
+        try:
+            assessor_services.check_set_groups(track=self.instance, groups=self.changed_groups)
+        except Refused as refusal:
+            raise forms.ValidationError(refusal.message) from None
+
+    @property
+    def changed_groups(self) -> dict[User, str]:
+        """The groups of the assessors that were changed."""
+        changed = [form.instance for form in self.initial_forms if form.has_changed()]
+        return {assessor.user: assessor.group for assessor in changed}
+
+
+class AssessorInline(Undeletable, admin.TabularInline[Assessor, Track]):
+    """The assessors of a track and their groups. To stop one, assign no more topics to them; their judgments stay."""
+
+    model = Assessor
+    form = AssessorForm
+    formset = Assessors
+    autocomplete_fields = ["user"]
+    extra = 1
+    verbose_name = "assessor"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Assessor]:
+        return super().get_queryset(request).select_related("user")
+
+
+@admin.register(Track)
+class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
+    """Correct a track and the groups of its assessors, open and close several. Tracks are created on the site."""
+
+    form = TrackForm
+    list_display = ["name", "slug", "status", "protocol", "collection"]
+    list_filter = ["status"]
+    search_fields = ["name", "slug"]
+    autocomplete_fields = ["protocol", "collection", "topic_collection"]
+    list_select_related = ["protocol", "collection"]
+    inlines = [AssessorInline]
+    actions = ["open_tracks", "close_tracks"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Track | None = None) -> list[str]:
+        """Fields that cannot change once the track was opened, because runs are checked against them."""
+        if obj is None or obj.status == Track.Status.DRAFT:
+            return []
+        return sorted(services.FIXED_ONCE_OPENED)
+
+    def save_model(self, request: HttpRequest, obj: Track, form: Any, change: bool) -> None:
+        services.edit(track=obj, changed=form.changed_data)
+
+    def save_formset(
+        self, request: HttpRequest, form: Any, formset: BaseModelFormSet[Any, Any], change: bool
+    ) -> None:
+        """Save assessors through the services; after a refusal the form is shown again, and nothing is saved."""
+        formset.save(commit=False)
+        for assessor in formset.new_objects:
+            assessor_services.add(track=assessor.track, user=assessor.user, group=assessor.group)
+        assessor_services.set_groups(track=form.instance, groups=formset.changed_groups)  # type: ignore[attr-defined]
+
+    @admin.action(description="Open for runs")
+    def open_tracks(self, request: HttpRequest, queryset: QuerySet[Track]) -> None:
+        self._apply(request, queryset, services.open_for_runs)
+
+    @admin.action(description="Close for runs")
+    def close_tracks(self, request: HttpRequest, queryset: QuerySet[Track]) -> None:
+        self._apply(request, queryset, services.close)
+
+    def _apply(self, request: HttpRequest, tracks: QuerySet[Track], service: Any) -> None:
+        for track in tracks:
+            try:
+                self.message_user(request, f"{track}: {service(track=track).get_status_display()}.")
+            except Refused as refusal:
+                self.message_user(request, refusal.message, messages.ERROR)
+
+
+@admin.register(StoredProtocol)
+class StoredProtocolAdmin(ReadOnly, admin.ModelAdmin[StoredProtocol]):
+    """Search and view protocols. They are never edited: a changed protocol gets a new slug."""
+
+    list_display = ["slug", "title", "is_shipped", "created_at"]
+    list_filter = ["is_shipped"]
+    search_fields = ["slug", "title"]
+    fields = ["slug", "title", "digest", "is_shipped", "created_by", "text"]
+
+
+class LabelsField(forms.JSONField):
+    """Django's field reports only wrong syntax, not a number or a nesting that Python does not read."""
+
+    def to_python(self, value: Any) -> Any:
+        try:
+            return super().to_python(value)
+        except (ValueError, RecursionError):
+            raise forms.ValidationError(
+                "A number has too many digits, or the value is nested too deeply."
+            ) from None
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        try:
+            return super().bound_data(data, initial)
+        except (ValueError, RecursionError):
+            return InvalidJSONInput(data)
+
+
+class TopicForm(forms.ModelForm[Topic]):
+    """Accepts the labels that the protocol of the track allows."""
+
+    labels = LabelsField(
+        required=False,
+        help_text='A JSON object such as {"category": "proof"}, with labels that the protocol allows.',
+    )
+
+    class Meta:
+        model = Topic
+        fields = ["labels", "thread"]
+
+    def clean_labels(self) -> dict[str, str]:
+        try:
+            return checked_labels(topic=self.instance, labels=self.cleaned_data["labels"] or {})
+        except Refused as refusal:
+            raise forms.ValidationError(refusal.message) from refusal
+
+
+@admin.register(Topic)
+class TopicAdmin(Undeletable, admin.ModelAdmin[Topic]):
+    """The labels and threads of topics. The topics themselves are imported from a topic file."""
+
+    form = TopicForm
+    list_display = ["code", "track", "thread"]
+    list_filter = ["track"]
+    search_fields = ["code", "title"]
+    list_select_related = ["track"]
+    readonly_fields = ["track", "code", "title", "body", "narrative", "tags"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+
+@admin.register(TopicImport)
+class TopicImportAdmin(ReadOnly, admin.ModelAdmin[TopicImport]):
+    list_display = ["name", "track", "format", "created_at"]
+    list_select_related = ["track"]

@@ -1,4 +1,4 @@
-"""What the management commands of a track share: its slug, the organizer, and refusals as errors of a command."""
+"""The parts that management commands of a track share: its slug, the organizer, and refusals as errors of a command."""
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -22,13 +22,7 @@ def add_by(parser: ArgumentParser) -> None:
 
 
 def track_of(slug: str) -> Track:
-    """The track.
-
-    Raises
-    ------
-    CommandError
-        There is none.
-    """
+    """The track of a slug; CommandError if there is none."""
     track = track_named(slug)
     if track is None:
         raise CommandError(f"There is no track {slug}.")
@@ -36,13 +30,7 @@ def track_of(slug: str) -> Track:
 
 
 def organizer_of(username: str) -> User:
-    """The organizer.
-
-    Raises
-    ------
-    CommandError
-        There is none.
-    """
+    """The organizer of a user name; CommandError if there is none."""
     user = organizer_named(username)
     if user is None:
         raise CommandError(f"There is no organizer {username}.")
@@ -51,12 +39,7 @@ def organizer_of(username: str) -> User:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn what a service or a file refuses into the error of a command.
-
-    Raises
-    ------
-    CommandError
-    """
+    """Turn what a service or a file refuses into a CommandError."""
     try:
         yield
     except Refused as refusal:

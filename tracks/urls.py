@@ -1,18 +1,77 @@
 """URLs of the tracks app."""
 
-from django.urls import include, path
+from django.urls import path, register_converter
+
+from tracks import history
+from tracks.agreements import views as agreements
+from tracks.deadlines import views as deadlines
+from tracks.downloads import views as downloads
+from tracks.guidelines import views as guidelines
+from tracks.models import SitePage
+from tracks.pages import views as pages
+from tracks.protocols import views as protocols
+from tracks.topics import views as topics
+from tracks.tracks import views as tracks
+
+
+class PageName:
+    """The name of a text of the site."""
+
+    regex = "|".join(SitePage.Name.values)
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(PageName, "site_page")
 
 app_name = "tracks"
 
 urlpatterns = [
-    path("", include("tracks.deadlines.urls")),
-    path("", include("tracks.downloads.urls")),
-    path("", include("tracks.topics.urls")),
-    path("", include("tracks.guidelines.urls")),
-    path("", include("tracks.agreements.urls")),
-    path("", include("tracks.history.urls")),
-    path("", include("tracks.setup.urls")),
-    path("", include("tracks.pages.urls")),
-    path("", include("tracks.tracks.urls")),
-    path("", include("tracks.protocols.urls")),
+    path("tracks/<slug:slug>/deadlines/", deadlines.deadlines, name="deadlines"),
+    path("tracks/<slug:slug>/downloads/", downloads.downloads, name="downloads"),
+    path("tracks/<slug:slug>/downloads/SHA256SUMS", downloads.checksums, name="checksums"),
+    path("tracks/<slug:slug>/downloads/attach/", downloads.attach, name="attach"),
+    path("tracks/<slug:slug>/downloads/export/", downloads.export_collection, name="export_collection"),
+    path("tracks/<slug:slug>/downloads/log/", downloads.log, name="fetches"),
+    path("tracks/<slug:slug>/downloads/log.csv", downloads.log_csv, name="fetches_csv"),
+    path("tracks/<slug:slug>/downloads/files/<str:file>", downloads.download_file, name="download"),
+    path("tracks/<slug:slug>/downloads/<slug:key>/edit/", downloads.edit, name="edit_download"),
+    path("tracks/<slug:slug>/downloads/<slug:key>/remove/", downloads.remove, name="remove_download"),
+    path("tracks/<slug:slug>/import-topics/", topics.import_topics, name="import_topics"),
+    path("tracks/<slug:slug>/edit-topic/<path:code>/", topics.edit, name="edit_topic"),
+    path("tracks/<slug:slug>/topics/", topics.topics, name="topics"),
+    path("tracks/<slug:slug>/topics/<path:code>/", topics.topic, name="topic"),
+    path("tracks/<slug:slug>/guidelines/", guidelines.guidelines, name="guidelines"),
+    path("tracks/<slug:slug>/guidelines/edit/", guidelines.edit, name="edit_guidelines"),
+    path("tracks/<slug:slug>/guidelines/versions/", guidelines.versions, name="guidelines_versions"),
+    path(
+        "tracks/<slug:slug>/guidelines/versions/<int:number>/", guidelines.version, name="guidelines_version"
+    ),
+    path(
+        "tracks/<slug:slug>/guidelines/changes/<int:old>/<int:new>/",
+        guidelines.changes,
+        name="guidelines_changes",
+    ),
+    path("tracks/<slug:slug>/data-agreement/", agreements.agreement, name="agreement"),
+    path("tracks/<slug:slug>/data-agreement/accept/", agreements.accept, name="accept_agreement"),
+    path("tracks/<slug:slug>/data-agreement/edit/", agreements.edit, name="edit_agreement"),
+    path("tracks/<slug:slug>/data-agreement/<int:number>/", agreements.version, name="agreement_version"),
+    path("audit-log/", history.history, name="site_history"),
+    path("audit-log/events.csv", history.history_csv, name="site_history_csv"),
+    path("tracks/<slug:slug>/audit-log/", history.history, name="history"),
+    path("tracks/<slug:slug>/audit-log/events.csv", history.history_csv, name="history_csv"),
+    path("tracks/new/", topics.new_track, name="new_track"),
+    path("tracks/<slug:slug>/edit/", tracks.edit_track, name="edit_track"),
+    path("<site_page:name>/", pages.page, name="site_page"),
+    path("<site_page:name>/edit/", pages.edit, name="edit_site_page"),
+    path("tracks/<slug:slug>/", tracks.track, name="track"),
+    path("tracks/<slug:slug>/open/", tracks.open_track, name="open_track"),
+    path("tracks/<slug:slug>/close/", tracks.close_track, name="close_track"),
+    path("protocols/", protocols.protocols, name="protocols"),
+    path("protocol/new/", protocols.new_protocol, name="new_protocol"),
+    path("protocols/<slug:slug>/", protocols.protocol, name="protocol"),
 ]

@@ -19,7 +19,7 @@ MAX_DIGITS = 19  # a longer id does not fit into a column
 
 
 def is_id(text: object) -> bool:
-    """Whether a submitted text can be the id of a row."""
+    """Return whether a submitted text can be the id of a row."""
     text = str(text)
     return len(text) < MAX_DIGITS and text.isascii() and text.isdigit()
 

@@ -83,7 +83,7 @@ def download_range(
 
 
 def is_first_part(request: HttpRequest) -> bool:
-    """Whether a request asks for a file from its first byte, and does not go on with a download."""
+    """Return whether a request asks for a file from its first byte, and does not go on with a download."""
     match = _RANGE.fullmatch(request.headers.get("Range", "").strip())
     return match is None or (match[1] is not None and int(match[1]) == 0)
 

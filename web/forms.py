@@ -1,8 +1,9 @@
-"""What the forms of all apps share."""
+"""Shared parts of the forms of all apps."""
 
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from django import forms
+from django.core.files.uploadedfile import UploadedFile
 
 
 def style_fields(form: forms.BaseForm) -> None:
@@ -12,6 +13,14 @@ def style_fields(form: forms.BaseForm) -> None:
         if not isinstance(field.widget, forms.CheckboxSelectMultiple):  # the class would be on the list too
             field.widget.attrs.setdefault("class", kind)
         field.widget.attrs.setdefault("aria-describedby", f"id_{form.add_prefix(name)}_help")
+
+
+class StyledForm(forms.Form):
+    """A form whose controls `style_fields` styles. It comes before another base that is a form."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        style_fields(self)
 
 
 class FilesInput(forms.ClearableFileInput):
@@ -27,6 +36,11 @@ class FilesField(forms.FileField):
         files = data if isinstance(data, (list, tuple)) else [data] if data else []
         cleaned = [super(FilesField, self).clean(file, initial) for file in files]
         return cleaned if cleaned or not self.required else super().clean(None, initial)
+
+
+def bytes_of(upload: "UploadedFile[Any]") -> BinaryIO:
+    """The file of an upload. A large one is a temporary file, so that it is never completely in memory."""
+    return cast(BinaryIO, upload.file)
 
 
 class CompareForm(forms.Form):

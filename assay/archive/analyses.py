@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.archive.contents import Contents, average_of
-from assay.archive.errors import BadArchive
-from assay.archive.records import AnalysisRecord, LeaderboardRecord, QrelsRecord
+from assay.archive.files import BadArchive
+from assay.archive.records import AnalysisRecord, LeaderboardRecord
 from assay.formats.runs.columns import Ranked
 from assay.measures.scores import ALL
 from assay.pools.strategies import PoolError, PoolInput
@@ -72,32 +71,29 @@ def _topics(contents: Contents, board: LeaderboardRecord, analysis: AnalysisReco
     for (run, topic, measure), value in contents.stored_scores(board).items():
         if topic != ALL:
             values[measure][topic][run] = value
-    scores = {measure: _in_all(values[measure], runs) for measure in means_among(board.measures)}
+    scores = {}
+    for measure in means_among(board.measures):  # of the topics of all runs, by code
+        columns = [of_topic for _, of_topic in sorted(values[measure].items()) if len(of_topic) == len(runs)]
+        rows = [[of_topic[run] for of_topic in columns] for run in runs]
+        scores[measure] = np.array(rows, dtype=np.float64).reshape(len(runs), len(columns))
     return by_topics(scores, seed=analysis.seed)
 
 
-def _in_all(by_topic: Mapping[str, Mapping[int, float]], runs: Sequence[int]) -> NDArray[np.float64]:
-    """(runs, topics) values of the topics of all runs, by code."""
-    columns = [of_topic for _, of_topic in sorted(by_topic.items()) if len(of_topic) == len(runs)]
-    rows = [[of_topic[run] for of_topic in columns] for run in runs]
-    return np.array(rows, dtype=np.float64).reshape(len(runs), len(columns))
-
-
 def _compare(contents: Contents, board: LeaderboardRecord, analysis: AnalysisRecord) -> Result:
-    numbers = [board.qrels, *analysis.qrels]
+    scoring, versions = contents.protocol(board.protocol).scoring, []
+    for number in (board.qrels, *analysis.qrels):
+        qrels = contents.qrels[number]
+        machine = f" by machine {qrels.machine_name}" if qrels.machine_name else ""
+        columns = contents.qrels_columns(qrels)
+        judged = contents.judged_by(board, qrels)(columns)
+        name = f"version {qrels.version}{machine}"
+        versions.append(Version(name, columns, judged, scoring.level_of(qrels.report)))
     return by_versions(
         _Rankings(contents, board, _runs(analysis.result["runs"])),
-        [_version(contents, board, contents.qrels[number]) for number in numbers],
+        versions,
         measures=board.measures,
         average=average_of(board),
     )
-
-
-def _version(contents: Contents, board: LeaderboardRecord, qrels: QrelsRecord) -> Version:
-    name = f"version {qrels.version}" + (f" by machine {qrels.machine_name}" if qrels.machine_name else "")
-    columns = contents.qrels_columns(qrels)
-    level = contents.protocol(board.protocol).scoring.level_of(qrels.report)
-    return Version(name, columns, contents.judged_by(board, qrels)(columns), level)
 
 
 def _reusability(contents: Contents, board: LeaderboardRecord, analysis: AnalysisRecord) -> Result:

@@ -5,14 +5,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
 from io import BytesIO
+from typing import BinaryIO
 
 import numpy as np
 
-from assay.archive.errors import BadArchive
-from assay.archive.files import Reader
+from assay.archive.files import BadArchive, SealedZip
 from assay.archive.records import (
     FORMULAS,
+    INDEX,
     TOPICS,
+    Index,
     LeaderboardRecord,
     PoolRecord,
     QrelsRecord,
@@ -20,29 +22,31 @@ from assay.archive.records import (
     TopicRecord,
     parsed,
 )
-from assay.evaluation.duplicates import DuplicatesError, with_duplicates
-from assay.evaluation.units import collapse_instances
 from assay.formats.documents.batch import Unusable
 from assay.formats.qrels.reader import QrelsColumns, QrelsError, parse_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.formulas import with_unknown
 from assay.formats.runs.reader import CheckedRun, check_run
-from assay.formulas.columns import PLACES, Formulas
+from assay.formulas import PLACES
+from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
+from assay.measures.units import DuplicatesError, collapse_instances, with_duplicates
 from assay.pools.strategies import BuiltPool, ByTopic, PoolError, PoolInput, build_pool
 from assay.protocols.loader import ProtocolError, parse_protocol
 from assay.protocols.measures import MeasureError, parse_measures
 from assay.protocols.schema import Average, Protocol
-from assay.qrels.freezing import Unit
-from assay.qrels.given import given_grades
+from assay.qrels import Unit, given_grades
 
 FORMULA_COLUMNS = ("formula_id", "post_id", "thread_id", "place", "visual_id")
 
 
-def has_no_condition(run: RunRecord) -> bool:
-    """Whether it is a run of BOLT whose attribute `run` was read as its tag, as Assay 0.1.0 did, by its report then."""
-    return run.report.get("form") == "bolt-xml" and bool(run.report.get("tag"))
+class Reader(SealedZip):
+    """The file of an archive of a track, with its index."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        super().__init__(file, name, index=INDEX, noun="an archive of a track")
+        self.index: Index = parsed(Index, self.read(INDEX), INDEX)
 
 
 class Contents:
@@ -63,7 +67,7 @@ class Contents:
         for record in self.index.protocols:
             try:
                 text = self.reader.read(record.file).decode()
-                protocol = parse_protocol(text, name=record.file, accepts_earlier=True)
+                protocol = parse_protocol(text, name=record.file)
             except (ProtocolError, UnicodeDecodeError) as error:
                 raise BadArchive(f"{record.file}: {error}.") from None
             if protocol.digest != record.sha256 or protocol.slug != record.slug:
@@ -102,7 +106,6 @@ class Contents:
             topics=[topic.code for topic in self.topics],
             formulas=lookup,
             name=run.file_name,
-            has_conditions=not has_no_condition(run),
         )
 
     def given_grades(self, qrels: QrelsRecord) -> dict[Unit, int]:
@@ -229,7 +232,7 @@ class Contents:
         is_collapsed = self.protocol(board.protocol).scoring.collapse_instances
         if not is_collapsed or self.formulas is None:
             return columns
-        return collapse_instances(columns, self.formulas).columns
+        return collapse_instances(columns, self.formulas)[0]
 
     def stored_scores(self, board: LeaderboardRecord) -> dict[tuple[int, str, str], float]:
         """The scores of a leaderboard as they are in the archive, by run, topic and measure."""

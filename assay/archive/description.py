@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from assay.archive.files import CHECKSUMS
 from assay.archive.records import (
-    CHECKSUMS,
     CITATION,
     FORMULAS,
     INDEX,

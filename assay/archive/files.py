@@ -1,4 +1,8 @@
-"""Reads and writes the ZIP file of an archive. The same contents give the same bytes."""
+"""Reads and writes sealed ZIP files: archives of tracks, and backups. The same contents give the same bytes.
+
+All files are in one folder. `SHA256SUMS`, the last of them, has the digest of every other file. The directory of a ZIP
+file is at its end, so a file that was cut off cannot be opened.
+"""
 
 import re
 import struct
@@ -9,12 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Self
 
-from assay.archive.errors import BadArchive
-from assay.archive.records import CHECKSUMS, INDEX, Index, parsed
 from assay.digests import RunningSha256
-from assay.formats.compression import Unreadable
-from assay.formats.zip_files import check_directory
+from assay.errors import BadFile
+from assay.formats.compression import Unreadable, check_directory
 
+CHECKSUMS = "SHA256SUMS"
 NO_DATE = (1980, 1, 1, 0, 0, 0)
 MAX_DIRECTORY = 1 << 26  # bytes of the list of files
 MAX_CONTENT = 200 << 30  # bytes of all files
@@ -22,18 +25,29 @@ MAX_INDEX = 1 << 28
 PIECE = 1 << 20
 SUM = re.compile(r"([0-9a-f]{64})  (\S.*)")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+# What the reader of ZIP files raises if bytes are wrong.
 BROKEN = (
+    AttributeError,
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
     EOFError,
     KeyError,
+    MemoryError,
     NotImplementedError,
+    OverflowError,
     RuntimeError,
+    TypeError,
     ValueError,
 )
 
-Advance = Callable[[int], None]  # called with the number of further bytes
+Advance = Callable[[int], object]  # called with the number of further bytes
+
+
+class BadArchive(BadFile):
+    """A file is not an archive, or is damaged."""
+
+    title = "This archive cannot be used"
 
 
 def nothing(_n: int) -> None:
@@ -41,17 +55,24 @@ def nothing(_n: int) -> None:
 
 
 class Writer:
-    """Writes the files of an archive into a folder of a ZIP file, and their digests at the end."""
+    """Writes files into a folder of a ZIP file, and their digests at the end. `level` is that of the compression."""
 
-    def __init__(self, file: BinaryIO, folder: str) -> None:
+    def __init__(self, file: BinaryIO, folder: str, *, level: int | None = None) -> None:
         self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED)
-        self._folder = folder
+        self._folder, self._level = folder, level
         self.sums: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
 
     def add(self, name: str, parts: Iterable[bytes]) -> str:
         """Write a file and return its SHA-256."""
         info = zipfile.ZipInfo(f"{self._folder}/{name}", NO_DATE)
         info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+        info._compresslevel = self._level  # type: ignore[attr-defined]  # public in Python 3.13
         digest = RunningSha256()
         with self._zip.open(info, "w", force_zip64=True) as member:
             for part in parts:
@@ -67,16 +88,18 @@ class Writer:
         self._zip.close()
 
 
-class Reader:
-    """Reads an archive. Every name and size is checked before anything is read.
+class SealedZip:
+    """Reads a sealed ZIP file. Every name and size is checked before anything is read.
+
+    `index` is the name of a file that describes the others, and `noun` names the content of the ZIP file.
 
     Raises
     ------
     BadArchive
-        The file is not an archive of a track, or is damaged.
+        The file is not such an archive, or is damaged.
     """
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
+    def __init__(self, file: BinaryIO, name: str, *, index: str, noun: str) -> None:
         self.name = name
         with self._reporting("it is not a complete ZIP file"):
             try:
@@ -84,15 +107,17 @@ class Reader:
             except Unreadable as error:
                 raise BadArchive(f"{name}: {error.reason}") from None
             self._zip = zipfile.ZipFile(file)
-        self.folder, self._members = self._checked_members()
+        self._members = self._checked_members(index, noun)
+        for listed in (CHECKSUMS, index):
+            if listed in self._members and self._members[listed].file_size > MAX_INDEX:
+                raise BadArchive(f"{name}: {listed} has more than {MAX_INDEX >> 20} MB.")
         self.sums = self._read_sums()
-        self.index: Index = self._read_index()
 
     @classmethod
     @contextmanager
     def of(cls, path: Path) -> Iterator[Self]:
         with path.open("rb") as file:
-            yield cls(file, path.name)
+            yield cls(file, path.name)  # type: ignore[call-arg]  # of the classes below
 
     @property
     def n_bytes(self) -> int:
@@ -104,35 +129,45 @@ class Reader:
         return set(self._members)
 
     def read(self, name: str) -> bytes:
-        """The content of a file, which must be listed in the checksums and have its digest."""
-        digest, parts = RunningSha256(), []
-        for part in self.parts(name):
-            digest.update(part)
-            parts.append(part)
-        if digest.value != self.sums.get(name):
-            raise BadArchive(f"{self.name}: {name} does not have the digest of {CHECKSUMS}.")
-        return b"".join(parts)
+        return b"".join(self.parts(name))
 
-    def digest(self, name: str, advance: Advance = nothing) -> str:
+    def parts(self, name: str, advance: Advance = nothing) -> Iterator[bytes]:
+        """The content of a file, which must be listed in the checksums and have its digest at the end."""
         digest = RunningSha256()
-        for part in self.parts(name):
+        for part in self._parts(name):
             digest.update(part)
             advance(len(part))
-        return digest.value
+            yield part
+        if digest.value != self.sums.get(name):
+            raise BadArchive(f"{self.name}: {name} does not have the digest of {CHECKSUMS}.")
 
-    def parts(self, name: str) -> Iterator[bytes]:
+    def problems(self, advance: Advance = nothing) -> list[str]:
+        """The differences between all files and the checksums: one is missing, is too many, or has another digest."""
+        names, listed = self.names - {CHECKSUMS}, set(self.sums)
+        problems = [f"{name} is missing" for name in sorted(listed - names)]
+        problems += [f"{name} is not in {CHECKSUMS}" for name in sorted(names - listed)]
+        for name in sorted(names & listed):
+            digest = RunningSha256()
+            for part in self._parts(name):
+                digest.update(part)
+                advance(len(part))
+            if digest.value != self.sums[name]:
+                problems.append(f"{name} does not have its digest")
+        return problems
+
+    def _parts(self, name: str) -> Iterator[bytes]:
         if name not in self._members:
             raise BadArchive(f"{self.name}: {name} is missing.")
         with self._reporting(f"{name} cannot be read"), self._zip.open(self._members[name]) as member:
             while part := member.read(PIECE):
                 yield part
 
-    def _checked_members(self) -> tuple[str, dict[str, zipfile.ZipInfo]]:
+    def _checked_members(self, index: str, noun: str) -> dict[str, zipfile.ZipInfo]:
         infos = [info for info in self._zip.infolist() if not info.is_dir()]
-        index = next((info.filename for info in infos if info.filename.endswith(f"/{INDEX}")), "")
-        folder = index.removesuffix(f"/{INDEX}")
-        if not index or not NAME.fullmatch(folder) or "/" in folder:
-            raise BadArchive(f"{self.name} is not an archive of a track: it has no {INDEX} in one folder.")
+        path = next((info.filename for info in infos if info.filename.endswith(f"/{index}")), "")
+        folder = path.removesuffix(f"/{index}")
+        if not path or not NAME.fullmatch(folder) or "/" in folder:
+            raise BadArchive(f"{self.name} is not {noun}: it has no {index} in one folder.")
         members = {info.filename.removeprefix(f"{folder}/"): info for info in infos}
         for name, info in members.items():
             if not info.filename.startswith(f"{folder}/") or not NAME.fullmatch(name) or ".." in name:
@@ -143,11 +178,10 @@ class Reader:
             raise BadArchive(f"{self.name}: a file occurs twice.")
         if sum(info.file_size for info in infos) > MAX_CONTENT:
             raise BadArchive(f"{self.name}: its files have more than {MAX_CONTENT >> 30} GB together.")
-        return folder, members
+        return members
 
     def _read_sums(self) -> dict[str, str]:
-        self._check_size(CHECKSUMS)
-        text = b"".join(self.parts(CHECKSUMS)).decode(errors="replace")
+        text = b"".join(self._parts(CHECKSUMS)).decode(errors="replace")
         sums = {}
         for number, line in enumerate(text.splitlines(), 1):
             match = SUM.fullmatch(line)
@@ -155,15 +189,6 @@ class Reader:
                 raise BadArchive(f"{self.name}: {CHECKSUMS}, line {number}: expected a SHA-256 and a name.")
             sums[match[2]] = match[1]
         return sums
-
-    def _read_index(self) -> Index:
-        self._check_size(INDEX)
-        index: Index = parsed(Index, self.read(INDEX), INDEX)
-        return index
-
-    def _check_size(self, name: str) -> None:
-        if name in self._members and self._members[name].file_size > MAX_INDEX:
-            raise BadArchive(f"{self.name}: {name} has more than {MAX_INDEX >> 20} MB.")
 
     @contextmanager
     def _reporting(self, problem: str) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""What an archive contains, as the records of its index, `archive.json`.
+"""The content of an archive, as the records of its index, `archive.json`.
 
     README.md, CITATION.bib   what the archive is, for people
     metadata.json             the same for machines: schema.org/Dataset with the fields of Croissant
@@ -19,16 +19,15 @@ Times are in ISO 8601. Runs, pools and leaderboards are numbered from 1.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
-from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from assay.archive.errors import BadArchive
+from assay.archive.files import BadArchive
+from assay.structure import WrongStructure, structured
 
 FORMAT = 1
 INDEX = "archive.json"
-README, CITATION, METADATA, CHECKSUMS = "README.md", "CITATION.bib", "metadata.json", "SHA256SUMS"
+README, CITATION, METADATA = "README.md", "CITATION.bib", "metadata.json"
 TOPICS, FORMULAS, JUDGMENTS = "topics.jsonl", "formulas.tsv", "judgments.jsonl"
 
 
@@ -312,45 +311,13 @@ def parsed(kind: type, text: str | bytes, where: str) -> Any:
     Raises
     ------
     BadArchive
-        It is not JSON, or not of the form of the record: the message names the key.
+        It is not JSON, or not of the form of the record: the message names the keys.
     """
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadArchive(f"{where}: not JSON: {error}.") from None
-    return _value(kind, values, where)
-
-
-def _value(kind: Any, value: Any, where: str) -> Any:
-    """A value of JSON as an annotation says."""
-    if is_dataclass(kind):
-        return _record(kind, value, where)
-    if get_origin(kind) is list:
-        (of,) = get_args(kind)
-        items = _expect(list, value, where)
-        return [_value(of, each, f"{where}[{place}]") for place, each in enumerate(items)]
-    if get_origin(kind) is dict:
-        return _expect(dict, value, where)
-    if NoneType in get_args(kind):
-        return None if value is None else _value(get_args(kind)[0], value, where)
-    return _expect(kind, value, where)
-
-
-def _expect(kind: Any, value: Any, where: str) -> Any:
-    if kind is float and type(value) is int:
-        return float(value)
-    if type(value) is not kind:
-        raise BadArchive(f"{where}: expected {kind.__name__}, found {type(value).__name__}.")
-    return value
-
-
-def _record(kind: Any, values: Any, where: str) -> Any:
-    given: Mapping[str, Any] = _expect(dict, values, where)
-    known, hints = {each.name: each for each in fields(kind)}, get_type_hints(kind)
-    for name in given:
-        if name not in known:
-            raise BadArchive(f"{where}.{name}: unknown key; known here: {', '.join(known)}.")
-    for name, each in known.items():
-        if name not in given and each.default is MISSING and each.default_factory is MISSING:
-            raise BadArchive(f"{where}.{name}: missing.")
-    return kind(**{name: _value(hints[name], value, f"{where}.{name}") for name, value in given.items()})
+    try:
+        return structured(kind, values)
+    except WrongStructure as error:
+        raise BadArchive(f"{where}: {'; '.join(error.problems[:5])}.") from None

@@ -1,25 +1,27 @@
-"""Checks an archive without a database: its files, and whether its pools and scores can be computed again."""
+"""Checks an archive without a database: its files, and whether its pools and scores can be computed again.
+
+Decision: ADR 35.
+"""
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from assay.archive.analyses import computed_again
-from assay.archive.contents import Contents, average_of, has_no_condition
-from assay.archive.errors import BadArchive
-from assay.archive.files import Advance, Reader, nothing
+from assay.archive.contents import Contents, Reader, average_of
+from assay.archive.files import CHECKSUMS, Advance, BadArchive, nothing
 from assay.archive.records import (
-    CHECKSUMS,
     FORMAT,
     JUDGMENTS,
     AnalysisRecord,
     EvaluationRecord,
     LeaderboardRecord,
     PoolRecord,
+    SessionRecord,
     parsed,
 )
-from assay.archive.sessions import session_problems
 from assay.digests import sha256_of
 from assay.formats.judgments.reader import JudgmentsError, parse_judgments
 from assay.formats.judgments.rows import JudgmentRow
@@ -28,10 +30,11 @@ from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores
 from assay.pools.files import contributions_tsv, member_contributions_tsv, members_tsv, pool_tsv
 from assay.protocols.measures import Measure, parse_measures
-from assay.qrels.freezing import Unit
+from assay.qrels import Unit
 from assay.statistics.leaderboard import judged_shares, leaderboard_statistics, mean_curves
 from assay.statistics.significance import above_diagonal
 
+LONGEST = 1e9  # seconds of a session under a protocol without interaction
 SHOWN = 5  # examples in a message
 SHORT = 60  # characters of a value in a message
 SCORES_HEADER = "run\ttopic\tmeasure\tvalue\n"
@@ -64,16 +67,27 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
         raise BadArchive(
             f"{reader.name} has format {index.format}, made by Assay {index.assay}; this version reads up to {FORMAT}."
         )
-    yield _checksums(reader, advance)
+    n_files, problems = len(reader.names - {CHECKSUMS}), reader.problems(advance)
+    yield Finding("files", f"{n_files:,} files, {reader.n_bytes:,} bytes", _few(problems))
     contents = Contents(reader)
     yield Finding("protocols", ", ".join(sorted(contents.protocols)))
-    yield _counted("topics", len(contents.topics), index.n_topics)
+    n_topics = len(contents.topics)
+    problem = "" if n_topics == index.n_topics else f"the index says {index.n_topics:,}"
+    yield Finding("topics", f"{n_topics:,}", problem)
     yield _runs(contents)
     if index.sessions or index.session_data:
-        yield _sessions(contents)
+        n_held = sum(session.seconds is not None for session in index.sessions)
+        content = (
+            f"{len(index.sessions):,} nominated, {n_held:,} held, files of data: {len(index.session_data):,}"
+        )
+        yield Finding("sessions", content, _few(list(session_problems(contents))))
     for pool in index.pools:
         yield _pool(contents, pool)
-    judgments = _judgments(contents)
+    data = reader.read(JUDGMENTS)
+    try:
+        judgments = parse_judgments(data, JUDGMENTS).rows if data else []
+    except JudgmentsError as error:
+        raise BadArchive(f"{error}.") from None
     yield _check_judgments(contents, judgments)
     yield from _qrels(contents, judgments)
     for board in index.leaderboards:
@@ -82,25 +96,9 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
             yield _analysis(contents, board, name)
 
 
-def _checksums(reader: Reader, advance: Advance) -> Finding:
-    names, listed = reader.names - {CHECKSUMS}, set(reader.sums)
-    problems = [f"{name} is missing" for name in sorted(listed - names)]
-    problems += [f"{name} is not in {CHECKSUMS}" for name in sorted(names - listed)]
-    problems += [
-        f"{name} does not have its digest"
-        for name in sorted(names & listed)
-        if reader.digest(name, advance) != reader.sums[name]
-    ]
-    return Finding("files", f"{len(names):,} files, {reader.n_bytes:,} bytes", _few(problems))
-
-
 def _few(problems: list[str]) -> str:
     more = f"; and {len(problems) - SHOWN:,} more" if len(problems) > SHOWN else ""
     return "; ".join(problems[:SHOWN]) + more
-
-
-def _counted(part: str, n: int, expected: int) -> Finding:
-    return Finding(part, f"{n:,}", "" if n == expected else f"the index says {expected:,}")
 
 
 def _runs(contents: Contents) -> Finding:
@@ -111,21 +109,56 @@ def _runs(contents: Contents) -> Finding:
             problems.append(f"{run.file} ({run.tag}): {report.errors[0]}")
         elif (report.sha256, report.n_lines, report.n_topics) != (run.sha256, run.n_lines, run.n_topics):
             problems.append(f"{run.file} ({run.tag}): not the run of the index")
-    content = f"{len(contents.index.runs):,}"
-    if n_earlier := sum(has_no_condition(run) for run in contents.index.runs):
-        content += (
-            f", {n_earlier:,} of them with a tag in place of BOLT's condition, as Assay 0.1.0 read them"
-        )
-    return Finding("runs", content, _few(problems))
+    return Finding("runs", f"{len(contents.index.runs):,}", _few(problems))
 
 
-def _sessions(contents: Contents) -> Finding:
+def session_problems(contents: Contents) -> Iterator[str]:
+    """The problems of the sessions and of the files of their data."""
     index = contents.index
-    n_held = sum(session.seconds is not None for session in index.sessions)
-    content = (
-        f"{len(index.sessions):,} nominated, {n_held:,} held, files of data: {len(index.session_data):,}"
-    )
-    return Finding("sessions", content, _few(list(session_problems(contents))))
+    teams, topics = set(index.teams), {topic.code for topic in contents.topics}
+    people = {assessor.name for assessor in index.assessors}
+    rules = contents.protocol(index.track.protocol).interaction
+    limit = LONGEST if rules is None else rules.seconds_per_topic
+    for session in index.sessions:
+        for problem in _problems(session, teams, topics, people, limit):
+            yield f"{session.team[:80]}, topic {session.topic[:80]}: {problem}"
+    for name, pairs in (
+        ("topic", [(each.team, each.topic) for each in index.sessions]),
+        ("place", [(each.team, each.place) for each in index.sessions]),
+    ):
+        for (team, repeated), n in Counter(pairs).items():
+            if n > 1:
+                yield f"{team[:80]} has the {name} {str(repeated)[:80]} {n} times"
+    yield from _data_problems(contents, teams)
+
+
+def _problems(
+    session: SessionRecord, teams: set[str], topics: set[str], people: set[str], limit: float
+) -> Iterator[str]:
+    if session.team not in teams:
+        yield "no such team"
+    if session.topic not in topics:
+        yield "no such topic"
+    if session.place < 1:
+        yield f"the place {session.place} is below 1"
+    if session.seconds is not None and not 0 <= session.seconds <= limit:
+        yield f"{session.seconds:g} seconds, of at most {limit:g}"
+    if session.assessor and session.assessor not in people:
+        yield f"no assessor {session.assessor[:80]}"
+    if session.assessor and not session.started_at:
+        yield "an assessor, but no start"
+
+
+def _data_problems(contents: Contents, teams: set[str]) -> Iterator[str]:
+    index = contents.index
+    for team, n in Counter(record.team for record in index.session_data).items():
+        if team not in teams:
+            yield f"data of {team[:80]}: no such team"
+        if n > 1:
+            yield f"data of {team[:80]}: {n} files"
+    for record in index.session_data:
+        if contents.reader.sums.get(record.file) != record.sha256:
+            yield f"{record.file[:80]} does not have the digest of the index"
 
 
 def _pool(contents: Contents, pool: PoolRecord) -> Finding:
@@ -146,20 +179,15 @@ def _pool(contents: Contents, pool: PoolRecord) -> Finding:
     return Finding(f"pool “{pool.name}”", content, _few(problems))
 
 
-def _judgments(contents: Contents) -> list[JudgmentRow]:
-    data = contents.reader.read(JUDGMENTS)
-    if not data:
-        return []
-    try:
-        return parse_judgments(data, JUDGMENTS).rows
-    except JudgmentsError as error:
-        raise BadArchive(f"{error}.") from None
-
-
 def _check_judgments(contents: Contents, rows: list[JudgmentRow]) -> Finding:
     """Every judgment is about a unit of its pool, and by an assessor of the archive."""
     names = {assessor.name for assessor in contents.index.assessors}
-    units = {pool.name: _units(contents, pool) for pool in contents.index.pools}
+    units = {}
+    for pool in contents.index.pools:
+        judged = {(topic, docno) for topic, docno, _ in contents.rows(pool.file("pool.tsv"), 3)}
+        if pool.has_members:
+            judged |= {(topic, docno) for topic, _, docno, *_ in contents.rows(pool.file("members.tsv"), 6)}
+        units[pool.name] = judged
     problems = [
         f"{JUDGMENTS}, line {row.line}: {problem}"
         for row in rows
@@ -175,14 +203,6 @@ def _check_judgments(contents: Contents, rows: list[JudgmentRow]) -> Finding:
     return Finding(
         "judgments", f"{len(rows):,} by {len({row.assessor for row in rows}):,} assessors", _few(problems)
     )
-
-
-def _units(contents: Contents, pool: PoolRecord) -> set[tuple[str, str]]:
-    """Topic and docno of everything that can be judged in a pool."""
-    units = {(topic, docno) for topic, docno, _ in contents.rows(pool.file("pool.tsv"), 3)}
-    if pool.has_members:
-        units |= {(topic, docno) for topic, _, docno, *_ in contents.rows(pool.file("members.tsv"), 6)}
-    return units
 
 
 def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding]:
@@ -263,7 +283,7 @@ def _analysis(contents: Contents, board: LeaderboardRecord, name: str) -> Findin
 
 
 def differences(stored: Any, again: Any, where: str = "") -> Iterator[str]:
-    """Where two plain values differ, in words; numbers may differ by `TOLERANCE`, as they do between processors.
+    """Yield where two plain values differ, in words; numbers may differ by `TOLERANCE`, as they do between processors.
 
     >>> list(differences({"tau": [1.0, 0.5]}, {"tau": [1.0, 0.25]}))
     ['tau[1] is 0.5, computed again 0.25']
@@ -288,7 +308,7 @@ def _short(value: Any) -> str:
 def _evaluated(
     contents: Contents, board: LeaderboardRecord, run: int, judged: JudgedDocuments, scores: RunScores
 ) -> EvaluationRecord:
-    """What a leaderboard counts of a run, computed again."""
+    """Return what a leaderboard counts of a run, computed again."""
     average, rules = average_of(board), contents.protocol(board.protocol).scoring
     level = rules.level_of(contents.qrels[board.qrels].report)
     hits = judged.hits(contents.ranking(run, board))

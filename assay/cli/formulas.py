@@ -10,8 +10,9 @@ from typing import TextIO, TypeVar
 
 from tqdm import tqdm
 
-from assay.cli.options import add_output, add_processes, add_quiet
-from assay.formats.formulas.rows import Row, Source
+from assay.cli.options import add
+from assay.formats.formulas import Row, Source
+from assay.formats.spreadsheet import tsv_lines
 from assay.processes import map_fresh, processors
 
 R = TypeVar("R")
@@ -21,9 +22,7 @@ LONGEST_CELL = 2**31 - 1
 
 def add_work_options(parser: argparse.ArgumentParser) -> None:
     """Add the number of processes, where to write, and --quiet."""
-    add_processes(parser)
-    add_output(parser)
-    add_quiet(parser)
+    add(parser, "--processes", "--output", "--quiet")
 
 
 def results(
@@ -55,7 +54,7 @@ def opened_output(path: Path | None) -> Iterator[TextIO]:
 
 
 def write_tsv(file: TextIO, rows: Iterable[Sequence[object]]) -> None:
-    csv.writer(file, delimiter="\t", lineterminator="\n").writerows(rows)
+    file.writelines(tsv_lines(rows))
 
 
 def note(text: str, options: argparse.Namespace) -> None:

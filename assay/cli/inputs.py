@@ -1,4 +1,4 @@
-"""What the commands that analyze runs share: options, qrels and runs, and the scores of all runs by topic."""
+"""Shared parts of the commands that analyze runs: options, qrels and runs, and the scores of all runs by topic."""
 
 import argparse
 import sys
@@ -11,38 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from assay.cli.options import (
-    RUN_FILE,
-    STDIN,
-    add_average,
-    add_duplicates,
-    add_level,
-    add_measures,
-    add_protocol,
-    add_qrels,
-    add_seed,
-    add_units,
-    names_of_runs,
-    positive,
-    share,
-)
+from assay.cli.options import STDIN, add, add_seed, names_of_runs, positive, share
 from assay.cli.tables import add_table_options
 from assay.errors import InputError
-from assay.evaluation.duplicates import read_duplicates
-from assay.evaluation.units import (
-    FORMATS_OF_VISUAL_IDS,
-    VISUAL_IDS,
-    Prepared,
-    prepare,
-    read_units,
-    why_unjudged,
-)
-from assay.formats.qrels.reader import QrelsColumns, read_qrels
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.qrels.reader import read_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.reader import read_run
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, score_hits
+from assay.measures.scores import RunScores
+from assay.measures.units import (
+    FORMATS_OF_VISUAL_IDS,
+    VISUAL_IDS,
+    Prepared,
+    judged_documents,
+    prepare,
+    read_units,
+    score_prepared,
+)
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import FAMILIES, Measure, parse_measures
 from assay.protocols.schema import Average, Protocol
@@ -52,41 +39,24 @@ Item = TypeVar("Item")
 
 def add_scoring_options(parser: argparse.ArgumentParser, *, has_measures: bool = True) -> None:
     """Add protocol, qrels, measures, units, and how to print."""
-    add_protocol(parser)
-    add_qrels(parser)
-    if has_measures:
-        add_measures(parser)
-    else:
-        parser.set_defaults(measure=[])
-    add_average(parser, "the topics that every run has")
-    add_level(parser)
-    add_units(parser)
-    add_duplicates(parser)
+    add(parser, "--protocol", "--qrels", *(["--measure"] if has_measures else []))
+    parser.set_defaults(measure=[])
+    add(parser, "--average", words="the topics that every run has")
+    add(parser, "--level", "--units", "--formulas", "--duplicates")
     add_table_options(parser)
-
-
-def add_runs(parser: argparse.ArgumentParser) -> None:
-    """Add the run files."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN_FILE)
 
 
 def add_random_options(parser: argparse.ArgumentParser) -> None:
     """Add the seed, and the sizes of randomization tests and the bootstrap."""
     add_seed(parser)
-    parser.add_argument(
-        "--permutations",
-        type=positive,
-        default=10_000,
-        metavar="N",
-        help="number of permutations of a randomization test (default: 10000)",
-    )
-    parser.add_argument(
-        "--resamples",
-        type=positive,
-        default=10_000,
-        metavar="N",
-        help="number of resamples of the bootstrap (default: 10000)",
-    )
+    sizes = {
+        "--permutations": "number of permutations of a randomization test",
+        "--resamples": "number of resamples of the bootstrap",
+    }
+    for name, words in sizes.items():
+        parser.add_argument(
+            name, type=positive, default=10_000, metavar="N", help=f"{words} (default: 10000)"
+        )
     parser.add_argument(
         "--alpha",
         type=share,
@@ -114,8 +84,6 @@ class Inputs:
 
     @cached_property
     def _prepared(self) -> list[Prepared]:
-        if self.formulas is None:
-            return [Prepared(run) for run in self.rows]
         return [prepare(run, self.formulas) for run in self.rows]
 
     @cached_property
@@ -127,32 +95,23 @@ class Inputs:
         return self.judged_by(self.qrels)
 
     def judged_by(self, qrels: QrelsColumns) -> JudgedDocuments:
-        """Qrels of documents, with the near-duplicates of the file that the arguments name.
-
-        Raises
-        ------
-        InputError
-            The file cannot be used.
-        """
-        if self.duplicates is None:
-            return JudgedDocuments(qrels)
-        return JudgedDocuments(*read_duplicates(self.duplicates, qrels))
+        """Qrels of documents, with the near-duplicates of the file that the arguments name."""
+        return judged_documents(qrels, self.duplicates)
 
     @property
     def in_characters(self) -> bool:
-        """Whether a measure counts characters of citations; curves then do too."""
+        """True if a measure counts characters of citations; curves then do too."""
         return any(measure.in_characters for measure in self.measures)
 
     @cached_property
     def _scored(self) -> list[RunScores]:
-        return [self._score(name, run) for name, run in zip(self.names, self._prepared, strict=True)]
-
-    def _score(self, name: str, run: Prepared) -> RunScores:
-        hits = self.judged.hits(run.ranking)
-        problem = why_unjudged(run, self.judged, hits)
-        if problem:
-            print(f"warning: {name}: {problem}", file=sys.stderr)  # noqa: T201
-        return score_hits(hits, self.judged, self.measures)
+        scored = []
+        for name, run in zip(self.names, self._prepared, strict=True):
+            result = score_prepared(run, self.judged, self.measures)
+            if result.problem:
+                print(f"warning: {name}: {result.problem}", file=sys.stderr)  # noqa: T201
+            scored.append(result.scores)
+        return scored
 
     @cached_property
     def is_counted(self) -> NDArray[np.bool_]:
@@ -184,7 +143,7 @@ class Inputs:
         return np.array([scores.values[self.is_counted, column] for scores in self._scored])
 
 
-def read_inputs(arguments: argparse.Namespace, paths: Sequence[str]) -> Inputs:
+def read_inputs(arguments: argparse.Namespace) -> Inputs:
     """Read the files that the arguments name.
 
     Raises
@@ -192,21 +151,24 @@ def read_inputs(arguments: argparse.Namespace, paths: Sequence[str]) -> Inputs:
     InputError
         A file, the protocol or a measure cannot be used.
     """
+    paths: Sequence[str] = arguments.runs
     repeated = {path for path in paths if paths.count(path) > 1}
     if repeated:
         raise InputError(f"{min(repeated)}: the run is given twice; give each run once")
     if [arguments.qrels, *paths].count(STDIN) > 1:
         raise InputError("standard input (-) can be read only once")
-    protocol = load_protocol(arguments.protocol)
-    run_names = names_of_runs(paths)
-    return inputs_of(arguments, protocol, list(run_names.values()), list(run_names))
+    protocol, names = load_protocol(arguments.protocol), names_of_runs(paths)
+    return inputs_of(arguments, protocol, list(names.values()), list(names))
 
 
 def inputs_of(
     arguments: argparse.Namespace, protocol: Protocol, run_names: list[str], paths: Sequence[str]
 ) -> Inputs:
     """Read the files, with a protocol that is loaded and names of the runs that are known."""
-    measures = _only_means(parse_measures(arguments.measure or protocol.scoring.measures))
+    measures = list(parse_measures(arguments.measure or protocol.scoring.measures))
+    for measure in measures:
+        if FAMILIES[measure.family].summary != "mean":
+            raise InputError(f"{measure} is not a mean over topics; tests and intervals only compare means")
     formulas = read_units(protocol, arguments.units, arguments.formulas)
     qrels = read_qrels(arguments.qrels, protocol)
     formats = FORMATS_OF_VISUAL_IDS if arguments.units == VISUAL_IDS else ()
@@ -216,13 +178,6 @@ def inputs_of(
     average = arguments.average or protocol.scoring.average
     level = arguments.level or protocol.scoring.relevant_from
     return Inputs(protocol, qrels, run_names, rows, formulas, measures, average, level, arguments.duplicates)
-
-
-def _only_means(measures: Sequence[Measure]) -> list[Measure]:
-    for measure in measures:
-        if FAMILIES[measure.family].summary != "mean":
-            raise InputError(f"{measure} is not a mean over topics; tests and intervals only compare means")
-    return list(measures)
 
 
 def bar(items: Sequence[Item], label: str, unit: str, *, is_quiet: bool) -> "tqdm[Item]":

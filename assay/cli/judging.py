@@ -1,18 +1,25 @@
-"""What `assay judge` does with one unit, from files or from a server."""
+"""`assay judge`: what it does with one unit, and how it judges a batch of a site, through its API."""
 
+import argparse
 import json
+import os
 import sys
 from collections.abc import Mapping
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import uuid4
 
 from tqdm import tqdm
 
+from assay.cli.options import TOKEN
+from assay.client.server import Server
+from assay.errors import InputError
 from assay.judging.answers import Answer, BadAnswer, read_answer
 from assay.judging.program import Program, ProgramFailed
-from assay.protocols.schema import JudgingRules
+from assay.protocols.schema import FollowUp, Grade, JudgingRules, NonAnswer
 
 IN_A_ROW = 5  # failures after which the program is not called again
+MAX_REASON = 500  # characters of the reason of a skip
 
 
 def ask(program: Program, question: Mapping[str, Any], rules: JudgingRules) -> tuple[Answer, float] | str:
@@ -34,3 +41,115 @@ def report(message: str) -> None:
     """Print a message above the progress bar."""
     with tqdm.external_write_mode(file=sys.stderr):
         print(f"assay judge: {message}", file=sys.stderr)  # noqa: T201
+
+
+class Totals(NamedTuple):
+    """Units judged now and before, and those that are left."""
+
+    now: int
+    before: int
+    left: int
+    n_failed: int
+
+
+def print_totals(totals: Totals, where: str) -> None:
+    print(f"{totals.now} judged now, {totals.before} before, {totals.left} left; {where}")  # noqa: T201
+    if totals.n_failed:
+        sys.stdout.flush()
+        report(f"{totals.n_failed} failed; run the command again to go on")
+
+
+def judge_batch(arguments: argparse.Namespace, program: Program) -> Totals:
+    """Judge the tasks of a batch of a site until none is left.
+
+    A unit for which the program fails is skipped, with the reason: organizers see it, and it comes back last.
+
+    Raises
+    ------
+    InputError
+        There is no token.
+    ServerError
+        The site refuses a request, or cannot be reached.
+    """
+    token = os.environ.get(TOKEN, "")
+    if not token:
+        raise InputError(
+            f"set the variable {TOKEN} to a token of the machine, with the scopes read and judge"
+        )
+    with Server(arguments.server, token) as server:
+        batch = server.get(f"batches/{arguments.batch}/")
+        n_judged, n_failed = _judge(server, arguments, program, batch)
+        after = server.get(f"batches/{arguments.batch}/")
+    return Totals(n_judged, batch["judged"], after["total"] - after["judged"], n_failed)
+
+
+def _judge(
+    server: Server, arguments: argparse.Namespace, program: Program, batch: Mapping[str, Any]
+) -> tuple[int, int]:
+    """The number of units that were judged, and of those that failed."""
+    failed: set[int] = set()
+    n_judged = in_a_row = 0
+    texts = "?texts=html" if arguments.html else ""
+    left, is_quiet = batch["total"] - batch["judged"], arguments.quiet or None
+    with tqdm(total=left, desc="judging", unit="unit", disable=is_quiet, leave=False) as bar:
+        while task := _post(server, f"batches/{arguments.batch}/next/{texts}"):
+            if task["id"] in failed:  # only those are left
+                _post(server, f"tasks/{task['id']}/give-back/")
+                break
+            problem = _judge_task(server, program, task)
+            bar.update()
+            n_judged, in_a_row = (n_judged, in_a_row + 1) if problem else (n_judged + 1, 0)
+            if problem:
+                failed.add(task["id"])
+                unit = task["unit"]
+                report(f"task {task['id']}, topic {unit['topic']}, document {unit['document']}: {problem}")
+                _post(server, f"tasks/{task['id']}/skip/", {"reason": problem[:MAX_REASON]})
+            if in_a_row == IN_A_ROW:
+                report(f"{IN_A_ROW} units in a row failed, so the program is not called again")
+                break
+    return n_judged, len(failed)
+
+
+def _post(server: Server, path: str, content: Any = None) -> Any:
+    """Send a request of judging. All of them are repeatable: a submission has its own id."""
+    return server.post(path, content, is_repeatable=True)
+
+
+def _judge_task(server: Server, program: Program, task: Mapping[str, Any]) -> str:
+    """Ask the program for a task, and submit its answer; what went wrong, or nothing."""
+    unit, rules, seconds = task["unit"], rules_of(task["unit"]), 0.0
+    choices: list[dict[str, Any]] = []
+    for member in unit["members"] or [{}]:
+        question = {key: value for key, value in (unit | member).items() if key != "members"}
+        result = ask(program, question, rules)
+        if isinstance(result, str):
+            return result
+        answer, took = result
+        seconds += took if answer.seconds is None else answer.seconds
+        choice = {"choice": answer.choice.key, "comment": answer.comment}
+        choices.append({"document": question["document"], **choice, "follow_ups": dict(answer.follow_ups)})
+    content: dict[str, Any] = {"request_id": str(uuid4()), "seconds": round(seconds)}
+    if unit["members"]:
+        content["members"] = choices
+    else:
+        content |= {key: value for key, value in choices[0].items() if key != "document"}
+    _post(server, f"tasks/{task['id']}/judgments/", content)
+    return ""
+
+
+def rules_of(unit: Mapping[str, Any]) -> JudgingRules:
+    """The rules by which the answers to a unit are checked."""
+    return JudgingRules(
+        layout="topic-document",
+        grades=tuple(
+            Grade(each["key"], each["grade"], each["label"], each["definition"]) for each in unit["grades"]
+        ),
+        non_answers=tuple(
+            NonAnswer(each["key"], each["label"], each["definition"], each["needs_comment"])
+            for each in unit["non_answers"]
+        ),
+        follow_ups=tuple(
+            FollowUp(each["key"], each["label"], each["choices"], tuple(each["after"]))
+            for each in unit["follow_ups"]
+        ),
+    )

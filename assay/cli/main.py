@@ -78,12 +78,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str]) -> int:
     if words[:1] == ["trec_eval"]:  # it parses its own options, such as -l2
-        trec_eval_status: int = _load("assay.trec_eval.command").main(words[1:])
+        trec_eval_status: int = load("assay.trec_eval.command").main(words[1:])
         return trec_eval_status
     if not words or words[0] not in COMMANDS:
         _overview().parse_args(words[:1])  # prints the help or an error, and exits
     name = words[0]
-    command = _load(f"assay.cli.commands.{name}")
+    command = load(f"assay.cli.commands.{name}")
     parser = Parser(f"assay {name}", description=command.__doc__, example=command.EXAMPLE)
     command.add_arguments(parser)
     arguments = parser.parse_args(words[1:])
@@ -93,12 +93,13 @@ def _run(words: Sequence[str]) -> int:
         raise
     except (AssayError, OSError) as error:
         action = getattr(arguments, "action", None)  # qrels and protocol have actions
-        print_error(f"{parser.prog} {action}" if action else parser.prog, error)
+        if str(error):
+            print_error(f"{parser.prog} {action}" if action else parser.prog, error)
         return getattr(error, "exit_status", 2)
     return status
 
 
-def _load(module: str) -> Any:
+def load(module: str) -> Any:
     """Import a module. No garbage is collected meanwhile: imports make none, and looking for it takes 15 ms."""
     gc.disable()
     loaded = import_module(module)
@@ -137,7 +138,9 @@ class _Version(argparse.Action):
     """Print the version, which is imported only now."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        print(f"assay {import_module('assay.version').VERSION}")  # noqa: T201
+        from assay.version import VERSION  # noqa: PLC0415 -- few calls print it
+
+        print(f"assay {VERSION}")  # noqa: T201
         parser.exit()
 
 

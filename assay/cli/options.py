@@ -2,14 +2,14 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Never
 
 SEED = 1
 STDIN = "-"
 SUFFIXES = {".gz", ".xz", ".zip", ".tsv", ".txt", ".trec", ".run", ".res"}
-RUN_FILE = "run file: plain, gz, xz or zip; - for standard input"
+TOKEN, SERVER = "ASSAY_TOKEN", "ASSAY_SERVER"  # variables
 
 
 class Parser(argparse.ArgumentParser):
@@ -23,233 +23,25 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
-def add_protocol(parser: argparse.ArgumentParser, *, is_required: bool = True) -> None:
-    parser.add_argument(
-        "--protocol",
-        required=is_required,
-        metavar="P",
-        help="slug of a shipped protocol, or path of a .toml file",
-    )
-
-
-def add_topics(parser: argparse._ActionsContainer, *, is_required: bool = False) -> None:
-    parser.add_argument(
-        "--topics",
-        required=is_required,
-        type=input_path,
-        metavar="FILE",
-        help="topics: XML, or one code per line; plain, gz, xz or zip",
-    )
-
-
-def add_qrels(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--qrels",
-        required=True,
-        metavar="FILE",
-        help="qrels: topic, 0, docno, grade per line; plain, gz, xz or zip; - for standard input",
-    )
-
-
-def add_manifest(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--runs",
-        type=Path,
-        required=True,
-        metavar="MANIFEST",
-        help="manifest of the runs, a CSV file with the columns file,team,tag,kind[,pooled_as]",
-    )
-
-
-def add_formulas(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--formulas",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="INDEX",
-        help="formula index, folder of indexes, or map from formula id to visual id; repeat it for more files",
-    )
-
-
-def add_duplicates(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--duplicates",
-        metavar="FILE",
-        help="near-duplicates: topic, docno, and the docno that was judged instead, per line; a repeated one is not "
-        "relevant",
-    )
-
-
-def add_posts(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--posts",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="discussion forum in XML, whose posts runs of citations must cite; repeat it for more files",
-    )
-
-
-def add_units(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--units",
-        choices=["distinct", "instances", "visual-ids"],
-        help="units to score: distinct, visually distinct formulas, each at the rank of its first instance; "
-        "instances, every row of the run; or visual-ids, every row, for runs that already name formulas by their "
-        "visual ids (default: as the protocol says)",
-    )
-    add_formulas(parser)
-
-
-def add_measures(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--measure",
-        action="append",
-        default=[],
-        metavar="M",
-        help="measure to compute instead of the protocol's, such as nDCG@10 or \"AP(rel=2)'\"; repeat it for more",
-    )
-
-
-def add_average(parser: argparse.ArgumentParser, common: str) -> None:
-    parser.add_argument(
-        "--average",
-        choices=["judged", "common"],
-        help=f"topics to average over: judged, all topics of the qrels, where a missing topic counts 0; or common, "
-        f"{common} (default: as the protocol says)",
-    )
-
-
-def add_level(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--level",
-        type=positive,
-        metavar="GRADE",
-        help="lowest grade that counts as relevant (default: the protocol's)",
-    )
-
-
-def add_labels(parser: argparse.ArgumentParser, effect: str) -> None:
-    """`effect` is what the command does with the labels."""
-    parser.add_argument(
-        "--labels",
-        type=Path,
-        metavar="FILE",
-        help=f"labels of topics: CSV, JSON, or topics as XML or JSON lines; {effect}",
-    )
-    parser.add_argument(
-        "--label",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="label to use; repeat it for more (default: the topic classes of the protocol, or all labels with a few "
-        "values that are words)",
-    )
-
-
-def add_seed(parser: argparse.ArgumentParser, *, is_required: bool = False) -> None:
-    default = "" if is_required else f" (default: {SEED})"
-    parser.add_argument(
-        "--seed",
-        type=seed,
-        required=is_required,
-        default=None if is_required else SEED,
-        metavar="N",
-        help=f"seed of all random choices; the same seed gives the same output{default}",
-    )
-
-
-def add_depth(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--depth",
-        type=depth,
-        action="append",
-        default=[],
-        metavar="KIND=K",
-        help="depth for a kind of run instead of the protocol's, such as primary=30; repeat it for each kind",
-    )
-
-
-def add_order(parser: argparse.ArgumentParser, orders: Iterable[str]) -> None:
-    parser.add_argument("--order", choices=sorted(orders), help="order of judging instead of the protocol's")
-
-
-def add_runs_per_team(parser: argparse.ArgumentParser, order: str) -> None:
-    parser.add_argument(
-        "--runs-per-team",
-        type=positive,
-        metavar="N",
-        help=f"pool only the first N runs of each team, {order}; baselines and kinds of depth 0 do not count",
-    )
-
-
-def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
-    parser.add_argument(
-        "--format", choices=formats, default=formats[0], help=f"format of the output (default: {formats[0]})"
-    )
-
-
-def add_output(parser: argparse.ArgumentParser, extra: str = "") -> None:
-    parser.add_argument(
-        "--output", type=Path, metavar="FILE", help=f"write to FILE instead of standard output{extra}"
-    )
-
-
-def add_quiet(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--quiet", action="store_true", help="print only errors on standard error: no progress, no summary"
-    )
-
-
-def add_processes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--processes",
-        type=n_processes,
-        metavar="N",
-        help="number of processes (default: one per processor if the files are large)",
-    )
-
-
-def names_of_runs(paths: Sequence[str]) -> dict[str, str]:
-    """The name of each run in the output: its file name without suffixes, or its path if two names would be equal."""
-    stems = {path: _stem(path) for path in paths}
-    n_runs = Counter(stems.values())
-    return {path: path if n_runs[stem] > 1 else stem for path, stem in stems.items()}
-
-
-def _stem(path: str) -> str:
-    name = Path(path)
-    while name.suffix.lower() in SUFFIXES and name.stem:
-        name = name.with_suffix("")
-    return name.name if path != STDIN else "stdin"
-
-
 def input_path(text: str) -> Path:
     """The path of a file to read; - is standard input."""
     return Path("/dev/stdin") if text == "-" else Path(text)
 
 
-def positive(text: str) -> int:
-    """A whole number from 1."""
-    return _whole(text, 1, 10**7, "10000000")
+def whole_number(least: int, most: int, most_in_words: str = "") -> Callable[[str], int]:
+    """The type of options that are whole numbers within limits."""
+
+    def read(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or len(text) > 19 or not least <= int(text) <= most:
+            words = most_in_words or most
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {words}")
+        return int(text)
+
+    return read
 
 
-def seed(text: str) -> int:
-    """A seed: a whole number from 0."""
-    return _whole(text, 0, 2**63 - 1, "2^63 - 1")
-
-
-def n_processes(text: str) -> int:
-    """A number of processes."""
-    return _whole(text, 1, 1024, "1024")
-
-
-def _whole(text: str, least: int, most: int, most_in_words: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 19 or not least <= int(text) <= most:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most_in_words}")
-    return int(text)
+positive = whole_number(1, 10**7)
+seed = whole_number(0, 2**63 - 1, "2^63 - 1")
 
 
 def share(text: str) -> float:
@@ -269,3 +61,146 @@ def depth(text: str) -> tuple[str, int]:
     if not equals or not number.isascii() or not number.isdigit() or len(number) > 9:
         raise argparse.ArgumentTypeError(f"{text!r} is not KIND=K, such as primary=45")
     return kind, int(number)
+
+
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "runs": {"nargs": "+", "metavar": "RUN", "help": "run file: plain, gz, xz or zip; - for standard input"},
+    "track": {"metavar": "TRACK", "help": "short name of the track, as in its address"},
+    "--server": {
+        "metavar": "URL",
+        "default": "",
+        "help": f"address of the site (default: the variable {SERVER}, or the site of your latest login)",
+    },
+    "--json": {"action": "store_true", "help": "print what the site answers, as JSON"},
+    "--protocol": {
+        "required": True,
+        "metavar": "P",
+        "help": "slug of a shipped protocol, or path of a .toml file",
+    },
+    "--topics": {
+        "type": input_path,
+        "metavar": "FILE",
+        "help": "topics: XML, or one code per line; plain, gz, xz or zip",
+    },
+    "--qrels": {
+        "required": True,
+        "metavar": "FILE",
+        "help": "qrels: topic, 0, docno, grade per line; plain, gz, xz or zip; - for standard input",
+    },
+    "--runs": {
+        "type": Path,
+        "required": True,
+        "metavar": "MANIFEST",
+        "help": "manifest of the runs, a CSV file with the columns file,team,tag,kind[,pooled_as]",
+    },
+    "--formulas": {
+        "type": Path,
+        "action": "append",
+        "default": [],
+        "metavar": "INDEX",
+        "help": "formula index, folder of indexes, or map from formula id to visual id; repeat it for more files",
+    },
+    "--duplicates": {
+        "metavar": "FILE",
+        "help": "near-duplicates: topic, docno, and the docno that was judged instead, per line; a repeated one is not "
+        "relevant",
+    },
+    "--posts": {
+        "type": Path,
+        "action": "append",
+        "default": [],
+        "metavar": "FILE",
+        "help": "discussion forum in XML, whose posts runs of citations must cite; repeat it for more files",
+    },
+    "--units": {
+        "choices": ["distinct", "instances", "visual-ids"],
+        "help": "units to score: distinct, visually distinct formulas, each at the rank of its first instance; "
+        "instances, every row of the run; or visual-ids, every row, for runs that already name formulas by their "
+        "visual ids (default: as the protocol says)",
+    },
+    "--measure": {
+        "action": "append",
+        "default": [],
+        "metavar": "M",
+        "help": "measure to compute instead of the protocol's, such as nDCG@10 or \"AP(rel=2)'\"; repeat it for more",
+    },
+    "--level": {
+        "type": positive,
+        "metavar": "GRADE",
+        "help": "lowest grade that counts as relevant (default: the protocol's)",
+    },
+    "--label": {
+        "action": "append",
+        "default": [],
+        "metavar": "NAME",
+        "help": "label to use; repeat it for more (default: the topic classes of the protocol, or all labels with a "
+        "few values that are words)",
+    },
+    "--depth": {
+        "type": depth,
+        "action": "append",
+        "default": [],
+        "metavar": "KIND=K",
+        "help": "depth for a kind of run instead of the protocol's, such as primary=30; repeat it for each kind",
+    },
+    "--table": {"metavar": "NAME", "help": "print only this table"},
+    "--average": {
+        "choices": ["judged", "common"],
+        "help": "topics to average over: judged, all topics of the qrels, where a missing topic counts 0; or common, "
+        "{} (default: as the protocol says)",
+    },
+    "--seed": {
+        "type": seed,
+        "default": SEED,
+        "metavar": "N",
+        "help": "seed of all random choices; the same seed gives the same output{}",
+    },
+    "--order": {"help": "order of judging instead of the protocol's"},
+    "--runs-per-team": {
+        "type": positive,
+        "metavar": "N",
+        "help": "pool only the first N runs of each team, {}; baselines and kinds of depth 0 do not count",
+    },
+    "--format": {"help": "format of the output (default: {})"},
+    "--output": {"type": Path, "metavar": "FILE", "help": "write to FILE instead of standard output{}"},
+    "--quiet": {
+        "action": "store_true",
+        "help": "print only errors on standard error: no progress, no summary",
+    },
+    "--processes": {
+        "type": whole_number(1, 1024),
+        "metavar": "N",
+        "help": "number of processes (default: one per processor if the files are large)",
+    },
+}
+
+
+def add(parser: argparse._ActionsContainer, *names: str, words: str = "", **changes: Any) -> None:
+    """Add shared options. `words` complete their help; `changes` replace what they have in other commands."""
+    for name in names:
+        option = OPTIONS[name]
+        text = option["help"].replace("{}", words)
+        parser.add_argument(name, **{**option, "help": text, **changes})
+
+
+def add_seed(parser: argparse.ArgumentParser, *, is_required: bool = False) -> None:
+    if is_required:
+        add(parser, "--seed", required=True, default=None, words="")
+    else:
+        add(parser, "--seed", words=f" (default: {SEED})")
+
+
+def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
+    add(parser, "--format", choices=formats, default=formats[0], words=formats[0])
+
+
+def names_of_runs(paths: Sequence[str]) -> dict[str, str]:
+    """The name of each run in the output: its file name without suffixes, or its path if two names would be equal."""
+    stems: dict[str, str] = {}
+    for path in paths:
+        name = Path(path)
+        while name.suffix.lower() in SUFFIXES and name.stem:
+            name = name.with_suffix("")
+        stems[path] = name.name if path != STDIN else "stdin"
+    n_runs = Counter(stems.values())
+    return {path: path if n_runs[stem] > 1 else stem for path, stem in stems.items()}

@@ -1,12 +1,12 @@
-"""What the commands that print tables of papers share: their options, and how tables are printed or stored."""
+"""Shared parts of the commands that print tables of papers: options, printing and storing."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.cli.options import add_format, add_measures, positive
-from assay.errors import InputError
+from assay.cli.options import add, add_format, positive
+from assay.cli.tables import chosen_tables
 from assay.papers.files import ScoredRuns, read_tracks
 from assay.papers.tables import PaperTable, as_file
 
@@ -22,12 +22,12 @@ def add_paper_options(parser: argparse.ArgumentParser) -> None:
         help="TOML file with a [[track]] for each track: name, protocol, and paths of runs (a manifest), topics, "
         "labels, teams, qrels, instances, formulas and groups",
     )
-    add_measures(parser)
+    add(parser, "--measure")
     parser.add_argument(
         "--digits", type=positive, default=4, metavar="N", help="decimals of the values (default: 4)"
     )
     add_format(parser, "tsv", "csv", "tex", "json")
-    parser.add_argument("--table", metavar="NAME", help="print only this table")
+    add(parser, "--table")
     parser.add_argument(
         "--output", type=Path, metavar="FOLDER", help="store each table there as LaTeX and CSV; print nothing"
     )
@@ -50,38 +50,20 @@ def print_papers(tables: Sequence[PaperTable], arguments: argparse.Namespace) ->
     InputError
         There is no table with the name of --table.
     """
-    tables = _chosen(tables, arguments.table)
+    tables = chosen_tables(tables, arguments.table)
     if arguments.output is not None:
         store(
             {f"{table.name}.{kind}": as_file(table, kind) for table in tables for kind in STORED},
             arguments.output,
         )
         return 0
-    parts = [_printed(table, arguments.format, is_single=len(tables) == 1) for table in tables]
-    sys.stdout.write(_json(tables, parts) if arguments.format == "json" else "\n".join(parts))
+    kind, parts = arguments.format, []
+    for table in tables:  # if there are several, a line with its name is before each
+        text = as_file(table, kind).replace("\r\n", "\n")
+        title = f"{'%' if kind == 'tex' else '#'} {table.name}: {table.title}\n" if len(tables) > 1 else ""
+        parts.append(f'"{table.name}": {text.rstrip()}' if kind == "json" else title + text)
+    sys.stdout.write("{\n" + ",\n".join(parts) + "\n}\n" if kind == "json" else "\n".join(parts))
     return 0
-
-
-def _chosen(tables: Sequence[PaperTable], name: str | None) -> Sequence[PaperTable]:
-    names = [table.name for table in tables]
-    if name is None:
-        return tables
-    if name not in names:
-        raise InputError(f"--table: there is no table {name!r}; use {', '.join(names)}")
-    return [table for table in tables if table.name == name]
-
-
-def _printed(table: PaperTable, kind: str, *, is_single: bool) -> str:
-    """A table. If there are several, a line with its name is before each."""
-    text = as_file(table, kind).replace("\r\n", "\n")
-    if is_single or kind == "json":
-        return text
-    return f"{'%' if kind == 'tex' else '#'} {table.name}: {table.title}\n{text}"
-
-
-def _json(tables: Sequence[PaperTable], parts: Sequence[str]) -> str:
-    objects = [f'"{table.name}": {part.rstrip()}' for table, part in zip(tables, parts, strict=True)]
-    return "{\n" + ",\n".join(objects) + "\n}\n"
 
 
 def store(files: dict[str, str], folder: Path) -> None:

@@ -1,40 +1,39 @@
-"""What `assay check`, `assay pool` and `assay preview` share: options, lookup of formulas, and checked runs."""
+"""Shared parts of `assay check`, `assay pool` and `assay preview`: options, formulas, and checked runs."""
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from tqdm import tqdm
 
-from assay.cli.options import add_formulas, add_manifest, add_protocol, add_quiet, add_topics
-from assay.errors import InputError
+from assay.cli.options import add
+from assay.errors import AssayError, InputError
 from assay.formats.documents import forum
-from assay.formats.formulas.files import read_index
-from assay.formats.manifest import ManifestRun
+from assay.formats.formulas import read_index
+from assay.formats.manifest import read_manifest
 from assay.formats.reports import Report, print_report
 from assay.formats.runs.citations import CitedPost, PostLookup
 from assay.formats.runs.formulas import FormulaLookup, with_unknown
 from assay.formats.runs.reader import check_run
 from assay.formats.topics.codes import read_topic_codes
 from assay.formulas.columns import Formulas
-from assay.pools.strategies import PoolInput
-from assay.pools.team_limit import beyond_limit
+from assay.pools.strategies import PoolInput, beyond_limit, depths_of
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Protocol, RunRules
 
 
-class RunsRefused(Exception):
-    """Runs to be pooled have errors; the reports are printed."""
+class RunsRefused(AssayError):
+    """Runs to be pooled have errors; the reports are printed, so the message is empty."""
+
+    exit_status = 1
 
 
 def add_pooling_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that name the runs, and what is pooled already."""
-    add_protocol(parser)
-    add_manifest(parser)
-    add_topics(parser)
-    add_formulas(parser)
+    add(parser, "--protocol", "--runs", "--topics", "--formulas")
     parser.add_argument(
         "--allow-unknown",
         action="store_true",
@@ -43,7 +42,7 @@ def add_pooling_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top-up", type=Path, metavar="POOL", help="earlier pool: leave out the units that it contains"
     )
-    add_quiet(parser)
+    add(parser, "--quiet")
 
 
 def read_protocol_and_topics(arguments: argparse.Namespace) -> tuple[Protocol, list[str] | None]:
@@ -71,7 +70,7 @@ def read_formulas(paths: Sequence[Path]) -> Formulas | None:
 
 
 def read_posts(paths: Sequence[Path]) -> PostLookup | None:
-    """How a check of runs looks up posts of some forums; None if there are no files.
+    """Return the lookup of posts of some forums for a check of runs; None if there are no files.
 
     Raises
     ------
@@ -85,30 +84,34 @@ def read_posts(paths: Sequence[Path]) -> PostLookup | None:
 
 
 def formula_lookup(formulas: Formulas | None, *, allows_unknown: bool = False) -> FormulaLookup | None:
-    """How a check of runs looks formulas up."""
+    """Return the lookup of formulas for a check of runs."""
     if formulas is None:
         return None
     return partial(with_unknown, formulas) if allows_unknown else lambda _: formulas
 
 
-def checked_inputs(
-    runs: list[ManifestRun],
-    protocol: Protocol,
-    topics: list[str] | None,
-    formulas: FormulaLookup | None,
-    *,
-    is_quiet: bool,
-) -> tuple[list[PoolInput], list[Report]]:
-    """Check the runs of a manifest; what goes into the pool, and the reports.
+class Pooled(NamedTuple):
+    """The input of a pool, the reports of the checks of the runs, and the formulas of the files."""
+
+    inputs: list[PoolInput]
+    reports: list[Report]
+    formulas: Formulas | None
+
+
+def read_pooled(arguments: argparse.Namespace, protocol: Protocol, topics: list[str] | None) -> Pooled:
+    """Read the runs of the manifest.
 
     Raises
     ------
     RunsRefused
-        Some runs have errors.
+        Some runs have errors; the reports are printed.
     """
+    runs = read_manifest(arguments.runs, protocol)
+    formulas = read_formulas(arguments.formulas)
+    lookup = formula_lookup(formulas, allows_unknown=arguments.allow_unknown)
     inputs, reports, rejected = [], [], []
-    for run in tqdm(runs, desc="reading runs", unit="run", disable=is_quiet or None, leave=False):
-        checked = check_run(run.file, protocol=protocol, topics=topics, formulas=formulas, name=run.file.name)
+    for run in tqdm(runs, desc="reading runs", unit="run", disable=arguments.quiet or None, leave=False):
+        checked = check_run(run.file, protocol=protocol, topics=topics, formulas=lookup, name=run.file.name)
         reports.append(checked.report)
         if checked.columns is None:
             rejected.append((checked.report, str(run.file)))
@@ -118,12 +121,13 @@ def checked_inputs(
         print_report(report, path, sys.stderr)
     if rejected:
         raise RunsRefused
-    return inputs, reports
+    return Pooled(inputs, reports, formulas)
 
 
 def beyond_team_limit(
-    inputs: Sequence[PoolInput], rules: RunRules, depths: Sequence[int], most: int | None
+    inputs: Sequence[PoolInput], rules: RunRules, depths: Mapping[str, int], most: int | None
 ) -> list[bool]:
     """(runs,) whether each run of a manifest comes after the first `most` of its team; see `beyond_limit`."""
     is_baseline = [rules.kind(run.kind).baseline for run in inputs]
-    return beyond_limit([run.team for run in inputs], is_baseline, depths, most=most)
+    teams = [run.team for run in inputs]
+    return beyond_limit(teams, is_baseline, depths_of(inputs, rules, depths), most=most)

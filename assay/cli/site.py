@@ -1,57 +1,26 @@
-"""What the commands that talk to a site share: which site, with which token, and how its answers are printed."""
+"""Shared parts of the commands that talk to a site: the site, the token, uploads, and printed answers."""
 
 import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Never
+from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
+from assay.cli.options import SERVER, TOKEN
 from assay.client import credentials
+from assay.client.files import Sent
+from assay.client.server import Server, ServerError, require_httpx
 from assay.errors import InputError
 
-if TYPE_CHECKING:  # needs httpx, which is optional
-    from assay.client.server import Server, ServerError
-
-TOKEN, SERVER = "ASSAY_TOKEN", "ASSAY_SERVER"  # variables
+DECLARED = ("kind", "team", "tag", "uses", "description", "pooled_as")  # about runs
 
 
-def add_server(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--server",
-        metavar="URL",
-        default="",
-        help=f"address of the site (default: the variable {SERVER}, or the site of your latest login)",
-    )
-
-
-def add_track(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("track", metavar="TRACK", help="short name of the track, as in its address")
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print what the site answers, as JSON")
-
-
-def client(module: str = "server") -> Any:
-    """A module of the client.
-
-    Raises
-    ------
-    InputError
-        httpx is not installed.
-    """
-    try:
-        return import_module(f"assay.client.{module}")
-    except ModuleNotFoundError as error:
-        raise InputError(f"this command needs {error.name}: pip install 'assay[client]'") from None
-
-
-def connect(arguments: argparse.Namespace) -> "Server":
+def connect(arguments: argparse.Namespace) -> Server:
     """The site of `--server`, with the token of the variable or of the login. Without one, as a visitor.
 
     Raises
@@ -59,17 +28,16 @@ def connect(arguments: argparse.Namespace) -> "Server":
     InputError
         No site is named, or httpx is not installed.
     """
-    module = client()
+    require_httpx("this command")
     url, token = arguments.server or os.environ.get(SERVER, ""), os.environ.get(TOKEN, "")
     login = None if token and url else credentials.stored(url)
     url, token = url or (login.server if login else ""), token or (login.token if login else "")
     if not url:
         raise InputError(f"name a site: log in with assay login, set the variable {SERVER}, or give --server")
-    server: Server = module.Server(url, token)
-    return server
+    return Server(url, token)
 
 
-def track_of(server: "Server", slug: str) -> Any:
+def track_of(server: Server, slug: str) -> Any:
     """A track of the site.
 
     Raises
@@ -77,16 +45,62 @@ def track_of(server: "Server", slug: str) -> Any:
     ServerError
         It does not exist; the message names those that do.
     """
-    module = client()
     try:
         return server.get(f"tracks/{slug}/")
-    except module.ServerError as error:
+    except ServerError as error:
         if error.status != 404:
             raise
         slugs = ", ".join(track["slug"] for track in server.rows("tracks/")) or "none"
-        raise module.ServerError(
+        raise ServerError(
             f"there is no track {slug} at {server.url} that you may see; there are: {slugs}", status=404
         ) from None
+
+
+def rows_of_track(arguments: argparse.Namespace, noun: str) -> list[Any]:
+    """All rows of a list of the track that the arguments name."""
+    with connect(arguments) as server:
+        track_of(server, arguments.track)
+        return list(server.rows(f"tracks/{arguments.track}/{noun}/"))
+
+
+def declared(arguments: argparse.Namespace, track: Any) -> dict[str, str]:
+    """Return what is declared about runs, for the form of the site.
+
+    Raises
+    ------
+    InputError
+        No kind is given, and the track accepts several or none.
+    """
+    fields = {name: getattr(arguments, name, None) or "" for name in DECLARED}
+    accepting = [kind["kind"] for kind in track["kinds"] if kind["is_accepting"]]
+    if not fields["kind"]:
+        if len(accepting) > 1:
+            raise InputError(f"give --kind: {track['slug']} accepts {', '.join(accepting)}")
+        if not accepting:
+            reasons = {kind["reason"] for kind in track["kinds"]} or {f"it is {track['status']}"}
+            raise InputError(f"{track['slug']} accepts no runs now: {'; '.join(sorted(reasons))}")
+        [fields["kind"]] = accepting
+    if getattr(arguments, "manual", False):
+        fields["is_manual"] = "true"
+    return {name: text for name, text in fields.items() if text}
+
+
+def upload(
+    server: Server,
+    address: str,
+    path: Path,
+    fields: dict[str, str],
+    *,
+    key: str,
+    is_quiet: bool,
+    seconds: Path | None = None,
+) -> tuple[Any, bool]:
+    """The answer to a run file, and whether it is that to an earlier request."""
+    with path.open("rb") as file, progress_bar(path.name, path.stat().st_size, is_quiet=is_quiet) as show:
+        files: dict[str, tuple[str, Any]] = {"file": (path.name, Sent(file, show))}
+        if seconds is not None:
+            files["seconds"] = (seconds.name, seconds.read_bytes())
+        return server.upload(address, fields, files, key=key)
 
 
 def print_json(content: Any) -> None:
@@ -94,14 +108,14 @@ def print_json(content: Any) -> None:
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print columns separated by tabs, as all commands do."""
+    """Print columns separated by tabs, each cell on one line, as all commands do."""
     for row in (header, *rows):
-        print("\t".join("" if cell is None else one_line(str(cell)) for cell in row))  # noqa: T201
+        print("\t".join("" if cell is None else " ".join(str(cell).split()) for cell in row))  # noqa: T201
 
 
 @contextmanager
 def progress_bar(name: str, total: int | None, *, is_quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A bar of bytes, and what sets it to a number of bytes."""
+    """A bar of bytes on a terminal, and what sets it to a number of bytes."""
     hidden = is_quiet or None  # None: on a terminal only
     with tqdm(desc=name, total=total, unit="B", unit_scale=True, disable=hidden, leave=False) as bar:
 
@@ -111,32 +125,15 @@ def progress_bar(name: str, total: int | None, *, is_quiet: bool) -> Iterator[Ca
         yield show
 
 
-def one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def print_refusal(path: object, error: "ServerError", *, is_json: bool) -> None:
+def print_refusal(path: object, error: ServerError, *, is_json: bool) -> None:
     """Print why a file was refused, with its lines, in the form of a report. Next to JSON, on standard error."""
     lines = [f"{path}: refused: {error}"]
     for each in error.errors:
-        lines.append(f"  error: {_where(each)}{each['message']}")
+        n, field = each.get("n", 1), each.get("field")
+        where = f"{field}: " if field else ""
+        if line := each.get("line"):
+            where = f"line {line}{f' and {n - 1:,} more' if n > 1 else ''}: "
+        lines.append(f"  error: {where}{each['message']}")
         if each.get("accepted"):
             lines.append(f"      accepted: {each['accepted']}")
     print("\n".join(lines), file=sys.stderr if is_json else sys.stdout)
-
-
-def _where(error: Mapping[str, Any]) -> str:
-    n, line, field = error.get("n", 1), error.get("line"), error.get("field")
-    if line:
-        return f"line {line}{f' and {n - 1:,} more' if n > 1 else ''}: "
-    return f"{field}: " if field else ""
-
-
-def fail(message: str) -> Never:
-    """End a command because of something on the site.
-
-    Raises
-    ------
-    ServerError
-    """
-    raise client().ServerError(message, status=409)

@@ -5,45 +5,59 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
-from assay.cli.options import add_format, add_quiet
+from assay.cli.options import add, add_format
 from assay.errors import InputError
 from assay.tables import Cell, Table
+
+
+class Named(Protocol):
+    """A table of any kind."""
+
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=Named)
 
 
 def add_table_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that `print_tables` reads, and --quiet."""
     add_format(parser, "tsv", "json")
-    parser.add_argument("--table", metavar="NAME", help="print only this table")
-    add_quiet(parser)
+    add(parser, "--table", "--quiet")
 
 
-def print_tables(tables: Sequence[Table], arguments: argparse.Namespace) -> int:
-    """Print all tables, or the one that --table names; the exit status.
+def chosen_tables(tables: Sequence[N], name: str | None) -> Sequence[N]:
+    """All tables, or the one that --table names.
 
     Raises
     ------
     InputError
         There is no table of that name.
     """
-    if arguments.table is not None:
-        names = [table.name for table in tables]
-        if arguments.table not in names:
-            raise InputError(f"--table: there is no table {arguments.table!r}; use {', '.join(names)}")
-        tables = [table for table in tables if table.name == arguments.table]
+    chosen = [table for table in tables if name is None or table.name == name]
+    if not chosen:
+        names = ", ".join(table.name for table in tables)
+        raise InputError(f"--table: there is no table {name!r}; use {names}")
+    return chosen
+
+
+def print_tables(tables: Sequence[Table], arguments: argparse.Namespace) -> int:
+    """Print all tables, or the one that --table names; the exit status."""
+    tables = chosen_tables(tables, arguments.table)
     sys.stdout.write(as_json(tables) if arguments.format == "json" else as_text(tables))
     return 0
 
 
 def as_text(tables: Sequence[Table]) -> str:
     """Tab-separated tables. If there are several, a line that begins with # is before each."""
-    return "\n".join(_as_tsv(table, has_title=len(tables) > 1) for table in tables)
-
-
-def _as_tsv(table: Table, *, has_title: bool) -> str:
-    title = [f"# {table.name}: {table.description}"] if has_title else []
-    rows = ["\t".join(map(_text, row)) for row in table.rows]
-    return "\n".join([*title, "\t".join(table.header), *rows]) + "\n"
+    texts = []
+    for table in tables:
+        title = [f"# {table.name}: {table.description}"] if len(tables) > 1 else []
+        rows = ["\t".join(map(_text, row)) for row in table.rows]
+        texts.append("\n".join([*title, "\t".join(table.header), *rows]) + "\n")
+    return "\n".join(texts)
 
 
 def _text(cell: Cell) -> str:
@@ -54,20 +68,13 @@ def _text(cell: Cell) -> str:
 
 
 def as_json(tables: Sequence[Table]) -> str:
-    """An object of tables by name, each a list of objects, one per line."""
-    return "{\n" + ",\n".join(f"{json.dumps(table.name)}: {_json_rows(table)}" for table in tables) + "\n}\n"
-
-
-def _json_rows(table: Table) -> str:
-    rows = [
-        json.dumps(dict(zip(table.header, map(_json_cell, row), strict=True)), ensure_ascii=False)
-        for row in table.rows
-    ]
-    return "[\n" + ",\n".join(rows) + "\n]" if rows else "[]"
-
-
-def _json_cell(cell: Cell) -> Cell:
-    """An undefined number is null."""
-    if isinstance(cell, float):
-        return cell if math.isfinite(cell) else None
-    return cell
+    """An object of tables by name, each a list of objects, one per line. An undefined number is null."""
+    texts = []
+    for table in tables:
+        rows = []
+        for row in table.rows:
+            cells = [None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in row]
+            rows.append(json.dumps(dict(zip(table.header, cells, strict=True)), ensure_ascii=False))
+        lines = "[\n" + ",\n".join(rows) + "\n]" if rows else "[]"
+        texts.append(f"{json.dumps(table.name)}: {lines}")
+    return "{\n" + ",\n".join(texts) + "\n}\n"

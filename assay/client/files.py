@@ -37,7 +37,7 @@ class Sent:
 
 
 def has_content(path: Path, sha256: str) -> bool:
-    """Whether a file exists and has this content."""
+    """Return True if a file exists and has this content."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -101,17 +101,8 @@ def _go_on(server: Server, url: str, part: Path, sha256: str, progress: Progress
 
 
 def digest_of(server: Server, url: str) -> str:
-    """The SHA-256 of a file that the site makes when it is asked for.
-
-    Raises
-    ------
-    ServerError
-    """
+    """The SHA-256 of a file that the site makes when it is asked for, in hexadecimal; empty if it names none."""
     with server.stream("HEAD", url, {}) as response:
-        return _digest_in(response.headers.get("Repr-Digest", ""))
-
-
-def _digest_in(header: str) -> str:
-    """The SHA-256 in a `Repr-Digest` (RFC 9530), in hexadecimal; empty if there is none."""
+        header = response.headers.get("Repr-Digest", "")  # RFC 9530
     match = re.search(r"sha-256=:([A-Za-z0-9+/=]+):", header)
     return base64.b64decode(match[1]).hex() if match else ""

@@ -1,15 +1,20 @@
-"""Requests to a site: a token, problems as errors, and a second try when the network fails."""
+"""Requests to a site: a token, problems as errors, and a second try when the network fails.
+
+Every request raises `ServerError` if the site refuses it or cannot be reached.
+"""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
-import httpx
+from assay.errors import AssayError, InputError
 
-from assay.errors import AssayError
+if TYPE_CHECKING:
+    import httpx
 
 SECONDS = 60.0  # for an answer
 UPLOAD_SECONDS = 900.0  # for the answer to a file, which the site checks first
@@ -37,19 +42,23 @@ class ServerError(AssayError):
     ) -> None:
         super().__init__(message)
         self.status, self.code, self.errors = status, code, errors
-        self.exit_status = _exit_status(status)
+        is_refused = 400 <= status < 500 and status not in BUSY
+        self.exit_status = DENIED if status in {401, 403} else REFUSED if is_refused else UNREACHABLE
 
 
-def _exit_status(status: int) -> int:
-    if status in {401, 403}:
-        return DENIED
-    return REFUSED if 400 <= status < 500 and status not in BUSY else UNREACHABLE
+def require_httpx(subject: str) -> None:
+    """Check that httpx is installed."""
+    if find_spec("httpx") is None:
+        raise InputError(f"{subject} needs httpx: pip install 'assay[client]'")
 
 
 class Server:
     """A site, with the token of a user or of a machine. Without a token, the requests are those of a visitor."""
 
-    def __init__(self, url: str, token: str, *, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(self, url: str, token: str, *, transport: "httpx.BaseTransport | None" = None) -> None:
+        import httpx  # noqa: PLC0415 -- optional, and slow to import
+
+        self._httpx = httpx
         self.url = url.rstrip("/")
         headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
         try:
@@ -68,50 +77,32 @@ class Server:
         self._client.close()
 
     def get(self, path: str, parameters: Mapping[str, Any] | None = None) -> Any:
-        """The content at an address below `/api/v1/`.
-
-        Raises
-        ------
-        ServerError
-        """
+        """The content at an address below `/api/v1/`."""
         return _content(self._request("GET", path, {"params": parameters}))
 
     def rows(self, path: str) -> Iterator[Any]:
-        """The rows of a list, from all of its pages.
-
-        Raises
-        ------
-        ServerError
-        """
+        """The rows of a list, from all of its pages."""
         parameters: dict[str, Any] = {"page_size": PAGE_SIZE}
         while True:
             page = self.get(path, parameters)
             yield from page["results"]
             if not page["next"]:
                 return
-            parameters = dict(httpx.URL(page["next"]).params)  # of the same list, whatever its host is called
+            parameters = dict(
+                self._httpx.URL(page["next"]).params
+            )  # of the same list, whatever its host is called
 
     def post(self, path: str, content: Any = None, *, is_repeatable: bool = False) -> Any:
         """The answer to a content; None if there is none. Sent again, it changes nothing twice.
 
-        The site keeps its answer for that, unless the request `is_repeatable` by itself.
-
-        Raises
-        ------
-        ServerError
-        """
+        The site keeps its answer for that, unless the request `is_repeatable` by itself."""
         headers = {} if is_repeatable else {"Idempotency-Key": str(uuid4())}
         return _content(self._request("POST", path, {"json": content, "headers": headers}))
 
     def upload(
         self, path: str, fields: Mapping[str, str], files: Mapping[str, tuple[str, Any]], *, key: str = ""
     ) -> tuple[Any, bool]:
-        """The answer to a form with open files, and whether it is that to an earlier request with the same `key`.
-
-        Raises
-        ------
-        ServerError
-        """
+        """The answer to a form with open files, and whether it is that to an earlier request with the same `key`."""
         options: dict[str, Any] = {"data": fields, "files": files, "timeout": UPLOAD_SECONDS}
         response = self._request(
             "POST", path, options | ({"headers": {"Idempotency-Key": key}} if key else {})
@@ -119,7 +110,7 @@ class Server:
         return _content(response), REPLAYED in response.headers
 
     @contextmanager
-    def stream(self, method: str, url: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
+    def stream(self, method: str, url: str, headers: Mapping[str, str]) -> Iterator["httpx.Response"]:
         """The answer of the site at a URL, whose content is not read yet. It is tried once.
 
         Raises
@@ -136,24 +127,27 @@ class Server:
                     response.read()
                     raise _problem(response)
                 yield response
-        except httpx.HTTPError as error:
+        except self._httpx.HTTPError as error:
             raise self._unreachable(error) from None
 
-    def _request(self, method: str, path: str, options: Mapping[str, Any]) -> httpx.Response:
+    def _request(self, method: str, path: str, options: Mapping[str, Any]) -> "httpx.Response":
         for wait in waits():
             try:
                 response = self._client.request(method, path, **options)
-            except httpx.HTTPError as error:
+            except self._httpx.HTTPError as error:
                 if wait is None:
                     raise self._unreachable(error) from None
                 time.sleep(wait)
             else:
-                if not _is_busy(response) or wait is None:
+                asked = response.headers.get("Retry-After", "")
+                # The site still works on an earlier request with the same key.
+                is_in_progress = response.status_code == IN_PROGRESS and asked
+                if wait is None or not (is_in_progress or response.status_code in BUSY):
                     return response
-                time.sleep(min(max(wait, _asked_to_wait(response)), MOST_WAIT))
+                time.sleep(min(max(wait, float(asked) if asked.isdigit() else 0.0), MOST_WAIT))
         raise AssertionError  # the last try returns or raises
 
-    def _unreachable(self, error: httpx.HTTPError) -> ServerError:
+    def _unreachable(self, error: "httpx.HTTPError") -> ServerError:
         return ServerError(f"{self.url} cannot be reached: {error or type(error).__name__}")
 
 
@@ -163,18 +157,7 @@ def waits() -> Iterator[float | None]:
     yield None
 
 
-def _is_busy(response: httpx.Response) -> bool:
-    """Whether to come again: the site has too much to do, or still works on an earlier request with the same key."""
-    is_in_progress = response.status_code == IN_PROGRESS and "Retry-After" in response.headers
-    return response.status_code in BUSY or is_in_progress
-
-
-def _asked_to_wait(response: httpx.Response) -> float:
-    text = response.headers.get("Retry-After", "")
-    return float(text) if text.isdigit() else 0.0
-
-
-def _content(response: httpx.Response) -> Any:
+def _content(response: "httpx.Response") -> Any:
     if not response.is_success:
         raise _problem(response)
     if not response.content:
@@ -185,7 +168,7 @@ def _content(response: httpx.Response) -> Any:
         raise ServerError(f"{response.url}: this is not the API of Assay") from None
 
 
-def _problem(response: httpx.Response) -> ServerError:
+def _problem(response: "httpx.Response") -> ServerError:
     status = response.status_code
     if response.headers.get("Content-Type", "").startswith(PROBLEM):
         problem = response.json()

@@ -7,14 +7,14 @@ use this module, with the same limits on packing; only the allowed size differs.
 
 import lzma
 import math
+import struct
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import IO, BinaryIO, NamedTuple
 
 from assay.errors import BadFile, InputError
 
@@ -24,6 +24,8 @@ XZ_MEMORY = 128 << 20
 RATIO_FROM = 16 << 20  # bytes of text from which the ratio is checked; small files of ties compress very well
 HEAD = 4096  # bytes that are inspected before a file counts as text
 MEMBERS = 10_000  # of one gz or xz file; parallel packers make one for each block
+ZIP_DIRECTORY = 1 << 16  # bytes; the directory of a zip with one file is never longer
+ZIP_END, ZIP64_LOCATOR, ZIP64_END = 22, 20, 56  # bytes of the records at the end of a zip
 
 MAGIC = (
     (b"%PDF-", "a PDF document"),
@@ -47,7 +49,7 @@ TEXT = "A plain text file in UTF-8, or one such file compressed with gz, xz or z
 
 
 class Limits(NamedTuple):
-    """How large a file may be, compressed and decompressed, in bytes, and how many lines are accepted."""
+    """The largest size of a file, compressed and decompressed, in bytes, and the number of lines that are accepted."""
 
     max_file: float = 256 << 20
     max_text: float = 512 << 20
@@ -84,78 +86,58 @@ class Unreadable(BadFile):
 @contextmanager
 def opened(path: Path | str, limits: Limits) -> Iterator[BinaryIO]:
     """A file that can be read from its start more than once, also if it is a pipe; `-` is standard input."""
+    size = -1 if math.isinf(limits.max_file) else int(limits.max_file) + 1
     if path == STDIN:
-        yield BytesIO(_up_to(sys.stdin.buffer, limits.max_file))
+        yield BytesIO(sys.stdin.buffer.read(size))
         return
     path = Path(path) if isinstance(path, str) else path
     with path.open("rb") as file:
-        yield file if file.seekable() else BytesIO(_up_to(file, limits.max_file))
+        yield file if file.seekable() else BytesIO(file.read(size))
 
 
 def read_file(path: str) -> bytes:
     """The text of a file, decompressed; `-` is standard input.
 
-    Raises
-    ------
-    InputError
-        It cannot be read.
+    Raises `InputError` if it cannot be read.
     """
-    limits = Limits()
     try:
-        with opened(path, limits) as file:
-            return b"".join(unpack(file, limits))
+        with opened(path, Limits()) as file:
+            return b"".join(unpack(file, Limits()))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     except Unreadable as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def _up_to(file: BinaryIO, size: float) -> bytes:
-    return file.read() if math.isinf(size) else file.read(int(size) + 1)
-
-
 def is_packed(data: bytes) -> bool:
-    """Whether the bytes begin as a gz, xz or zip file does."""
+    """Return whether the bytes begin as a gz, xz or zip file does."""
     return any(data.startswith(magic) for magic, _ in ARCHIVES)
 
 
 def unpack(source: BinaryIO, limits: Limits, *, name: str = "") -> Iterator[bytes]:
     """The text of a seekable file in blocks, from its start, decompressed if it is compressed.
 
-    Raises
-    ------
-    Unreadable
-        The file is not text, is a damaged or encrypted archive or one of several files, or exceeds a limit. The
-        message cites `name`.
+    Raises `Unreadable` if the file is not text, is a damaged or encrypted archive or one of several files, or exceeds
+    a limit. The message cites `name`.
     """
     try:
-        yield from _unpack(source, limits)
+        size = source.seek(0, 2)
+        if size > limits.max_file:
+            raise too_large(size, limits)
+        source.seek(0)
+        head = source.read(512)
+        source.seek(0)
+        packing = next((packing for magic, packing in ARCHIVES if head.startswith(magic)), "")
+        blocks = {"gz": _gz, "xz": _xz, "zip": _zip, "": _blocks}[packing](source)
+        yield from _text_only(_limited(blocks, source if packing else None, limits), packing)
     except Unreadable as error:
         raise error.of(name) from None
-
-
-def _unpack(source: BinaryIO, limits: Limits) -> Iterator[bytes]:
-    size = source.seek(0, 2)
-    if size > limits.max_file:
-        raise too_large(size, limits)
-    source.seek(0)
-    head = source.read(512)
-    source.seek(0)
-    packing = next((packing for magic, packing in ARCHIVES if head.startswith(magic)), "")
-    if packing == "zip":  # few files are, and the module zipfile is slow to import
-        blocks: Iterator[bytes] = import_module("assay.formats.zip_files").unpack_zip(source)
-    else:
-        blocks = {"gz": _gz, "xz": _xz, "": _plain}[packing](source)
-    yield from _text_only(_limited(blocks, source if packing else None, limits), packing)
 
 
 def read_text(path: str) -> str:
     """The text of a file in UTF-8, decompressed; `-` is standard input.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, or it is not UTF-8.
+    Raises `InputError` if it cannot be read, or it is not UTF-8.
     """
     try:
         return read_file(path).decode("utf-8-sig")
@@ -173,10 +155,7 @@ class UnpackedFile:
     def read(self, size: int) -> bytes:
         """The next bytes: `size` of them, or fewer at the end of the text.
 
-        Raises
-        ------
-        Unreadable
-            As `unpack`.
+        Raises `Unreadable` as `unpack` does.
         """
         parts, length = [self._rest], len(self._rest)
         while length < size and (block := next(self._blocks, None)) is not None:
@@ -200,7 +179,7 @@ def _megabytes(size: float) -> str:
     return f"{size / (1 << 20):,.0f} MB"
 
 
-def _plain(source: BinaryIO) -> Iterator[bytes]:
+def _blocks(source: IO[bytes]) -> Iterator[bytes]:
     while block := source.read(BLOCK):
         yield block
 
@@ -243,7 +222,7 @@ def _text_only(blocks: Iterator[bytes], packing: str) -> Iterator[bytes]:
 
 
 def _other_content(head: bytes) -> str:
-    """What a file that is not text contains, by its first bytes; an empty string for text."""
+    """Name the content of a file that is not text, by its first bytes; an empty string for text."""
     start = head[:64].lstrip()
     for magic, content in MAGIC:
         if start[: len(magic)].lower() == magic.lower():
@@ -317,3 +296,57 @@ def _xz(source: BinaryIO) -> Iterator[bytes]:
         else:
             data = source.read(BLOCK) if unpacker.needs_input else b""
     raise damaged("xz", "it ends too early")
+
+
+def _zip(source: BinaryIO) -> Iterator[bytes]:
+    """The text of the only file of a zip, in blocks."""
+    import zipfile  # noqa: PLC0415 -- slow to import, and few files are zips
+
+    check_directory(source, ZIP_DIRECTORY)
+    try:
+        with zipfile.ZipFile(source) as archive:
+            infos = (info for info in archive.infolist() if not info.is_dir())
+            files = [info for info in infos if not info.filename.startswith("__MACOSX/")]
+            if len(files) != 1:
+                raise Unreadable(
+                    "zip-files", f"The zip contains {len(files)} files.", "A zip of exactly one file."
+                )
+            if files[0].flag_bits & 1:
+                raise Unreadable("encrypted", "The zip is encrypted.", "A zip without a password.")
+            if files[0].compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                raise Unreadable(
+                    "zip-method", "The zip uses an unusual method.", "Deflate, the usual method."
+                )
+            with archive.open(files[0]) as file:
+                yield from _blocks(file)
+    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, ValueError) as error:
+        raise damaged("zip", error) from None
+
+
+def check_directory(source: BinaryIO, limit: int) -> None:
+    """Refuse a zip whose list of files has more than `limit` bytes, before anything reads that list.
+
+    Raises `Unreadable` if the list is longer, or the zip is damaged.
+    """
+    size = source.seek(0, 2)
+    source.seek(max(0, size - 65_557 - ZIP64_LOCATOR - ZIP64_END))
+    tail = source.read()
+    end = tail.rfind(EMPTY_ZIP)
+    if end < 0 or len(tail) < end + ZIP_END:
+        raise damaged("zip", "it has no directory")
+    if _directory_size(tail, end, len(tail) - size) > limit:
+        accepted = "A zip of exactly one file; gz is safest."
+        raise Unreadable("zip-files", "The zip contains many files.", accepted)
+    source.seek(0)
+
+
+def _directory_size(tail: bytes, end: int, shift: int) -> int:
+    """The bytes of a zip's directory, by the records at its end. `shift`: what to add to a place of the file."""
+    locator = end - ZIP64_LOCATOR
+    # Larger than 4 GB, or written by a stream.
+    if locator >= ZIP64_END and tail.startswith(b"PK\x06\x07", locator):
+        (place,) = struct.unpack_from("<Q", tail, locator + 8)
+        if place + shift != locator - ZIP64_END or not tail.startswith(b"PK\x06\x06", locator - ZIP64_END):
+            raise damaged("zip", "its zip64 record is not where it should be")
+        return int(struct.unpack_from("<Q", tail, locator - ZIP64_END + 40)[0])
+    return int(struct.unpack_from("<L", tail, end + 12)[0])

@@ -13,11 +13,12 @@ from io import StringIO
 from pathlib import Path
 
 from assay.errors import InputError
+from assay.formats.declaration import COLUMNS, MADE
+from assay.formats.spreadsheet import original
 from assay.protocols.schema import Protocol
 
 NEEDED = ("file", "team", "tag", "kind")
-MADE = ("automatic", "manual")
-ALLOWED = (*NEEDED, "pooled_as", "made", "uses", "description")
+ALLOWED = ("file", "team", *COLUMNS)
 
 
 class ManifestError(InputError):
@@ -41,12 +42,8 @@ class ManifestRun:
 def read_manifest(path: Path, protocol: Protocol) -> list[ManifestRun]:
     """The runs of a manifest, in its order. Paths are relative to the folder of the manifest.
 
-    Raises
-    ------
-    ManifestError
-        The manifest has errors; each complaint names its line.
-    OSError
-        The manifest cannot be read.
+    Raises `ManifestError` if the manifest has errors; each complaint names its line; `OSError` if the manifest cannot
+    be read.
     """
     folder = path.parent
     runs = parse_manifest(
@@ -77,7 +74,12 @@ def parse_manifest(
     reader = csv.DictReader(StringIO(text, newline=""), strict=True)
     try:
         header = [column.strip() for column in reader.fieldnames or []]
-        _check_header(header, name)
+        unknown = [column for column in header if column not in ALLOWED]
+        if unknown or not set(NEEDED) <= set(header) or len(set(header)) != len(header):
+            raise ManifestError(
+                f"{name}: line 1: expected the columns {', '.join(NEEDED)} and optionally "
+                f"{', '.join(ALLOWED[len(NEEDED) :])}; got {', '.join(header) or 'nothing'}"
+            )
         reader.fieldnames = header
         rows = [(reader.line_num, row) for row in reader]
     except csv.Error as error:
@@ -90,23 +92,16 @@ def parse_manifest(
         for line, row in rows
         if (run := _run(row, f"{name}: line {line}", protocol, has_file, complaints))
     ]
-    _check_tags(runs, name, complaints)
+    seen: set[str] = set()
+    for run in runs:
+        if run.tag in seen:
+            complaints.append(f"{name}: two runs have the tag {run.tag}; a tag names one run in the pool")
+        seen.add(run.tag)
     if not rows:
         complaints.append(f"{name}: the manifest lists no runs")
     if complaints:
         raise ManifestError("\n".join(complaints))
     return runs
-
-
-def _check_header(header: list[str], name: str) -> None:
-    missing = [column for column in NEEDED if column not in header]
-    unknown = [column for column in header if column not in ALLOWED]
-    if missing or unknown or len(set(header)) != len(header):
-        got = ", ".join(header) or "nothing"
-        raise ManifestError(
-            f"{name}: line 1: expected the columns {', '.join(NEEDED)} and optionally "
-            f"{', '.join(ALLOWED[len(NEEDED) :])}; got {got}"
-        )
 
 
 def _run(
@@ -119,7 +114,7 @@ def _run(
     if None in row or any(row[column] is None for column in NEEDED):
         complaints.append(f"{place}: the number of columns differs from the header's")
         return None
-    cells = {column: (row.get(column) or "").strip() for column in ALLOWED}
+    cells = {column: original((row.get(column) or "").strip()) for column in ALLOWED}
     wrong = [f"{column} is empty" for column in NEEDED if not cells[column]]
     wrong += _wrong_values(cells, protocol)
     if cells["file"] and not has_file(cells["file"]):
@@ -139,11 +134,3 @@ def _wrong_values(cells: dict[str, str], protocol: Protocol) -> list[str]:
     if problem := protocol.runs.why_not_used(cells["uses"]):
         wrong.append(f"uses {problem}")
     return wrong
-
-
-def _check_tags(runs: list[ManifestRun], name: str, complaints: list[str]) -> None:
-    seen: set[str] = set()
-    for run in runs:
-        if run.tag in seen:
-            complaints.append(f"{name}: two runs have the tag {run.tag}; a tag names one run in the pool")
-        seen.add(run.tag)

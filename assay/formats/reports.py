@@ -1,7 +1,7 @@
 """The report on a run: each distinct complaint, how often and where it occurs, and what is accepted instead."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self, TextIO
 
 FIRST_LINES = 5  # lines that a complaint shows
@@ -79,11 +79,9 @@ class Report:
 
     @property
     def is_repairable(self) -> bool:
-        """Whether something can be repaired, and no other error is left."""
-        complaints = (*self.errors, *self.warnings)
-        return all(error.is_repairable for error in self.errors) and any(
-            complaint.is_repairable for complaint in complaints
-        )
+        """Return whether something can be repaired, and no other error is left."""
+        has_repairable = any(each.is_repairable for each in (*self.errors, *self.warnings))
+        return has_repairable and all(error.is_repairable for error in self.errors)
 
     @property
     def slowest(self) -> str:
@@ -92,7 +90,7 @@ class Report:
 
     @property
     def time(self) -> str:
-        """How long the topics took, in words."""
+        """The time of the topics, in words."""
         if not self.seconds:
             return ""
         mean = sum(self.seconds.values()) / len(self.seconds)
@@ -105,13 +103,11 @@ class Report:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The report that `as_json` returned."""
-        complaints = {
-            key: tuple(
-                Complaint(**{**complaint, "lines": tuple(Line(**line) for line in complaint["lines"])})
-                for complaint in data[key]
-            )
-            for key in ("errors", "warnings")
-        }
+
+        def complaint(content: Mapping[str, Any]) -> Complaint:
+            return Complaint(**{**content, "lines": tuple(Line(**line) for line in content["lines"])})
+
+        complaints = {key: tuple(map(complaint, data[key])) for key in ("errors", "warnings")}
         return cls(**{**data, **complaints})
 
 
@@ -186,10 +182,8 @@ class _Group:
     lines: list[Line] = field(default_factory=list)
 
     def complaint(self, texts: Mapping[int, str]) -> Complaint:
-        lines = tuple(
-            Line(line.number, texts.get(line.number, ""), line.note)
-            for line in sorted(self.lines, key=lambda line: line.number)
-        )
+        ordered = sorted(self.lines, key=lambda line: line.number)
+        lines = tuple(replace(line, text=texts.get(line.number, "")) for line in ordered)
         return Complaint(
             self.code, self.severity, self.message, self.accepted, self.n, lines, self.is_repairable
         )
@@ -199,11 +193,7 @@ def print_report(report: Report, path: str, file: TextIO | None = None) -> None:
     """Print a report, by default on standard output."""
     verdict = "accepted" if report.is_acceptable else "refused"
     counts = f"{_counted(report.errors, 'error')}, {_counted(report.warnings, 'warning')}"
-    words = (
-        report.form,
-        report.tag and f"tag {report.tag}",
-        report.kind and f"{report.kind} run",
-    )
+    words = (report.form, report.tag and f"tag {report.tag}", report.kind and f"{report.kind} run")
     form_and_tag = "".join(f"{word}, " for word in words if word)
     lines = [
         f"{path}: {verdict}, {counts} ({form_and_tag}{report.n_lines:,} lines, {report.n_topics} topics)"

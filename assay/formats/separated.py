@@ -92,7 +92,7 @@ class SeparatedLines:
         line = b"\t".join(words)
         return (
             b" " + line if line.startswith(b"#") else line
-        )  # # at the start of a line of qrels is a comment
+        )  # a line of qrels that begins with # is a comment
 
 
 ACCEPTED = "Columns without white space; those with separators in quotation marks, and quotation marks in them doubled."

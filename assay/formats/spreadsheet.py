@@ -1,4 +1,8 @@
-"""Makes the cells of a table safe for spreadsheets, which run text that looks like a formula."""
+"""Writes tables: CSV, which people open in spreadsheets, and TSV, which programs read.
+
+Spreadsheets run text that looks like a formula, so every CSV file of Assay is written here, with an apostrophe before
+such text. Readers of these files take it away with `original`.
+"""
 
 import csv
 import re
@@ -8,10 +12,10 @@ from io import StringIO
 from itertools import islice
 from typing import Any
 
+BOM = "\ufeff"  # at the beginning of a file, so that spreadsheets read it as UTF-8
 LINES_AT_ONCE = 2_000
-_FORMULA = re.compile(
-    r"'*[=+\-@\t\r]"
-)  # apostrophes before it count, so that `original` can take the added one away
+# Apostrophes before it count, so that `original` can take the added one away.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?|-?\.[0-9]+")
 
 
@@ -31,17 +35,33 @@ def original(text: str) -> str:
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
-def as_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def as_csv(header: Sequence[str], rows: Iterable[Sequence[object]], *, line_end: str = "\r\n") -> str:
     """CSV for spreadsheets: a text that looks like a formula gets an apostrophe in front."""
-    return "".join(csv_lines(header, rows))
+    return "".join(csv_lines(header, rows, line_end=line_end))
 
 
-def csv_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def csv_lines(
+    header: Sequence[str], rows: Iterable[Sequence[object]], *, line_end: str = "\r\n"
+) -> Iterator[str]:
     """The parts of `as_csv`, of many lines each."""
-    rows, text = iter(rows), lru_cache(maxsize=1 << 14)(harmless)  # tables repeat their words
-    cells: list[Sequence[str]] = [header]
-    while cells:
+    cell = lru_cache(maxsize=1 << 14, typed=True)(harmless)  # tables repeat their words
+    yield from _parts([header], ",", line_end)
+    yield from _parts(([*map(cell, row)] for row in rows), ",", line_end)
+
+
+def tsv_lines(rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """The parts of a table for programs: tabs, LF, and fields quoted as csv quotes them."""
+    return _parts(rows, "\t", "\n")
+
+
+def tsv_line(cells: Sequence[object]) -> str:
+    """One line of `tsv_lines`, without its end."""
+    return next(_parts([cells], "\t", ""))
+
+
+def _parts(rows: Iterable[Sequence[object]], separator: str, line_end: str) -> Iterator[str]:
+    rows = iter(rows)
+    while some := list(islice(rows, LINES_AT_ONCE)):
         file = StringIO()
-        csv.writer(file, lineterminator="\r\n").writerows([*map(text, row)] for row in cells)
+        csv.writer(file, delimiter=separator, lineterminator=line_end).writerows(some)
         yield file.getvalue()
-        cells = list(islice(rows, LINES_AT_ONCE))

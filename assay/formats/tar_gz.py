@@ -19,10 +19,7 @@ class ArchivedFile(NamedTuple):
 def write_tar_gz(target: BinaryIO, files: Iterable[ArchivedFile]) -> None:
     """Write files in their order. Times, owners and modes are fixed.
 
-    Raises
-    ------
-    OSError
-        A content is shorter than its size, or the target cannot be written.
+    Raises `OSError` if a content is shorter than its size, or the target cannot be written.
     """
     with (
         gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=LEVEL, mtime=0) as packed,

@@ -132,7 +132,7 @@ class Table:
 
 
 def _is_plain(lines: bytes) -> bool:
-    """Whether lines are UTF-8 without invisible characters. `spans` declines other control characters."""
+    """Return whether lines are UTF-8 without invisible characters. `spans` declines other control characters."""
     if b"\x7f" in lines:
         return False
     if lines.isascii():

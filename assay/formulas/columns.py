@@ -11,9 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.formulas.places import PLACES, Place
-
-__all__ = ["PLACES", "Formulas", "Place"]
+from assay.formulas import PLACES
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +40,7 @@ class Formulas:
     def of(cls, rows: Sequence[tuple[str, str, str, str, str]]) -> Self:
         """Formulas from rows of id, post, thread, place and visual id, in any order.
 
-        Raises
-        ------
-        ValueError
-            An id occurs twice, or a place is not in `PLACES`.
+        Raises `ValueError` if an id occurs twice, or a place is not in `PLACES`.
         """
         ordered = sorted(rows, key=lambda row: row[0].encode())
         columns = [[row[i].encode() for row in ordered] for i in (0, 1, 2, 4)]

@@ -36,6 +36,7 @@ _LIMITS: Final = re.compile(
 )
 _INVISIBLE: Final = re.compile("[\u2061-\u2064\u200b]")
 _SPECIAL: Final = re.compile(r"[#$%&_{}]")
+_ROW_END: Final = r" \\ "
 _WORDS: Final = {"\\": r"\backslash ", "^": r"\hat{}", "~": r"\sim "}
 
 Write = Callable[["etree._Element", Sequence[str]], str]
@@ -74,7 +75,7 @@ def _written(root: "etree._Element") -> str:
 
 
 def _is_content(root: "etree._Element") -> bool:
-    """Whether a formula begins with an element of Content MathML."""
+    """Return whether a formula begins with an element of Content MathML."""
     element = root
     while (inside := element.find("*")) is not None and (
         element is root or etree.QName(element).localname == "semantics"
@@ -131,14 +132,6 @@ def _fraction(element: "etree._Element", parts: Sequence[str]) -> str:
     return f"{start}{{{_at(parts, 0)}}}{{{_at(parts, 1)}}}"
 
 
-def _root(_element: "etree._Element", parts: Sequence[str]) -> str:
-    return f"\\sqrt[{_at(parts, 1)}]{{{_at(parts, 0)}}}"
-
-
-def _square_root(_element: "etree._Element", parts: Sequence[str]) -> str:
-    return f"\\sqrt{{{' '.join(parts)}}}"
-
-
 def _under(_element: "etree._Element", parts: Sequence[str]) -> str:
     base, under = _at(parts, 0), _at(parts, 1)
     return f"{base}_{{{under}}}" if _LIMITS.fullmatch(base) else f"\\underset{{{under}}}{{{base}}}"
@@ -159,21 +152,10 @@ def _under_over(_element: "etree._Element", parts: Sequence[str]) -> str:
 
 def _fenced(element: "etree._Element", parts: Sequence[str]) -> str:
     separators = element.get("separators", ",").split() or [","]
-    inside = "".join(
-        part + (separators[min(n, len(separators) - 1)] if n < len(parts) - 1 else "")
-        for n, part in enumerate(parts)
-    )
+    marks = [separators[min(n, len(separators) - 1)] for n in range(len(parts) - 1)]
+    inside = "".join(part + mark for part, mark in zip(parts, [*marks, ""], strict=False))
     start, end = (_escaped(element.get(*side)) or "." for side in (("open", "("), ("close", ")")))
     return f"\\left{start} {inside} \\right{end}"
-
-
-def _table(_element: "etree._Element", parts: Sequence[str]) -> str:
-    rows = r" \\ ".join(parts)
-    return f"\\begin{{matrix}} {rows} \\end{{matrix}}"
-
-
-def _table_row(_element: "etree._Element", parts: Sequence[str]) -> str:
-    return " & ".join(parts)
 
 
 def _scripts(element: "etree._Element", parts: Sequence[str]) -> str:
@@ -189,15 +171,9 @@ def _pairs(scripts: Sequence[str]) -> str:
     return f"_{{{below}}}" * bool(below) + f"^{{{above}}}" * bool(above)
 
 
-def _nothing(_element: "etree._Element", _parts: Sequence[str]) -> str:
-    return ""
-
-
 _WRITERS: Final[dict[str, Write]] = {
-    "annotation": _nothing,
-    "annotation-xml": _nothing,
-    "maligngroup": _nothing,
-    "malignmark": _nothing,
+    **dict.fromkeys(("annotation", "annotation-xml", "maligngroup", "malignmark"), _pattern("")),
+    **dict.fromkeys(("mprescripts", "none"), _pattern("")),
     "menclose": _pattern(r"\boxed{<0>}"),
     "mfenced": _fenced,
     "mfrac": _fraction,
@@ -205,19 +181,17 @@ _WRITERS: Final[dict[str, Write]] = {
     "mmultiscripts": _scripts,
     "mover": _over,
     "mphantom": _pattern(r"\phantom{<0>}"),
-    "mprescripts": _nothing,
-    "mroot": _root,
+    "mroot": _pattern(r"\sqrt[<1>]{<0>}"),
     "ms": _words,
-    "mspace": lambda _element, _parts: r"\ ",
-    "msqrt": _square_root,
+    "mspace": _pattern(r"\ "),
+    "msqrt": lambda _element, parts: f"\\sqrt{{{' '.join(parts)}}}",
     "msub": _pattern("{<0>}_{<1>}"),
     "msubsup": _pattern("{<0>}_{<1>}^{<2>}"),
     "msup": _pattern("{<0>}^{<1>}"),
-    "mtable": _table,
+    "mtable": lambda _element, parts: f"\\begin{{matrix}} {_ROW_END.join(parts)} \\end{{matrix}}",
     "mtext": _words,
-    "mtr": _table_row,
+    "mtr": lambda _element, parts: " & ".join(parts),
     "munder": _under,
     "munderover": _under_over,
-    "none": _nothing,
     "qvar": _wildcard,
 }

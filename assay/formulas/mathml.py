@@ -45,10 +45,7 @@ def isolated(markup: str) -> str | None:
 def read_xml(text: str) -> etree._Element:
     """The presentation element of an isolated formula that is XML, as nearly all formulas are.
 
-    Raises
-    ------
-    lxml.etree.LxmlError, ValueError
-        The text is not XML.
+    Raises `LxmlError` or `ValueError` if the text is not XML.
     """
     root = etree.fromstring(text, _xml)
     if root.tag != MATH:
@@ -59,17 +56,14 @@ def read_xml(text: str) -> etree._Element:
 def read_html(text: str) -> etree._Element:
     """The presentation element of any isolated formula: parsed as HTML, written as XML, and parsed again.
 
-    Raises
-    ------
-    lxml.etree.LxmlError, ValueError
-        The text cannot be turned into XML, or is too long for this parser.
+    Raises `LxmlError` or `ValueError` if the text cannot be turned into XML, or is too long for this parser.
     """
     if len(text) > MAX_HTML:
         raise ValueError(f"a formula that is not XML is longer than {MAX_HTML:,} characters")
     parser = etree.HTMLParser(no_network=True, remove_comments=True, remove_pis=True, huge_tree=True)
     page = etree.fromstring(text, parser)
     math = None if page is None else page.find(".//math")
-    if math is None or _is_cut_short(parser):
+    if math is None or any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
         raise ValueError("the formula cannot be read")
     for element in math.iter(etree.Element):  # prefixes may be declared outside the formula only
         for name in [name for name in element.attrib if ":" in str(name)]:
@@ -83,11 +77,6 @@ def _in_mathml(markup: str) -> str:
     head, mark, rest = markup.partition(">")
     name, blank, attributes = head.partition(" ")
     return f"{name}{_PLAIN_START}{_DEFAULT.sub('', blank + attributes)}{mark}{rest}"
-
-
-def _is_cut_short(parser: etree.HTMLParser) -> bool:
-    """Whether the parser stopped at a depth of 2,048 elements and left out the rest."""
-    return any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log)
 
 
 def _presentation(math: etree._Element, namespace: str) -> etree._Element:

@@ -90,21 +90,17 @@ def _inner(tag: str, element: etree._Element, children: Sequence[Result]) -> Par
     elif tag == _MULTISCRIPTS:
         at = _prescripts(element)
         children = [None if i == at else child for i, child in enumerate(children)]
-    return rule(element, [_sound(child) for child in children])
-
-
-def _sound(child: Result) -> Parsed:
-    if isinstance(child, Fault):
-        raise child
-    return child
+    sound: list[Parsed] = []
+    for child in children:
+        if isinstance(child, Fault):
+            raise child
+        sound.append(child)
+    return rule(element, sound)
 
 
 def _prescripts(element: etree._Element) -> int:
     """The index of the child between the scripts after the base and those before it; the end if there is none."""
     return next((i for i, child in enumerate(element) if child.tag == _PRESCRIPTS), len(element))
-
-
-# Elements whose children do not count.
 
 
 @lru_cache(maxsize=4096)
@@ -118,30 +114,6 @@ def _typed(mark: str, text: str | None) -> str:
     return _short(mark, text or "") if len(text or "") < 20 else _short.__wrapped__(mark, text or "")
 
 
-def _number(element: etree._Element) -> Node:
-    return Node(_typed("N!", element.text))
-
-
-def _identifier(element: etree._Element) -> Node:
-    return Node(_typed("V!", element.text))
-
-
-def _text(element: etree._Element) -> Node:
-    return Node(_typed("T!", element.text))
-
-
-def _operator(element: etree._Element) -> Node:
-    return Node(label_of(element.text))
-
-
-def _space(_element: etree._Element) -> Node:
-    return Node("W!")
-
-
-def _error(element: etree._Element) -> Node:
-    return Node(f"E!{label_of(element.text)}")
-
-
 def _wildcard(element: etree._Element) -> Node:
     return Node(f"?{element.get('name') or label_of(element.text)}")
 
@@ -149,14 +121,14 @@ def _wildcard(element: etree._Element) -> Node:
 # Elements that consist of their children.
 
 
-def _math(_element: etree._Element, children: list[Parsed]) -> Parsed:
-    if len(children) > 1:
-        raise Fault
-    return children[0] if children else None
-
-
 def _first(_element: etree._Element, children: list[Parsed]) -> Parsed:
     return children[0] if children else None
+
+
+def _math(element: etree._Element, children: list[Parsed]) -> Parsed:
+    if len(children) > 1:
+        raise Fault
+    return _first(element, children)
 
 
 def _row(_element: etree._Element, children: list[Parsed]) -> Parsed:
@@ -208,10 +180,6 @@ def _pair(label: str, first: str, second: str) -> "Rule":
     return rule
 
 
-def _root(_element: etree._Element, children: list[Parsed]) -> Parsed:
-    return Node("O!root").with_links({"w": plainly_chained(children)}) if children else Node("W!")
-
-
 def _enclosure(element: etree._Element, children: list[Parsed]) -> Parsed:
     return Node(element.get("notation", "longdiv")).with_links({"w": plainly_chained(children)})
 
@@ -229,12 +197,8 @@ def _table_row(_element: etree._Element, children: list[Parsed]) -> Parsed:
     return cells[0]
 
 
-def _table(_element: etree._Element, children: list[Parsed]) -> Parsed:
-    return table(children)
-
-
 def _multiscripts(element: etree._Element, children: list[Parsed]) -> Parsed:
-    base = children[0] if children else None
+    base = _first(element, children)
     if base is None or base.is_empty:
         base = Node("W!")
     at = _prescripts(element)
@@ -275,15 +239,13 @@ _LEAVES: dict[str, Leaf] = {
     **{
         f"{{{MATHML}}}{name}": leaf
         for name, leaf in {
-            "mn": _number,
-            "mi": _identifier,
-            "mtext": _text,
-            "mo": _operator,
-            "mspace": _space,
-            "none": _space,
-            "mphantom": _space,
-            "merror": _error,
+            "mn": lambda element: Node(_typed("N!", element.text)),
+            "mi": lambda element: Node(_typed("V!", element.text)),
+            "mtext": lambda element: Node(_typed("T!", element.text)),
+            "mo": lambda element: Node(label_of(element.text)),
+            "merror": lambda element: Node(f"E!{label_of(element.text)}"),
             "qvar": _wildcard,
+            **dict.fromkeys(("mspace", "none", "mphantom"), lambda _element: Node("W!")),
         }.items()
     },
     f"{{{WEB_SEARCH}}}qvar": _wildcard,
@@ -305,11 +267,13 @@ _RULES: dict[str, Rule] = {
         "munderover": _scripts("b", "a", is_limit=True),
         "mfrac": _pair("O!divide", "o", "u"),
         "mroot": _pair("O!root", "w", "c"),
-        "msqrt": _root,
+        "msqrt": lambda _element, children: (
+            Node("O!root").with_links({"w": plainly_chained(children)}) if children else Node("W!")
+        ),
         "menclose": _enclosure,
         "mtd": _cell,
         "mtr": _table_row,
-        "mtable": _table,
+        "mtable": lambda _element, children: table(children),
         "mmultiscripts": _multiscripts,
     }.items()
 }

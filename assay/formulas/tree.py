@@ -35,7 +35,7 @@ class Node:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the node shows nothing."""
+        """Return whether the node shows nothing."""
         return not self.n and not self.links and self.label in {"", "W!"}
 
     @property
@@ -130,7 +130,7 @@ def _size(node: Node) -> "re.Match[str] | None":
 
 
 def _are_alike(left: Node, right: Node) -> bool:
-    """Whether two nodes are tables without a fence that have the same number of rows."""
+    """Return whether two nodes are tables without a fence that have the same number of rows."""
     sizes = _size(left), _size(right)
     return sizes[0] is not None and sizes[1] is not None and sizes[0][1] == sizes[1][1]
 
@@ -165,12 +165,8 @@ def _cells(node: Node, n: int) -> list[Node]:
 
 def table(rows: "Sequence[Node | None]") -> Node:
     """A table, from the first cell of each row."""
-    heads = []
-    for head in rows:
-        if head is None:
-            raise Fault
-        heads.append(head)
-    if not heads:
+    heads = [head for head in rows if head is not None]
+    if not heads or len(heads) < len(rows):
         raise Fault
     n_columns = 0
     end = None
@@ -206,7 +202,7 @@ def scripted(base: Node, scripts: "Mapping[str, Node | None]", *, is_limit: bool
 
 
 def _is_operator(label: str) -> bool:
-    """Whether a label has no type mark."""
+    """Return whether a label has no type mark."""
     return label[0] != "?" and label[1:2] != "!"
 
 
@@ -224,7 +220,7 @@ def fenced(row: Sequence[Node]) -> Node:
 
 
 def _is_open_table(node: Node) -> bool:
-    """Whether a node is a table without a fence and without other links."""
+    """Return whether a node is a table without a fence and without other links."""
     if not node.is_table or node.label[2:3] in {"(", "{", "|", "&", "∥"}:
         return False
     return node.n is None and not any(node.linked(letter) for letter in "aboucd")

@@ -10,6 +10,7 @@ recorded. Formulas keep the ids that they already have. Before any new number is
 formulas with its string have. A formula without keys gets no id.
 
 Source: Mansouri, Zanibbi, Oard and Agarwal, "Overview of ARQMath-2 (2021)", doi:10.1007/978-3-030-85251-1_17.
+Decision: ADR 10.
 """
 
 import io
@@ -97,7 +98,7 @@ def id_order(formula: Ids) -> NDArray[np.intp]:
 
 
 def _is_range(rows: NDArray[np.intp]) -> bool:
-    """Whether rows are the numbers from 0 on."""
+    """Return whether rows are the numbers from 0 on."""
     return bool((rows == np.arange(len(rows))).all())
 
 

@@ -12,7 +12,6 @@ Tags with other names are left out; their text stays. The HTML has the form that
 """
 
 import re
-from collections.abc import Iterator
 from html import escape, unescape
 from typing import NamedTuple
 
@@ -28,26 +27,9 @@ _TOKEN = re.compile(
 LONGEST_ENTITY = 12  # characters of an entity
 _ATTRIBUTE = re.compile(r"""([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _LINE_END = re.compile(r"\r\n?|\n")
-_RIGHT_TO_LEFT = frozenset(
-    {
-        "acm",
-        "ajp",
-        "apc",
-        "ar",
-        "ara",
-        "arb",
-        "ars",
-        "ary",
-        "arz",
-        "fa",
-        "fas",
-        "he",
-        "heb",
-        "ps",
-        "ur",
-        "urd",
-    }
-)
+_RIGHT_TO_LEFT = frozenset({
+    "acm", "ajp", "apc", "ar", "ara", "arb", "ars", "ary", "arz", "fa", "fas", "he", "heb", "ps", "ur", "urd",
+})  # fmt: skip
 
 # Languages that web pages know by two letters.
 _TWO_LETTERS = {
@@ -75,7 +57,7 @@ class Span(NamedTuple):
 
 
 def is_right_to_left(language: str) -> bool:
-    """Whether a language, such as `arz` or `ar-EG`, is written from right to left."""
+    """Return whether a language, such as `arz` or `ar-EG`, is written from right to left."""
     return language.partition("-")[0].lower() in _RIGHT_TO_LEFT
 
 
@@ -116,7 +98,7 @@ def passage(source: str, span: Span) -> str:
 
 
 def _first_token(source: str, offset: int) -> int:
-    """Where reading can begin for a span at an offset: before the tag or the entity around it, which are rarely long.
+    """Place to begin reading for a span at an offset: before the tag or the entity around it, which are rarely long.
 
     Reading all of a long post for each citation of it would take minutes for a run.
     """
@@ -141,47 +123,37 @@ def to_html(source: str, marked: Span | None = None) -> str:
         elif token["entity"]:
             writer.inline(escape(unescape(token["entity"]), quote=False), is_marked=part.start < part.stop)
         else:
-            _write_text(writer, token["text"], part)
+            text = token["text"]
+            pieces = [(text, False)]
+            if part.start < part.stop:
+                pieces = [(text[: part.start], False), (text[part], True), (text[part.stop :], False)]
+            for piece, is_marked in pieces:
+                if piece:
+                    writer.inline(escape(piece, quote=False), is_marked=is_marked)
     return writer.finish()
-
-
-def _write_text(writer: "_Writer", text: str, marked: slice) -> None:
-    if marked.start >= marked.stop:
-        writer.inline(escape(text, quote=False), is_marked=False)
-        return
-    parts = ((text[: marked.start], False), (text[marked], True), (text[marked.stop :], False))
-    for part, is_marked in parts:
-        if part:
-            writer.inline(escape(part, quote=False), is_marked=is_marked)
 
 
 def _write_tag(writer: "_Writer", token: re.Match[str], *, is_marked: bool) -> None:
     name, is_end = token["name"], bool(token["end"])
-    attributes = dict(_attributes(token["attributes"]))
+    pairs = _ATTRIBUTE.findall(token["attributes"])
+    attributes = {name: unescape(double or single) for name, double, single in pairs}
     if name == "quote":
         writer.end_quote() if is_end else writer.begin_quote(attributes.get("orig_author", ""))
     elif name == "a":
         writer.link = "" if is_end else links.marker(links.read(attributes.get("href", "")))
         writer.end_link()
     elif name == "img" and not is_end:
-        writer.inline(_placeholder(attributes), is_marked=is_marked)
+        # The placeholder of an image, until the page shows it; see `assay.html.images`
+        source = attributes.get("src", "")
+        reference, host = images.reference(source), links.read(source).host
+        description = " ".join(attributes.get("alt", "").split())
+        words = "[Image" + (f": {description}" if description else "") + (f" (at {host})]" if host else "]")
+        named = f' data-image="{reference}"' if reference else ""
+        writer.inline(
+            f'<span class="image-placeholder"{named}>{escape(words, quote=False)}</span>', is_marked=is_marked
+        )
     elif name == "br":
         writer.space("\n")
-
-
-def _attributes(text: str) -> Iterator[tuple[str, str]]:
-    for name, double, single in _ATTRIBUTE.findall(text):
-        yield name, unescape(double or single)
-
-
-def _placeholder(attributes: dict[str, str]) -> str:
-    """The placeholder of an image, until the page shows it; see `assay.html.images`."""
-    source = attributes.get("src", "")
-    reference, host = images.reference(source), links.read(source).host
-    description = " ".join(attributes.get("alt", "").split())
-    words = "[Image" + (f": {description}" if description else "") + (f" (at {host})]" if host else "]")
-    named = f' data-image="{reference}"' if reference else ""
-    return f'<span class="image-placeholder"{named}>{escape(words, quote=False)}</span>'
 
 
 class _Writer:

@@ -35,15 +35,11 @@ def around(html: str, formula_id: str) -> str:
     if at < 0:
         return ""
     start, end = _bounds(html, at)
-    return mark(_alone(html[start:end]), formula_id)
-
-
-def _alone(block: str) -> str:
-    """The block, with a tag that is valid in any block."""
+    block = html[start:end]
     tag = _TAG.match(block)
-    if tag is None or tag[2] not in _PARTS:
-        return block
-    return f"<div>{block[tag.end() : block.rindex('<')]}</div>"
+    if tag is not None and tag[2] in _PARTS:
+        block = f"<div>{block[tag.end() : block.rindex('<')]}</div>"
+    return mark(block, formula_id)
 
 
 def _bounds(html: str, at: int) -> tuple[int, int]:

@@ -79,14 +79,11 @@ def show(html: str, images: Mapping[str, ShownImage]) -> str:
 def _element(match: re.Match[str], image: ShownImage | None) -> str:
     if image is None:
         return match[0]
+    # The text of the placeholder without its frame, escaped for an attribute.
+    words = _WORDS.fullmatch(_TAG.sub("", _FORMULA.sub(r"$\1$", match[2])))
+    description = ((words[1] if words else "") or "").strip().replace('"', "&quot;")
+    alt = "Image" if description in {"", _NO_DESCRIPTION} else description
     return (
         f'<img class="post-image" src="{image.address}" width="{image.width}" height="{image.height}" '
-        f'alt="{_description(match[2])}" loading="lazy" decoding="async">'
+        f'alt="{alt}" loading="lazy" decoding="async">'
     )
-
-
-def _description(inner: str) -> str:
-    """The text of a placeholder without its frame, escaped for an attribute."""
-    words = _WORDS.fullmatch(_TAG.sub("", _FORMULA.sub(r"$\1$", inner)))
-    description = ((words[1] if words else "") or "").strip().replace('"', "&quot;")
-    return "Image" if description in {"", _NO_DESCRIPTION} else description

@@ -146,7 +146,7 @@ def delimited(content: str, delimiter: str, formulas: list[Formula]) -> Formula:
 
 
 def is_money(html: str, start: int, end: int) -> bool:
-    """Whether two dollars, at start - 1 and end, are amounts of money: `$5 and $10`."""
+    """Return whether two dollars, at start - 1 and end, are amounts of money: `$5 and $10`."""
     if not html[start].isdigit():
         return False
     return html[end + 1 : end + 2].isdigit() or _MONEY.fullmatch(html, start, end) is not None
@@ -188,14 +188,6 @@ def closing(delimiter: str) -> str:
 _steps: dict[str, re.Pattern[str]] = {}
 
 
-def _step(end: str) -> re.Pattern[str]:
-    if end not in _steps:
-        _steps[end] = re.compile(
-            rf"(?P<end>{re.escape(end)})|(?P<stop><(?!br>)|[{CUT}{ASIDE}])|[{{}}]|\\[^{_WALL}]"
-        )
-    return _steps[end]
-
-
 def find_end(html: str, position: int, delimiter: str) -> tuple[int, int]:
     """Find the end of the formula whose opening delimiter ends at a position.
 
@@ -204,7 +196,12 @@ def find_end(html: str, position: int, delimiter: str) -> tuple[int, int]:
     if (fast := _FAST.get(delimiter)) and (match := fast.match(html, position)):
         return match.end(), match.end()
     first, depth, tries, step = -1, 0, 0, None
-    for step in _step(closing(delimiter)).finditer(html, position):
+    end = closing(delimiter)
+    if end not in _steps:
+        _steps[end] = re.compile(
+            rf"(?P<end>{re.escape(end)})|(?P<stop><(?!br>)|[{CUT}{ASIDE}])|[{{}}]|\\[^{_WALL}]"
+        )
+    for step in _steps[end].finditer(html, position):
         if step.lastgroup == "stop" or tries == _MAX_TRIES:
             break
         if step.lastgroup == "end":

@@ -12,7 +12,7 @@ hosts of the collection. An empty host means that the link was relative, so to t
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from html import escape
 from typing import NamedTuple
 
@@ -44,7 +44,8 @@ def read(href: str) -> Link:
     href = _IGNORED.sub("", href)
     address = _ADDRESS.fullmatch(href)
     if address is None:
-        return Link(_host(href))
+        match = _HOST.match(href)
+        return Link((match[1] or match[2]).lower().rstrip(".") if match else "")
     host = (address["host"] or "").lower().rstrip(".")
     fragment = _FRAGMENT.fullmatch(address["fragment"] or "")
     return _post(host, address["path"] or "", fragment[1] if fragment else "")
@@ -60,11 +61,6 @@ def _post(host: str, path: str, fragment: str) -> Link:
     return Link(host)
 
 
-def _host(href: str) -> str:
-    match = _HOST.match(href)
-    return (match[1] or match[2]).lower().rstrip(".") if match else ""
-
-
 def marker(link: Link) -> str:
     """The opening tag of a link in stored HTML."""
     post = f' data-post="{link.post}" data-thread="{link.thread}"' if link.post else ""
@@ -73,14 +69,9 @@ def marker(link: Link) -> str:
 
 def posts(fragments: Iterable[str], hosts: Collection[str]) -> set[str]:
     """The docnos of all posts and threads that markers in stored HTML name."""
-    links = (link for html in fragments for link in _markers(html) if _is_ours(link, hosts))
-    return {docno for link in links for docno in (link.post, link.thread)}
-
-
-def _markers(html: str) -> Iterator[Link]:
-    for match in _MARKER.finditer(html):
-        if link := _stored(match):
-            yield link
+    stored = (_stored(match) for html in fragments for match in _MARKER.finditer(html))
+    ours = (link for link in stored if link and _is_ours(link, hosts))
+    return {docno for link in ours for docno in (link.post, link.thread)}
 
 
 def _stored(tag: re.Match[str]) -> Link | None:
@@ -115,18 +106,10 @@ def _shown(
     if link is None:
         start, end = "<span>", "</span>"
     elif _is_ours(link, hosts) and (address := addresses.get(link.post) or addresses.get(link.thread)):
-        start, end = _local(address)
+        start, end = f'<a class="local-link" href="{escape(address)}" target="_blank" rel="noopener">', "</a>"
     else:
-        start, end = _external(link.host)
+        title = f"External link to {link.host}, not followed" if link.host else "External link, not followed"
+        note = '<span class="visually-hidden"> (external link, not followed)</span>'
+        start, end = f'<span class="external-link" title="{escape(title)}">', f"{note}</span>"
     ends.append(end)
     return start
-
-
-def _local(address: str) -> tuple[str, str]:
-    return f'<a class="local-link" href="{escape(address)}" target="_blank" rel="noopener">', "</a>"
-
-
-def _external(host: str) -> tuple[str, str]:
-    title = f"External link to {host}, not followed" if host else "External link, not followed"
-    note = '<span class="visually-hidden"> (external link, not followed)</span>'
-    return f'<span class="external-link" title="{escape(title)}">', f"{note}</span>"

@@ -29,10 +29,13 @@ The steps: marked formulas are cut out first, because `a<b` in them is not a tag
 `assay.html.tidy` rewrites long HTML before, so that this takes time in proportion to the length.
 Then delimiters are looked for as MathJax does on the page: in the text between two tags, never in `<code>` or `<pre>`.
 Unlike in MathJax, two amounts of money are not a formula. A formula is inserted only between tags, escaped.
+Decision: ADR 8.
 """
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 
 import nh3
@@ -195,7 +198,7 @@ def _clean(html: str) -> str:
         before, clean = clean, _parsed(clean)
         if clean == before:
             return clean
-    return _parsed(_flat(clean))
+    return _parsed(_escaped(_ANY_TAG.sub(" ", clean)))
 
 
 def _parsed(html: str) -> str:
@@ -207,29 +210,16 @@ def _parsed(html: str) -> str:
     return clean
 
 
-def _flat(html: str) -> str:
-    """The text of HTML that does not become stable."""
-    return _escaped(_ANY_TAG.sub(" ", html))
-
-
+@dataclass(slots=True)
 class _Scan:
     """One pass over clean HTML: inserts cut formulas, finds those between delimiters, and restricts attributes."""
 
-    def __init__(
-        self,
-        html: str,
-        formulas: list[latex.Formula],
-        write: Callable[[latex.Formula], str] = latex.Formula.html,
-        *,
-        has_delimiters: bool = True,
-    ) -> None:
-        self.html = html
-        self.formulas = formulas
-        self.write = write
-        self.has_delimiters = has_delimiters
-        self.is_page = write is latex.Formula.html
-        self.verbatim_until = 0
-        self.no_end_before: dict[str, int] = {}
+    html: str
+    formulas: list[latex.Formula]
+    write: Callable[[latex.Formula], str] = latex.Formula.html
+    has_delimiters: bool = True
+    verbatim_until: int = 0
+    no_end_before: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> str:
         out: list[str] = []
@@ -276,14 +266,16 @@ class _Scan:
     def delimited(self, match: re.Match[str]) -> tuple[str, int]:
         delimiter, start = match[0], match.end()
         nothing = delimiter, start
-        if not self.has_delimiters or start <= self.verbatim_until:
+        is_text = not self.has_delimiters or start <= self.verbatim_until
+        if is_text or start < self.no_end_before.get(delimiter, 0):
             return nothing
-        if start < self.no_end_before.get(delimiter, 0):
-            return nothing
-        if delimiter == "$" and self.is_page and (content := latex.plain_inline(self.html, start)):
-            return f'<span class="math-container" data-display="inline">{content}</span>', start + len(
-                content
-            ) + 1
+        if (
+            delimiter == "$"
+            and self.write is latex.Formula.html
+            and (content := latex.plain_inline(self.html, start))
+        ):
+            formula = f'<span class="math-container" data-display="inline">{content}</span>'
+            return formula, start + len(content) + 1
         end, searched = latex.find_end(self.html, start, delimiter)
         if end < 0:
             self.no_end_before[delimiter] = searched
@@ -384,8 +376,13 @@ class _Markdown:
         html = _Scan("".join(pieces), self.formulas, self.formula).run()
         html = _LINK.sub(self.link, html.replace(_DOLLAR, self.set_aside(_DOLLAR)))
         for emphasis, replacement in _EMPHASES:
-            html = emphasis.sub(replacement, html)
+            html = emphasis.sub(partial(self.emphasize, replacement), html)
         return _ASIDE.sub(lambda match: self.finished[int(match[1])], html)
+
+    def emphasize(self, replacement: str, match: re.Match[str]) -> str:
+        """Replace the marks, unless the text between them has one end of a strong text only."""
+        is_nested = match[0].count("<strong>") == match[0].count("</strong>")
+        return match.expand(replacement) if is_nested else match[0]
 
     def set_aside(self, html: str) -> str:
         self.finished.append(html)

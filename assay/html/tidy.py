@@ -12,6 +12,7 @@ sanitizer removes as well. For other HTML the result may differ in details from 
 
 import re
 from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 MAX_DEPTH = 100
@@ -72,15 +73,15 @@ def _end_of(name: str) -> re.Pattern[str]:
     return re.compile(rf"</{name}[\s/>]", re.IGNORECASE)
 
 
+@dataclass(slots=True)
 class _Tidy:
     """One pass over HTML. `opened` are the names of the open elements, the innermost last."""
 
-    def __init__(self, html: str, attributes: Mapping[str, frozenset[str]], tags: frozenset[str]) -> None:
-        self.html = html
-        self.attributes = attributes
-        self.tags = tags
-        self.out: list[str] = []
-        self.opened: list[str] = []
+    html: str
+    attributes: Mapping[str, frozenset[str]]
+    tags: frozenset[str]
+    out: list[str] = field(default_factory=list)
+    opened: list[str] = field(default_factory=list)
 
     def run(self) -> str:
         position = 0

@@ -27,7 +27,7 @@ class BadAnswer(AssayError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the program chose; `seconds` is None if it does not say."""
+    """The choice of the program; `seconds` is None if it does not say."""
 
     choice: Grade | NonAnswer
     comment: str
@@ -42,10 +42,7 @@ class Answer:
 def read_answer(line: bytes, *, topic: str, docno: str, rules: JudgingRules) -> Answer:
     """The answer in a line: topic, document and grade, which is a number, or the key of a grade or a non-answer.
 
-    Raises
-    ------
-    BadAnswer
-        It is not an answer to this unit.
+    Raises BadAnswer: it is not an answer to this unit.
 
     >>> from assay.protocols.loader import load_protocol
     >>> rules = load_protocol("arqmath-2020-task1").judging
@@ -110,9 +107,7 @@ def _follow_ups(row: Mapping[str, Any], choice: Grade | NonAnswer, rules: Judgin
         raise BadAnswer(f"follow_ups is not an object: {_shown(given)}")
     for key, answer in given.items():
         if key not in questions or answer not in questions[key].choices:
-            accepted = (
-                ", ".join(questions[key].choices) if key in questions else ", ".join(questions) or "none"
-            )
+            accepted = ", ".join(questions[key].choices if key in questions else questions) or "none"
             raise BadAnswer(f"follow_ups: {_shown(key)}: {_shown(answer)} is not accepted; use {accepted}")
     return given
 

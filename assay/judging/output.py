@@ -5,16 +5,14 @@ A file that was cut in a judgment, because the disk was full or the machine stop
 
 import fcntl
 import os
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from assay.errors import InputError
 from assay.formats.judgments.reader import parse_judgments
-from assay.formats.judgments.rows import COLUMNS
-from assay.formats.judgments.writer import as_csv, as_jsonl
+from assay.formats.judgments.rows import COLUMNS, as_csv, as_jsonl
 from assay.judging.answers import Answer
 from assay.judging.units import Unit
 
@@ -40,15 +38,15 @@ class Output:
     def __enter__(self) -> Self:
         """Open the file, and read what it contains.
 
-        Raises
-        ------
-        InputError
-            Another process writes it, or it contains something else than judgments of this assessor.
+        Raises InputError: another process writes it, or it contains something else than judgments of this assessor.
         """
         self._file = self.path.open("ab+")
         try:
-            self._lock()
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._resume()
+        except BlockingIOError:
+            self._file.close()
+            raise InputError(f"{self.path}: another assay judge writes this file") from None
         except BaseException:
             self._file.close()
             raise
@@ -59,15 +57,9 @@ class Output:
     ) -> None:
         self._file.close()
 
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"{self.path}: another assay judge writes this file") from None
-
     def _resume(self) -> None:
         self._file.seek(0)
-        data = self._file.read()
+        data, begin = self._file.read(), self._head.encode() or FIRST
         end = whole_rows(data, self.path.suffix)
         if end > len(self._head.encode()):
             file = parse_judgments(data[:end], str(self.path))
@@ -78,7 +70,7 @@ class Output:
                 )
             self.done = {(row.topic, row.docno) for row in file.rows}
             self._n = len(file.rows)
-        elif not is_begun(data, self._head.encode() or FIRST):
+        elif not (begin.startswith(data) or data.startswith(begin)):  # it may be cut where it was begun
             raise InputError(f"{self.path}: it is not a file of judgments; name another one")
         else:
             end = 0
@@ -110,22 +102,14 @@ class Output:
             "is_check": False,
             "source": SOURCE,
         }
-        self._append(self._text(row))
+        self._append("".join(self._write([row])).removeprefix(self._head))
         self.done.add((unit.topic, unit.docno))
         self._n += 1
-
-    def _text(self, row: Mapping[str, Any]) -> str:
-        return "".join(self._write([row])).removeprefix(self._head)
 
     def _append(self, text: str) -> None:
         self._file.write(text.encode())
         self._file.flush()
         os.fsync(self._file.fileno())
-
-
-def is_begun(data: bytes, begin: bytes) -> bool:
-    """Whether a file without a whole row may be one that was cut when it was begun."""
-    return begin.startswith(data) or data.startswith(begin)
 
 
 def whole_rows(data: bytes, suffix: str) -> int:

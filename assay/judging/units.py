@@ -39,10 +39,7 @@ class Text:
 def read_units(path: str) -> list[Unit]:
     """The units of a pool, in the order of judging: topic, docno and position, separated by tabs.
 
-    Raises
-    ------
-    InputError
-        A line has other columns, or there are no units.
+    Raises InputError: a line has other columns, or there are no units.
     """
     units: dict[tuple[str, str], tuple[int, Unit]] = {}
     for number, line in enumerate(read_text(path).splitlines(), 1):
@@ -64,10 +61,7 @@ def read_units(path: str) -> list[Unit]:
 def read_topics_of(path: str, units: Sequence[Unit], *, is_formula: bool) -> dict[str, TopicRow]:
     """The topics of a file, by code. `is_formula`: a line with a tab ends with a formula, not a title.
 
-    Raises
-    ------
-    InputError
-        The file cannot be used, or the topic of a unit is not in it.
+    Raises InputError: the file cannot be used, or the topic of a unit is not in it.
     """
     content = read_topic_file(read_file(path), Path(path).name, is_formula=is_formula)
     topics = {topic.code: topic for topic in content.topics}
@@ -78,10 +72,7 @@ def read_topics_of(path: str, units: Sequence[Unit], *, is_formula: bool) -> dic
 def read_documents(path: str, units: Sequence[Unit]) -> dict[str, Text]:
     """The documents of the units, from lines of JSON as collections are imported; other documents are skipped.
 
-    Raises
-    ------
-    InputError
-        A line is not a document, or the document of a unit is not in the file.
+    Raises InputError: a line is not a document, or the document of a unit is not in the file.
     """
     wanted = {unit.docno for unit in units}
     documents: dict[str, Text] = {}
@@ -91,7 +82,13 @@ def read_documents(path: str, units: Sequence[Unit]) -> dict[str, Text]:
             row = with_usual_names(row) if isinstance(row, dict) else {}
             docno = docno_of(row.get("docno")) if row else ""
             if docno in wanted:
-                documents[docno] = _text_of(row)
+                body = row.get("body")
+                clean = (
+                    clean_text(text_of(row.get("text"), "text"))
+                    if body is None
+                    else clean_body(text_of(body, "body"))
+                )
+                documents[docno] = Text(clean_title(text_of(row.get("title"), "title")), clean)
         except (ValueError, RecursionError):
             raise InputError(f"{path}: line {number}: not a JSON object in UTF-8") from None
         except Unusable as problem:
@@ -117,14 +114,6 @@ def _lines(path: str) -> Iterator[tuple[int, bytes]]:
         yield number + 1, rest
 
 
-def _text_of(row: Mapping[str, Any]) -> Text:
-    has_body = row.get("body") is not None
-    body = (
-        clean_body(text_of(row["body"], "body")) if has_body else clean_text(text_of(row.get("text"), "text"))
-    )
-    return Text(clean_title(text_of(row.get("title"), "title")), body)
-
-
 def _check_known(
     path: str, kind: str, named: Sequence[tuple[str, Unit]], known: Mapping[str, object]
 ) -> None:
@@ -138,7 +127,7 @@ def _check_known(
 def question(
     unit: Unit, topic: TopicRow, document: Text, rules: JudgingRules, *, guidelines: str, is_html: bool
 ) -> dict[str, Any]:
-    """What the program gets about a unit, as plain values for JSON."""
+    """Return what the program gets about a unit, as plain values for JSON."""
     shown = str if is_html else plain
     return {
         "topic": unit.topic,
@@ -157,18 +146,13 @@ def question(
 
 def choices_of(rules: JudgingRules) -> dict[str, Any]:
     """The grades and the non-answers of a protocol, with their definitions."""
+    described = ("key", "label", "definition")
     return {
         "grades": [
-            {"grade": each.value, "key": each.key, "label": each.label, "definition": each.definition}
-            for each in rules.grades
+            {"grade": each.value} | {name: getattr(each, name) for name in described} for each in rules.grades
         ],
         "non_answers": [
-            {
-                "key": each.key,
-                "label": each.label,
-                "definition": each.definition,
-                "needs_comment": each.needs_comment,
-            }
+            {name: getattr(each, name) for name in (*described, "needs_comment")}
             for each in rules.non_answers
         ],
     }

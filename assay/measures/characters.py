@@ -3,7 +3,7 @@
 A citation is a span of a post. Its docno is `thread:post:offset:length`, read from its end because the name of a
 thread may contain colons. All characters of relevant citations are relevant. A run's citations are read from the best
 to the worst, and a character counts as relevant at most once: citations that overlap an earlier one, lie inside it or
-repeat it cite the common characters in vain, and so they are false alarms. A near-duplicate counts as the citation that
+repeat it gain nothing from the common characters: these are false alarms. A near-duplicate counts as the citation that
 was judged in its place, so after that citation, or after another near-duplicate of it, none of its characters is new.
 A citation that is not judged, or judged not relevant, has the relevant characters of the citations that it overlaps.
 The ranks below the last citation of a run have no characters, so precision at rank k of a short run is not lowered.
@@ -22,9 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError, Refused
-from assay.formats.runs.columns import Ranked
-from assay.measures.interpolated import recall_points
-from assay.measures.kernels import Values, share
+from assay.measures.kernels import Values, recall_points, share
 from assay.measures.matching import Hits, JudgedDocuments, Lines
 from assay.protocols.measures import Measure
 
@@ -52,8 +50,6 @@ class Spans(NamedTuple):
 class RelevantText(NamedTuple):
     """The relevant characters of the qrels, as disjoint spans on one axis, ascending.
 
-    Attributes
-    ----------
     code : number of each post on the axis, by index of the topic and post.
     start, end : (spans,) places on the axis.
     n_characters : (topics,) number of relevant characters.
@@ -68,8 +64,6 @@ class RelevantText(NamedTuple):
 class Cited(NamedTuple):
     """The citations of a run for topics of the qrels, ordered by topic, then rank; every attribute is (citations,).
 
-    Attributes
-    ----------
     topic : index into the topics of the qrels.
     rank : from 1.
     length : number of characters.
@@ -91,10 +85,7 @@ class Cited(NamedTuple):
 def spans_of(docnos: NDArray[Any]) -> Spans:
     """The spans of citations.
 
-    Raises
-    ------
-    NotACitation
-        A docno is not `thread:post:offset:length`.
+    Raises NotACitation: a docno is not `thread:post:offset:length`.
     """
     names = docnos.tolist()
     parts = CITATION.findall(b"\n".join(names))  # all at once, which takes half the time
@@ -182,28 +173,24 @@ def _sum_within(
 
 def relevant_text(judged: JudgedDocuments, level: int) -> RelevantText:
     """The characters of citations with a grade from `level`. Near-duplicates have those of the judged citation."""
-    return judged.remember(("relevant text", level), partial(_relevant_text, judged, level))
 
+    def compute() -> RelevantText:
+        row = np.flatnonzero((judged.grade >= level) & (judged.head == np.arange(len(judged.grade))))
+        spans, code = spans_of(judged.docno[row]), dict[tuple[int, bytes], int]()
+        posts = list(zip(judged.topic[row].tolist(), spans.post, strict=True))
+        on_axis = [code.setdefault(post, len(code)) for post in posts]
+        start = np.array(on_axis, dtype=np.int64) * STRIDE + spans.start
+        # without their overlaps, ascending
+        order = np.argsort(start, kind="stable")
+        start, reach = start[order], np.maximum.accumulate((start + spans.length)[order])
+        is_first = np.append(True, start[1:] > reach[:-1])[: len(start)]
+        is_last = np.append(is_first[1:], True)[: len(start)]
+        start, end = start[is_first], reach[is_last]
+        topic = np.array([topic for topic, _ in code], dtype=np.int64)[start // STRIDE]
+        n_characters = np.bincount(topic, weights=end - start, minlength=judged.n_topics).astype(np.int64)
+        return RelevantText(code, start, end, n_characters)
 
-def _relevant_text(judged: JudgedDocuments, level: int) -> RelevantText:
-    row = np.flatnonzero((judged.grade >= level) & (judged.head == np.arange(len(judged.grade))))
-    spans, code = spans_of(judged.docno[row]), dict[tuple[int, bytes], int]()
-    posts = list(zip(judged.topic[row].tolist(), spans.post, strict=True))
-    on_axis = [code.setdefault(post, len(code)) for post in posts]
-    start = np.array(on_axis, dtype=np.int64) * STRIDE + spans.start
-    start, end = _merged(start, start + spans.length)
-    topic = np.array([topic for topic, _ in code], dtype=np.int64)[start // STRIDE]
-    n_characters = np.bincount(topic, weights=end - start, minlength=judged.n_topics).astype(np.int64)
-    return RelevantText(code, start, end, n_characters)
-
-
-def _merged(start: Numbers, end: Numbers) -> tuple[Numbers, Numbers]:
-    """Spans without their overlaps, ascending."""
-    order = np.argsort(start, kind="stable")
-    start, reach = start[order], np.maximum.accumulate(end[order])
-    is_first = np.append(True, start[1:] > reach[:-1])[: len(start)]
-    is_last = np.append(is_first[1:], True)[: len(start)]
-    return start[is_first], reach[is_last]
+    return judged.remember(("relevant text", level), compute)
 
 
 def cited_characters(hits: Hits, judged: JudgedDocuments, level: int) -> Cited:
@@ -222,54 +209,41 @@ def cited_characters(hits: Hits, judged: JudgedDocuments, level: int) -> Cited:
 
 
 def _cited(lines: Lines, *, hits: Hits, judged: JudgedDocuments, level: int) -> Cited:
-    row, topic, rank = _counted_lines(lines)
-    text, spans = relevant_text(judged, level), _spans_in(lines.run, row, topic, hits, judged)
-    code = [text.code.get(place, -1) for place in zip(topic.tolist(), spans.post, strict=True)]
-    on_axis = np.array(code, dtype=np.int64)
-    start = np.where(on_axis < 0, -STRIDE, on_axis * STRIDE + spans.start)
-    n_new = _first_covered(*_relevant_pieces(text, start, start + spans.length), len(row))
-    return Cited(topic, rank, spans.length, n_new)
-
-
-def _counted_lines(lines: Lines) -> tuple[Numbers, Numbers, Numbers]:
-    """Rows of the run that count, their topics in the qrels, and their ranks; ordered by topic, then rank."""
     offsets = lines.run.offsets
     topic = np.repeat(lines.place, np.diff(offsets))
     row = np.arange(len(topic))
     rank = row - np.repeat(offsets[:-1], np.diff(offsets)) + 1
     is_counted = (topic >= 0) & (rank <= (np.inf if lines.depth is None else lines.depth))
     row = row[is_counted][np.argsort(topic[is_counted], kind="stable")]
-    return row, topic[row], rank[row]
-
-
-def _spans_in(run: Ranked, row: Numbers, topic: Numbers, hits: Hits, judged: JudgedDocuments) -> Spans:
-    """The spans of these lines of a run. A near-duplicate has the span of the citation that was judged."""
-    docno = run.docno[row].astype(object)
-    if hits.entry is not None and len(hits.entry):
+    topic, rank, docno = topic[row], rank[row], lines.run.docno[row].astype(object)
+    if hits.entry is not None and len(
+        hits.entry
+    ):  # a near-duplicate has the span of the citation that was judged
         at = np.searchsorted(topic, hits.topic) + hits.rank - 1
         docno[at] = judged.docno[judged.head[hits.entry]]
-    return spans_of(docno)
+    text, spans = relevant_text(judged, level), spans_of(docno)
+    code = [text.code.get(place, -1) for place in zip(topic.tolist(), spans.post, strict=True)]
+    on_axis = np.array(code, dtype=np.int64)
+    start = np.where(on_axis < 0, -STRIDE, on_axis * STRIDE + spans.start)
+    return Cited(topic, rank, spans.length, _n_new(text, start, start + spans.length))
 
 
-def _relevant_pieces(text: RelevantText, start: Numbers, end: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """The relevant parts of citations: the citation, start and end of each part."""
+def _n_new(text: RelevantText, start: Numbers, end: Numbers) -> Numbers:
+    """(citations,) number of relevant characters of each citation that no citation above has."""
+    # the relevant parts of citations: the citation, start and end of each part
     first = np.searchsorted(text.end, start, side="right")
     n_parts = np.maximum(np.searchsorted(text.start, end, side="left") - first, 0)
     citation = np.repeat(np.arange(len(start)), n_parts)
     span = first[citation] + _places_in_group(n_parts)
-    return citation, np.maximum(start[citation], text.start[span]), np.minimum(end[citation], text.end[span])
-
-
-def _first_covered(citation: Numbers, start: Numbers, end: Numbers, n_citations: int) -> Numbers:
-    """(citations,) number of characters of its parts that no citation above covers."""
-    borders = np.unique(np.concatenate([start, end]))
-    first = np.searchsorted(borders, start)
-    n_steps = np.searchsorted(borders, end) - first
-    step = np.repeat(first, n_steps) + _places_in_group(n_steps)
-    owner = np.full(max(len(borders) - 1, 0), n_citations)
-    np.minimum.at(owner, step, np.repeat(citation, n_steps))
-    counted = np.bincount(owner, weights=np.diff(borders), minlength=n_citations + 1)
-    return counted[:n_citations].astype(np.int64)
+    starts, ends = np.maximum(start[citation], text.start[span]), np.minimum(end[citation], text.end[span])
+    # between two borders, all characters are new in the first citation that has them
+    borders = np.unique(np.concatenate([starts, ends]))
+    first = np.searchsorted(borders, starts)
+    n_steps = np.searchsorted(borders, ends) - first
+    owner = np.full(max(len(borders) - 1, 0), len(start))
+    np.minimum.at(owner, np.repeat(first, n_steps) + _places_in_group(n_steps), np.repeat(citation, n_steps))
+    counted = np.bincount(owner, weights=np.diff(borders), minlength=len(start) + 1)
+    return counted[: len(start)].astype(np.int64)
 
 
 def _places_in_group(sizes: Numbers) -> Numbers:

@@ -1,6 +1,6 @@
-"""The kernels of rankings, one function for each measure, and what kernels are made of: sums and shares per topic.
+"""The kernels of rankings and of sets of documents, and what kernels are made of: sums and shares per topic.
 
-`assay.measures.scores` has the table of all kernels by family.
+`assay.measures.scores` has the table of all kernels by family. "Equals" names the measure of trec_eval.
 """
 
 import math
@@ -87,8 +87,6 @@ def average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> 
 
     With `norm=retrieved`, the mean is over the relevant documents among the top k, or 0 if there are none.
 
-    Source
-    ------
     Equals trec_eval's map, map_cut and, with the geometric mean over topics, gm_map. With `norm=retrieved` and k = 10
     it equals the MAP of the scorer of SemEval-2016 Task 3.
     """
@@ -99,30 +97,18 @@ def average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> 
 
 
 def precision(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
-    """Relevant documents among the top k, divided by k, even if the run has fewer documents.
-
-    Source
-    ------
-    Equals trec_eval's P.
-    """
+    """Relevant documents among the top k, divided by k, even if the run has fewer documents. Equals trec_eval's P."""
     return counts(relevant(top(hits, measure.k), measure.level)) / float(measure.k or 1)
 
 
 def recall(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """Share of the relevant documents that are among the top k.
-
-    Source
-    ------
-    Equals trec_eval's recall.
-    """
+    """Share of the relevant documents that are among the top k. Equals trec_eval's recall."""
     return share(counts(relevant(top(hits, measure.k), measure.level)), judged.n_graded(measure.level))
 
 
 def r_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """Precision at rank R, the number of relevant documents of the topic, even if the run has fewer documents.
 
-    Source
-    ------
     Equals trec_eval's Rprec.
     """
     n_relevant = judged.n_graded(measure.level)
@@ -131,24 +117,14 @@ def r_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values
 
 
 def reciprocal_rank(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """1 / rank of the first relevant document among the top k, or among all.
-
-    Source
-    ------
-    Equals trec_eval's recip_rank.
-    """
+    """1 / rank of the first relevant document among the top k, or among all. Equals trec_eval's recip_rank."""
     retrieved = relevant(top(hits, measure.k), measure.level)
     is_first = position_in_topic(retrieved.topic, judged.n_topics) == 0
     return sums(retrieved, np.where(is_first, 1.0 / retrieved.rank, 0.0))
 
 
 def success(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
-    """1 if there is a relevant document among the top k, 0 otherwise.
-
-    Source
-    ------
-    Equals trec_eval's success.
-    """
+    """1 if there is a relevant document among the top k, 0 otherwise. Equals trec_eval's success."""
     return (counts(relevant(top(hits, measure.k), measure.level)) > 0).astype(np.float64)
 
 
@@ -174,8 +150,6 @@ def bpref(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
 def judged_share(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
     """Judged documents among the top k (or all), divided by k or by the number of documents of the run if it is less.
 
-    Source
-    ------
     Equals ir_measures' Judged. trec_eval's unj always divides by k.
     """
     n_counted = hits.n_returned if measure.k is None else np.minimum(hits.n_returned, measure.k)
@@ -217,7 +191,13 @@ def q_measure(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     beta = measure.number("beta") or 0.0
     retrieved, ideal = relevant(top(hits, measure.k), measure.level), relevant(judged.ideal, measure.level)
     n_so_far = position_in_topic(retrieved.topic, judged.n_topics) + 1
-    best = _gain_at(ideal, retrieved.topic, retrieved.rank)
+    n_ideal = counts(ideal)  # the gain of the ideal ranking stays the same below its last document
+    at = (
+        (np.cumsum(n_ideal) - n_ideal)[retrieved.topic]
+        + np.minimum(retrieved.rank, n_ideal[retrieved.topic])
+        - 1
+    )
+    best = _gain_so_far(ideal)[at]
     terms = (n_so_far + beta * _gain_so_far(retrieved)) / (retrieved.rank + beta * best)
     n_relevant = judged.n_graded(measure.level)
     return share(
@@ -229,15 +209,6 @@ def _gain_so_far(hits: Hits) -> Values:
     total = np.cumsum(hits.grade)
     first = np.arange(len(hits.topic)) - position_in_topic(hits.topic, len(hits.n_returned))
     gains: Values = (total - (total - hits.grade)[first]).astype(np.float64)
-    return gains
-
-
-def _gain_at(ideal: Hits, topic: NDArray[np.int64], rank: NDArray[np.int64]) -> Values:
-    """The gain of the ideal ranking of a topic up to a rank, which may be below its last document."""
-    n_ideal = counts(ideal)
-    last = np.cumsum(n_ideal)
-    row = (last - n_ideal)[topic] + np.minimum(rank, n_ideal[topic]) - 1
-    gains: Values = _gain_so_far(ideal)[row]
     return gains
 
 
@@ -256,21 +227,15 @@ def rank_biased_precision(hits: Hits, judged: JudgedDocuments, measure: Measure)
     if measure.level:
         gain = (retrieved.grade >= measure.level).astype(np.float64)
     else:
-        highest = judged.remember("highest grade", lambda: _highest_grades(judged))
+        highest = judged.highest_grades
         fixed = measure.number("max_rel")
         gain = np.minimum(retrieved.grade / (highest[retrieved.topic] if fixed is None else fixed), 1.0)
     persistence = measure.number("p") or 0.0
     return (1.0 - persistence) * sums(retrieved, gain * persistence ** (retrieved.rank - 1))
 
 
-def _highest_grades(judged: JudgedDocuments) -> Values:
-    highest = np.ones(judged.n_topics)
-    np.maximum.at(highest, judged.topic, judged.grade)
-    return highest
-
-
 def residual(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
-    """How much higher rank-biased precision could be, if all unjudged documents and all further ranks were relevant.
+    """Largest rise of rank-biased precision, if all unjudged documents and all further ranks were relevant.
 
     Source
     ------
@@ -300,3 +265,97 @@ def inferred_average_precision(hits: Hits, judged: JudgedDocuments, measure: Mea
     in_pool = share(n_pooled_above, n_above)
     terms = 1.0 / (n_above + 1.0) + n_above / (n_above + 1.0) * in_pool * expected
     return share(sums(hits, np.where(is_relevant, terms, 0.0)), judged.n_graded(measure.level))
+
+
+def precision_at_recall(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """The highest precision at any rank from which on that share of the relevant documents is retrieved.
+
+    Equals iprec_at_recall of trec_eval 10.0; 9.x rounds that share up from a tenth.
+    """
+    points = recall_points(float(measure.number("recall") or 0.0), judged.n_graded(measure.level))
+    return interpolated_precision(relevant(hits, measure.level), points)
+
+
+def recall_points(recall: float, n_relevant: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(topics,) number of relevant documents that make up a share of them, rounded; a half is rounded up.
+
+    >>> recall_points(0.5, np.array([1, 4])).tolist()
+    [1, 2]
+    """
+    exact = recall * n_relevant
+    below = np.floor(exact)
+    points: NDArray[np.int64] = (below + (exact - below >= 0.5)).astype(np.int64)
+    return points
+
+
+def interpolated_precision(retrieved: Hits, n_wanted: NDArray[np.int64]) -> Values:
+    """(topics,) the highest precision at any rank with `n_wanted` relevant documents; 0.0 if there is no such rank.
+
+    Parameters
+    ----------
+    retrieved : the relevant documents of the run.
+    n_wanted : (topics,) number of relevant documents that must be retrieved.
+    """
+    n_retrieved = counts(retrieved)
+    end = np.cumsum(n_retrieved)
+    n_so_far = np.arange(len(retrieved.topic)) - (end - n_retrieved)[retrieved.topic] + 1
+    precision = np.append(n_so_far / retrieved.rank, 0.0)
+    is_reached = (n_retrieved > 0) & (n_wanted <= n_retrieved)
+    start = (end - n_retrieved + np.maximum(n_wanted, 1) - 1)[is_reached]
+    values = np.zeros(len(n_retrieved))
+    if len(start):
+        bounds = np.column_stack((start, end[is_reached])).ravel()
+        values[is_reached] = np.maximum.reduceat(precision, bounds)[::2]
+    return values
+
+
+# Measures of the set of documents that a run returned; their order does not matter.
+
+
+def set_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Relevant share of the documents returned; with `relative`, divided by the highest possible share.
+
+    Equals trec_eval's set_P and set_relative_P; NTCIR's MathIR tasks call it P-hit.
+    """
+    best = hits.n_returned
+    if measure.word("relative") == "True":
+        best = np.minimum(best, judged.n_graded(measure.level))
+    return share(counts(relevant(hits, measure.level)), best)
+
+
+def set_recall(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Share of the relevant documents that were returned. Equals trec_eval's set_recall."""
+    return share(counts(relevant(hits, measure.level)), judged.n_graded(measure.level))
+
+
+def set_f(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """(b + 1) P R / (b P + R): the harmonic mean of precision P and recall R, with the weight b of recall.
+
+    Equals trec_eval's set_F; its first parameter is `beta` here.
+    """
+    weight = measure.number("beta") or 0.0
+    n_relevant_returned = counts(relevant(hits, measure.level))
+    precision = share(n_relevant_returned, hits.n_returned)
+    recall = share(n_relevant_returned, judged.n_graded(measure.level))
+    return share((weight + 1.0) * precision * recall, weight * precision + recall)
+
+
+def set_average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Product of precision and recall of the documents returned. Equals trec_eval's set_map."""
+    n_relevant_returned = counts(relevant(hits, measure.level)).astype(np.float64)
+    n_relevant = judged.n_graded(measure.level).astype(np.float64)
+    return share(n_relevant_returned * n_relevant_returned, hits.n_returned * n_relevant)
+
+
+def n_returned(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
+    """Number of documents returned; with a level, of relevant documents returned.
+
+    Equals trec_eval's num_ret and num_rel_ret.
+    """
+    number = counts(relevant(hits, measure.level)) if measure.level else hits.n_returned
+    return number.astype(np.float64)
+
+
+def n_relevant(_: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Number of relevant documents in the qrels. Equals trec_eval's num_rel."""
+    return judged.n_graded(measure.level).astype(np.float64)

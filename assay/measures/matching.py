@@ -2,7 +2,7 @@
 
 Only judged documents change a measure, so a run of 100,000 lines is reduced once to its hits: the judged documents that
 it retrieved, in flat arrays ordered by topic and rank. All kernels of `assay.measures` work on hits. The join uses a
-hash table over the fixed-width bytes of the docnos, and looks up all lines of a run at once.
+hash table over the fixed-width bytes of the docnos, and looks up all lines of a run at once. Decision: ADR 7.
 """
 
 from collections.abc import Callable, Hashable
@@ -30,8 +30,6 @@ SALT = np.uint64(0xD6E8FEB86659FD93)
 class Lines:
     """All lines of a run, judged or not, for measures that need them, and what was last computed from them.
 
-    Attributes
-    ----------
     run : the run.
     place : (topics of the run,) index into the topics of the qrels, or -1.
     depth : number of ranks of each topic that count; None: all.
@@ -54,8 +52,6 @@ class Lines:
 class Hits(NamedTuple):
     """The judged documents that a run retrieved, ordered by topic, then rank.
 
-    Attributes
-    ----------
     topic : (hits,) index into the topics of the qrels.
     rank : (hits,) from 1, among all documents of the run, or among the judged ones after `judged_only`.
     grade : (hits,) grades, not negative after `graded`.
@@ -98,8 +94,6 @@ class Hits(NamedTuple):
 class Located(NamedTuple):
     """The documents of a run that are in qrels, judged or not, ordered by topic, then rank.
 
-    Attributes
-    ----------
     entry : (documents,) row of the qrels.
     rank : (documents,) from 1, among all documents of the run.
     n_returned : (topics,) number of documents of the run for each topic of the qrels.
@@ -119,7 +113,7 @@ class Located(NamedTuple):
 
 
 def _is_first(group: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each row is the first of its group."""
+    """Return whether each row is the first of its group."""
     is_first = np.zeros(len(group), dtype=np.bool_)
     is_first[np.unique(group, return_index=True)[1]] = True
     return is_first
@@ -194,6 +188,13 @@ class JudgedDocuments:
         rank = position_in_topic(topic, self.n_topics) + 1
         return Hits(topic, rank, grade[order], self.n_graded(0))
 
+    @cached_property
+    def highest_grades(self) -> NDArray[np.float64]:
+        """(topics,) the highest grade of each topic, at least 1."""
+        highest = np.ones(self.n_topics)
+        np.maximum.at(highest, self.topic, self.grade)
+        return highest
+
     def hits(self, run: Ranked, *, depth: int | None = None) -> Hits:
         """The judged documents of a run, at its top `depth` ranks of each topic, or at all ranks.
 
@@ -207,9 +208,10 @@ class JudgedDocuments:
 
     def hits_at(self, located: Located) -> Hits:
         """Documents that are located in these qrels, with their grades."""
-        entry = located.entry
-        topic, grade = self.topic[entry], self._grades(entry)
-        return Hits(topic, located.rank, grade, located.n_returned, None, located.lines, entry)
+        entry, grade = located.entry, self.grade[located.entry]
+        if self.group is not None:  # a judged near-duplicate of a hit above is not relevant
+            grade = np.where(_is_first(self.group[entry]), grade, np.minimum(grade, 0))
+        return Hits(self.topic[entry], located.rank, grade, located.n_returned, None, located.lines, entry)
 
     def locate(self, run: Ranked, *, depth: int | None = None) -> Located:
         """Find the documents of a run, at its top `depth` ranks of each topic or at all ranks."""
@@ -234,15 +236,6 @@ class JudgedDocuments:
         entries[entry] = row
         return entries
 
-    def _grades(self, entry: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Grades of hits in the order of a run; a judged near-duplicate of a hit above is not relevant."""
-        grade = self.grade[entry]
-        return (
-            grade
-            if self.group is None
-            else np.where(_is_first(self.group[entry]), grade, np.minimum(grade, 0))
-        )
-
 
 class _Table:
     """A hash table with open addressing over (topic, docno), with at least eight slots for each entry.
@@ -261,19 +254,14 @@ class _Table:
         slot = self._slot(self.digest)
         while len(entry):
             is_free = self.slots[slot] == EMPTY
-            self.slots[slot[is_free]] = entry[
-                is_free
-            ]  # if several entries have the same slot, the last one gets it
+            # if several entries have the same slot, the last one gets it
+            self.slots[slot[is_free]] = entry[is_free]
             is_out = self.slots[slot] != entry
             entry, slot = entry[is_out], self._next_slot(slot[is_out])
-        self.marks = self._marks()
-
-    def _marks(self) -> NDArray[np.uint8]:
         slot = self._slot(self.digest)
-        marks = np.zeros(len(self.slots), dtype=np.uint8)
-        marks[slot] = self._mark(self.digest)
-        marks[np.bincount(slot, minlength=len(marks)) > 1] = SEVERAL
-        return marks
+        self.marks = np.zeros(len(self.slots), dtype=np.uint8)
+        self.marks[slot] = self._mark(self.digest)
+        self.marks[np.bincount(slot, minlength=len(self.marks)) > 1] = SEVERAL
 
     def _mark(self, digest: NDArray[np.uint64]) -> NDArray[np.uint8]:
         """Seven bits of each digest, as an odd number: neither 0 nor `SEVERAL`."""
@@ -305,14 +293,15 @@ class _Table:
         `places` has the number of each topic of the run in the qrels, or -1.
         """
         salts = _salts(places)
-        parts = [
-            self._candidates(docno[first : first + BLOCK], salts, np.clip(offsets - first, 0, BLOCK))
-            for first in range(0, len(docno), BLOCK)
-        ]
-        row = np.concatenate(
-            [np.zeros(0, dtype=np.intp), *(part + n * BLOCK for n, (part, _) in enumerate(parts))]
-        )
-        digest = np.concatenate([np.zeros(0, dtype=np.uint64), *(part for _, part in parts)])
+        rows, digests = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.uint64)]
+        for first in range(0, len(docno), BLOCK):
+            borders: NDArray[np.int64] = np.clip(offsets - first, 0, BLOCK)
+            digest = self._digest(np.repeat(salts, np.diff(borders)), byte_keys(docno[first : first + BLOCK]))
+            mark = self.marks[self._slot(digest)]
+            row = np.flatnonzero((mark == self._mark(digest)) | (mark == SEVERAL))  # it may be an entry
+            rows.append(row + first)
+            digests.append(digest[row])
+        row, digest = np.concatenate(rows), np.concatenate(digests)
         topic = places[_block_of(row, offsets)]
         keys = byte_keys(docno[row])
         is_possible = topic >= 0
@@ -325,15 +314,6 @@ class _Table:
         at = np.flatnonzero(entry >= 0)
         return row[at], entry[at]
 
-    def _candidates(
-        self, docno: NDArray[np.bytes_], salts: NDArray[np.uint64], offsets: NDArray[np.int64]
-    ) -> tuple[NDArray[np.intp], NDArray[np.uint64]]:
-        """Rows of a block that may be entries, and their digests."""
-        digest = self._digest(np.repeat(salts, np.diff(offsets)), byte_keys(docno))
-        mark = self.marks[self._slot(digest)]
-        row = np.flatnonzero((mark == self._mark(digest)) | (mark == SEVERAL))
-        return row, digest[row]
-
     def _probe(
         self, topic: NDArray[np.int64], digest: NDArray[np.uint64], keys: list[NDArray[np.uint64]]
     ) -> NDArray[np.int64]:
@@ -343,26 +323,14 @@ class _Table:
         slot = self._slot(digest)
         while len(at):
             entry = self.slots[slot]
-            same = self._is_same(entry, at, topic, digest, keys) & (entry >= 0)
+            same = (entry >= 0) & (self.digest[entry] == digest[at]) & (self.topic[entry] == topic[at])
+            if len(self.keys) > 1:  # docnos of up to eight bytes are equal if their digests are
+                for n, mine in enumerate(self.keys):
+                    same &= mine[entry] == (keys[n][at] if n < len(keys) else 0)
             entries[at[same]] = entry[same]
             other = np.flatnonzero(~same & (entry >= 0))
             at, slot = at[other], self._next_slot(slot[other])
         return entries
-
-    def _is_same(
-        self,
-        entry: NDArray[np.int32],
-        at: NDArray[np.int64],
-        topic: NDArray[np.int64],
-        digest: NDArray[np.uint64],
-        keys: list[NDArray[np.uint64]],
-    ) -> NDArray[np.bool_]:
-        """Whether rows equal these entries. Docnos of up to eight bytes are equal if their digests are."""
-        is_same: NDArray[np.bool_] = (self.digest[entry] == digest[at]) & (self.topic[entry] == topic[at])
-        if len(self.keys) > 1:
-            for n, mine in enumerate(self.keys):
-                is_same &= mine[entry] == (keys[n][at] if n < len(keys) else 0)
-        return is_same
 
 
 def _block_of(row: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.intp]:

@@ -47,16 +47,7 @@ def label_counts(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Count
 
     A document that the run lacks has no right label.
     """
-    is_called, is_relevant = _labels(hits), hits.grade >= measure.level
-    parts = (is_called & is_relevant, is_called & ~is_relevant, is_called == is_relevant)
-    true, false, right = (counts(hits.kept(part)) for part in parts)
-    columns = (true, false, judged.n_graded(measure.level), right, judged.n_graded(0))
-    return np.stack(columns, axis=1).astype(np.float64)
-
-
-def _labels(hits: Hits) -> NDArray[np.bool_]:
-    """(hits,) whether the run calls each document relevant."""
-    lines = hits.lines
+    lines, is_relevant = hits.lines, hits.grade >= measure.level
     label = None if lines is None else lines.run.label
     if lines is None or label is None:
         raise NoLabels(
@@ -64,8 +55,11 @@ def _labels(hits: Hits) -> NDArray[np.bool_]:
         )
     topic_of_run = np.full(len(hits.n_returned), -1)
     topic_of_run[lines.place[lines.place >= 0]] = np.flatnonzero(lines.place >= 0)
-    is_called: NDArray[np.bool_] = label[lines.run.offsets[topic_of_run[hits.topic]] + hits.rank - 1]
-    return is_called
+    is_called = label[lines.run.offsets[topic_of_run[hits.topic]] + hits.rank - 1]
+    parts = (is_called & is_relevant, is_called & ~is_relevant, is_called == is_relevant)
+    true, false, right = (counts(hits.kept(part)) for part in parts)
+    columns = (true, false, judged.n_graded(measure.level), right, judged.n_graded(0))
+    return np.stack(columns, axis=1).astype(np.float64)
 
 
 def accuracy(summed: Counts) -> Values:

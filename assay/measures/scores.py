@@ -1,17 +1,18 @@
-"""The values of a run by topic, and their means: `score_run`."""
+"""The values of a run by topic, their means over topics and over classes of topics, and rows of a table of them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.formats.runs.columns import Ranked
-from assay.measures import characters, interpolated, kernels, sets
+from assay.measures import characters, kernels
 from assay.measures.kernels import Values
 from assay.measures.matching import Hits, JudgedDocuments
 from assay.measures.pooled import POOLED, Counts
 from assay.protocols.measures import FAMILIES, Measure, Summary
+from assay.tables import shown
 
 if TYPE_CHECKING:
     from assay.protocols.schema import Average  # importing it takes 10 ms of the start of a command
@@ -32,12 +33,12 @@ KERNELS: dict[str, Kernel] = {
     "RBP": kernels.rank_biased_precision,
     "RBPresid": kernels.residual,
     "infAP": kernels.inferred_average_precision,
-    "IPrec": interpolated.precision_at_recall,
-    "P-hit": sets.set_precision,
-    "SetP": sets.set_precision,
-    "SetR": sets.set_recall,
-    "SetF": sets.set_f,
-    "SetAP": sets.set_average_precision,
+    "IPrec": kernels.precision_at_recall,
+    "P-hit": kernels.set_precision,
+    "SetP": kernels.set_precision,
+    "SetR": kernels.set_recall,
+    "SetF": kernels.set_f,
+    "SetAP": kernels.set_average_precision,
     "GMAP": kernels.average_precision,
     "GMbpref": kernels.bpref,
     "charP": characters.precision,
@@ -46,22 +47,51 @@ KERNELS: dict[str, Kernel] = {
     "charRprec": characters.r_precision,
     "charAP": characters.average_precision,
     "charIPrec": characters.precision_at_recall,
-    "NumRet": sets.n_returned,
-    "NumRel": sets.n_relevant,
+    "NumRet": kernels.n_returned,
+    "NumRel": kernels.n_relevant,
 }
 
 ALL = "all"  # the topic of means
-MIN_OF_GEOMETRIC_MEAN = (
-    1e-5  # smaller values count as this, as in trec_eval; a single 0 would make the mean 0
-)
+HEADER = ("run", "topic", "measure", "value")
+STEPS = (
+    "low",
+    "easy",
+    "medium",
+    "middle",
+    "high",
+    "hard",
+)  # values of labels in this order; others follow by name
+# Smaller values count as this, as in trec_eval; a single 0 would make the mean 0.
+MIN_OF_GEOMETRIC_MEAN = 1e-5
 
 
-class TopicScore(NamedTuple):
+class ScoreRow(NamedTuple):
     """One value of a run; `topic` is `all` for the mean."""
 
+    run: str
     topic: str
     measure: str
     value: float
+
+    def cells(self) -> tuple[str, ...]:
+        return (self.run, self.topic, self.measure, shown(self.value))
+
+
+class TopicClass(NamedTuple):
+    """The topics that share a value of a label, such as all hard ones; `is_in` is (topics of the qrels,)."""
+
+    label: str
+    value: str
+    is_in: NDArray[np.bool_]
+
+    @property
+    def name(self) -> str:
+        """The class in the column of topics of a table of scores."""
+        return f"{self.label}={self.value}"
+
+    @property
+    def n_topics(self) -> int:
+        return int(self.is_in.sum())
 
 
 class RunScores(NamedTuple):
@@ -104,18 +134,32 @@ class RunScores(NamedTuple):
             means[column] = value_of(counts[self.averaged(average)].sum(axis=0)[np.newaxis])[0]
         return means
 
+    def means_over(self, topics: TopicClass, average: "Average") -> Values:
+        """(measures,) the summary of each measure over the topics of a class; 0.0 if none of them counts."""
+        return self._replace(values=self.values[topics.is_in], has_topic=self.has_topic[topics.is_in]).means(
+            average
+        )
+
     def rows(
-        self, judged: JudgedDocuments, measures: Sequence[Measure], average: "Average", *, per_topic: bool
-    ) -> list[TopicScore]:
-        """With `per_topic`, the values of each topic that counts in the means; then the means."""
+        self,
+        judged: JudgedDocuments,
+        measures: Sequence[Measure],
+        average: "Average",
+        *,
+        per_topic: bool,
+        run: str = "",
+        classes: Sequence[TopicClass] = (),
+    ) -> list[ScoreRow]:
+        """With `per_topic`, the values of each topic that counts in the means; then all means."""
         values = [(ALL, self.means(average))]
         if per_topic:
             is_averaged = self.averaged(average)
             topics = judged.topics[is_averaged].tolist()
             values = [*zip(topics, self.values[is_averaged], strict=True), *values]
+        values += [(topics.name, self.means_over(topics, average)) for topics in classes]
         names = [str(measure) for measure in measures]
         return [
-            TopicScore(topic, name, value)
+            ScoreRow(run, topic, name, value)
             for topic, of_topic in values
             for name, value in zip(names, of_topic.tolist(), strict=True)
         ]
@@ -155,18 +199,30 @@ def score_hits(hits: Hits, judged: JudgedDocuments, measures: Sequence[Measure])
     return RunScores(values, hits.n_returned > 0, summaries, pooled)
 
 
-def mismatch(run: Ranked, judged: JudgedDocuments, hits: Hits) -> str:
-    """Why a run has no judged document, with an id of each side; empty if it has one."""
-    if len(hits.topic) or not len(run.docno) or not len(judged.topic):
-        return ""
-    in_run = {code: n for n, code in enumerate(run.topics.tolist())}
-    common = [code for code in judged.topics.tolist() if code in in_run]
-    if not common:
-        ours, theirs = run.topics[0], judged.topics[0]
-        return f"none of its topics is in the qrels, every value is 0; the run has {ours}, the qrels have {theirs}"
-    ours = run.docno[run.offsets[in_run[common[0]]]].decode()
-    theirs = judged.docno[np.searchsorted(judged.topic, judged.topics.tolist().index(common[0]))].decode()
-    return (
-        f"none of its documents is judged, every value is 0; for topic {common[0]}, "
-        f"the run has {ours}, the qrels have {theirs}"
-    )
+def classes_of(topics: Sequence[str], labels: Mapping[str, Mapping[str, str]]) -> list[TopicClass]:
+    """The classes of some topics, label by label. Topics without a value are in no class of the label.
+
+    Parameters
+    ----------
+    labels : by label, the value of each topic.
+    """
+    classes = []
+    for label, values in labels.items():
+        of_topics = np.array([values.get(code, "") for code in topics], dtype=np.str_)
+        names = sorted(set(of_topics.tolist()) - {""}, key=step_or_name)
+        classes += [TopicClass(label, name, of_topics == name) for name in names]
+    return classes
+
+
+def step_or_name(value: str) -> tuple[int, str]:
+    """Sorts the values of a label: steps such as low and high in their order, others after them by name."""
+    step = value.casefold()
+    return (STEPS.index(step) if step in STEPS else len(STEPS), value)
+
+
+def as_json(rows: Iterable[ScoreRow]) -> str:
+    """A list of objects, one per line; values have all their digits."""
+    import json  # noqa: PLC0415 - tables do not need it
+
+    lines = [json.dumps(row._asdict(), ensure_ascii=False) for row in rows]
+    return "[\n" + ",\n".join(lines) + "\n]\n"

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import plots
-from assay.evaluation.classes import STEPS, step_or_name
+from assay.measures.scores import STEPS, step_or_name
 from assay.papers.facts import TopicFacts, TrackFacts
 from assay.papers.overview import NO_LABEL, default_measures, label_values
 from assay.papers.tables import Column, Group, PaperTable, Row, Value, number, words
@@ -110,15 +110,19 @@ def comparison_tables(
 
 def collections_table(collections: Sequence[CollectionFacts]) -> PaperTable:
     """Table 1: what each collection consists of. A number that nobody stated has no column."""
-    sizes = [_sizes(collection) for collection in collections]
-    known = [name for name in (sizes[0] if sizes else ()) if any(each[name] is not None for each in sizes)]
+    sizes: dict[str, list[int | None]] = {
+        "Topics": [len(each.track.topics) for each in collections],
+        "Assessed": [each.track.n_topics for each in collections],
+        "Documents": [each.n_documents for each in collections],
+        "Formulas": [each.n_formulas for each in collections],
+        "Runs": [len(each.track.runs) for each in collections],
+        "Teams": [len({run.team.casefold() for run in each.track.runs}) for each in collections],
+    }
+    known = {name: numbers for name, numbers in sizes.items() if any(n is not None for n in numbers)}
     columns = (Column("Collection"), Column("Unit"), *(Column(name, is_number=True) for name in known))
     rows = tuple(
-        (
-            *words(collection.track.name, UNITS[collection.track.protocol.unit]),
-            *(number(size[name]) for name in known),
-        )
-        for collection, size in zip(collections, sizes, strict=True)
+        (*words(each.track.name, UNITS[each.track.protocol.unit]), *map(number, of_collection))
+        for each, *of_collection in zip(collections, *known.values(), strict=True)
     )
     return PaperTable(
         "collections",
@@ -128,18 +132,6 @@ def collections_table(collections: Sequence[CollectionFacts]) -> PaperTable:
         columns,
         (Group("", rows),),
     )
-
-
-def _sizes(collection: CollectionFacts) -> dict[str, int | None]:
-    track = collection.track
-    return {
-        "Topics": len(track.topics),
-        "Assessed": track.n_topics,
-        "Documents": collection.n_documents,
-        "Formulas": collection.n_formulas,
-        "Runs": len(track.runs),
-        "Teams": len({run.team.casefold() for run in track.runs}),
-    }
 
 
 def judging_table(collections: Sequence[CollectionFacts]) -> PaperTable:
@@ -152,22 +144,26 @@ def judging_table(collections: Sequence[CollectionFacts]) -> PaperTable:
 
 
 def _judging(protocol: Protocol) -> dict[str, str]:
-    pool, judging, instances = protocol.pool, protocol.judging, protocol.instances
-    depths = ", ".join(f"{kind} {k}" for kind, k in protocol.runs.depths.items())
-    if len(set(protocol.runs.depths.values())) == 1:
-        depths = str(next(iter(protocol.runs.depths.values())))
-    summed = protocol.qrels.aggregate == "sum"
+    pool, judging, instances, depths = (
+        protocol.pool,
+        protocol.judging,
+        protocol.instances,
+        protocol.runs.depths,
+    )
+    if len(set(depths.values())) == 1:
+        depth = str(next(iter(depths.values())))
+    else:
+        depth = ", ".join(f"{kind} {k}" for kind, k in depths.items())
+    clustered = {"none": "no", "submitted": "submitted formulas", "collection": "all formulas"}
     return {
         "Ranks of a run": f"{protocol.runs.max_ranks:,}",
         "Pool": pool.strategy,
-        "Pool depth": depths or (f"{pool.target} units" if pool.target else "–"),
+        "Pool depth": depth or (f"{pool.target} units" if pool.target else "–"),
         "Shown": "in context" if judging.in_context else "alone",
-        "Clustered": {"none": "no", "submitted": "submitted formulas"}.get(
-            instances.clustering, "all formulas"
-        ),
+        "Clustered": clustered[instances.clustering],
         "Judged instances": f"at most {instances.limit}" if instances.limit else "all",
         "Grades": ", ".join(f"{grade.label} {grade.value}" for grade in judging.grades),
-        "Assessors per unit": f"{judging.judges}{', summed' if summed else ''}",
+        "Assessors per unit": f"{judging.judges}{', summed' * (protocol.qrels.aggregate == 'sum')}",
         "Groups": ", ".join(judging.groups) or "–",
         "Relevant from": str(protocol.scoring.relevant_from),
         "Unjudged units": "removed" if protocol.scoring.judged_only else "not relevant",
@@ -183,9 +179,11 @@ def units_table(collections: Sequence[CollectionFacts]) -> PaperTable:
     for collection in collections:
         track = collection.track
         if track.n_topics:
-            summaries = {UNITS[track.protocol.unit]: summary_of(track), **collection.units}
-            rows = tuple(_units_row(name, summary) for name, summary in summaries.items())
-            groups.append(Group(track.name, rows))
+            rows = []
+            for name, of in {UNITS[track.protocol.unit]: summary_of(track), **collection.units}.items():
+                spreads = (number(value, 1) for spread in (of.judged, of.relevant) for value in spread)
+                rows.append((Value(name), number(of.n_topics), *spreads))
+            groups.append(Group(track.name, tuple(rows)))
     caption = (
         "Judged and relevant units per topic. Each protocol has the grade from which a unit is relevant."
     )
@@ -206,25 +204,15 @@ def summary_of(track: TrackFacts) -> QrelsSummary:
     return QrelsSummary(len(counts), judged, relevant)
 
 
-def _units_row(name: str, summary: QrelsSummary) -> Row:
-    cells = [summary.n_topics]
-    spreads = [number(value, 1) for spread in (summary.judged, summary.relevant) for value in spread]
-    return (Value(name), *map(number, cells), *spreads)
-
-
 def complexity_table(
-    collections: Sequence[CollectionFacts],
-    *,
-    measures: Sequence[str] = (),
-    label: str = "",
-    digits: int = 4,
+    collections: Sequence[CollectionFacts], *, measures: Sequence[str] = (), label: str = "", digits: int = 4
 ) -> PaperTable:
     """Table 6: correlations of the rankings by every two classes of topics, and the mean gap between neighbors."""
     shown = [
         (collection, measure)
         for collection in collections
         if collection.label(label) in collection.by_label
-        for measure in _measures(collection, measures)
+        for measure in default_measures(collection.track, measures)
         if measure in collection.by_label[collection.label(label)]
     ]
     tables = [collection.by_label[collection.label(label)][measure] for collection, measure in shown]
@@ -240,10 +228,11 @@ def complexity_table(
         Group(name, tuple(_pair_row(tables, correlation, pair, digits) for pair in pairs))
         for name, correlation in CORRELATIONS.items()
     )
-    gaps = tuple(
-        (Value(name), *(number(_gap(table, name), digits) for table in tables)) for name in (*classes, ALL)
-    )
-    groups = (*correlations, Group("Mean gap between neighbors", gaps)) if pairs else ()
+    gaps = []
+    for name in (*classes, ALL):
+        of = [table.gap[table.names.index(name)] if name in table.names else np.nan for table in tables]
+        gaps.append((Value(name), *(number(_defined(gap), digits) for gap in of)))
+    groups = (*correlations, Group("Mean gap between neighbors", tuple(gaps))) if pairs else ()
     return PaperTable(
         "complexity",
         "Rankings by topic class",
@@ -254,10 +243,6 @@ def complexity_table(
         groups,
         "statistic",
     )
-
-
-def _measures(collection: CollectionFacts, wanted: Sequence[str]) -> list[str]:
-    return default_measures(collection.track, wanted)
 
 
 def _pair_row(
@@ -273,10 +258,6 @@ def _pair_row(
     return (Value(" – ".join(pair)), *(number(value, digits) for value in values))
 
 
-def _gap(table: RankingComparison, name: str) -> float | None:
-    return _defined(table.gap[table.names.index(name)]) if name in table.names else None
-
-
 def _defined(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
@@ -288,17 +269,25 @@ def relevant_table(collections: Sequence[CollectionFacts], *, label: str = "") -
     classes = _classes(collections, label)
     labeled = [each for each in collections if any(_topics_of(each, label, value) for value in classes)]
     columns += [Column(part, each.track.name, is_number=True) for each in labeled for part in parts]
-    rows = tuple(
-        (Value(value or NO_LABEL), *(cell for each in labeled for cell in _of_class(each, label, value)))
-        for value in classes
-    )
+    rows = []
+    for value in classes:
+        cells = []
+        for collection in labeled:
+            topics = _topics_of(collection, label, value)
+            means = [_mean(topics, name) for name in ("judged", "relevant")]
+            cells += [number(len(topics) or None), *(number(mean, 1) for mean in means)]
+        rows.append((Value(value or NO_LABEL), *cells))
     return PaperTable(
         "relevant",
         "Relevant units by topic class",
         f"Judged and relevant units of a topic, mean over the topics of each {label.lower() or 'class'}.",
         tuple(columns),
-        (Group("", rows),),
+        (Group("", tuple(rows)),),
     )
+
+
+def _mean(topics: Sequence[TopicFacts], count: str) -> float | None:
+    return sum(getattr(topic, count) or 0 for topic in topics) / len(topics) if topics else None
 
 
 def _classes(collections: Sequence[CollectionFacts], label: str) -> list[str]:
@@ -323,16 +312,6 @@ def _topics_of(collection: CollectionFacts, label: str, value: str) -> list[Topi
     return [topic for topic in topics if track.label(topic, name) == value]
 
 
-def _of_class(collection: CollectionFacts, label: str, value: str) -> Row:
-    topics = _topics_of(collection, label, value)
-    if not topics:
-        return words("", "", "")
-    judged, relevant = (
-        sum(getattr(topic, name) or 0 for topic in topics) / len(topics) for name in ("judged", "relevant")
-    )
-    return (number(len(topics)), number(judged, 1), number(relevant, 1))
-
-
 def relevant_plot(collections: Sequence[CollectionFacts], *, label: str = "") -> plots.Plot | None:
     """Figure 2: mean relevant units of a topic, by class of topics; None if no topic has the label."""
     label = class_label(collections, label)
@@ -340,18 +319,16 @@ def relevant_plot(collections: Sequence[CollectionFacts], *, label: str = "") ->
     if not classes:
         return None
     series = [
-        (collection.track.name, [_mean_relevant(collection, label, value) for value in classes])
+        (
+            collection.track.name,
+            [_mean(_topics_of(collection, label, value), "relevant") for value in classes],
+        )
         for collection in collections
         if any(_topics_of(collection, label, value) for value in classes)
     ]
     name = label.lower()
     title = f"Relevant units of a topic by {name}"
     return plots.groups("relevant", title, classes, series, across=name.capitalize(), up="Relevant units")
-
-
-def _mean_relevant(collection: CollectionFacts, label: str, value: str) -> float | None:
-    topics = _topics_of(collection, label, value)
-    return sum(topic.relevant or 0 for topic in topics) / len(topics) if topics else None
 
 
 CAPTIONS = {
@@ -370,7 +347,8 @@ def _rankings(
         rankings: Rankings | None = getattr(collection, name)
         if rankings is None:
             continue
-        measures = [each for each in _measures(collection, wanted) if each in rankings.by_measure]
+        wanted_here = default_measures(collection.track, wanted)
+        measures = [each for each in wanted_here if each in rankings.by_measure]
         tables = [rankings.by_measure[measure] for measure in measures]
         columns = tuple(
             Column(column, measure, is_number=True, is_over_measure=True)
@@ -393,20 +371,12 @@ def _ranking_rows(runs: Sequence[str], tables: Sequence[RankingComparison], digi
     n_topics = [n for table in tables for n in table.n_topics]
     if len(set(n_topics)) > 1:
         yield (Value("Topics"), *map(number, n_topics))
-    if len(runs) > 1:
-        for name, correlation in CORRELATIONS.items():
-            yield from _correlation_rows(tables, name, correlation, digits)
-
-
-def _correlation_rows(
-    tables: Sequence[RankingComparison], title: str, correlation: Correlation, digits: int
-) -> Iterator[Row]:
-    """The correlation of every two rankings, each in the column of the second."""
-    names = tables[0].names
-    for first, name in enumerate(names[:-1]):
-        values = [
-            _defined(correlation(table)[first, second]) if second > first else None
-            for table in tables
-            for second in range(len(names))
-        ]
-        yield (Value(f"{title} with {name}"), *(number(value, digits) for value in values))
+    names = tables[0].names if len(runs) > 1 else ()
+    for title, correlation in CORRELATIONS.items():
+        for first, name in enumerate(names[:-1]):  # every two rankings, in the column of the second
+            values = [
+                _defined(correlation(table)[first, second]) if second > first else None
+                for table in tables
+                for second in range(len(names))
+            ]
+            yield (Value(f"{title} with {name}"), *(number(value, digits) for value in values))

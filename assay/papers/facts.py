@@ -1,4 +1,4 @@
-"""What the tables of a paper are made of: a track with its runs, teams, topics and scores, from files or a database."""
+"""The facts in the tables of a paper: a track with its runs, teams, topics and scores, from files or a database."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
@@ -25,8 +25,13 @@ class RunFacts(NamedTuple):
     is_baseline: bool = False
 
     @property
+    def pooled_kind(self) -> str:
+        """The kind that it is pooled as."""
+        return self.pooled_as or self.kind
+
+    @property
     def name(self) -> tuple[str, str]:
-        """By which the same run is recognized in several tracks."""
+        """The key that identifies the same run in several tracks."""
         return self.team.casefold(), self.tag.casefold()
 
 
@@ -80,5 +85,5 @@ class TrackFacts:
 
 
 def are_words(values: Set[str]) -> bool:
-    """Whether the values of a label group topics: a few words, and not numbers."""
+    """Return True if the values of a label group topics: a few words, and not numbers."""
     return 1 < len(values) <= MOST_VALUES and not all(value.replace(".", "").isdecimal() for value in values)

@@ -32,7 +32,11 @@ def as_svg(plot: Plot) -> str:
     root.set("font-size", "12")
     root.append(_element("title", plot.title))
     root.append(_element("rect", **size, fill="#ffffff"))
-    root.extend([*_axis(plot, ticks), *_bars(plot, ticks[-1]), *_legend(plot, places)])
+    root.extend([*_axis(plot, ticks), *_bars(plot, ticks[-1])])
+    for n, (series, (line, x)) in enumerate(zip(plot.series, places, strict=True)):
+        y = HEIGHT - 14 + LEGEND_LINE * line
+        root.append(_element("rect", x=str(x), y=str(y - 10), width="12", height="12", fill=_color(n)))
+        root.append(_element("text", series["name"], x=str(x + 18), y=str(y)))
     etree.indent(root)
     return etree.tostring(root, encoding="unicode") + "\n"
 
@@ -89,7 +93,7 @@ def _bars(plot: Plot, top: float) -> Iterator[etree._Element]:
                 height = _height(value, top)
                 size = {"width": f"{width:.1f}", "height": f"{height:.1f}"}
                 y = f"{HEIGHT - BOTTOM - height:.1f}"
-                bar = _element("rect", x=f"{x:.1f}", y=y, **size, fill=COLORS[n % len(COLORS)])
+                bar = _element("rect", x=f"{x:.1f}", y=y, **size, fill=_color(n))
                 bar.append(_element("title", f"{series['name']}, {plot.labels[place]}: {value:g}"))
                 yield bar
 
@@ -106,13 +110,6 @@ def _places_of_names(plot: Plot) -> list[tuple[int, int]]:
     return places
 
 
-def _legend(plot: Plot, places: Sequence[tuple[int, int]]) -> Iterator[etree._Element]:
-    for n, (series, (line, x)) in enumerate(zip(plot.series, places, strict=True)):
-        color, y = COLORS[n % len(COLORS)], HEIGHT - 14 + LEGEND_LINE * line
-        yield _element("rect", x=str(x), y=str(y - 10), width="12", height="12", fill=color)
-        yield _element("text", series["name"], x=str(x + 18), y=str(y))
-
-
 def as_pgfplots(plot: Plot) -> str:
     """A plot of groups of bars as a figure of LaTeX, as wide as the line. Its label is `fig:` and its name."""
     labels = ", ".join(f"{{{escape(label)}}}" for label in plot.labels)
@@ -121,7 +118,10 @@ def as_pgfplots(plot: Plot) -> str:
         PGFPLOTS,
         "\\begin{figure}",
         "\\centering",
-        *(f"\\definecolor{{{_color(plot, n)}}}{{HTML}}{{{_hex(n)}}}" for n in range(len(plot.series))),
+        *(
+            f"\\definecolor{{{plot.name}{n + 1}}}{{HTML}}{{{_color(n)[1:].upper()}}}"
+            for n in range(len(plot.series))
+        ),
         "\\begin{tikzpicture}",
         f"\\begin{{axis}}[ybar=0pt, bar width={BARS / n_series:.3f}, area legend,",
         "  width=\\linewidth, height=0.55\\linewidth, axis lines*=left, ymajorgrids, ymin=0,",
@@ -134,7 +134,7 @@ def as_pgfplots(plot: Plot) -> str:
     for n, series in enumerate(plot.series):
         points = " ".join(f"({x},{value:g})" for x, value in enumerate(series["values"]) if value is not None)
         lines += [
-            f"\\addplot[fill={_color(plot, n)}, draw=none] coordinates {{{points}}};",
+            f"\\addplot[fill={plot.name}{n + 1}, draw=none] coordinates {{{points}}};",
             f"\\addlegendentry{{{escape(series['name'])}}}",
         ]
     lines += [
@@ -147,10 +147,6 @@ def as_pgfplots(plot: Plot) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _color(plot: Plot, n: int) -> str:
-    """The name of the color of a series, for LaTeX."""
-    return f"{plot.name}{n + 1}"
-
-
-def _hex(n: int) -> str:
-    return COLORS[n % len(COLORS)].removeprefix("#").upper()
+def _color(n: int) -> str:
+    """The color of a series, in hexadecimal."""
+    return COLORS[n % len(COLORS)]

@@ -12,47 +12,40 @@ Only the name and the protocol are required. Paths are relative to the folder of
 """
 
 import csv
-import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple, cast, get_type_hints
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.errors import InputError
-from assay.evaluation.duplicates import read_duplicates
-from assay.evaluation.units import (
-    Prepared,
-    check_units,
-    of_distinct_formulas,
-    prepare,
-    read_formulas,
-    why_unjudged,
-    with_visual_ids,
-)
-from assay.formats.manifest import ManifestRun, read_manifest
+from assay.formats.manifest import read_manifest
 from assay.formats.qrels.reader import QrelsColumns, read_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.reader import read_run
 from assay.formats.topics.reader import read_labels, read_topics
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, score_hits, score_run
-from assay.papers.comparison import (
-    DISTINCT,
-    EVERYBODY,
-    INSTANCES,
-    CollectionFacts,
-    Rankings,
+from assay.measures.scores import RunScores, score_run
+from assay.measures.units import (
+    check_units,
+    judged_documents,
+    of_distinct_formulas,
+    prepare,
+    read_formulas,
+    score_prepared,
+    with_visual_ids,
 )
+from assay.papers.comparison import DISTINCT, EVERYBODY, INSTANCES, CollectionFacts, Rankings
 from assay.papers.facts import RunFacts, TopicFacts, TrackFacts
 from assay.protocols.loader import load_protocol
-from assay.protocols.measures import parse_measures, with_level
+from assay.protocols.measures import Measure, parse_measures, with_level
 from assay.protocols.schema import Protocol
 from assay.statistics.qrels_summary import summarize_qrels, units_by_topic
 from assay.statistics.ranking_comparison import RankingComparison, compare_by_label, compare_rankings
+from assay.toml_files import decoded, read_toml
 
 TEAM_COLUMNS = ["team", "organization"]
 
@@ -69,11 +62,18 @@ class TrackFiles:
     teams: str = ""  # a CSV with the columns team and organization
     qrels: str = ""
     instances: str = ""  # qrels of formula instances
-    formulas: tuple[str, ...] = ()  # formula indexes and id maps
+    formulas: str | tuple[str, ...] = ()  # formula indexes and id maps
     groups: Mapping[str, str] = field(default_factory=dict)  # qrels of each group of assessors
     duplicates: str = ""  # near-duplicates
     documents: int | None = None  # of the collection
     formulas_in_collection: int | None = None
+
+
+@dataclass(frozen=True)
+class TracksFile:
+    """The TOML file."""
+
+    tracks: tuple[TrackFiles, ...] = field(metadata={"key": "track"})
 
 
 class TrackQrels(NamedTuple):
@@ -106,7 +106,7 @@ class ScoredRuns:
         return tuple(f"{run.team}: {run.tag}" for run in self.facts.runs if run.means)
 
     def comparison(self) -> CollectionFacts:
-        """What a comparison of test collections needs.
+        """Return what a comparison of test collections needs.
 
         Raises
         ------
@@ -114,28 +114,32 @@ class ScoredRuns:
             Qrels of a group cannot be used.
         """
         files, protocol, instances = self.files, self.facts.protocol, self.qrels.instances
+        rules, measures = protocol.scoring, parse_measures(self.facts.measures)
+        level, group_level = rules.relevant_from, rules.level_of({"group": ""})
         groups = {name: read_qrels(path, protocol) for name, path in files.groups.items()}
-        qrels = ({INSTANCES: instances} if instances is not None else {}) | groups
-        level = protocol.scoring.relevant_from
-        units = {
-            name: summarize_qrels(columns, level=self._group_level if name in groups else level)
-            for name, columns in qrels.items()
-        }
+        units = {INSTANCES: summarize_qrels(instances, level=level)} if instances is not None else {}
+        units |= {name: summarize_qrels(qrels, level=group_level) for name, qrels in groups.items()}
+        ours = self.scores, self.facts.n_topics
+        by_instance = by_group = None
+        if instances is not None and self.is_judged:
+            by_instance = {
+                INSTANCES: _scored(self.rows, JudgedDocuments(instances), measures),
+                DISTINCT: ours,
+            }
+        if groups and self.scores:
+            measures = with_level(measures, level, group_level)  # each group has its level of relevance
+            by_group = {EVERYBODY: ours}
+            for name, qrels in groups.items():
+                by_group[name] = _scored(self.runs, judged_documents(qrels, files.duplicates), measures)
         return CollectionFacts(
             self.facts,
             n_documents=files.documents,
             n_formulas=files.formulas_in_collection,
             units=units,
             by_label=self._by_label(),
-            instances=self._instances(),
-            groups=self._groups(groups) if groups and self.scores else None,
+            instances=self._rankings(by_instance) if by_instance else None,
+            groups=self._rankings(by_group) if by_group else None,
         )
-
-    @property
-    def _group_level(self) -> int:
-        """The grade from which a unit is relevant in the qrels of one group."""
-        rules = self.facts.protocol.scoring
-        return rules.relevant_from if rules.group_relevant_from is None else rules.group_relevant_from
 
     def _by_label(self) -> dict[str, dict[str, RankingComparison]]:
         """Rankings by the values of each label, on the topics that count for every run."""
@@ -157,28 +161,8 @@ class ScoredRuns:
             for label in (track.labels if topics else ())
         }
 
-    def _instances(self) -> Rankings | None:
-        """The runs as they were submitted, by the qrels of instances, and by those of distinct formulas."""
-        qrels = self.qrels.instances
-        if qrels is None or not self.is_judged:
-            return None
-        judged, measures = JudgedDocuments(qrels), parse_measures(self.facts.measures)
-        scores = [score_run(run, judged, measures) for run in self.rows]
-        return self._rankings(
-            {INSTANCES: (scores, len(qrels.topics)), DISTINCT: (self.scores, self.facts.n_topics)}
-        )
-
-    def _groups(self, groups: Mapping[str, QrelsColumns]) -> Rankings:
-        """The runs by all assessors together, and by each group, with its level of relevance."""
-        level = self.facts.protocol.scoring.relevant_from
-        measures = with_level(parse_measures(self.facts.measures), level, self._group_level)
-        scored = {EVERYBODY: (self.scores, self.facts.n_topics)}
-        for name, qrels in groups.items():
-            judged = _judged(self.files, qrels)
-            scored[name] = ([score_run(run, judged, measures) for run in self.runs], len(qrels.topics))
-        return self._rankings(scored)
-
     def _rankings(self, scored: Mapping[str, tuple[list[RunScores], int]]) -> Rankings:
+        """The runs by several qrels: by name, their scores and the number of topics."""
         average = self.facts.protocol.scoring.average
         means = np.array([[run.means(average) for run in runs] for runs, _ in scored.values()])
         n_topics = [n for _, n in scored.values()]
@@ -187,6 +171,13 @@ class ScoredRuns:
             for n, measure in enumerate(self.facts.measures)
         }
         return Rankings(self.names, by_measure)
+
+
+def _scored(
+    runs: Sequence[Ranked], judged: JudgedDocuments, measures: Sequence[Measure]
+) -> tuple[list[RunScores], int]:
+    """The scores of runs, and the number of topics."""
+    return [score_run(run, judged, measures) for run in runs], judged.n_topics
 
 
 def read_tracks(path: Path, measures: list[str]) -> list[ScoredRuns]:
@@ -205,64 +196,40 @@ def read_tracks(path: Path, measures: list[str]) -> list[ScoredRuns]:
 
 
 def read_names(path: Path) -> list[TrackFiles]:
-    """What a TOML file names; paths are relative to the working directory."""
-    try:
-        data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start + 1}); TOML files are UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not TOML: {error}") from None
-    tables = data.pop("track", [])
-    if data or not isinstance(tables, list) or not tables:
-        got = ", ".join(data) or "no track"
-        raise InputError(f"{path}: expected one [[track]] for each track; got {got}")
-    tracks = [_named(table, path, n) for n, table in enumerate(tables, 1)]
-    names = [track.name for track in tracks]
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated:
-        raise InputError(f"{path}: two tracks have the name {min(repeated)!r}; give each a name of its own")
-    return tracks
+    """The tracks of a TOML file; their paths are relative to the working directory."""
+    text = decoded(path.read_bytes(), str(path))
+    tracks = read_toml(text, TracksFile, name=str(path), rules=_complaints).tracks
+    return [_resolved(track, path.parent) for track in tracks]
 
 
-def _named(table: object, path: Path, n: int) -> TrackFiles:
-    place = f"{path}: track {n}"
-    if not isinstance(table, dict):
-        raise InputError(f"{place}: expected keys with values, got {table!r}")
-    known = {each.name for each in fields(TrackFiles)}
-    unknown = sorted(table.keys() - known)
-    if unknown:
-        raise InputError(f"{place}: unknown key {unknown[0]!r}; use {', '.join(sorted(known))}")
-    for key in ("name", "protocol"):
-        if not table.get(key):
-            raise InputError(f"{place}: {key} is missing")
-    values = {key: _checked(value, key, place) for key, value in table.items()}
-    folder = path.parent
-    for key in ("runs", "topics", "labels", "teams", "qrels", "instances", "duplicates"):
-        if values.get(key):
-            values[key] = str(folder / values[key])
-    values["formulas"] = tuple(str(folder / name) for name in values.get("formulas", ()))
-    values["groups"] = {group: str(folder / name) for group, name in values.get("groups", {}).items()}
-    if str(values["protocol"]).endswith(".toml"):
-        values["protocol"] = str(folder / values["protocol"])
-    return TrackFiles(**values)
+def _complaints(file: TracksFile) -> Iterator[str]:
+    if not file.tracks:
+        yield "track: empty; write one [[track]] for each track"
+    names = [track.name for track in file.tracks]
+    for n, track in enumerate(file.tracks, 1):
+        for key in ("name", "protocol"):
+            if not getattr(track, key):
+                yield f"track[{n}].{key}: empty"
+        for key in ("documents", "formulas_in_collection"):
+            if (getattr(track, key) or 0) < 0:
+                yield f"track[{n}].{key}: {getattr(track, key)} is below 0"
+        if track.name in names[: n - 1]:
+            yield f"track[{n}].name: two tracks have the name {track.name!r}; give each a name of its own"
 
 
-def _checked(value: Any, key: str, place: str) -> Any:
-    """A value of the type of its key; a single path is a list too."""
-    if key == "formulas":
-        value = [value] if isinstance(value, str) else value
-        is_right = isinstance(value, list) and all(isinstance(name, str) for name in value)
-        wanted = "a path, or a list of paths"
-    elif key == "groups":
-        is_right = isinstance(value, dict) and all(isinstance(name, str) for name in value.values())
-        wanted = "a table of group = path"
-    elif get_type_hints(TrackFiles)[key] is str:
-        is_right, wanted = isinstance(value, str), "text"
-    else:
-        is_right, wanted = type(value) is int and value >= 0, "a whole number from 0"
-    if not is_right:
-        raise InputError(f"{place}: {key}: expected {wanted}, got {value!r}")
-    return value
+def _resolved(track: TrackFiles, folder: Path) -> TrackFiles:
+    """The track with its paths below a folder."""
+    paths: dict[str, Any] = {
+        key: str(folder / value)
+        for key in ("runs", "topics", "labels", "teams", "qrels", "instances", "duplicates")
+        if (value := getattr(track, key))
+    }
+    formulas = [track.formulas] if isinstance(track.formulas, str) else track.formulas
+    paths["formulas"] = tuple(str(folder / name) for name in formulas)
+    paths["groups"] = {group: str(folder / name) for group, name in track.groups.items()}
+    if track.protocol.endswith(".toml"):
+        paths["protocol"] = str(folder / track.protocol)
+    return replace(track, **paths)
 
 
 def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
@@ -270,22 +237,40 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
     manifest = read_manifest(Path(files.runs), protocol) if files.runs else []
     formulas = read_formulas([Path(name) for name in files.formulas]) if files.formulas else None
     qrels = _qrels(files, protocol, formulas)
-    names = tuple(str(measure) for measure in parse_measures(measures or protocol.scoring.measures))
-    scored = [run for run in manifest if protocol.runs.kind(run.kind).scored] if qrels.units else []
+    counted = parse_measures(measures or protocol.scoring.measures)
+    judged = judged_documents(qrels.units, files.duplicates) if qrels.units else None
+    scored = [run for run in manifest if judged and protocol.runs.kind(run.kind).scored]
     rows = [read_run(str(run.file), protocol) for run in scored]
-    prepared = _prepared(files, protocol, rows, formulas)
-    judged = _judged(files, qrels.units) if qrels.units else None
-    scores, problems = _scored(prepared, judged, names)
-    means = dict(zip((run.tag for run in scored), _means(scores, protocol, names), strict=True))
+    if rows:
+        how = f"add formulas, an index or id map, to the track {files.name!r}"
+        check_units(protocol, has_formulas=formulas is not None, how=how)
+    collapsing = formulas if protocol.scoring.collapse_instances else None
+    prepared = [prepare(row, collapsing) for row in rows]
+    results = [score_prepared(run, judged, counted) for run in prepared if judged]
+    scores, names = [result.scores for result in results], tuple(map(str, counted))
+    means = {
+        run.tag: dict(zip(names, of_run.means(protocol.scoring.average).tolist(), strict=True))
+        for run, of_run in zip(scored, scores, strict=True)
+    }
+    runs = []
+    for run in manifest:
+        kind, pooled_as = (
+            protocol.runs.kind(run.kind),
+            protocol.runs.pooled_as(run.kind, run.tag, run.pooled_as),
+        )
+        other = pooled_as if pooled_as != run.kind else ""
+        of_run = means.get(run.tag, {})
+        runs.append(RunFacts(run.team, run.tag, run.kind, other, run.made, run.uses, of_run, kind.baseline))
     facts = TrackFacts(
         name=files.name,
         protocol=protocol,
-        runs=tuple(_run(run, protocol, means.get(run.tag, {})) for run in manifest),
+        runs=tuple(runs),
         measures=names if scores else (),
         n_topics=len(qrels.units.topics) if qrels.units else 0,
         topics=_topics(files, qrels.units, protocol),
         organizations=_organizations(Path(files.teams)) if files.teams else {},
     )
+    problems = [result.problem for result in results]
     warnings = [qrels.warning] if qrels.warning else []
     warnings += [f"{run.tag}: {problem}" for run, problem in zip(scored, problems, strict=True) if problem]
     rankings = [run.ranking for run in prepared]
@@ -308,57 +293,17 @@ def _qrels(files: TrackFiles, protocol: Protocol, formulas: Formulas | None) -> 
     return TrackQrels(units, with_visual_ids(instances, formulas), warning if n_skipped else "")
 
 
-def _prepared(
-    files: TrackFiles, protocol: Protocol, rows: list[RunColumns], formulas: Formulas | None
-) -> list[Prepared]:
-    """The runs as they are scored: by distinct formulas if the protocol says so."""
-    if not rows or not protocol.scoring.collapse_instances:
-        return [Prepared(row) for row in rows]
-    how = f"add formulas, an index or id map, to the track {files.name!r}"
-    check_units(protocol, has_formulas=formulas is not None, how=how)
-    return [prepare(row, formulas) for row in rows if formulas is not None]
-
-
-def _judged(files: TrackFiles, qrels: QrelsColumns) -> JudgedDocuments:
-    """Qrels of units, with the near-duplicates of the track."""
-    if not files.duplicates:
-        return JudgedDocuments(qrels)
-    return JudgedDocuments(*read_duplicates(files.duplicates, qrels))
-
-
-def _scored(
-    runs: list[Prepared], judged: JudgedDocuments | None, names: tuple[str, ...]
-) -> tuple[list[RunScores], list[str]]:
-    """The scores of the runs, and for each why no document is judged, or nothing."""
-    scores: list[RunScores] = []
-    problems: list[str] = []
-    if judged is not None:
-        measures = parse_measures(names)
-        for run in runs:
-            hits = judged.hits(run.ranking)
-            scores.append(score_hits(hits, judged, measures))
-            problems.append(why_unjudged(run, judged, hits))
-    return scores, problems
-
-
-def _means(scores: list[RunScores], protocol: Protocol, names: tuple[str, ...]) -> list[dict[str, float]]:
-    return [dict(zip(names, run.means(protocol.scoring.average).tolist(), strict=True)) for run in scores]
-
-
-def _run(run: ManifestRun, protocol: Protocol, means: Mapping[str, float]) -> RunFacts:
-    kind = protocol.runs.kind(run.kind)
-    as_kind = protocol.runs.pooled_as(run.kind, run.tag, run.pooled_as)
-    pooled_as = as_kind if as_kind != run.kind else ""
-    return RunFacts(run.team, run.tag, run.kind, pooled_as, run.made, run.uses, means, kind.baseline)
-
-
 def _topics(files: TrackFiles, qrels: QrelsColumns | None, protocol: Protocol) -> dict[str, TopicFacts]:
     """The topics of the files with their labels, and the counts of the qrels."""
     labels: dict[str, dict[str, str]] = {}
     if files.topics:
         path = Path(files.topics)
         labels |= {topic.code: dict(topic.labels) for topic in read_topics(path.read_bytes(), path.name)}
-    counts = _counts(qrels, protocol.scoring.relevant_from) if qrels is not None else {}
+    counts: dict[str, tuple[int, int]] = {}
+    if qrels is not None:
+        judged, relevant = units_by_topic(qrels, level=protocol.scoring.relevant_from)
+        numbers = zip(judged.tolist(), relevant.tolist(), strict=True)
+        counts = dict(zip(np.asarray(qrels.topics).tolist(), numbers, strict=True))
     labels |= {code: {} for code in counts if code not in labels}
     if files.labels:
         path = Path(files.labels)
@@ -369,30 +314,23 @@ def _topics(files: TrackFiles, qrels: QrelsColumns | None, protocol: Protocol) -
     return {code: TopicFacts(labels[code], *counts.get(code, (None, None))) for code in sorted(labels)}
 
 
-def _counts(qrels: QrelsColumns, level: int) -> dict[str, tuple[int, int]]:
-    counts = units_by_topic(qrels, level=level)
-    codes: list[str] = np.asarray(qrels.topics).tolist()
-    return dict(zip(codes, zip(counts.judged.tolist(), counts.relevant.tolist(), strict=True), strict=True))
-
-
 def _organizations(path: Path) -> dict[str, str]:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 (byte {error.start + 1})") from None
-    reader = csv.DictReader(StringIO(text, newline=""), strict=True)
+    reader = csv.reader(StringIO(text, newline=""), strict=True)
+    organizations: dict[str, str] = {}
     try:
-        header = [column.strip() for column in reader.fieldnames or []]
+        header = [column.strip() for column in next(reader, [])]
         if header != TEAM_COLUMNS:
             got = ", ".join(header) or "nothing"
             raise InputError(f"{path}: line 1: expected the columns team and organization; got {got}")
-        return {row[header[0]]: row[header[1]] or "" for row in _rows(reader, path)}
+        for row in reader:
+            if len(row) not in {0, 2}:
+                raise InputError(f"{path}: line {reader.line_num}: expected 2 columns")
+            if row:
+                organizations[row[0]] = row[1]
     except csv.Error as error:
         raise InputError(f"{path}: line {reader.line_num + 1}: {error}") from None
-
-
-def _rows(reader: "csv.DictReader[str]", path: Path) -> Iterator[dict[str, str]]:
-    for row in reader:
-        if None in row or None in row.values():
-            raise InputError(f"{path}: line {reader.line_num}: expected 2 columns")
-        yield cast(dict[str, str], row)
+    return organizations

@@ -5,9 +5,11 @@ runs match by team and tag, whatever their case.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from math import inf
+from typing import NamedTuple
 
-from assay.evaluation.classes import step_or_name
+from assay.measures.scores import step_or_name
 from assay.papers.facts import RunFacts, TrackFacts
 from assay.papers.tables import CHECK, Column, Group, PaperTable, Row, Value, number, words
 from assay.protocols.schema import RunKind
@@ -37,7 +39,9 @@ def overview_tables(
 
 def runs_table(tracks: Sequence[TrackFacts]) -> PaperTable:
     """Submitted runs by team: how they were made, their kind, and the data that they use."""
-    kinds = _kinds(tracks)
+    used = {run.pooled_kind for track in tracks for run in track.runs}
+    named = dict.fromkeys(kind for track in tracks for kind in track.protocol.runs.keys)
+    kinds = [kind for kind in named if kind in used] + sorted(used - named.keys())
     columns = [Column("Team")]
     columns += [
         Column(kind.capitalize(), made.capitalize(), is_number=True) for made in MADE for kind in kinds
@@ -45,50 +49,34 @@ def runs_table(tracks: Sequence[TrackFacts]) -> PaperTable:
     uses = _uses(tracks)
     columns += [Column(word.capitalize(), "Data", is_number=True) for word in uses]
     columns.append(Column("Runs", is_number=True))
-    groups = tuple(
-        Group(track.name if len(tracks) > 1 else "", tuple(_run_rows(track, kinds, uses))) for track in tracks
-    )
+    groups = []
+    for track in tracks:
+        baselines = [run for run in track.runs if run.is_baseline]
+        parts = {BASELINES: baselines} if baselines else {}
+        for team in _teams(track.runs):
+            parts[team] = [run for run in track.runs if run.team == team and not run.is_baseline]
+        rows = [_counts(name, runs, kinds, uses) for name, runs in parts.items()]
+        rows.append(_counts(TOTAL, track.runs, kinds, uses))
+        groups.append(Group(track.name if len(tracks) > 1 else "", tuple(rows)))
     by_data = ", and by the data that they use" if uses else ""
     return PaperTable(
         "runs",
         "Submitted runs",
         f"Submitted runs by team, by how they were made and their kind{by_data}. "
-        "Baselines count as the kind as which they are pooled.",
+        "Baselines count as the kind that they are pooled as.",
         tuple(columns),
-        groups,
+        tuple(groups),
         "track",
     )
 
 
-def _kinds(tracks: Sequence[TrackFacts]) -> list[str]:
-    """The kinds of the runs: in the order of the protocols, then any other."""
-    used = {_pooled_kind(run) for track in tracks for run in track.runs}
-    named = dict.fromkeys(kind for track in tracks for kind in track.protocol.runs.keys)
-    return [kind for kind in named if kind in used] + sorted(used - named.keys())
-
-
 def _uses(tracks: Sequence[TrackFacts]) -> list[str]:
-    """What runs may state to use, in the order of the protocols."""
+    """Return what runs may state to use, in the order of the protocols."""
     return list(dict.fromkeys(word for track in tracks for word in track.protocol.runs.uses))
 
 
-def _pooled_kind(run: RunFacts) -> str:
-    return run.pooled_as or run.kind
-
-
-def _run_rows(track: TrackFacts, kinds: Sequence[str], uses: Sequence[str]) -> Iterator[Row]:
-    baselines = [run for run in track.runs if run.is_baseline]
-    if baselines:
-        yield _counts(BASELINES, baselines, kinds, uses)
-    for team in _teams(track.runs):
-        yield _counts(
-            team, [run for run in track.runs if run.team == team and not run.is_baseline], kinds, uses
-        )
-    yield _counts(TOTAL, track.runs, kinds, uses)
-
-
 def _counts(name: str, runs: Sequence[RunFacts], kinds: Sequence[str], uses: Sequence[str]) -> Row:
-    made = Counter((run.made or MADE[0], _pooled_kind(run)) for run in runs)
+    made = Counter((run.made or MADE[0], run.pooled_kind) for run in runs)
     n_using = Counter(run.uses for run in runs)
     counts = [made[how, kind] for how in MADE for kind in kinds] + [n_using[word] for word in uses]
     return (Value(name), *(number(n) for n in [*counts, len(runs)]))
@@ -100,33 +88,20 @@ def _teams(runs: Iterable[RunFacts]) -> list[str]:
 
 
 def participants_table(tracks: Sequence[TrackFacts]) -> PaperTable:
-    """The teams with their organizations, and how many runs each submitted to each track."""
+    """The teams with their newest organizations, and how many runs each submitted to each track."""
     columns = [Column("Team"), Column("Organization")]
     columns += [Column(track.name, "Runs" if len(tracks) > 1 else "", is_number=True) for track in tracks]
     spelled = {team.casefold(): team for track in tracks for team in _teams(track.runs)}
-    rows = []
-    for key, team in sorted(spelled.items()):
-        counts = [sum(_is_of(run, key) for run in track.runs) for track in tracks]
-        rows.append((*words(team, _organization(tracks, key)), *map(number, counts)))
-    totals = [sum(not run.is_baseline for run in track.runs) for track in tracks]
-    rows.append((*words(TOTAL, ""), *map(number, totals)))
+    stated = [pair for track in tracks for pair in track.organizations.items() if pair[1]]
+    organizations = {team.casefold(): organization for team, organization in stated}
+    n_runs = [Counter(run.team.casefold() for run in track.runs if not run.is_baseline) for track in tracks]
+    rows = [
+        (*words(team, organizations.get(key, "")), *(number(counts[key]) for counts in n_runs))
+        for key, team in sorted(spelled.items())
+    ]
+    rows.append((*words(TOTAL, ""), *(number(counts.total()) for counts in n_runs)))
     caption = "Participants, and the runs that they submitted. The baselines of the organizers do not count."
     return PaperTable("participants", "Participants", caption, tuple(columns), (Group("", tuple(rows)),))
-
-
-def _is_of(run: RunFacts, team: str) -> bool:
-    return run.team.casefold() == team and not run.is_baseline
-
-
-def _organization(tracks: Sequence[TrackFacts], team: str) -> str:
-    """The newest organization of a team."""
-    stated = [
-        organization
-        for track in tracks
-        for name, organization in track.organizations.items()
-        if name.casefold() == team and organization
-    ]
-    return stated[-1] if stated else ""
 
 
 def topics_table(tracks: Sequence[TrackFacts]) -> PaperTable:
@@ -139,7 +114,7 @@ def topics_table(tracks: Sequence[TrackFacts]) -> PaperTable:
         for word, _ in parts
     ]
     groups = [Group("", (_topic_counts("All topics", tracks),))]
-    for name in _labels(tracks):
+    for name in dict.fromkeys(name for track in tracks for name in track.labels):
         values = label_values(tracks, name)
         rows = tuple(_topic_counts(value.capitalize() or NO_LABEL, tracks, name, value) for value in values)
         groups.append(Group(name if name.isupper() else name[:1].upper() + name[1:], rows))
@@ -163,10 +138,6 @@ def _topic_counts(title: str, tracks: Sequence[TrackFacts], label: str = "", val
     return (Value(title), *cells)
 
 
-def _labels(tracks: Sequence[TrackFacts]) -> list[str]:
-    return list(dict.fromkeys(name for track in tracks for name in track.labels))
-
-
 def label_values(tracks: Sequence[TrackFacts], name: str) -> list[str]:
     """The values of a label in order: those of the protocols, then steps such as low and high, then by name."""
     by_track = [{track.label(topic, name) for topic in track.topics.values()} for track in tracks]
@@ -177,21 +148,24 @@ def label_values(tracks: Sequence[TrackFacts], name: str) -> list[str]:
     return [*known, *others, *([""] if "" in used else [])]
 
 
+def default_measures(track: TrackFacts, wanted: Sequence[str]) -> list[str]:
+    """The measures of a track that are wanted, or all but the shares of judged documents."""
+    chosen = [measure for measure in wanted if measure in track.measures]
+    return chosen or [measure for measure in track.measures if not measure.startswith("judged@")]
+
+
 def results_table(
     tracks: Sequence[TrackFacts], *, measures: Sequence[str] = (), digits: int = 4
 ) -> PaperTable:
     """Results by team, baselines first. Each column has a bold best baseline and a bold best participant."""
-    shown = [(track, measure) for track in tracks for measure in default_measures(track, measures)]
-    scored = [run for track in tracks for run in track.runs if run.means]
-    main = _main(tracks, scored)
+    shown = [(n, name) for n, track in enumerate(tracks) for name in default_measures(track, measures)]
+    main = _main(tracks)
     kind = Column(main.name[0].upper(), is_mark=True) if main else Column("Kind")
     data = [Column("Data")] if _uses(tracks) else []
     columns = [Column("Run"), *data, kind, Column("M", is_mark=True)]
-    columns += [
-        Column(measure, _over(track, n_tracks=len(tracks)), is_number=True, is_measure=True)
-        for track, measure in shown
-    ]
-    groups = _result_groups(tracks, shown, digits=digits, main=main.key if main else "")
+    for n, measure in shown:
+        over = f"{tracks[n].name} ({tracks[n].n_topics} topics)" if len(tracks) > 1 else ""
+        columns.append(Column(measure, over, is_number=True, is_measure=True))
     marks = (
         f"{kind.label}: {CHECK} is a {main.name} run, ({CHECK}) a baseline pooled as one. "
         if main
@@ -203,109 +177,74 @@ def results_table(
     )
     if len(tracks) == 1:
         caption = f"{tracks[0].name}, {tracks[0].n_topics} topics: {caption[0].lower()}{caption[1:]}"
+    by_team: dict[str, list[Row]] = {}
+    names = {BASELINES: BASELINES}
+    for is_baseline in (True, False):
+        merged = [runs for runs in _merged(tracks) if runs.last.is_baseline == is_baseline]
+        values = [[number(runs.mean(*column), digits) for column in shown] for runs in merged]
+        best = [
+            max(column, key=lambda cell: -inf if cell.exact is None else cell.exact).text
+            for column in zip(*values, strict=True)
+        ]
+        for runs, cells in zip(merged, values, strict=True):
+            run, team = runs.last, BASELINES if is_baseline else runs.last.team
+            names.setdefault(team.casefold(), team)
+            marked = [
+                cell._replace(is_best=bool(cell.text) and cell.text == highest)
+                for cell, highest in zip(cells, best, strict=True)
+            ]
+            texts = [run.tag, *([run.uses.capitalize()] if data else []), _kind(run, main)]
+            row = (*words(*texts, CHECK if run.made == MADE[1] else ""), *marked)
+            by_team.setdefault(BASELINES if is_baseline else team.casefold(), []).append(row)
+    groups = tuple(Group(names[team], tuple(rows)) for team, rows in by_team.items())
     return PaperTable("results", "Results", caption, tuple(columns), groups, "team")
 
 
-def _main(tracks: Sequence[TrackFacts], scored: Iterable[RunFacts]) -> RunKind | None:
+def _main(tracks: Sequence[TrackFacts]) -> RunKind | None:
     """The main kind of run, if a mark of its runs says all: the others are of one kind, or baselines."""
+    scored = [run for track in tracks for run in track.runs if run.means]
     mains = {track.protocol.runs.keys[0] for track in tracks}
     kinds = {run.kind for run in scored if not run.is_baseline} | mains
     return tracks[-1].protocol.runs.kinds[0] if len(mains) == 1 and len(kinds) <= 2 else None
 
 
-def _over(track: TrackFacts, *, n_tracks: int) -> str:
-    return f"{track.name} ({track.n_topics} topics)" if n_tracks > 1 else ""
+def _kind(run: RunFacts, main: RunKind | None) -> str:
+    """The kind of a run, or the mark of the main kind; in parentheses for a baseline that is pooled as one."""
+    if main is None:
+        return run.kind
+    if run.pooled_as:
+        return f"({CHECK})" if run.pooled_as == main.key else ""
+    return CHECK if run.kind == main.key else ""
 
 
-def default_measures(track: TrackFacts, wanted: Sequence[str]) -> list[str]:
-    """The measures of a track that are wanted, or all but the shares of judged documents."""
-    chosen = [measure for measure in wanted if measure in track.measures]
-    return chosen or [measure for measure in track.measures if not measure.startswith("judged@")]
+class Merged(NamedTuple):
+    """A run in each track; None where it was not scored."""
 
+    of_tracks: list[RunFacts | None]
 
-Shown = Sequence[tuple[TrackFacts, str]]
-Merged = list[RunFacts | None]  # a run in each track
+    @property
+    def last(self) -> RunFacts:
+        """The run as the last track that has it states it."""
+        return next(run for run in reversed(self.of_tracks) if run is not None)
 
-
-def _result_groups(
-    tracks: Sequence[TrackFacts], shown: Shown, *, digits: int, main: str
-) -> tuple[Group, ...]:
-    merged = sorted(_merged(tracks), key=lambda runs: _order(tracks, runs))
-    baselines = [runs for runs in merged if _any(runs).is_baseline]
-    others = [runs for runs in merged if not _any(runs).is_baseline]
-    by_team: dict[str, list[Merged]] = {}
-    for runs in others:
-        by_team.setdefault(_any(runs).team.casefold(), []).append(runs)
-    best_baseline, best = _best(baselines, tracks, shown, digits), _best(others, tracks, shown, digits)
-    groups = [(BASELINES, baselines, best_baseline)] if baselines else []
-    groups += [(_any(of_team[0]).team, of_team, best) for of_team in by_team.values()]
-    return tuple(
-        Group(
-            title,
-            tuple(_result_row(runs, tracks, shown, highest, digits=digits, main=main) for runs in of_group),
-        )
-        for title, of_group, highest in groups
-    )
+    def mean(self, n: int, measure: str) -> float | None:
+        run = self.of_tracks[n]
+        return None if run is None else run.means.get(measure)
 
 
 def _merged(tracks: Sequence[TrackFacts]) -> list[Merged]:
-    """Each scored run with what it is in every track."""
+    """The scored runs, the best first by the first measure of the last track, then of those before it."""
     merged: dict[tuple[str, str], Merged] = {}
     for n, track in enumerate(tracks):
         for run in track.runs:
             if run.means:
-                merged.setdefault(run.name, [None] * len(tracks))[n] = run
-    return list(merged.values())
+                merged.setdefault(run.name, Merged([None] * len(tracks))).of_tracks[n] = run
 
+    def order(runs: Merged) -> tuple[list[float], str]:
+        values = [
+            -run.means[track.measures[0]] if run is not None and track.measures else 1.0
+            for track, run in zip(tracks, runs.of_tracks, strict=True)
+        ]
+        return values[::-1], runs.last.tag.casefold()
 
-def _any(runs: Merged) -> RunFacts:
-    """The run as the last track that has it states it."""
-    return next(run for run in reversed(runs) if run is not None)
-
-
-def _order(tracks: Sequence[TrackFacts], runs: Merged) -> tuple[tuple[float, ...], str]:
-    """The best first by the first measure of the last track, then of those before it."""
-    values = [
-        -run.means[track.measures[0]] if run is not None and track.measures else 1.0
-        for track, run in zip(tracks, runs, strict=True)
-    ]
-    return tuple(reversed(values)), _any(runs).tag.casefold()
-
-
-def _value(runs: Merged, tracks: Sequence[TrackFacts], column: tuple[TrackFacts, str]) -> float | None:
-    run = runs[next(n for n, track in enumerate(tracks) if track is column[0])]
-    return None if run is None else run.means.get(column[1])
-
-
-def _best(merged: Sequence[Merged], tracks: Sequence[TrackFacts], shown: Shown, digits: int) -> list[str]:
-    """The best value of each column, as printed; empty where there is none."""
-    best = []
-    for column in shown:
-        values = [value for runs in merged if (value := _value(runs, tracks, column)) is not None]
-        best.append(number(max(values), digits).text if values else "")
-    return best
-
-
-def _result_row(
-    runs: Merged,
-    tracks: Sequence[TrackFacts],
-    shown: Shown,
-    best: Sequence[str],
-    *,
-    digits: int,
-    main: str,
-) -> Row:
-    run = _any(runs)
-    cells = []
-    for column, highest in zip(shown, best, strict=True):
-        cell = number(_value(runs, tracks, column), digits)
-        cells.append(cell._replace(is_best=bool(cell.text) and cell.text == highest))
-    kind = _mark(run, main) if main else run.kind
-    data = [run.uses.capitalize()] if _uses(tracks) else []
-    return (*words(run.tag, *data, kind, CHECK if run.made == MADE[1] else ""), *cells)
-
-
-def _mark(run: RunFacts, main: str) -> str:
-    if run.pooled_as:
-        return f"({CHECK})" if run.pooled_as == main else ""
-    return CHECK if run.kind == main else ""
+    return sorted(merged.values(), key=order)

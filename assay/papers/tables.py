@@ -5,14 +5,14 @@ be in groups, each under a title, such as the runs of a team.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from assay.evaluation.score_table import as_tsv, one_word
 from assay.formats.latex import escape, measure_name
 from assay.formats.spreadsheet import as_csv
+from assay.tables import as_tsv, one_word
 
 PACKAGES = "% needs \\usepackage{amssymb, array, booktabs, graphicx}"
 OTHER_SCRIPTS = (
@@ -145,21 +145,31 @@ def words(*texts: str) -> Row:
 
 def as_latex(table: PaperTable) -> str:
     """A table environment, at most as wide as the line. Its label is `tab:` and the name of the table."""
-    body = [
-        line for n, group in enumerate(table.groups) for line in _latex_group(table, group, is_first=not n)
-    ]
+    columns = table.columns
+    alignment = "".join(column.alignment for column in columns)
+    n_words = len(columns) - 1
+    if n_words > 0 and not any(column.style for column in columns):  # all but the first are equally wide
+        width = rf"\dimexpr{WORDS_SHARE}\linewidth/{n_words}-2\tabcolsep\relax"
+        alignment = rf"l*{{{n_words}}}{{>{{\raggedright\arraybackslash}}p{{{width}}}}}"
+    over = []
+    if table.over:
+        names = [measure_name(each.label) if each.is_measure else escape(each.label) for each in table.over]
+        widths = [each.last - each.first + 1 for each in table.over]
+        cells = [rf"\multicolumn{{{n}}}{{c}}{{{name}}}" for n, name in zip(widths, names, strict=True)]
+        rules = [rf"\cmidrule(lr){{{each.first}-{each.last}}}" for each in table.over if each.label]
+        over = [" & ".join(cells) + r" \\", " ".join(rules)]
     lines = [
         "\\begin{table}",
         f"\\caption{{{escape(table.caption)}}}",
         f"\\label{{tab:{table.name}}}",
         "\\centering",
         "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%",
-        f"\\begin{{tabular}}{{{_alignment(table.columns)}}}",
+        f"\\begin{{tabular}}{{{alignment}}}",
         "\\toprule",
-        *_latex_over(table.over),
-        " & ".join(_heading(column) for column in table.columns) + r" \\",
+        *over,
+        " & ".join(_heading(column) for column in columns) + r" \\",
         "\\midrule",
-        *body,
+        *_latex_rows(table),
         "\\bottomrule",
         "\\end{tabular}}",
         "\\end{table}",
@@ -169,59 +179,32 @@ def as_latex(table: PaperTable) -> str:
     return "\n".join([*notes, text]) + "\n"
 
 
-def _alignment(columns: Sequence[Column]) -> str:
-    """Columns of numbers are right; in a table of words only, all but the first have the same width and break lines."""
-    n_words = len(columns) - 1
-    if n_words < 1 or any(column.style for column in columns):
-        return "".join(column.alignment for column in columns)
-    width = rf"\dimexpr{WORDS_SHARE}\linewidth/{n_words}-2\tabcolsep\relax"
-    return rf"l*{{{n_words}}}{{>{{\raggedright\arraybackslash}}p{{{width}}}}}"
-
-
 def _heading(column: Column) -> str:
+    """A heading; a long one of numbers in two lines of words, as narrow as possible."""
     if column.is_measure:
         return measure_name(column.label)
-    if column.is_number and len(column.label) > LONG:
-        lines = r"\\".join(map(escape, _two_lines(column.label)))
-        return rf"\shortstack[r]{{{lines}}}"
-    return escape(column.label)
-
-
-def _two_lines(heading: str) -> list[str]:
-    """A heading in two lines of words, as narrow as possible; in one if it is a single word."""
-    parts = heading.split()
+    parts = column.label.split()
+    if not column.is_number or len(column.label) <= LONG:
+        return escape(column.label)
     splits = [[" ".join(parts[:n]), " ".join(parts[n:])] for n in range(1, len(parts))]
-    return min(splits, key=lambda lines: max(map(len, lines)), default=parts)
+    lines = r"\\".join(map(escape, min(splits, key=lambda lines: max(map(len, lines)), default=parts)))
+    return rf"\shortstack[r]{{{lines}}}"
 
 
-def _latex_over(headings: Sequence[Over]) -> Iterator[str]:
-    if not headings:
-        return
-    cells = [
-        rf"\multicolumn{{{each.width}}}{{c}}{{{measure_name(each.label) if each.is_measure else escape(each.label)}}}"
-        for each in headings
-    ]
-    yield " & ".join(cells) + r" \\"
-    yield " ".join(rf"\cmidrule(lr){{{each.first}-{each.last}}}" for each in headings if each.label)
-
-
-def _latex_group(table: PaperTable, group: Group, *, is_first: bool) -> Iterator[str]:
-    indent = ""
-    if group.title:
-        if not is_first:
-            yield r"\addlinespace"
-        yield rf"\multicolumn{{{len(table.columns)}}}{{l}}{{\textbf{{{escape(group.title)}}}}} \\"
-        indent = r"\quad "
-    for row in group.rows:
-        cells = (_latex_cell(*pair) for pair in zip(row, table.columns, strict=True))
-        yield indent + " & ".join(cells) + r" \\"
-
-
-def _latex_cell(cell: Value, column: Column) -> str:
-    text = escape(cell.text)
-    if column.is_number and text.startswith("-"):
-        text = f"$-${text[1:]}"
-    return rf"\textbf{{{text}}}" if cell.is_best else text
+def _latex_rows(table: PaperTable) -> Iterator[str]:
+    for n, group in enumerate(table.groups):
+        if group.title:
+            if n:
+                yield r"\addlinespace"
+            yield rf"\multicolumn{{{len(table.columns)}}}{{l}}{{\textbf{{{escape(group.title)}}}}} \\"
+        for row in group.rows:
+            cells = []
+            for cell, column in zip(row, table.columns, strict=True):
+                text = escape(cell.text)
+                if column.is_number and text.startswith("-"):
+                    text = f"$-${text[1:]}"
+                cells.append(rf"\textbf{{{text}}}" if cell.is_best else text)
+            yield (r"\quad " if group.title else "") + " & ".join(cells) + r" \\"
 
 
 def header_of(table: PaperTable) -> list[str]:
@@ -233,32 +216,21 @@ def header_of(table: PaperTable) -> list[str]:
 def rows_of(table: PaperTable) -> list[list[str]]:
     """The cells of a file. Numbers have no separators."""
     return [
-        ([one_word(group.title)] if table.has_groups else []) + _plain(table, row)
-        for group in table.groups
-        for row in group.rows
-    ]
-
-
-def _plain(table: PaperTable, row: Row) -> list[str]:
-    return [
-        cell.text.replace(",", "") if column.is_number else one_word(cell.text)
-        for column, cell in zip(table.columns, row, strict=True)
+        [one_word(title)] * table.has_groups
+        + [cell.text.replace(",", "") if column.is_number else one_word(cell.text) for cell, column in row]
+        for title, rows in table.shown_groups
+        for row in rows
     ]
 
 
 def exact_rows_of(table: PaperTable) -> list[list[str | float | None]]:
     """The cells with the names of the columns of a file; numbers have all their digits, and are None if undefined."""
-    rows: list[list[str | float | None]] = []
-    for group in table.groups:
-        titles = [group.title] if table.has_groups else []
-        rows += [
-            [*titles, *(_exact(*pair) for pair in zip(row, table.columns, strict=True))] for row in group.rows
-        ]
-    return rows
-
-
-def _exact(cell: Value, column: Column) -> str | float | None:
-    return cell.exact if column.is_number else cell.text
+    return [
+        [*titles, *(cell.exact if column.is_number else cell.text for cell, column in row)]
+        for title, rows in table.shown_groups
+        for titles in [[title] if table.has_groups else []]
+        for row in rows
+    ]
 
 
 def as_file(table: PaperTable, kind: str) -> str:

@@ -2,10 +2,13 @@
 
 Layout: entries are sorted by topic and docno, both by bytes; contributions are sorted by entry, then run. Ranks are
 in the order of trec_eval, from 1, and do not depend on the rank column of the file.
+
+A unit may have *members* with docnos of their own: instances of a formula, or near-duplicates of the citation that is
+judged. Members at positions from 1 are shown to the assessor; those at position 0 are not shown.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +22,6 @@ from assay.protocols.schema import EVERY_RANK
 class PooledUnits:
     """The entries of a pool, without an order of presentation.
 
-    Attributes
-    ----------
     topics : (t,) codes of all topics of the runs, sorted by bytes.
     topic_index, docno : (n,) the entries: number of the topic, and docno.
     entry, run, rank : (c,) the contributions: an entry, the run that contributed it, and its rank in that run.
@@ -52,20 +53,58 @@ class PooledUnits:
 
     def of_entries(self, kept: NDArray[np.bool_]) -> "PooledUnits":
         """Some of the entries, with their contributions; `kept` (n,) marks them."""
+        part = self.of_contributions(kept[self.entry])
+        entry = (np.cumsum(kept) - 1)[part.entry].astype(np.int32)
+        return replace(part, topic_index=self.topic_index[kept], docno=self.docno[kept], entry=entry)
+
+    def of_contributions(self, kept: NDArray[np.bool_]) -> "PooledUnits":
+        """All entries with some of the contributions; `kept` (c,) marks them."""
+        return replace(self, entry=self.entry[kept], run=self.run[kept], rank=self.rank[kept])
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """All members of all entries, sorted by entry, then docno by bytes.
+
+    entry : (m,) entry that the member belongs to.
+    docno, post, thread : (m,) bytes; post and thread are empty if unknown.
+    position : (m,) place among the members that are shown, from 1; 0 if it is not shown.
+    member, run, rank : (c,) contributions: a member, a run that has it (at any rank), and its rank there; sorted by
+        member, then run.
+    """
+
+    entry: NDArray[np.int32]
+    docno: NDArray[np.bytes_]
+    post: NDArray[np.bytes_]
+    thread: NDArray[np.bytes_]
+    position: NDArray[np.int32]
+    member: NDArray[np.int32]
+    run: NDArray[np.int32]
+    rank: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.entry)
+
+    def of_entries(self, kept: NDArray[np.bool_]) -> "Members":
+        """The members of some entries, with entries and members renumbered; `kept` (entries,) marks the entries."""
         is_kept = kept[self.entry]
-        return PooledUnits(
-            topics=self.topics,
-            topic_index=self.topic_index[kept],
-            docno=self.docno[kept],
-            entry=(np.cumsum(kept) - 1)[self.entry[is_kept]].astype(np.int32),
-            run=self.run[is_kept],
-            rank=self.rank[is_kept],
-            n_runs=self.n_runs,
+        is_contribution_kept = is_kept[self.member]
+        new_entry, new_member = np.cumsum(kept) - 1, np.cumsum(is_kept) - 1
+        return replace(
+            self,
+            entry=new_entry[self.entry[is_kept]].astype(np.int32),
+            docno=self.docno[is_kept],
+            post=self.post[is_kept],
+            thread=self.thread[is_kept],
+            position=self.position[is_kept],
+            member=new_member[self.member[is_contribution_kept]].astype(np.int32),
+            run=self.run[is_contribution_kept],
+            rank=self.rank[is_contribution_kept],
         )
 
 
 class Top(NamedTuple):
-    """What one run contributes: topic number, docno and rank of each unit, in the order of the run."""
+    """The contribution of one run: topic number, docno and rank of each unit, in the order of the run."""
 
     topic_index: NDArray[np.int32]
     docno: NDArray[np.bytes_]
@@ -79,15 +118,17 @@ def top_k(runs: Sequence[RunColumns], depths: Sequence[int]) -> PooledUnits:
     ----------
     depths : (runs,) number of ranks; a run of depth 0 contributes nothing.
 
-    Raises
-    ------
-    ValueError
-        The numbers of runs and depths differ, or a depth is negative.
+    Raises ValueError: the numbers of runs and depths differ, or a depth is negative.
     """
     check_depths(runs, depths)
-    codes = topics_of(runs)
-    reach = reach_of_rows(runs, depths, codes)
-    return union([_top(run, of_run, codes) for run, of_run in zip(runs, reach, strict=True)], codes)
+    codes, tops = topics_of(runs), []
+    for run, reach in zip(runs, reach_of_rows(runs, depths, codes), strict=True):
+        numbers = numbers_in(run, codes)
+        n_rows = reach[numbers].astype(np.int64)
+        within = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
+        rows = np.repeat(run.offsets[:-1], n_rows) + within
+        tops.append(Top(numbers[run.topic_index[rows]], run.docno[rows], (within + 1).astype(np.int32)))
+    return union(tops, codes)
 
 
 def check_depths(runs: Sequence[RunColumns], depths: Sequence[int]) -> None:
@@ -117,15 +158,6 @@ def reach_of_rows(
     for of_run, run, depth in zip(reach, runs, depths, strict=True):
         of_run[numbers_in(run, codes)] = np.minimum(np.diff(run.offsets), depth)
     return reach
-
-
-def _top(run: RunColumns, reach: NDArray[np.int32], codes: NDArray[np.str_]) -> Top:
-    """The first `reach` (t,) rows of each topic."""
-    numbers = numbers_in(run, codes)
-    start, n_rows = run.offsets[:-1], reach[numbers].astype(np.int64)
-    within = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
-    rows = np.repeat(start, n_rows) + within
-    return Top(numbers[run.topic_index[rows]], run.docno[rows], (within + 1).astype(np.int32))
 
 
 def union(tops: Sequence[Top], codes: NDArray[np.str_]) -> PooledUnits:
@@ -168,15 +200,7 @@ def round_robin_reach(units: PooledUnits, target: int) -> NDArray[np.int64]:
 
 def within(units: PooledUnits, reach: NDArray[np.int64]) -> PooledUnits:
     """The contributions at ranks up to `reach` (t,) of their topic, and their entries."""
-    is_within = units.rank <= reach[units.topic_index[units.entry]]
+    part = units.of_contributions(units.rank <= reach[units.topic_index[units.entry]])
     kept = np.zeros(len(units), dtype=np.bool_)
-    kept[units.entry[is_within]] = True
-    return PooledUnits(
-        topics=units.topics,
-        topic_index=units.topic_index[kept],
-        docno=units.docno[kept],
-        entry=(np.cumsum(kept) - 1)[units.entry[is_within]].astype(np.int32),
-        run=units.run[is_within],
-        rank=units.rank[is_within],
-        n_runs=units.n_runs,
-    )
+    kept[part.entry] = True
+    return part.of_entries(kept)

@@ -22,8 +22,6 @@ NONE = -1
 class CodedRun:
     """The rows of one run, looked up in the formulas.
 
-    Attributes
-    ----------
     row : (n,) row of each instance in the formulas; -1 if it is not there.
     code : (n,) number of its visually distinct formula; -1 if it has no visual id.
     nth : (n,) position of the formula among the distinct formulas of its topic, from 1, at its first instance; 0 at
@@ -80,12 +78,24 @@ class _Lookup:
     def __init__(self, ids: NDArray[np.bytes_]) -> None:
         self.ids = ids
         self.keys = byte_keys(ids)[0] if ids.dtype.itemsize <= 8 and len(ids) else None
-        self.table = np.empty(0, dtype=np.int32) if self.keys is None else _hashed(self.keys)
+        # the row of each key at the slot of the key or, if that is occupied, at one of the next slots
+        self.table = np.full(1 << (2 * len(ids)).bit_length(), NONE, dtype=np.int32)
+        if self.keys is None:
+            return
+        row, slot = np.arange(len(ids), dtype=np.int32), _slots(self.keys, len(self.table))
+        while len(row):
+            is_free = self.table[slot] == NONE
+            self.table[slot[is_free]] = row[is_free]
+            is_open = self.table[slot] != row  # also rows whose slot another row took in this pass
+            row, slot = row[is_open], (slot[is_open] + 1) & (len(self.table) - 1)
 
     def rows(self, wanted: NDArray[np.bytes_]) -> NDArray[np.int32]:
         """(n,) the row of each wanted id; NONE if it is not there."""
+        if not len(self.ids):
+            return np.full(len(wanted), NONE, dtype=np.int32)
         if self.keys is None:
-            return self._rows_of_bytes(wanted)
+            at = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
+            return np.where(self.ids[at] == wanted, at, NONE).astype(np.int32)
         key, *longer = byte_keys(wanted)
         pending = np.flatnonzero(~np.any(longer, axis=0)) if longer else np.arange(len(key))
         key = key[pending]
@@ -100,25 +110,6 @@ class _Lookup:
             pending, key = pending[is_open], key[is_open]
             slot = (slot[is_open] + 1) & (len(self.table) - 1)
         return rows
-
-    def _rows_of_bytes(self, wanted: NDArray[np.bytes_]) -> NDArray[np.int32]:
-        if not len(self.ids):
-            return np.full(len(wanted), NONE, dtype=np.int32)
-        at = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
-        return np.where(self.ids[at] == wanted, at, NONE).astype(np.int32)
-
-
-def _hashed(keys: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """A table with the row of each key at the slot of the key or, if that is occupied, at one of the next slots."""
-    table = np.full(1 << (2 * len(keys)).bit_length(), NONE, dtype=np.int32)
-    row = np.arange(len(keys), dtype=np.int32)
-    slot = _slots(keys, len(table))
-    while len(row):
-        is_free = table[slot] == NONE
-        table[slot[is_free]] = row[is_free]
-        is_open = table[slot] != row  # also rows whose slot another row took in this pass
-        row, slot = row[is_open], (slot[is_open] + 1) & (len(table) - 1)
-    return table
 
 
 def _slots(keys: NDArray[np.uint64], size: int) -> NDArray[np.int64]:
@@ -158,19 +149,14 @@ def pool_distinct(coded: CodedRuns, reach: NDArray[np.int32], *, by_nth: bool = 
     The rank of a formula is that of its first instance or, with `by_nth`, its position among the distinct formulas of
     the run and topic.
     """
-    tops = [
-        _top(coded, run, rows, of_run, by_nth)
-        for run, rows, of_run in zip(coded.runs, coded.coded, reach, strict=True)
-    ]
+    tops = []
+    for run, rows, of_run in zip(coded.runs, coded.coded, reach, strict=True):
+        first = np.flatnonzero(rows.nth)
+        topic_index, rank = topics_and_ranks(coded, run, first)
+        is_pooled = rank <= of_run[topic_index]
+        rank = rows.nth[first] if by_nth else rank
+        tops.append(Top(topic_index[is_pooled], coded.visual[rows.code[first[is_pooled]]], rank[is_pooled]))
     return union(tops, coded.topics)
-
-
-def _top(coded: CodedRuns, run: RunColumns, rows: CodedRun, reach: NDArray[np.int32], by_nth: bool) -> Top:
-    first = np.flatnonzero(rows.nth)
-    topic_index, rank = topics_and_ranks(coded, run, first)
-    is_pooled = rank <= reach[topic_index]
-    rank = rows.nth[first] if by_nth else rank
-    return Top(topic_index[is_pooled], coded.visual[rows.code[first[is_pooled]]], rank[is_pooled])
 
 
 def topics_and_ranks(

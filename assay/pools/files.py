@@ -5,7 +5,7 @@ contributions         topic docno team tag rank                  sorted by topic
 members               topic docno member post thread position    sorted by topic, docno and member
 member contributions  topic docno member team tag rank           likewise, then as the runs
 
-Only pools whose units have members (`assay.pools.members`) have the last two. Unknown cells of a member are empty.
+Only pools whose units have members (`assay.pools.depth`) have the last two. Unknown cells of a member are empty.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,16 +1,15 @@
 """The submitted instances of the pooled formulas, and which of them are shown to the assessor."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.pools import random_draws, sampling
-from assay.pools.depth import PooledUnits, numbers_in
+from assay.pools.depth import Members, PooledUnits, numbers_in
 from assay.pools.distinct_formulas import CodedRuns, topics_and_ranks
-from assay.pools.members import Members
 from assay.protocols.schema import InstanceRules
 
 
@@ -30,53 +29,45 @@ class RunInstances(NamedTuple):
     borders: list[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """All submitted instances of the pooled formulas, not yet chosen, and (m,) whether each is in a pooled row."""
-
-    members: Members
-    is_pooled: NDArray[np.bool_]
-
-
-def gather(coded: CodedRuns, units: PooledUnits, reach: NDArray[np.int32], depths: Sequence[int]) -> Gathered:
+def gather(
+    coded: CodedRuns, units: PooledUnits, reach: NDArray[np.int32], depths: Sequence[int]
+) -> tuple[Members, NDArray[np.bool_]]:
     """Collect the instances of each pooled formula in its topic, at any rank, from all runs of a depth above 0.
 
     Parameters
     ----------
     reach : (runs, t) rank to which each run is pooled in each topic.
     depths : (runs,) depth of each run.
+
+    Returns
+    -------
+    The instances, not yet chosen, and (m,) whether each is in a pooled row.
     """
-    table, column = _entry_table(coded, units)
+    # the entry of a formula in a topic, or -1, by topic and column; and the column of each code
+    code_of_entry = np.searchsorted(coded.visual, units.docno)
+    pooled = np.unique(code_of_entry)
+    column = np.full(len(coded.visual) + 1, len(pooled), dtype=np.int32)
+    column[pooled] = np.arange(len(pooled))
+    table = np.full((len(coded.topics), len(pooled) + 1), -1, dtype=np.int32)
+    table[units.topic_index, column[code_of_entry]] = np.arange(len(units))
     runs = [_run_instances(coded, i, table, column, reach) for i, depth in enumerate(depths) if depth > 0]
-    scratch = _Scratch.of(len(coded.formulas))
+    n = len(coded.formulas)
+    scratch = _Scratch(np.zeros(n, np.bool_), np.empty(n, np.int32), np.empty(n, np.int32))
     posts = _posts(coded)
     parts = [_gather_topic(runs, topic, scratch) for topic in range(len(coded.topics))]
-    starts = np.cumsum([0, *(len(part.row) for part in parts)])
-    row = np.concatenate([part.row for part in parts])
+    starts = np.cumsum([0, *(len(row) for _, row, *_ in parts)]).astype(np.int32)
+    entry, row, is_pooled, member, run, rank = (np.concatenate(column) for column in zip(*parts, strict=True))
     members = Members(
-        entry=np.concatenate([part.entry for part in parts]),
+        entry=entry,
         docno=coded.formulas.formula[row],
         post=posts[row],
         thread=coded.formulas.thread[row],
         position=np.zeros(len(row), dtype=np.int32),
-        member=np.concatenate(
-            [part.member + start for part, start in zip(parts, starts[:-1].astype(np.int32), strict=True)]
-        ),
-        run=np.concatenate([part.run for part in parts]),
-        rank=np.concatenate([part.rank for part in parts]),
+        member=member + np.repeat(starts[:-1], [len(part[3]) for part in parts]),
+        run=run,
+        rank=rank,
     )
-    return Gathered(members, np.concatenate([part.is_pooled for part in parts]))
-
-
-class _Part(NamedTuple):
-    """One topic: entry, row and is_pooled (m,) of its members; member, run and rank (c,) of its contributions."""
-
-    entry: NDArray[np.int32]
-    row: NDArray[np.int32]
-    is_pooled: NDArray[np.bool_]
-    member: NDArray[np.int32]
-    run: NDArray[np.int32]
-    rank: NDArray[np.int32]
+    return members, is_pooled
 
 
 class _Scratch(NamedTuple):
@@ -86,12 +77,9 @@ class _Scratch(NamedTuple):
     entry: NDArray[np.int32]
     number: NDArray[np.int32]
 
-    @classmethod
-    def of(cls, n: int) -> "_Scratch":
-        return cls(np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32))
 
-
-def _gather_topic(runs: Sequence[RunInstances], topic: int, scratch: _Scratch) -> _Part:
+def _gather_topic(runs: Sequence[RunInstances], topic: int, scratch: _Scratch) -> tuple[NDArray[Any], ...]:
+    """Entry, row and is_pooled (m,) of the members of a topic; member, run and rank (c,) of its contributions."""
     spans = [slice(rows.borders[topic], rows.borders[topic + 1]) for rows in runs]
     row = np.concatenate([rows.row[span] for rows, span in zip(runs, spans, strict=True)])
     rank = np.concatenate([rows.rank[span] for rows, span in zip(runs, spans, strict=True)])
@@ -110,18 +98,7 @@ def _gather_topic(runs: Sequence[RunInstances], topic: int, scratch: _Scratch) -
     is_pooled[member[pooled]] = True
     # 16-bit numbers are sorted in linear time; the runs of an instance keep their order
     order = np.argsort(member.astype(np.uint16) if len(rows) <= 1 << 16 else member, kind="stable")
-    return _Part(scratch.entry[rows], rows, is_pooled, member[order], run[order], rank[order])
-
-
-def _entry_table(coded: CodedRuns, units: PooledUnits) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """(topics, columns) entry of a formula in a topic, or -1; and (codes + 1,) the column of each code."""
-    code = np.searchsorted(coded.visual, units.docno)
-    pooled = np.unique(code)
-    column = np.full(len(coded.visual) + 1, len(pooled), dtype=np.int32)
-    column[pooled] = np.arange(len(pooled))
-    table = np.full((len(coded.topics), len(pooled) + 1), -1, dtype=np.int32)
-    table[units.topic_index, column[code]] = np.arange(len(units))
-    return table, column
+    return scratch.entry[rows], rows, is_pooled, member[order], run[order], rank[order]
 
 
 def _run_instances(
@@ -153,13 +130,14 @@ def _posts(coded: CodedRuns) -> NDArray[np.bytes_]:
     return np.where(known == b"", submitted, known)
 
 
-def show(gathered: Gathered, units: PooledUnits, *, rules: InstanceRules, seed: int) -> Members:
+def show(
+    members: Members, is_pooled: NDArray[np.bool_], units: PooledUnits, *, rules: InstanceRules, seed: int
+) -> Members:
     """The members with positions: as many of each entry as the rules allow, chosen and ordered with the seed."""
-    members = gathered.members
     codes = [code.encode() for code in units.topics.tolist()]
     keys = (
         (codes[t], docno) for t, docno in zip(units.topic_index.tolist(), units.docno.tolist(), strict=True)
     )
-    candidates = sampling.Candidates.of(members, gathered.is_pooled, random_draws.stream_starts(seed, keys))
+    candidates = sampling.Candidates.of(members, is_pooled, random_draws.stream_starts(seed, keys))
     is_shown = sampling.choose(candidates, rules)
     return replace(members, position=sampling.positions(candidates, is_shown))

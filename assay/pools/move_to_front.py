@@ -17,7 +17,6 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.pools.depth import PooledUnits
 from assay.pools.order import topic_draws
 
 
@@ -32,8 +31,6 @@ class Verdict(NamedTuple):
 class TopicLists:
     """The contributions of runs to one topic.
 
-    Attributes
-    ----------
     unit, run, rank : (c,) the contributions: number of the unit, number of the run, and rank of the unit in the run.
     n_units, n_runs : number of units and runs; a unit may have no contribution.
     precedence : (runs,) order of runs with equal priority; the smallest number is first.
@@ -60,22 +57,6 @@ class TopicLists:
         rows = np.array(sorted(contributions), dtype=np.int32).reshape(-1, 3)
         return cls(rows[:, 0], rows[:, 1], rows[:, 2], n_units, n_runs, precedence(seed, topic, n_runs))
 
-    @classmethod
-    def of_pool(cls, units: PooledUnits, topic: int, seed: int) -> Self:
-        """The lists of one topic of a pool; its units are numbered from the first entry of the topic."""
-        start = int(units.sizes[:topic].sum())
-        n = int(units.sizes[topic])
-        low, high = np.searchsorted(units.entry, [start, start + n])
-        code = str(units.topics[topic])
-        return cls(
-            units.entry[low:high] - start,
-            units.run[low:high],
-            units.rank[low:high],
-            n,
-            units.n_runs,
-            precedence(seed, code, units.n_runs),
-        )
-
 
 def precedence(seed: int, topic: str, n_runs: int) -> NDArray[np.int64]:
     """(runs,) the order of runs with equal priority in a topic, chosen at random with the seed."""
@@ -97,11 +78,6 @@ def priorities(lists: TopicLists, verdicts: Iterable[Verdict]) -> NDArray[np.int
     return (np.array(score, dtype=np.int64) + lists.precedence) // max(1, len(place))
 
 
-def _foremost(priority: NDArray[np.int64], place: NDArray[np.int64], runs: NDArray[np.int32]) -> np.intp:
-    """Index of the run to choose: the highest priority, then the lowest place."""
-    return np.argmax(priority[runs] * len(place) - place[runs])
-
-
 def next_unit(lists: TopicLists, verdicts: Iterable[Verdict], is_open: NDArray[np.bool_]) -> int | None:
     """The unit to judge next, or None if no unit is open. Units without a contribution come last, by their numbers.
 
@@ -115,16 +91,7 @@ def next_unit(lists: TopicLists, verdicts: Iterable[Verdict], is_open: NDArray[n
         without_run = np.flatnonzero(is_open)
         return int(without_run[0]) if len(without_run) else None
     runs = lists.run[offered]
-    priority = priorities(lists, verdicts)
-    chosen = offered[runs == runs[_foremost(priority, lists.precedence, runs)]]
+    priority, place = priorities(lists, verdicts), lists.precedence
+    foremost = np.argmax(priority[runs] * len(place) - place[runs])  # highest priority, then lowest place
+    chosen = offered[runs == runs[foremost]]
     return int(lists.unit[chosen[np.argmin(lists.rank[chosen])]])
-
-
-def simulated_order(lists: TopicLists, is_relevant: NDArray[np.bool_]) -> list[int]:
-    """The order in which a single assessor would judge all units of a topic; `is_relevant` is (units,)."""
-    is_open = np.ones(lists.n_units, dtype=np.bool_)
-    verdicts: list[Verdict] = []
-    while (unit := next_unit(lists, verdicts, is_open)) is not None:
-        is_open[unit] = False
-        verdicts.append(Verdict(unit, bool(is_relevant[unit])))
-    return [verdict.unit for verdict in verdicts]

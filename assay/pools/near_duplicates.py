@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from assay.formats.runs.columns import RunColumns
 from assay.passages import leaders
-from assay.pools.depth import PooledUnits
-from assay.pools.members import Members
+from assay.pools.depth import Members, PooledUnits
 
 
 def join_duplicates(
@@ -36,7 +35,17 @@ def join_duplicates(
     leader = np.arange(len(units))
     for rows in np.split(order, np.cumsum(units.sizes)[:-1]):
         leader[rows] = rows[leaders([texts[row] for row in rows.tolist()], overlap)]
-    return _leaders(units, leader), _members(units, leader)
+    is_leader = leader == np.arange(len(units))
+    # one entry for each leader, with the best rank of its group in each run
+    key = leader[units.entry] * units.n_runs + units.run
+    order = np.lexsort((units.rank, key))
+    is_best = np.ones(len(order), dtype=np.bool_)
+    is_best[1:] = key[order][1:] != key[order][:-1]
+    best = order[is_best]
+    joined = replace(
+        units, entry=leader[units.entry][best].astype(np.int32), run=units.run[best], rank=units.rank[best]
+    )
+    return joined.of_entries(is_leader), _members(units, leader, is_leader)
 
 
 def passages_of(units: PooledUnits, members: Members | None, runs: Sequence[RunColumns]) -> list[str]:
@@ -76,21 +85,7 @@ def _passage(run: RunColumns, topic: str, rank: int) -> str:
     return str(run.passage[first + rank - 1].decode())
 
 
-def _leaders(units: PooledUnits, leader: NDArray[np.intp]) -> PooledUnits:
-    """One entry for each leader, with the best rank of its group in each run."""
-    key = leader[units.entry] * units.n_runs + units.run
-    order = np.lexsort((units.rank, key))
-    is_best = np.ones(len(order), dtype=np.bool_)
-    is_best[1:] = key[order][1:] != key[order][:-1]
-    best = order[is_best]
-    joined = replace(
-        units, entry=leader[units.entry][best].astype(np.int32), run=units.run[best], rank=units.rank[best]
-    )
-    return joined.of_entries(leader == np.arange(len(units)))
-
-
-def _members(units: PooledUnits, leader: NDArray[np.intp]) -> Members:
-    is_leader = leader == np.arange(len(units))
+def _members(units: PooledUnits, leader: NDArray[np.intp], is_leader: NDArray[np.bool_]) -> Members:
     entry = (np.cumsum(is_leader) - 1)[leader]
     order = np.argsort(entry, kind="stable")  # units are sorted by docno within a topic
     place = np.empty(len(units), dtype=np.int32)

@@ -6,7 +6,8 @@ move-to-front  entries with the best rank in any run first; ties at random. This
                relevant unit is found; `assay.pools.move_to_front` finds the next unit from the judgments so far.
 
 The order within a topic depends only on the seed, the topic's code and its entries, not on other topics. Random draws
-come from the raw stream of PCG64, which NumPy promises not to change.
+come from the raw stream of PCG64, which NumPy promises not to change. Positions are from 1; an order raises ValueError
+for a seed that is negative or does not fit into 63 bits. Decision: ADR 6.
 """
 
 import hashlib
@@ -21,35 +22,17 @@ MAX_SEED = 2**63 - 1
 
 
 def random_order(units: PooledUnits, seed: int) -> NDArray[np.int32]:
-    """(n,) position of each entry within its topic, from 1: at random with the seed.
-
-    Raises
-    ------
-    ValueError
-        The seed is negative or does not fit into 63 bits.
-    """
+    """(n,) position of each entry within its topic: at random with the seed."""
     return _ordered(units, seed, np.zeros(len(units), dtype=np.int64))
 
 
 def by_run_votes(units: PooledUnits, seed: int) -> NDArray[np.int32]:
-    """(n,) position of each entry within its topic, from 1: entries of the most runs first, ties at random.
-
-    Raises
-    ------
-    ValueError
-        The seed is negative or does not fit into 63 bits.
-    """
+    """(n,) position of each entry within its topic: entries of the most runs first, ties at random."""
     return _ordered(units, seed, -np.bincount(units.entry, minlength=len(units)))
 
 
 def by_best_rank(units: PooledUnits, seed: int) -> NDArray[np.int32]:
-    """(n,) position of each entry within its topic, from 1: entries with the best rank first, ties at random.
-
-    Raises
-    ------
-    ValueError
-        The seed is negative or does not fit into 63 bits.
-    """
+    """(n,) position of each entry within its topic: entries with the best rank first, ties at random."""
     return _ordered(units, seed, units.best_rank)
 
 

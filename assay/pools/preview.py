@@ -29,7 +29,7 @@ from assay.pools.strategies import (
     coded_runs,
     has_members,
 )
-from assay.protocols.schema import PoolRules, Protocol
+from assay.protocols.schema import Protocol
 
 SECONDS_PER_ANSWER, SECONDS_PER_FORMULA = 83.3, 39.5
 DEFAULT_DEPTH = 100  # of a curve, unless the protocol's depth is larger
@@ -40,8 +40,6 @@ MAX_DEPTH = 100_000  # of any curve: each depth has a size for each topic
 class Preview:
     """The sizes of a pool at depths from 1.
 
-    Attributes
-    ----------
     topics : (t,) codes, sorted by bytes.
     sizes : (depths, t) units of each topic at depth i + 1.
     depths : the protocol's depth of each kind of run that is pooled; empty if it has none.
@@ -107,10 +105,7 @@ def preview_pool(
     deepest : the last depth; by default the protocol's, but at least 100.
     formulas, already : as in `build_pool`.
 
-    Raises
-    ------
-    PoolError
-        Nothing is judged in the protocol, it pools none of the runs, or formulas or passages are missing.
+    Raises PoolError: nothing is judged in the protocol, it pools none of the runs, or formulas or passages are missing.
     """
     rules = protocol.pool
     if rules.strategy == "known-item":
@@ -125,8 +120,7 @@ def preview_pool(
     depths = [-(-last * share // most) for share in shares]
     if rules.near_duplicate_overlap is not None:
         check_passages(runs, depths)
-    units = _units(runs, depths, protocol, formulas)
-    units = _judged(units, runs, rules, already or {})
+    units = _units_to_judge(runs, depths, protocol, formulas, already or {})
     # The unit at rank p of a run of depth k is pooled from the smallest depth d with ceil(d * k / most) >= p.
     share = np.array(shares, dtype=np.int64)[units.run]
     least = np.full(len(units), last, dtype=np.int64)
@@ -137,25 +131,27 @@ def preview_pool(
     return Preview(units.topics, np.cumsum(size, axis=0), of_kinds, judgments_per_unit(protocol))
 
 
-def _units(
-    runs: Sequence[RunColumns], depths: Sequence[int], protocol: Protocol, formulas: Formulas | None
+def _units_to_judge(
+    runs: Sequence[RunColumns],
+    depths: Sequence[int],
+    protocol: Protocol,
+    formulas: Formulas | None,
+    already: ByTopic,
 ) -> PooledUnits:
-    """The units, with what the depth counts in the place of ranks: rows, or distinct formulas."""
+    """One unit of each group of near-duplicates, none of an earlier pool. In the place of ranks, the units have what
+    the depth counts: rows, or distinct formulas."""
+    rules = protocol.pool
     if not has_members(protocol):
-        return top_k(runs, depths)
-    coded = coded_runs(runs, formulas, protocol)
-    if protocol.pool.strategy == "distinct-units":
-        return pool_distinct(coded, reach_of_distinct(coded, depths), by_nth=True)
-    return pool_distinct(coded, reach_of_rows(runs, depths, coded.topics))
-
-
-def _judged(
-    units: PooledUnits, runs: Sequence[RunColumns], rules: PoolRules, already: ByTopic
-) -> PooledUnits:
-    """The units to judge: one of each group of near-duplicates, none of an earlier pool."""
+        units = top_k(runs, depths)
+    else:
+        coded = coded_runs(runs, formulas, protocol)
+        by_nth = rules.strategy == "distinct-units"
+        reach = reach_of_distinct(coded, depths) if by_nth else reach_of_rows(runs, depths, coded.topics)
+        units = pool_distinct(coded, reach, by_nth=by_nth)
     if rules.strategy == "round-robin-until":
         units = within(units, round_robin_reach(units, rules.target or 0))
+    is_old = are_among(units, units.topic_index, units.docno, already)
     if rules.near_duplicate_overlap is not None:
-        is_old = are_among(units, units.topic_index, units.docno, already)
         units, _ = join_duplicates(units, runs, overlap=rules.near_duplicate_overlap, first=is_old)
-    return units.of_entries(~are_among(units, units.topic_index, units.docno, already))
+        is_old = are_among(units, units.topic_index, units.docno, already)
+    return units.of_entries(~is_old)

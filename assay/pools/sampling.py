@@ -1,4 +1,4 @@
-"""Which instances of a visually distinct formula are judged, if there are more instances than the limit.
+"""The instances of a visually distinct formula that are judged, if there are more instances than the limit.
 
 thread-random         (1) At most as many posts as the limit: all posts. (2) More posts, and fewer threads than the
                       limit: one random post of each thread, then random posts of the rest. (3) More posts, and at
@@ -21,13 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.formats.runs.columns import byte_keys
-from assay.pools.members import Members
+from assay.pools.depth import Members
 from assay.pools.random_draws import random_numbers
 from assay.protocols.schema import InstanceRules
 
-SCALE = (
-    2**50
-)  # 1 / rank is a whole number of this many parts, so that the order of the runs does not change a sum
+# 1 / rank is a whole number of this many parts, so that the order of the runs does not change a sum
+SCALE = 2**50
 FINEST = 20  # bits: votes that differ by less than 2^(20 - 50), about 1e-9, tie
 TIE, THREAD, REST, SHOWN = range(4)  # purposes of the random numbers
 
@@ -39,8 +38,6 @@ Whole = NDArray[np.int64]
 class Candidates:
     """Members from which some are chosen, sorted by entry, then docno.
 
-    Attributes
-    ----------
     members : all members.
     is_pooled : (m,) whether an instance is in a pooled row.
     start : (m,) start of the random numbers of its entry.
@@ -104,7 +101,8 @@ def thread_random(candidates: Candidates, limit: int) -> Flags:
     """(m,) whether a member is chosen: the three policies of the guidelines (see above)."""
     members = candidates.members
     thread = _numbers(members.entry, members.thread)
-    is_post = candidates.is_pooled & _is_first_of_pooled_post(candidates)
+    # the first instance of each post that is in a pooled row
+    is_post = _among(candidates.is_pooled, _numbers(members.entry, members.post), 1, candidates.nth)
     draw = candidates.draws(TIE)
     one_each = np.zeros(len(members), dtype=np.bool_)
     rows = np.flatnonzero(is_post)
@@ -113,7 +111,9 @@ def thread_random(candidates: Candidates, limit: int) -> Flags:
     n_posts = np.bincount(members.entry[is_post], minlength=n_entries)[members.entry]
     n_threads = np.bincount(members.entry[one_each], minlength=n_entries)[members.entry]
     # A random number of the thread decides whether it is chosen: those of its posts would favor large threads.
-    of_thread = candidates.draws(THREAD, _nth_of_thread(members.entry, thread))
+    lowest = np.full(n_entries, np.iinfo(np.int64).max)
+    np.minimum.at(lowest, members.entry, thread)
+    of_thread = candidates.draws(THREAD, thread - lowest[members.entry])
     by_thread = _among(one_each, members.entry, limit, of_thread)
     # The posts of the threads come first, then the rest by other random numbers than before.
     filled = _among(is_post, members.entry, limit, ~one_each, candidates.draws(REST))
@@ -128,12 +128,6 @@ def _among(chosen_from: Flags, group: NDArray[Any], limit: int, *keys: NDArray[A
     return is_among
 
 
-def _is_first_of_pooled_post(candidates: Candidates) -> Flags:
-    members = candidates.members
-    post = _numbers(members.entry, members.post)
-    return _among(candidates.is_pooled, post, 1, candidates.nth)
-
-
 def _numbers(entry: NDArray[np.int32], ids: NDArray[np.bytes_]) -> Whole:
     """(m,) a number for each pair of entry and id, in the order of the pairs."""
     keys: list[NDArray[Any]] = [*reversed(byte_keys(ids)), entry]
@@ -143,14 +137,6 @@ def _numbers(entry: NDArray[np.int32], ids: NDArray[np.bytes_]) -> Whole:
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.cumsum(is_new) - 1
     return number
-
-
-def _nth_of_thread(entry: NDArray[np.int32], thread: Whole) -> Whole:
-    """(m,) the index of a thread within its entry."""
-    lowest = np.full(int(entry.max(initial=-1)) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(lowest, entry, thread)
-    nth: Whole = thread - lowest[entry]
-    return nth
 
 
 CHOOSERS: Mapping[str, Chooser] = {

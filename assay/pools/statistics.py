@@ -1,14 +1,86 @@
-"""Statistics of a pool: size by topic, overlap of runs, contributions of runs and teams."""
+"""Statistics of a pool: size by topic, overlap of runs, and what runs and teams contributed.
+
+The pool without a team is the pool without the units that only this team contributed, because the depths of the other
+runs do not change. (An exception is `round-robin-until`, which would then take the other runs to deeper ranks.)
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.pools.contribution import contributions_of
 from assay.pools.depth import PooledUnits
 from assay.pools.strategies import BuiltPool, PoolInput
+
+
+@dataclass(frozen=True, slots=True)
+class GroupContributions:
+    """The contributions of groups of runs, by topic.
+
+    contributed : (groups, topics) entries that any run of the group contributed.
+    exclusive : (groups, topics) entries that only runs of the group contributed.
+    sizes : (topics,) entries of each topic.
+    """
+
+    contributed: NDArray[np.int64]
+    exclusive: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    @property
+    def without(self) -> NDArray[np.int64]:
+        """(groups,) size of the pool without each group."""
+        n_left: NDArray[np.int64] = self.sizes.sum() - self.exclusive.sum(axis=1)
+        return n_left
+
+
+def sole_group(units: PooledUnits, group: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The only group that contributed each entry.
+
+    Parameters
+    ----------
+    group : (runs,) group of each run, from 0.
+
+    Returns
+    -------
+    (entries,) the group; -1 if several groups contributed the entry, or none.
+    """
+    group_of = group[units.run].astype(np.int64)
+    lowest = np.full(len(units), np.iinfo(np.int64).max)
+    highest = np.full(len(units), -1, dtype=np.int64)
+    np.minimum.at(lowest, units.entry, group_of)
+    np.maximum.at(highest, units.entry, group_of)
+    return np.where(lowest == highest, highest, -1)
+
+
+def contributions_of(
+    units: PooledUnits, group: Sequence[int] | NDArray[np.integer], n_groups: int
+) -> GroupContributions:
+    """Return what each group of runs contributed.
+
+    Parameters
+    ----------
+    group : (runs,) group of each run, from 0 to `n_groups` - 1.
+    """
+    group_of = np.asarray(group, dtype=np.int64)
+    sole = sole_group(units, group_of)
+    pairs = np.sort(units.entry.astype(np.int64) * n_groups + group_of[units.run])
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+    kept = np.flatnonzero(sole >= 0)
+    return GroupContributions(
+        contributed=_by_topic(units, pairs // n_groups, pairs % n_groups, n_groups),
+        exclusive=_by_topic(units, kept, sole[kept], n_groups),
+        sizes=units.sizes,
+    )
+
+
+def _by_topic(
+    units: PooledUnits, entry: NDArray[np.integer], group: NDArray[np.int64], n_groups: int
+) -> NDArray[np.int64]:
+    n_topics = len(units.topics)
+    cell = group * n_topics + units.topic_index[entry]
+    return np.bincount(cell, minlength=n_groups * n_topics).reshape(n_groups, n_topics)
 
 
 def overlap(units: PooledUnits) -> NDArray[np.int64]:
@@ -36,6 +108,21 @@ def statistics(pool: BuiltPool, inputs: Sequence[PoolInput]) -> dict[str, Any]:
     """
     units = pool.units
     shared = overlap(units)
+    n, alone = shared.diagonal().tolist(), _exclusive(units, len(inputs))
+    skipped = pool.skipped or (0,) * len(inputs)
+    runs = [
+        {
+            "team": run.team,
+            "tag": run.tag,
+            "kind": run.kind,
+            "depth": pool.depths[i],
+            "n": n[i],
+            "alone": alone[i],
+            "reach": pool.reach[i].tolist(),
+            "skipped": skipped[i],
+        }
+        for i, run in enumerate(inputs)
+    ]
     values: dict[str, Any] = {
         "n": len(units),
         "n_topics": len(units.topics),
@@ -43,7 +130,7 @@ def statistics(pool: BuiltPool, inputs: Sequence[PoolInput]) -> dict[str, Any]:
             {"topic": code, "n": n}
             for code, n in zip(units.topics.tolist(), units.sizes.tolist(), strict=True)
         ],
-        "runs": _runs(pool, inputs, shared.diagonal().tolist()),
+        "runs": runs,
         "teams": _teams(units, [run.team for run in inputs]),
         "overlap": shared.tolist(),
     }
@@ -52,24 +139,6 @@ def statistics(pool: BuiltPool, inputs: Sequence[PoolInput]) -> dict[str, Any]:
     if pool.n_already:
         values["n_already"] = pool.n_already
     return values
-
-
-def _runs(pool: BuiltPool, inputs: Sequence[PoolInput], n: list[int]) -> list[dict[str, Any]]:
-    exclusive = _exclusive(pool.units, len(inputs))
-    skipped = pool.skipped or (0,) * len(inputs)
-    return [
-        {
-            "team": run.team,
-            "tag": run.tag,
-            "kind": run.kind,
-            "depth": pool.depths[i],
-            "n": n[i],
-            "alone": exclusive[i],
-            "reach": pool.reach[i].tolist(),
-            "skipped": skipped[i],
-        }
-        for i, run in enumerate(inputs)
-    ]
 
 
 def recounted(

@@ -9,6 +9,7 @@ known-item         Nothing is judged: the pool is the known relevant item of eac
 A new strategy is a function with the same signature in `STRATEGIES`, under its name in `assay.protocols.schema`.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -19,6 +20,7 @@ from assay.errors import InputError
 from assay.formats.runs.columns import RunColumns
 from assay.formulas.columns import Formulas
 from assay.pools.depth import (
+    Members,
     PooledUnits,
     check_depths,
     reach_of_rows,
@@ -36,7 +38,6 @@ from assay.pools.distinct_formulas import (
 )
 from assay.pools.instances import gather, show
 from assay.pools.known_items import pool_known_items
-from assay.pools.members import Members
 from assay.pools.near_duplicates import join_duplicates
 from assay.pools.order import ORDERS
 from assay.pools.sampling import CHOOSERS
@@ -62,10 +63,8 @@ class PoolInput:
 
 @dataclass(frozen=True, slots=True)
 class BuiltPool:
-    """A pool in the order of presentation.
+    """A pool in the order of presentation. A strategy leaves position, depths and n_already to `build_pool`.
 
-    Attributes
-    ----------
     units : the entries (topic, docno) and their contributions; for distinct formulas, a docno is a visual id, and a
         rank is that of the first instance.
     position : (n,) place of each entry within its topic, from 1.
@@ -77,11 +76,11 @@ class BuiltPool:
     """
 
     units: PooledUnits
-    position: NDArray[np.int32]
-    depths: tuple[int, ...]
+    reach: NDArray[np.int32]
     members: Members | None = None
-    reach: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int32))
     skipped: tuple[int, ...] = ()
+    position: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    depths: tuple[int, ...] = ()
     n_already: int = 0
 
 
@@ -97,51 +96,41 @@ class Material:
     tied: ByTopic = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """The result of a strategy; the fields are those of `BuiltPool`."""
-
-    units: PooledUnits
-    reach: NDArray[np.int32]
-    members: Members | None = None
-    skipped: tuple[int, ...] = ()
-
-
-Strategy = Callable[[Sequence[RunColumns], Sequence[int], Material], Selected]
+Strategy = Callable[[Sequence[RunColumns], Sequence[int], Material], BuiltPool]
 
 
 def has_members(protocol: Protocol) -> bool:
-    """Whether the units of a protocol are visually distinct formulas, and runs submit instances of them."""
+    """Return whether the units of a protocol are visually distinct formulas, and runs submit instances of them."""
     return protocol.unit == "visually-distinct-formula"
 
 
-def _top_k(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> Selected:
+def _top_k(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
     check_depths(runs, depths)
     reach = reach_of_rows(runs, depths, topics_of(runs))
     if has_members(material.protocol):
         coded = coded_runs(runs, material.formulas, material.protocol)
         return _formulas(coded, reach, depths, material)
-    return Selected(top_k(runs, depths), reach)
+    return BuiltPool(top_k(runs, depths), reach)
 
 
-def _distinct_units(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> Selected:
+def _distinct_units(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
     coded = coded_runs(runs, material.formulas, material.protocol)
     return _formulas(coded, reach_of_distinct(coded, depths), depths, material)
 
 
-def _round_robin_until(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> Selected:
+def _round_robin_until(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
     target = material.protocol.pool.target or 0
     rows = reach_of_rows(runs, depths, topics_of(runs))
     if not has_members(material.protocol):
         units = top_k(runs, depths)
         reach = round_robin_reach(units, target)
-        return Selected(within(units, reach), np.minimum(rows, reach).astype(np.int32))
+        return BuiltPool(within(units, reach), np.minimum(rows, reach).astype(np.int32))
     coded = coded_runs(runs, material.formulas, material.protocol)
     reach = round_robin_reach(pool_distinct(coded, rows), target)
     return _formulas(coded, np.minimum(rows, reach).astype(np.int32), depths, material)
 
 
-def _top_k_by_score(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> Selected:
+def _top_k_by_score(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
     selected = _top_k(runs, depths, material)
     overlap = material.protocol.pool.near_duplicate_overlap
     if overlap is None:
@@ -162,7 +151,7 @@ def check_passages(runs: Sequence[RunColumns], depths: Sequence[int]) -> None:
         )
 
 
-def _known_item(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> Selected:
+def _known_item(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
     units = pool_known_items(runs, depths, material.known)
     lacking = [code for code, n in zip(units.topics.tolist(), units.sizes.tolist(), strict=True) if n == 0]
     if lacking:
@@ -170,7 +159,7 @@ def _known_item(runs: Sequence[RunColumns], depths: Sequence[int], material: Mat
             f"{len(lacking)} {'topics have' if len(lacking) > 1 else 'topic has'} no known item, such as "
             f"{', '.join(lacking[:5])}; import the known items: each topic needs the item that it was made from"
         )
-    return Selected(units, reach_of_rows(runs, depths, units.topics))
+    return BuiltPool(units, reach_of_rows(runs, depths, units.topics))
 
 
 def coded_runs(runs: Sequence[RunColumns], formulas: Formulas | None, protocol: Protocol) -> CodedRuns:
@@ -184,19 +173,18 @@ def coded_runs(runs: Sequence[RunColumns], formulas: Formulas | None, protocol: 
 
 def _formulas(
     coded: CodedRuns, reach: NDArray[np.int32], depths: Sequence[int], material: Material
-) -> Selected:
+) -> BuiltPool:
     """Distinct formulas up to a rank of each run and topic, and their instances."""
     units = pool_distinct(coded, reach)
     if not len(units):
         raise PoolError("there is nothing to pool: no formula of the runs has a visual id")
-    gathered, rules = gather(coded, units, reach, depths), material.protocol.instances
-    members = gathered.members
+    (members, is_pooled), rules = gather(coded, units, reach, depths), material.protocol.instances
     if rules.strategy == "thread-random" and ((members.thread == b"") | (members.post == b"")).any():
         raise PoolError(
             "thread-random needs the post and the thread of each formula; some formulas have none"
         )
-    shown = show(gathered, units, rules=rules, seed=material.seed)
-    return Selected(units, reach, shown, tuple(count_skipped(coded, reach)))
+    shown = show(members, is_pooled, units, rules=rules, seed=material.seed)
+    return BuiltPool(units, reach, shown, tuple(count_skipped(coded, reach)))
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -219,10 +207,7 @@ def depths_of(
 def with_depth(rules: RunRules, depth: Mapping[str, int]) -> dict[str, int]:
     """The depths of a protocol by kind of run, with other depths for some kinds.
 
-    Raises
-    ------
-    PoolError
-        The protocol does not pool one of the kinds, or a depth is below 0.
+    Raises PoolError: the protocol does not pool one of the kinds, or a depth is below 0.
     """
     depths = rules.depths
     for kind, k in depth.items():
@@ -234,13 +219,40 @@ def with_depth(rules: RunRules, depth: Mapping[str, int]) -> dict[str, int]:
     return {**depths, **depth}
 
 
+def beyond_limit(
+    teams: Sequence[str], is_baseline: Sequence[bool], depths: Sequence[int], *, most: int | None
+) -> list[bool]:
+    """(runs,) whether each run comes after the first `most` runs of its team that would be pooled.
+
+    Runs of depth 0 do not count. Baselines neither count nor are left out.
+
+    Parameters
+    ----------
+    teams, is_baseline, depths : (runs,) in the order of each team's priorities.
+    most : the limit; None: no run is left out.
+
+    Raises ValueError: the limit is below 1.
+
+    >>> beyond_limit(["A", "A", "B"], [False, False, False], [20, 10, 20], most=1)
+    [False, True, False]
+    """
+    if most is None:
+        return [False] * len(teams)
+    if most < 1:
+        raise ValueError(f"the limit of runs per team must be at least 1, got {most}")
+    n_of: Counter[str] = Counter()
+    beyond = []
+    for team, is_outside, depth in zip(teams, is_baseline, depths, strict=True):
+        is_counted = depth > 0 and not is_outside
+        n_of[team] += is_counted
+        beyond.append(is_counted and n_of[team] > most)
+    return beyond
+
+
 def check_strategies(protocol: Protocol) -> None:
     """Check the strategies and the order that a protocol names.
 
-    Raises
-    ------
-    PoolError
-        This version does not have one of them, or two of them cannot be combined.
+    Raises PoolError: this version does not have one of them, or two of them cannot be combined.
     """
     pool, instances = protocol.pool, protocol.instances
     for key, name, available in (
@@ -277,7 +289,6 @@ def build_pool(
     Parameters
     ----------
     inputs : the runs, each with its team, tag and kind.
-    seed : seed of all random draws.
     depth : depths that replace the protocol's, by kind of run.
     formulas : for visually distinct formulas: every instance that the runs submit, with its visual id.
     known : for known-item tasks: the relevant docnos by topic.
@@ -300,15 +311,7 @@ def build_pool(
     selected = STRATEGIES[protocol.pool.strategy]([run.columns for run in inputs], depths, material)
     selected, n_already = _only_new(selected, material)
     position = ORDERS[protocol.pool.order](selected.units, seed)
-    return BuiltPool(
-        units=selected.units,
-        position=position,
-        depths=tuple(depths),
-        members=selected.members,
-        reach=selected.reach,
-        skipped=selected.skipped,
-        n_already=n_already,
-    )
+    return replace(selected, position=position, depths=tuple(depths), n_already=n_already)
 
 
 def are_among(
@@ -324,7 +327,7 @@ def are_among(
     return is_among
 
 
-def _only_new(selected: Selected, material: Material) -> tuple[Selected, int]:
+def _only_new(selected: BuiltPool, material: Material) -> tuple[BuiltPool, int]:
     """The units that an earlier pool does not have, or whose near-duplicates are new; and the number of old units."""
     units, members = selected.units, selected.members
     is_old = are_among(units, units.topic_index, units.docno, material.already)

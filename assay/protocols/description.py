@@ -1,8 +1,8 @@
 """Describes a protocol in words, for pages, the documentation and `assay protocol`."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
-from assay.protocols.not_carried_out import NOT_CARRIED_OUT
 from assay.protocols.schema import (
     InstanceRules,
     JudgingRules,
@@ -13,6 +13,11 @@ from assay.protocols.schema import (
     RunRules,
 )
 
+# Keys of a protocol file that this version of Assay checks and shows, but does not carry out, with what it does
+# instead. The name of a table includes all its keys. A key that is neither here nor used by other code fails a test.
+NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
+    {"published": "These figures are for you to compare with; Assay does not check them."}
+)
 UNITS = {
     "answer": "answers",
     "document": "documents",
@@ -40,6 +45,7 @@ ORDERS = {
 def facts(protocol: Protocol) -> list[tuple[str, str]]:
     """Pairs of a heading and the protocol's rules under it, without the headings that do not apply."""
     is_judged = protocol.pool.strategy != "known-item"
+    figures = ", ".join(f"{name.replace('_', ' ')} {n:g}" for name, n in protocol.published.items())
     pairs = [
         ("Judged units", UNITS[protocol.unit]),
         ("Runs", " ".join(_runs(protocol.runs))),
@@ -50,24 +56,24 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Non-answers", ", ".join(choice.label for choice in protocol.judging.non_answers)),
         ("Follow-up questions", " ".join(_follow_ups(protocol.judging))),
         ("Qrels", " ".join(_qrels(protocol.qrels))),
-        ("Measures", _measures(protocol)),
+        ("Measures", ", ".join(protocol.scoring.measures)),
         ("Interaction", _interaction(protocol)),
         ("Participants see", ", ".join(protocol.topics.participants_see)),
-        ("Published figures", _published(protocol.published)),
+        ("Published figures", f"{figures}. {NOT_CARRIED_OUT['published']}" if figures else ""),
     ]
     return [(heading, words) for heading, words in pairs if words]
 
 
 def _runs(runs: RunRules) -> Iterator[str]:
-    yield f"Formats: {' or '.join(runs.formats)}."
-    yield f"At most {runs.max_ranks} ranks per topic."
-    yield f"Kinds: {_names(runs.kinds)}."
-    if len(runs.scored_keys) < len(runs.kinds):
-        yield f"Scored kinds: {_names(kind for kind in runs.kinds if kind.scored)}."
+    names = ", ".join(kind.name for kind in runs.kinds)
+    scored = ", ".join(kind.name for kind in runs.kinds if kind.scored)
+    of_organizers = ", ".join(kind.name for kind in runs.kinds if kind.submitted_by == "organizers")
+    yield f"Formats: {' or '.join(runs.formats)}. At most {runs.max_ranks} ranks per topic. Kinds: {names}."
+    if scored != names:
+        yield f"Scored kinds: {scored}."
     yield from limits_of(runs.kinds)
-    of_organizers = [kind for kind in runs.kinds if kind.submitted_by == "organizers"]
     if of_organizers:
-        yield f"Only organizers submit {_names(of_organizers)} runs."
+        yield f"Only organizers submit {of_organizers} runs."
     if runs.uses:
         yield f"Teams state what a run uses: {', '.join(runs.uses.values())}."
     if runs.min_score is not None and runs.max_score is not None:
@@ -79,7 +85,7 @@ def _runs(runs: RunRules) -> Iterator[str]:
 
 
 def limits_of(kinds: Iterable[RunKind]) -> Iterator[str]:
-    """How many runs of each kind a team submits, in a sentence; nothing if no kind has a limit."""
+    """Yield a sentence with the number of runs of each kind that a team may submit; nothing if no kind has a limit."""
     limits = [
         f"one {kind.name} run" if kind.max_per_team == 1 else f"{kind.max_per_team} {kind.name} runs"
         for kind in kinds
@@ -88,10 +94,6 @@ def limits_of(kinds: Iterable[RunKind]) -> Iterator[str]:
     if limits:
         others = f"{', '.join(limits[:-1])} and " if limits[1:] else ""
         yield f"A team submits at most {others}{limits[-1]}."
-
-
-def _names(kinds: Iterable[RunKind]) -> str:
-    return ", ".join(kind.name for kind in kinds)
 
 
 def _pool(pool: PoolRules, runs: RunRules) -> Iterator[str]:
@@ -131,9 +133,8 @@ def _instances(instances: InstanceRules) -> Iterator[str]:
     if instances.strategy is not None:
         yield f"At most {instances.limit} instances of a formula are judged: {SAMPLING[instances.strategy]}."
     if instances.clustering != "none":
-        formulas = (
-            "all formulas of the collection" if instances.clustering == "collection" else "submitted formulas"
-        )
+        in_collection = instances.clustering == "collection"
+        formulas = "all formulas of the collection" if in_collection else "submitted formulas"
         yield f"Instances are clustered among {formulas}."
 
 
@@ -144,26 +145,20 @@ def _judging(judging: JudgingRules) -> Iterator[str]:
     else:
         yield f"{judging.judges} assessors{groups} judge each unit."
     if judging.dual_share:
-        yield f"A second assessor also judges {judging.dual_share:.0%} of the topics{_choice_of_dual(judging)}."
+        # The plan of a dual batch uses `dual_topics` if both are given.
+        how = "" if judging.dual_topics else ": the plan of a dual batch proposes them at random"
+        yield f"A second assessor also judges {judging.dual_share:.0%} of the topics{how}."
     yield f"Units are shown {'in' if judging.in_context else 'without'} context."
+    training, dual = (
+        "one topic" if n == 1 else f"{n} topics" for n in (judging.training_topics, judging.dual_topics)
+    )
     if judging.training_topics:
-        n = _topics(judging.training_topics)
-        yield f"The plan of a training round starts with {n}; organizers can choose others."
+        yield f"The plan of a training round starts with {training}; organizers can choose others."
     if judging.dual_topics:
-        n = _topics(judging.dual_topics)
         yield (
-            f"Each assessor also judges {n} of another: the plan of a dual batch proposes those with the fewest "
+            f"Each assessor also judges {dual} of another: the plan of a dual batch proposes those with the fewest "
             "relevant units."
         )
-
-
-def _choice_of_dual(judging: JudgingRules) -> str:
-    """How the topics of `dual_share` are chosen. The plan of a dual batch uses `dual_topics` if both are given."""
-    return "" if judging.dual_topics else ": the plan of a dual batch proposes them at random"
-
-
-def _topics(n: int) -> str:
-    return "one topic" if n == 1 else f"{n} topics"
 
 
 def _follow_ups(judging: JudgingRules) -> Iterator[str]:
@@ -187,21 +182,12 @@ def _qrels(qrels: QrelsRules) -> Iterator[str]:
         yield "Each group of assessors also has qrels of its own."
 
 
-def _measures(protocol: Protocol) -> str:
-    return ", ".join(protocol.scoring.measures)
-
-
 def _interaction(protocol: Protocol) -> str:
-    if protocol.interaction is None:
+    rules = protocol.interaction
+    if rules is None:
         return ""
-    interaction = protocol.interaction
-    then = protocol.runs.name_of(interaction.run_kind)
     return (
-        f"Sessions of at most {interaction.seconds_per_topic} seconds per topic, followed by {then} runs. "
-        f"The change of {interaction.measure or protocol.scoring.measures[0]} is reported."
+        f"Sessions of at most {rules.seconds_per_topic} seconds per topic, followed by "
+        f"{protocol.runs.name_of(rules.run_kind)} runs. "
+        f"The change of {rules.measure or protocol.scoring.measures[0]} is reported."
     )
-
-
-def _published(published: Mapping[str, float]) -> str:
-    figures = ", ".join(f"{name.replace('_', ' ')} {number:g}" for name, number in published.items())
-    return f"{figures}. {NOT_CARRIED_OUT['published']}" if figures else ""

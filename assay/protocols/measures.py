@@ -11,7 +11,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from assay.errors import InputError
 
@@ -44,7 +44,7 @@ class Parameter(NamedTuple):
 
 
 class Family(NamedTuple):
-    """What may follow the name of a family, and how its values are summarized over topics."""
+    """The arguments that a family accepts, and the summary of its values over topics."""
 
     has_level: bool  # accepts (rel=LEVEL)
     cutoff: Use  # accepts @k; "share": accepts a share of the relevant documents, as in @0.1
@@ -84,14 +84,7 @@ FAMILIES: dict[str, Family] = {
     "Success": Family(True, "required", True, "whether there is a relevant document among the top {k}"),
     "ERR": Family(False, "optional", True, "expected reciprocal rank", {"max_rel": _TOP}),
     "Q": Family(True, "optional", True, "Q-measure", {"beta": Parameter(1.0, 0, 1000)}),
-    "RBP": Family(
-        True,
-        "optional",
-        True,
-        "rank-biased precision",
-        {"p": _P, "max_rel": _TOP},
-        level=0,
-    ),
+    "RBP": Family(True, "optional", True, "rank-biased precision", {"p": _P, "max_rel": _TOP}, level=0),
     "RBPresid": Family(
         False,
         "optional",
@@ -106,13 +99,7 @@ FAMILIES: dict[str, Family] = {
     "SetR": Family(True, "never", True, "recall of the set returned"),
     "SetF": Family(True, "never", True, "F measure of the set returned", {"beta": Parameter(1.0, 0, 1000)}),
     "SetAP": Family(True, "never", True, "precision times recall of the set returned"),
-    "GMAP": Family(
-        True,
-        "optional",
-        True,
-        "average precision, geometric mean",
-        summary="geometric mean",
-    ),
+    "GMAP": Family(True, "optional", True, "average precision, geometric mean", summary="geometric mean"),
     "GMbpref": Family(True, "never", True, "binary preference, geometric mean", summary="geometric mean"),
     "charP": Family(
         True, "required", False, "precision at rank {k}, in characters of citations", in_characters=True
@@ -130,11 +117,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "charAP": Family(True, "optional", False, "average precision in characters", in_characters=True),
     "charIPrec": Family(
-        True,
-        "share",
-        False,
-        "interpolated precision at recall {recall}, in characters",
-        in_characters=True,
+        True, "share", False, "interpolated precision at recall {recall}, in characters", in_characters=True
     ),
     "AvgRec": Family(
         True,
@@ -226,7 +209,7 @@ class Measure(NamedTuple):
 
     @property
     def in_characters(self) -> bool:
-        """Whether it counts characters of citations."""
+        """True if it counts characters of citations."""
         return FAMILIES[self.family].in_characters
 
     def number(self, name: str) -> float | None:
@@ -252,16 +235,6 @@ def _written(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.9g}"
 
 
-class _Arguments:
-    """The arguments in the parentheses of a name."""
-
-    def __init__(self) -> None:
-        self.level: int | None = None
-        self.k: int | None = None
-        self.judged_only = False
-        self.parameters: dict[str, float | str] = {}
-
-
 def parse_measure(name: str) -> Measure:
     """Read a measure's name.
 
@@ -272,28 +245,70 @@ def parse_measure(name: str) -> Measure:
     """
     match = re.fullmatch(_NAME, name.strip())
     if match is None:
-        meant = _meant(name)
-        raise MeasureError(f"{name!r} is not a measure; {meant or 'write it like'} {_EXAMPLES}")
+        raise MeasureError(f"{name!r} is not a measure; {_meant(name) or 'write it like'} {_EXAMPLES}")
     called, implied = ALIASES.get(match["family"], (match["family"], ""))
     family = FAMILIES.get(called)
     if family is None:
-        meant = _meant(name)
-        raise MeasureError(
-            f"{name!r}: there is no measure {called!r}; {meant or 'use'} {', '.join(FAMILIES)}"
-        )
-    arguments = _arguments(name, family, match["arguments"], implied)
-    arguments.judged_only |= bool(match["early"] or match["prime"])
-    if match["at"] is not None:
-        _take_cutoff(name, family, arguments, match["at"])
-    for complaint in _complaints(called, family, arguments):
-        raise MeasureError(f"{name!r}: {complaint}")
-    parameters = {
-        key: value
-        for key, value in arguments.parameters.items()
-        if key == "recall" or value != family.parameters[key].default
-    }
-    level = family.level if arguments.level is None else arguments.level
-    return Measure(called, level, arguments.k, arguments.judged_only, tuple(sorted(parameters.items())))
+        meant = _meant(name) or "use"
+        raise MeasureError(f"{name!r}: there is no measure {called!r}; {meant} {', '.join(FAMILIES)}")
+    given = _arguments(name, family, match, implied)
+    level, k = given.pop("rel", None), given.pop("cutoff", None)
+    judged_only = bool(given.pop("judged_only", False) or match["early"] or match["prime"])
+    complaints = (
+        (level is not None and not family.has_level, f"{called} does not accept rel="),
+        (k is not None and family.cutoff == "never", f"{called} does not accept @k"),
+        (k is not None and family.cutoff == "share", f"{called} needs a share, as in {called}@0.1"),
+        (k is None and family.cutoff == "required", f"{called} needs a rank, as in {called}@10"),
+        (
+            "recall" not in given and family.cutoff == "share",
+            f"{called} needs a share of the relevant documents, as in {called}@0.1",
+        ),
+        (k is not None and k < 1, "the rank after @ must be at least 1"),
+        (judged_only and not family.has_prime, f"{called} does not accept a prime"),
+    )
+    for is_wrong, complaint in complaints:
+        if is_wrong:
+            raise MeasureError(f"{name!r}: {complaint}")
+    defaults = {key: parameter.default for key, parameter in family.parameters.items()}
+    own = sorted((key, value) for key, value in given.items() if value != defaults.get(key))
+    return Measure(called, family.level if level is None else level, k, judged_only, tuple(own))
+
+
+def _arguments(name: str, family: Family, match: re.Match[str], implied: str) -> dict[str, Any]:
+    """The arguments in the parentheses of a name, and after its @, by key."""
+    given: dict[str, Any] = {}
+    texts = match["arguments"]
+    for part in [*([implied] if implied else []), *(texts.split(",") if texts is not None else [])]:
+        key, _, value = (word.strip() for word in part.partition("="))
+        given[key] = _read(family, key, value)
+        if given[key] is None:
+            accepted = ["rel=LEVEL (a grade of at least 1)", "judged_only=True", "cutoff=RANK"]
+            accepted += [f"{key}= {parameter.accepted}" for key, parameter in family.parameters.items()]
+            raise MeasureError(f"{name!r}: {part.strip()!r} is not accepted; use {', '.join(accepted)}")
+    if match["at"] is not None and family.cutoff == "share":
+        given["recall"] = Parameter(None).read(match["at"])
+        if given["recall"] is None:
+            raise MeasureError(
+                f"{name!r}: the number after @ must be a share of the relevant documents, from 0 to 1"
+            )
+    elif match["at"] is not None:
+        if "." in match["at"]:
+            raise MeasureError(f"{name!r}: the rank after @ must be a whole number")
+        given["cutoff"] = int(match["at"])
+    return given
+
+
+def _read(family: Family, key: str, value: str) -> float | str | None:
+    """The value of an argument; None if it is not accepted."""
+    if key == "rel":
+        return int(value) if re.fullmatch(r"[1-9]\d{0,3}", value) else None
+    if key == "judged_only":
+        return {"True": True, "False": False}.get(value)
+    if key == "cutoff":
+        return int(value) if re.fullmatch(r"\d{1,6}", value) else None
+    if key == "recall" and family.cutoff == "share":
+        return Parameter(None).read(value)
+    return family.parameters[key].read(value) if key in family.parameters else None
 
 
 def _meant(name: str) -> str:
@@ -313,72 +328,3 @@ def _meant(name: str) -> str:
 def parse_measures(names: Iterable[str]) -> list[Measure]:
     """Read several names. A measure that is listed twice, in any spelling, is kept once."""
     return list(dict.fromkeys(parse_measure(name) for name in names))
-
-
-def _arguments(name: str, family: Family, text: str | None, implied: str) -> _Arguments:
-    arguments = _Arguments()
-    parts = [*([implied] if implied else []), *(text.split(",") if text is not None else [])]
-    for part in parts:
-        key, _, value = (word.strip() for word in part.partition("="))
-        if not _is_accepted(arguments, family, key, value):
-            accepted = ["rel=LEVEL (a grade of at least 1)", "judged_only=True", "cutoff=RANK"]
-            accepted += [f"{key}= {parameter.accepted}" for key, parameter in family.parameters.items()]
-            raise MeasureError(f"{name!r}: {part.strip()!r} is not accepted; use {', '.join(accepted)}")
-    return arguments
-
-
-def _is_accepted(arguments: _Arguments, family: Family, key: str, value: str) -> bool:
-    if key == "rel" and re.fullmatch(r"[1-9]\d{0,3}", value):
-        arguments.level = int(value)
-    elif key == "judged_only" and value in {"True", "False"}:
-        arguments.judged_only = value == "True"
-    elif key == "cutoff" and re.fullmatch(r"\d{1,6}", value):
-        arguments.k = int(value)
-    elif key == "recall" and family.cutoff == "share":
-        return _is_recall(arguments, value)
-    elif key in family.parameters:
-        read = family.parameters[key].read(value)
-        if read is None:
-            return False
-        arguments.parameters[key] = read
-    else:
-        return False
-    return True
-
-
-def _is_recall(arguments: _Arguments, value: str) -> bool:
-    read = Parameter(None).read(value)
-    if read is not None:
-        arguments.parameters["recall"] = read
-    return read is not None
-
-
-def _take_cutoff(name: str, family: Family, arguments: _Arguments, at: str) -> None:
-    if family.cutoff == "share":
-        if not _is_recall(arguments, at):
-            raise MeasureError(
-                f"{name!r}: the number after @ must be a share of the relevant documents, from 0 to 1"
-            )
-    elif "." in at:
-        raise MeasureError(f"{name!r}: the rank after @ must be a whole number")
-    else:
-        arguments.k = int(at)
-
-
-def _complaints(name: str, family: Family, arguments: _Arguments) -> Iterable[str]:
-    if arguments.level is not None and not family.has_level:
-        yield f"{name} does not accept rel="
-    if arguments.k is not None and family.cutoff in {"never", "share"}:
-        yield (
-            f"{name} does not accept @k"
-            if family.cutoff == "never"
-            else f"{name} needs a share, as in {name}@0.1"
-        )
-    if arguments.k is None and family.cutoff == "required":
-        yield f"{name} needs a rank, as in {name}@10"
-    if "recall" not in arguments.parameters and family.cutoff == "share":
-        yield f"{name} needs a share of the relevant documents, as in {name}@0.1"
-    if arguments.k is not None and arguments.k < 1:
-        yield "the rank after @ must be at least 1"
-    if arguments.judged_only and not family.has_prime:
-        yield f"{name} does not accept a prime"

@@ -5,7 +5,7 @@ contains only the keys, strategies and formats of this module; `loader` refuses 
 values.
 
 Each field is a key of the file; the comments give its meaning and unit. The reference page of protocol keys is
-generated from these classes. The `source` of each file cites the publication of its figures.
+generated from these classes. The `source` of each file cites the publication of its figures. Decision: ADR 1.
 """
 
 from collections.abc import Mapping
@@ -62,7 +62,7 @@ class RunKind:
 
     key: str  # names the kind in forms and files: lower-case letters, digits, single hyphens
     title: str = ""  # its name on pages; empty: the key
-    # The depth of its runs in a pool, in ranks or units, as the strategy counts; None: not pooled, or `pooled_as`.
+    # The depth of its runs in a pool, in ranks or units, as the strategy counts; left out: not pooled, or `pooled_as`.
     depth: int | None = None
     pooled_as: str = ""  # the kind whose depth its runs have, unless organizers choose another for a run
     pooled_as_by_tag: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -103,7 +103,8 @@ class RunRules:
 
     formats: tuple[RunFormat, ...]  # each file may have any of them
     max_ranks: int  # ranked documents per topic, at most
-    kinds: tuple[RunKind, ...]  # the kinds that a team may declare; the first is the main one
+    # The kinds that a team may declare; the first is the main one.
+    kinds: tuple[RunKind, ...] = field(metadata={"key": "kind"})
     columns: RunLines | None = None  # for the format `columns`
     # What a run may use, such as text or math: each word with its name on pages. The last is the usual one. Empty: it
     # is not asked.
@@ -129,7 +130,7 @@ class RunRules:
 
     @property
     def names_runs(self) -> bool:
-        """Whether a file can contain the tag of its run. BOLT's has none, and columns have one if they are declared."""
+        """True if a file can contain the tag of its run. BOLT's has none, and columns have one if they are declared."""
         has_tags = self.columns is not None and "tag" in self.columns.order
         return any(form != "bolt-xml" and (form != "columns" or has_tags) for form in self.formats)
 
@@ -153,15 +154,15 @@ class RunRules:
 
     @property
     def usual_use(self) -> str:
-        """What a run uses of which nothing is stated; empty if it is not stated of any run."""
+        """The use of a run of which nothing is stated; empty if it is not stated of any run."""
         return next(iter([*self.uses][-1:]), "")
 
     def stated_use(self, uses: str) -> str:
-        """What a run uses, if the protocol knows the word; or else empty."""
+        """Return the word for what a run uses if the protocol knows it, or else nothing."""
         return uses if uses in self.uses else ""
 
     def why_not_used(self, uses: str) -> str:
-        """Why a run cannot state that it uses something, as the end of a sentence; empty if it can."""
+        """Return the reason why a run cannot state a use, as the end of a sentence; empty if it can."""
         if not uses or uses in self.uses:
             return ""
         accepted = (
@@ -170,7 +171,7 @@ class RunRules:
         return f"{uses!r} is not accepted; {accepted}"
 
     def why_not_pooled_as(self, key: str, chosen: str) -> str:
-        """Why runs of a kind cannot be pooled as another one; empty if they can."""
+        """Return the reason why runs of a kind cannot be pooled as another one; empty if they can."""
         if chosen in self.depths and self.kind(key).pooled_as:
             return ""
         pooled = [kind.key for kind in self.kinds if kind.pooled_as]
@@ -188,7 +189,7 @@ class RunRules:
 
 @dataclass(frozen=True, slots=True)
 class PoolRules:
-    """How runs become a pool, and in which order it is judged."""
+    """The way from runs to a pool, and the order in which it is judged."""
 
     strategy: PoolStrategy
     # True: the publication leaves the depth open, and organizers may change it.
@@ -201,11 +202,11 @@ class PoolRules:
 
 @dataclass(frozen=True, slots=True)
 class InstanceRules:
-    """How formulas are clustered, and which instances of a visually distinct formula are judged."""
+    """The clustering of formulas, and the choice of the judged instances of a visually distinct formula."""
 
     # The formulas that are compared: none, the submitted, or the whole collection.
     clustering: Clustering = "none"
-    strategy: InstanceStrategy | None = None  # how instances are selected; None: all are judged
+    strategy: InstanceStrategy | None = None  # how instances are selected; if left out: all are judged
     limit: int | None = None  # instances per formula, at most
 
 
@@ -244,22 +245,22 @@ class FollowUp:
     languages: tuple[str, ...] = ()
 
     def is_asked(self, choice: str, language: str = "") -> bool:
-        """Whether the question is asked after a choice for a document; a language of "" is not known."""
+        """Return True if the question is asked after a choice for a document; a language of "" is not known."""
         return choice in self.after and (not self.languages or language in {"", *self.languages})
 
     def is_optional(self, language: str = "") -> bool:
-        """Whether an assessor may leave the question open."""
+        """Return True if an assessor may leave the question open."""
         return bool(self.languages) and not language
 
 
 @dataclass(frozen=True, slots=True)
 class JudgingRules:
-    """What an assessor sees and chooses, and how many assessors judge a unit."""
+    """The page and the choices of assessors, and the number of assessors per unit."""
 
     layout: Layout  # the judging page
-    grades: tuple[Grade, ...]
-    non_answers: tuple[NonAnswer, ...] = ()
-    follow_ups: tuple[FollowUp, ...] = ()
+    grades: tuple[Grade, ...] = field(metadata={"key": "grade"})
+    non_answers: tuple[NonAnswer, ...] = field(default=(), metadata={"key": "non_answer"})
+    follow_ups: tuple[FollowUp, ...] = field(default=(), metadata={"key": "follow_up"})
     judges: int = 1  # assessors per unit
     groups: tuple[str, ...] = ()  # groups of assessors; one assessor of each judges a topic (NTCIR-12)
     # Share of the topics that a second assessor also judges, 0 to 1. The plan of a dual batch prefers `dual_topics`.
@@ -282,18 +283,27 @@ class JudgingRules:
     def choice(self, key: str) -> Grade | NonAnswer | None:
         return next((choice for choice in self.choices if choice.key == key), None)
 
+    def label_of(self, key: str) -> str:
+        """The label of a choice; the key itself if the protocol has no such choice."""
+        choice = self.choice(key)
+        return choice.label if choice else key
+
+    @property
+    def has_members(self) -> bool:
+        """True if a unit is judged by its members, each with its own choice."""
+        return self.layout == "formula-instances"
+
 
 @dataclass(frozen=True, slots=True)
 class QrelsRules:
-    """How judgments become qrels."""
+    """The way from judgments to qrels."""
 
     # The judgment, the highest grade of the instances, or the sum over the judges.
     aggregate: Aggregate = "single"
     min_relevant: int = 0  # a topic with fewer units from `relevant_from` on is dropped
     relevant_from: int = 1  # the grade from which a unit counts for `min_relevant`
-    columns: QrelsLines | None = (
-        None  # of files that are imported; the usual four columns are always accepted
-    )
+    # Of files that are imported; the usual four columns are always accepted.
+    columns: QrelsLines | None = None
     topic_citations: bool = False  # True: citations that the topics' developers graded join the judged ones
     export_groups: bool = False  # True: each group of assessors also has a qrels version
 
@@ -305,7 +315,7 @@ class ScoringRules:
     measures: tuple[str, ...]  # in the notation of `assay.protocols.measures`
     judged_only: bool = False  # for curves and reports: remove unjudged documents first
     relevant_from: int = 1  # for curves and reports: the grade from which a document is relevant
-    # The same for the qrels of one group of assessors, also in the measures with this level. None: the same grade.
+    # The same for the qrels of one group of assessors, also in the measures with this level. Left out: the same.
     group_relevant_from: int | None = None
     # The topics of a mean: all of the qrels, or those that run and qrels have in common.
     average: Average = "judged"
@@ -322,7 +332,7 @@ class ScoringRules:
 
 @dataclass(frozen=True, slots=True)
 class AgreementRules:
-    """How agreement is computed: on every grade, and on two classes."""
+    """The agreement of assessors: on every grade, and on two classes."""
 
     binary_from: int = 1  # the grade from which a unit counts as relevant in the two classes
 
@@ -353,18 +363,18 @@ class Protocol:
     scoring: ScoringRules
     agreement: AgreementRules
     interaction: InteractionRules | None
-    text: str = field(repr=False)  # of the file; not a key
+    text: str = field(repr=False, metadata={"key": ""})  # of the file; not a key
     # Published sizes of the collection, to compare with.
     published: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def judged_noun(self) -> str:
-        """What one judgment is about: an instance, of which a unit can have several, or a unit."""
+        """The noun for what one judgment is about: an instance, of which a unit can have several, or a unit."""
         return "instance" if self.judging.layout == "formula-instances" else "unit"
 
     @property
     def cites_posts(self) -> bool:
-        """Whether a run cites passages of posts, as `thread:post:offset:length`. Other passages are documents."""
+        """True if a run cites passages of posts, as `thread:post:offset:length`. Other passages are documents."""
         is_citation = self.judging.layout == "citation" or "bolt-xml" in self.runs.formats
         return self.unit == "passage" and is_citation
 

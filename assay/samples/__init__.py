@@ -19,7 +19,7 @@ def names() -> list[str]:
 
 
 def path(name: str) -> Path:
-    """Where a sample file is. The files of a manifest are next to it, in `runs/`.
+    """Return where a sample file is. The files of a manifest are next to it, in `runs/`.
 
     Raises
     ------

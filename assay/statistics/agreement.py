@@ -1,7 +1,8 @@
 """Agreement of judges: Cohen's kappa of two judges, plain or weighted, and Krippendorff's alpha of any number.
 
 Judgments are flat arrays of equal length, with one row for each judgment: its unit, judge and grade. Leave non-answers
-out. Grades are ordered by their numbers; weights count steps in that order, over the grades that occur.
+out. Grades are ordered by their numbers; weights count steps in that order, over the grades that occur. Functions raise
+ValueError for arrays of different lengths.
 """
 
 import math
@@ -62,13 +63,6 @@ def confusion(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     The grades that occur, ascending, and a (grades, grades) matrix: how often the first judge gave the grade of the row
     when the second gave the grade of the column. Both are empty for no units.
 
-    Raises
-    ------
-    ValueError
-        The two arrays differ in length.
-
-    Examples
-    --------
     >>> confusion(np.array([0, 1, 1]), np.array([0, 1, 0]))[1].tolist()
     [[1, 0], [1, 1]]
     """
@@ -93,18 +87,11 @@ def cohen_kappa(first: Ints, second: Ints, *, weights: Weights = "none") -> Kapp
     -------
     Kappa; with nan for no units.
 
-    Raises
-    ------
-    ValueError
-        The two arrays differ in length.
-
     Source
     ------
     Cohen (1960), doi:10.1177/001316446002000104; weighted: Cohen (1968), doi:10.1037/h0026256. The standard error:
     Fleiss, Cohen & Everitt (1969), doi:10.1037/h0028106.
 
-    Examples
-    --------
     >>> round(cohen_kappa(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0])).value, 2)
     0.5
     """
@@ -112,7 +99,9 @@ def cohen_kappa(first: Ints, second: Ints, *, weights: Weights = "none") -> Kapp
     n = len(first)
     if not n:
         return Kappa(0, math.nan, math.nan, math.nan, math.nan)
-    cost = _costs(len(grades), weights)
+    steps = np.abs(np.subtract.outer(np.arange(len(grades)), np.arange(len(grades)))).astype(np.float64)
+    share = steps / max(1, len(grades) - 1)
+    cost = {"none": (steps > 0).astype(np.float64), "linear": share, "quadratic": np.square(share)}[weights]
     chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
     observed, by_chance = float((cost * table).sum()) / n, float((cost * chance).sum()) / n
     value = 1 - observed / by_chance if by_chance else math.nan
@@ -130,15 +119,6 @@ def _standard_error(share: Floats, cost: Floats, by_chance: float, kappa: float,
     return math.sqrt(max(0.0, variance) / n) / by_chance
 
 
-def _costs(n_grades: int, weights: Weights) -> NDArray[np.float64]:
-    """(grades, grades) what each disagreement counts, from 0 to 1."""
-    steps = np.abs(np.subtract.outer(np.arange(n_grades), np.arange(n_grades))).astype(np.float64)
-    if weights == "none":
-        return (steps > 0).astype(np.float64)
-    share = steps / max(1, n_grades - 1)
-    return share if weights == "linear" else np.square(share)
-
-
 def krippendorff_alpha(unit: Ints, grade: Ints, *, metric: Metric = "ordinal") -> float:
     """Krippendorff's alpha of any number of judges, who need not all judge every unit.
 
@@ -154,17 +134,10 @@ def krippendorff_alpha(unit: Ints, grade: Ints, *, metric: Metric = "ordinal") -
     -------
     1 for perfect agreement, 0 for agreement by chance; nan if no unit has two judgments, or if all grades are equal.
 
-    Raises
-    ------
-    ValueError
-        The two arrays differ in length.
-
     Source
     ------
     Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, repository.upenn.edu/asc_papers/43.
 
-    Examples
-    --------
     >>> krippendorff_alpha(np.array([1, 1, 2, 2]), np.array([0, 0, 3, 3]))
     1.0
     """
@@ -188,11 +161,6 @@ def alpha_interval(
     -------
     The two ends; nan if alpha is undefined. Resamples without a defined alpha, such as those in which all grades are
     equal, are left out.
-
-    Raises
-    ------
-    ValueError
-        The two arrays differ in length.
 
     Source
     ------
@@ -238,23 +206,18 @@ def _alphas(grades: Ints, coincidences: NDArray[np.float64], metric: Metric) -> 
     """Alpha of each of (samples, grades, grades) matrices; nan where chance alone gives perfect agreement."""
     totals = coincidences.sum(axis=1)
     n = totals.sum(axis=1)
-    distance = _distances(grades, totals, metric)
+    if metric == "nominal":
+        distance = np.broadcast_to(1 - np.eye(len(grades)), coincidences.shape)
+    else:
+        # the number of the grade, or the middle of its judgments when all judgments are sorted
+        middle = np.cumsum(totals, axis=1) - totals / 2
+        at = np.broadcast_to(grades.astype(np.float64), middle.shape) if metric == "interval" else middle
+        distance = np.square(at[:, :, None] - at[:, None, :])
     by_chance = (distance * totals[:, :, None] * totals[:, None, :]).sum(axis=(1, 2))
     observed = (n - 1) * (distance * coincidences).sum(axis=(1, 2))
     ratio = np.divide(observed, by_chance, out=np.full(len(n), np.nan), where=by_chance > 0)
     values: Floats = 1 - ratio
     return values
-
-
-def _distances(grades: Ints, totals: Floats, metric: Metric) -> NDArray[np.float64]:
-    """(samples, grades, grades) squared distances."""
-    if metric == "nominal":
-        return np.broadcast_to(1 - np.eye(len(grades)), (len(totals), len(grades), len(grades)))
-    # the number of the grade, or the middle of its judgments when all judgments are sorted
-    middle = np.cumsum(totals, axis=1) - totals / 2
-    at = np.broadcast_to(grades.astype(np.float64), middle.shape) if metric == "interval" else middle
-    distances: NDArray[np.float64] = np.square(at[:, :, None] - at[:, None, :])
-    return distances
 
 
 class SharedUnits(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a report on agreement shows: all judgments, every two assessors, every assessor, every topic.
+"""A report on agreement: all judgments, every two assessors, every assessor, every topic.
 
 Judgments with a grade only; a unit is a document of a topic. "Two-way" means two classes of grades: relevant from the
 grade `level` on, and not relevant. A value that is undefined is nan, and `reason` states why.
@@ -38,8 +38,6 @@ TOPIC_HEADER = ("topic", "units", "agreement", "alpha_nominal", "alpha_ordinal",
 class Graded:
     """Judgments with a grade, one per assessor and unit.
 
-    Attributes
-    ----------
     assessors, topics : names, ascending.
     unit, topic, assessor, grade : (judgments,) of each judgment: its unit, the indexes of its topic and assessor, and
         its grade.
@@ -99,21 +97,18 @@ def alphas(graded: Graded, level: int) -> list[Value]:
 def _alpha(name: str, unit: Ints, grade: Ints, metric: Metric) -> Value:
     value = krippendorff_alpha(unit, grade, metric=metric)
     interval = alpha_interval(unit, grade, metric=metric)
-    return Value(name, value, interval, "" if not math.isnan(value) else _why_no_alpha(unit))
-
-
-def _why_no_alpha(unit: Ints) -> str:
-    if len(np.unique(unit)) == len(unit):
-        return "No unit has the grades of two assessors."
-    return "All shared units have the same grade, so chance alone gives agreement."
+    reason = ""
+    if math.isnan(value):
+        is_unshared = len(np.unique(unit)) == len(unit)
+        same = "All shared units have the same grade, so chance alone gives agreement."
+        reason = "No unit has the grades of two assessors." if is_unshared else same
+    return Value(name, value, interval, reason)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair:
     """Two assessors on the units that both judged.
 
-    Attributes
-    ----------
     first, second : their names.
     kappa, linear, quadratic, two_way : Cohen's kappa of all grades, with two weights, and of two classes.
     grades : (grades,) the grades that occur, ascending.
@@ -136,7 +131,7 @@ class Pair:
 
     @property
     def reason(self) -> str:
-        """Why kappa is undefined; empty if it is defined."""
+        """Return why kappa is undefined; empty if it is defined."""
         if not math.isnan(self.kappa.value):
             return ""
         return f"Both gave grade {int(self.grades[0])} to every unit, so chance alone gives agreement."
@@ -230,17 +225,15 @@ def by_topic(graded: Graded, level: int) -> list[TopicAgreement]:
                 krippendorff_alpha(part.unit, part.grade, metric=metric) for metric in METRICS[:2]
             )
             two_way = krippendorff_alpha(part.unit, part.two_way(level), metric="nominal")
-            rows.append(TopicAgreement(code, part.n_shared_units, _observed(part), nominal, ordinal, two_way))
+            pairs_of = list(
+                shared_units(part.unit, part.assessor)
+            )  # several assessors judged a unit: there is one
+            n_same = sum(
+                int((part.grade[each.of_first] == part.grade[each.of_second]).sum()) for each in pairs_of
+            )
+            observed = n_same / sum(len(each.of_first) for each in pairs_of)
+            rows.append(TopicAgreement(code, part.n_shared_units, observed, nominal, ordinal, two_way))
     return rows
-
-
-def _observed(graded: Graded) -> float:
-    """The share of equal grades among the pairs of judgments of a unit."""
-    same = total = 0
-    for shared in shared_units(graded.unit, graded.assessor):
-        equal = graded.grade[shared.of_first] == graded.grade[shared.of_second]
-        same, total = same + int(equal.sum()), total + len(equal)
-    return same / total if total else math.nan
 
 
 def pair_cells(pair: Pair) -> tuple[Cell, ...]:
@@ -260,19 +253,11 @@ def tables(graded: Graded, level: int) -> list[Table]:
         (each.name, each.value, *each.interval) for each in alphas(graded, level)
     ]
     pair_rows: list[tuple[Cell, ...]] = [(pair.first, pair.second, *pair_cells(pair)) for pair in of_pairs]
+    assessors, topics = list(by_assessor(of_pairs)), list(by_topic(graded, level))
+    alpha_header = ("grades", "alpha", "low", "high")
     return [
-        Table(
-            "alpha",
-            "Krippendorff's alpha with 95 % intervals",
-            ("grades", "alpha", "low", "high"),
-            alpha_rows,
-        ),
+        Table("alpha", "Krippendorff's alpha with 95 % intervals", alpha_header, alpha_rows),
         Table("pairs", "Cohen's kappa of every two assessors, with 95 % intervals", PAIR_HEADER, pair_rows),
-        Table(
-            "assessors",
-            "mean kappa of each assessor with the others",
-            ASSESSOR_HEADER,
-            list(by_assessor(of_pairs)),
-        ),
-        Table("topics", "agreement on each topic", TOPIC_HEADER, list(by_topic(graded, level))),
+        Table("assessors", "mean kappa of each assessor with the others", ASSESSOR_HEADER, [*assessors]),
+        Table("topics", "agreement on each topic", TOPIC_HEADER, [*topics]),
     ]

@@ -1,11 +1,12 @@
 """Tables of the stored results of analyses, for pages and files of the site."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from assay.tables import Cell, Table
 
-Result = Mapping[str, Any]  # as `as_json` of the statistics gives it
+Result = Mapping[str, Any]  # plain values of the statistics
 
 
 def units_table(counts: Sequence[tuple[str, Result]], level: int) -> Table:
@@ -13,21 +14,16 @@ def units_table(counts: Sequence[tuple[str, Result]], level: int) -> Table:
 
     Parameters
     ----------
-    counts : name of each qrels, and their `QrelsSummary.as_json()`.
+    counts : name of each qrels, and the plain values of their `QrelsSummary`.
     level : grade from which a unit is relevant.
     """
-    rows: list[tuple[Cell, ...]] = [
-        (
-            name,
-            summary["n_topics"],
-            *(
-                summary[units][statistic]
-                for units in ("judged", "relevant")
-                for statistic in ("minimum", "maximum", "mean", "total")
-            ),
+    rows: list[tuple[Cell, ...]] = []
+    for name, summary in counts:
+        numbers = (
+            itemgetter("minimum", "maximum", "mean", "total")(summary[units])
+            for units in ("judged", "relevant")
         )
-        for name, summary in counts
-    ]
+        rows.append((name, summary["n_topics"], *next(numbers), *next(numbers)))
     header = ("qrels", "topics", "judged min", "judged max", "judged mean", "judged",
               "relevant min", "relevant max", "relevant mean", "relevant")  # fmt: skip
     description = f"a unit is relevant from grade {level}"
@@ -43,7 +39,7 @@ def comparison_tables(
     ----------
     name, title : prefix of the names, and of the titles.
     runs : tags, in the order of the comparison.
-    comparison : `RankingComparison.as_json()`.
+    comparison : the plain values of a `RankingComparison`.
     """
     columns = list(zip(comparison["names"], comparison["n_topics"], strict=True))
     means = tuple(f"{column} ({n} topic{'s' * (n != 1)})" for column, n in columns)
@@ -113,10 +109,12 @@ def reusability_tables(result: Result) -> Iterator[Table]:
         "each run scored without the judgments of units that only its team contributed, and its place among all runs",
         ("team", "run", "measure", "with", "without", "change", "place with", "place without"),
         [
-            row
+            (team["team"], runs[change["run"]], measure, before, after, after - before, *places)
             for team in teams
             for change in team["changes"]
-            for row in _change_rows(team, change, runs, measures)
+            for measure, before, after, *places in zip(
+                measures, *itemgetter("before", "after", "rank_before", "rank_after")(change), strict=True
+            )
         ],
         title="A team left out: its scores and places",
     )
@@ -127,58 +125,32 @@ def reusability_tables(result: Result) -> Iterator[Table]:
         [(team["team"], *team["tau"]) for team in teams],
         title="A team left out: the ranking of all runs",
     )
-    yield _depths_table(result)
-
-
-def _change_rows(
-    team: Result, change: Result, runs: Sequence[str], measures: Sequence[str]
-) -> Iterator[tuple[Cell, ...]]:
-    for n, measure in enumerate(measures):
-        before, after = change["before"][n], change["after"][n]
-        yield (
-            team["team"],
-            runs[change["run"]],
-            measure,
-            before,
-            after,
-            after - before,
-            change["rank_before"][n],
-            change["rank_after"][n],
-        )
-
-
-def _depths_table(result: Result) -> Table:
     n_relevant = result["units"]["relevant"]["total"]
-    header = (
-        "depth",
-        "pooled",
-        "judged",
-        "relevant",
-        "of all relevant",
-        "measure",
-        "tau",
-        "tau AP",
-        "largest move",
-    )
-    rows: list[tuple[Cell, ...]] = [
+    yield Table(
+        "depths",
+        "units in less deep pools of the same runs, and the ranking by them compared with that by all qrels",
         (
-            point["label"],
-            point["n_pooled"],
-            point["n_judged"],
-            point["n_relevant"],
-            point["n_relevant"] / n_relevant if n_relevant else 0.0,
-            measure,
-            point["tau"][n],
-            point["tau_ap"][n],
-            point["largest_move"][n],
-        )
-        for point in result["depths"]
-        for n, measure in enumerate(result["measures"])
-    ]
-    description = (
-        "units in less deep pools of the same runs, and the ranking by them compared with that by all qrels"
+            "depth",
+            "pooled",
+            "judged",
+            "relevant",
+            "of all relevant",
+            "measure",
+            "tau",
+            "tau AP",
+            "largest move",
+        ),
+        [
+            (
+                *itemgetter("label", "n_pooled", "n_judged", "n_relevant")(point),
+                point["n_relevant"] / n_relevant if n_relevant else 0.0,
+                *of_measure,
+            )
+            for point in result["depths"]
+            for of_measure in zip(measures, *itemgetter("tau", "tau_ap", "largest_move")(point), strict=True)
+        ],
+        title="Shallower pools",
     )
-    return Table("depths", description, header, rows, title="Shallower pools")
 
 
 def topic_tables(result: Result) -> Iterator[Table]:
@@ -189,15 +161,7 @@ def topic_tables(result: Result) -> Iterator[Table]:
         "these, tau-b with a ranking by as many other topics, and the share of pairs that these two order differently",
         ("measure", "topics", "tau", "low", "high", "tau of two halves", "swaps"),
         [
-            (
-                measure,
-                point["n_topics"],
-                point["tau"],
-                point["tau_low"],
-                point["tau_high"],
-                point["split_tau"],
-                point["swaps"],
-            )
+            (measure, *itemgetter("n_topics", "tau", "tau_low", "tau_high", "split_tau", "swaps")(point))
             for measure, statistics in result["measures"].items()
             for point in statistics["points"]
         ],

@@ -24,6 +24,7 @@ from assay.statistics.ranking_comparison import compare_rankings
 from assay.statistics.reusability import Runs, Scoring, depth_curve, leave_one_team_out
 from assay.statistics.topic_stability import topic_stability
 from assay.statistics.tukey import tukey_hsd
+from assay.tables import plain
 
 PARTS = 10  # depths of the curve, in equal parts of the deepest
 
@@ -90,7 +91,7 @@ def by_versions(
             means[:, column, place] = scored.means(average)
     return {
         "level": level,
-        "units": [summarize_qrels(each.columns, level=each.level).as_json() for each in versions],
+        "units": [plain(summarize_qrels(each.columns, level=each.level)) for each in versions],
         "measures": compared(measures, means, [(each.name, len(each.columns.topics)) for each in versions]),
     }
 
@@ -106,9 +107,7 @@ def compared(
     rankings : name and number of topics of each.
     """
     names, n_topics = [name for name, _ in rankings], [n for _, n in rankings]
-    return {
-        measure: compare_rankings(names, means[n], n_topics).as_json() for n, measure in enumerate(measures)
-    }
+    return {measure: plain(compare_rankings(names, means[n], n_topics)) for n, measure in enumerate(measures)}
 
 
 def pools_by_depth(
@@ -123,12 +122,14 @@ def pools_by_depth(
 ) -> list[tuple[str, PooledUnits]]:
     """Pools to ten parts of the depths, each with its depth in words; one complete pool if there are no depths.
 
-    Raises
-    ------
-    PoolError
-        A pool cannot be built.
+    Raises PoolError: a pool cannot be built.
     """
-    parts, pools = _parts(depths), []
+    parts: list[dict[str, int]] = []  # a tenth, two tenths ... of the depths, each once
+    for tenth in range(1, PARTS + 1):
+        depth = {kind: math.ceil(tenth / PARTS * k) for kind, k in depths.items()}
+        if depth not in parts:
+            parts.append(depth)
+    pools = []
     for n, depth in enumerate(parts, 1):
         report(n, len(parts), f"pooling to {_shown(depth) or 'the end'}")
         built = build_pool(inputs, protocol=protocol, seed=seed, depth=depth, formulas=formulas, known=known)
@@ -147,16 +148,6 @@ def deepest(depths: Iterable[Mapping[str, int]]) -> dict[str, int]:
         for kind, k in each.items():
             largest[kind] = max(k, largest.get(kind, 0))
     return largest
-
-
-def _parts(whole: Mapping[str, int]) -> list[dict[str, int]]:
-    """A tenth, two tenths ... of the depths, each once. Without depths, the one part is complete."""
-    parts: list[dict[str, int]] = []
-    for part in range(1, PARTS + 1):
-        depth = {kind: math.ceil(part / PARTS * k) for kind, k in whole.items()}
-        if depth not in parts:
-            parts.append(depth)
-    return parts
 
 
 def _shown(depth: Mapping[str, int]) -> str:
@@ -181,9 +172,9 @@ def reuse(
     depths = depth_curve(scoring, pools, progress=_reporter(report, "judging shallower pools"))
     return {
         "level": scoring.level,
-        "units": summarize_qrels(scoring.qrels, level=scoring.level).as_json(),
-        "teams": [team.as_json() for team in left_out],
-        "depths": [point.as_json() for point in depths],
+        "units": plain(summarize_qrels(scoring.qrels, level=scoring.level)),
+        "teams": plain(left_out),
+        "depths": plain(depths),
     }
 
 

@@ -9,15 +9,14 @@ resample.
 Random draws come from the raw stream of PCG64: the same seed gives the same interval on any machine, up to rounding.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.significance import MAX_SEED, Scores, checked_scores
+from assay.statistics.significance import Scores, check_draws, checked_scores
 
 N_RESAMPLES = 10_000
 LEVEL = 0.95
@@ -30,8 +29,6 @@ BLOCK = 1 << 21  # random topics held at a time
 class Intervals:
     """The confidence interval of each run's mean.
 
-    Attributes
-    ----------
     means, low, high : (runs,) the mean, and the ends of its interval.
     level : the confidence level, such as 0.95.
     n_resamples, seed : number of resamples, and the seed of their random draws.
@@ -44,29 +41,6 @@ class Intervals:
     n_resamples: int
     seed: int
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "means": self.means.tolist(),
-            "low": self.low.tolist(),
-            "high": self.high.tolist(),
-            "level": self.level,
-            "n_resamples": self.n_resamples,
-            "seed": self.seed,
-        }
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """The intervals from the output of `as_json`.
-
-        Raises
-        ------
-        KeyError
-            The values are something else.
-        """
-        means, low, high = (np.array(stored[name], dtype=np.float64) for name in ("means", "low", "high"))
-        return cls(means, low, high, stored["level"], stored["n_resamples"], stored["seed"])
-
 
 def bootstrap(
     scores: Scores, *, seed: int, level: float = LEVEL, n_resamples: int = N_RESAMPLES
@@ -78,23 +52,17 @@ def bootstrap(
 
     Parameters
     ----------
-    scores : (runs, topics) values of one measure.
-    seed : seed of the random draws.
     level : confidence level, between 0 and 1.
     n_resamples : number of resamples, at least 1.
-
-    Raises
-    ------
-    ValueError
-        The scores have another shape or are not finite, or one of the other arguments is out of range.
 
     Source
     ------
     Efron (1987), doi:10.2307/2289144; for retrieval measures: Savoy (1997), doi:10.1016/S0306-4573(97)00027-7.
     """
     _check(level, n_resamples, seed)
-    resampled = _resampled_means(checked_scores(scores), n_resamples, seed)
-    resampled.sort(axis=1)
+    n_topics = checked_scores(scores).shape[1]
+    resampled = np.hstack([scores @ times.T / n_topics for times in _drawn(n_topics, n_resamples, seed)])
+    resampled.sort(axis=1)  # (runs, resamples)
     means = scores.mean(axis=1)
     low, high = np.empty_like(means), np.empty_like(means)
     for run, sorted_means in enumerate(resampled):
@@ -118,11 +86,6 @@ def bootstrap_ratio(
     ----------
     counts : (topics, counts) what each topic adds to the sums.
     value_of : from sums (rows, counts) to their ratios (rows,).
-
-    Raises
-    ------
-    ValueError
-        As for `bootstrap`.
     """
     _check(level, n_resamples, seed)
     total = checked_scores(counts).sum(axis=0)
@@ -135,20 +98,11 @@ def bootstrap_ratio(
 def _check(level: float, n_resamples: int, seed: int) -> None:
     if not 0 < level < 1:
         raise ValueError(f"the level is {level}; use a number between 0 and 1, such as 0.95")
-    if n_resamples < 1 or not 0 <= seed <= MAX_SEED:
-        raise ValueError(
-            f"got {n_resamples} resamples and the seed {seed}; use at least 1 resample and a seed from 0 to {MAX_SEED}"
-        )
-
-
-def _resampled_means(scores: Scores, n_resamples: int, seed: int) -> NDArray[np.float64]:
-    """(runs, resamples) means."""
-    n_topics = scores.shape[1]
-    return np.hstack([scores @ times.T / n_topics for times in _drawn(n_topics, n_resamples, seed)])
+    check_draws(n_resamples, seed)
 
 
 def _drawn(n_topics: int, n_resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """How often each topic is in each resample: arrays (resamples, topics), a part at a time."""
+    """Yield how often each topic is in each resample: arrays (resamples, topics), a part at a time."""
     stream = np.random.PCG64(seed)
     size = max(1, BLOCK // n_topics)
     for start in range(0, n_resamples, size):
@@ -174,20 +128,13 @@ def _bca(values: Scores, resampled: NDArray[np.float64], mean: float, level: flo
     share = (n_below + n_up_to) / (2 * n)  # equal means count half: few distinct values give many of them
     # with few resamples all means may be on one side
     bias = NORMAL.inv_cdf(min(max(share, 0.5 / n), 1 - 0.5 / n))
-    acceleration = _acceleration(values)
-    low, high = (
-        _shifted(bias, acceleration, NORMAL.inv_cdf(tail)) for tail in ((1 - level) / 2, (1 + level) / 2)
-    )
-    return float(np.quantile(resampled, low)), float(np.quantile(resampled, high))
-
-
-def _shifted(bias: float, acceleration: float, z: float) -> float:
-    """The quantile of the resamples that replaces the normal quantile z of a percentile interval."""
-    grown = 1 - acceleration * (bias + z)
-    return NORMAL.cdf(bias + (bias + z) / grown) if grown > 0 else 1.0
-
-
-def _acceleration(values: Scores) -> float:
-    """How fast the standard error changes with the mean: the jackknife estimate, from the skew of the topics."""
+    # how fast the standard error changes with the mean: the jackknife estimate, from the skew of the topics
     away = values - values.mean()
-    return float((away**3).sum() / (6 * ((away**2).sum()) ** 1.5))
+    acceleration = float((away**3).sum() / (6 * ((away**2).sum()) ** 1.5))
+    ends = []
+    for tail in ((1 - level) / 2, (1 + level) / 2):
+        z = NORMAL.inv_cdf(tail)  # the normal quantile of a percentile interval, which is shifted
+        grown = 1 - acceleration * (bias + z)
+        shifted = NORMAL.cdf(bias + (bias + z) / grown) if grown > 0 else 1.0
+        ends.append(float(np.quantile(resampled, shifted)))
+    return ends[0], ends[1]

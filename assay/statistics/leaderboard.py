@@ -8,16 +8,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.evaluation.curves import (
-    CUTOFFS,
-    RECALLS,
-    precision_at,
-    precision_of_characters,
-    recall_precision,
-    recall_precision_of_characters,
-)
+from assay.measures.curves import CUTOFFS, RECALLS, precision_at, recall_precision
 from assay.measures.kernels import judged_share
 from assay.measures.matching import Hits, JudgedDocuments
 from assay.measures.scores import RunScores
@@ -31,7 +23,7 @@ JUDGED_AT_10 = Measure("judged", k=10)
 
 
 class JudgedShares(NamedTuple):
-    """How much of a run is judged.
+    """The judged share of a run.
 
     judged_at_10 : judged share of the top 10, averaged over topics as the measures are; a missing topic counts 0.
     unjudged : unjudged share of all documents returned for topics of the qrels; 0.0 if there are none.
@@ -68,35 +60,26 @@ def mean_curves(
     in_characters : whether to count characters of citations.
     """
     is_averaged = hits.n_returned > 0 if average == "common" else np.ones(judged.n_topics, np.bool_)
-    if in_characters:
-        precision = precision_of_characters(hits, judged, level=level)[is_averaged]
-        by_recall = recall_precision_of_characters(hits, judged, level=level)[is_averaged]
-    else:
-        hits = hits.judged_only() if judged_only else hits
-        precision = precision_at(hits, level=level)[is_averaged]
-        by_recall = recall_precision(hits, judged, level=level)[is_averaged]
+    hits = hits.judged_only() if judged_only and not in_characters else hits
+    precision, by_recall = (
+        curve_of(hits, judged, level=level, in_characters=in_characters)[is_averaged]
+        for curve_of in (precision_at, recall_precision)
+    )
     return {
         "level": level,
         "judged_only": judged_only,
-        **({"in_characters": True} if in_characters else {}),  # archives of 0.1.0 do not have it
+        **({"in_characters": True} if in_characters else {}),  # left out where it is false
         "cutoffs": list(CUTOFFS),
-        "precision": _means(precision),
+        "precision": precision.mean(axis=0).tolist() if len(precision) else [0.0] * len(CUTOFFS),
         "recalls": list(RECALLS),
-        "by_recall": _means(by_recall),
+        "by_recall": by_recall.mean(axis=0).tolist() if len(by_recall) else [0.0] * len(RECALLS),
     }
-
-
-def _means(values: NDArray[np.float64]) -> list[float]:
-    """Mean of each column; 0.0 if there is no topic."""
-    return values.mean(axis=0).tolist() if len(values) else [0.0] * values.shape[1]
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureStatistics:
     """Statistics of one measure, in the order of the runs.
 
-    Attributes
-    ----------
     low, high : (runs,) ends of the confidence interval of each mean.
     tier : (runs,) letters; runs that share a letter do not differ significantly. Empty if there is no test.
     test : Tukey's test of all pairs of runs; None if the runs have no topic in common, or if the measure is a ratio of
@@ -113,8 +96,6 @@ class MeasureStatistics:
 class LeaderboardStatistics:
     """Statistics of several measures of the same runs.
 
-    Attributes
-    ----------
     n_topics : number of topics that the means of all runs have in common; the tests are over these.
     level : confidence level of the intervals.
     n_resamples : random draws of the intervals.
@@ -144,8 +125,6 @@ def leaderboard_statistics(
     Parameters
     ----------
     scored : scores of each run, against the same qrels.
-    seed : seed of the random draws.
-    progress : called with the number of measures done, and of all.
 
     Returns
     -------
@@ -160,44 +139,31 @@ def leaderboard_statistics(
     for column, measure in enumerate(measures):
         progress(column, len(measures))
         summary = FAMILIES[measure.family].summary
-        if summary == "ratio of sums":
-            ends = _ratio_intervals(scored, column, average, seed)
-            by_measure[str(measure)] = MeasureStatistics(*ends, [""] * len(scored), None)
-        if summary != "mean":  # the interval of a mean does not apply, nor does the test
+        if summary not in {
+            "mean",
+            "ratio of sums",
+        }:  # the interval of a mean does not apply, nor does the test
             continue
         shared = np.array([scores.values[is_shared, column] for scores in scored])
-        has_all = bool(is_shared.all())
-        low, high = _intervals(shared, seed) if has_all else _own_intervals(scored, column, average, seed)
-        test = tukey_hsd(shared, seed=seed) if is_shared.any() else None
+        if summary == "mean" and is_shared.all():
+            intervals = bootstrap(shared, seed=seed)
+            low, high = intervals.low.tolist(), intervals.high.tolist()
+        else:
+            ends = [_own_ends(scores, column, average, seed) for scores in scored]
+            low, high = [low for low, _ in ends], [high for _, high in ends]
+        test = tukey_hsd(shared, seed=seed) if summary == "mean" and is_shared.any() else None
         tier = letters(tiers(test), len(scored)) if test else [""] * len(scored)
         by_measure[str(measure)] = MeasureStatistics(low, high, tier, test)
     return LeaderboardStatistics(int(is_shared.sum()), LEVEL, N_RESAMPLES, by_measure)
 
 
-Ends = tuple[list[float], list[float]]
-
-
-def _intervals(scores: NDArray[np.float64], seed: int) -> Ends:
-    intervals = bootstrap(scores, seed=seed)
-    return intervals.low.tolist(), intervals.high.tolist()
-
-
-def _own_intervals(scored: Sequence[RunScores], column: int, average: Average, seed: int) -> Ends:
-    """Each run's interval over its own topics; from 0 to 0 for a run without topics."""
-    lows, highs = [], []
-    for scores in scored:
-        values = scores.values[scores.averaged(average), column]
-        low, high = _intervals(values[None, :], seed) if len(values) else ([0.0], [0.0])
-        lows += low
-        highs += high
-    return lows, highs
-
-
-def _ratio_intervals(scored: Sequence[RunScores], column: int, average: Average, seed: int) -> Ends:
-    """Each run's interval of a ratio of sums over the topics that count; from 0 to 0 for a run without topics."""
-    ends = []
-    for scores in scored:
+def _own_ends(scores: RunScores, column: int, average: Average, seed: int) -> tuple[float, float]:
+    """The interval of a run over its own topics that count; from 0 to 0 for a run without topics."""
+    is_counted = scores.averaged(average)
+    if not is_counted.any():
+        return 0.0, 0.0
+    if column in scores.pooled:
         counts, value_of = scores.pooled[column]
-        counts = counts[scores.averaged(average)]
-        ends.append(bootstrap_ratio(counts, value_of, seed=seed) if len(counts) else (0.0, 0.0))
-    return [low for low, _ in ends], [high for _, high in ends]
+        return bootstrap_ratio(counts[is_counted], value_of, seed=seed)
+    intervals = bootstrap(scores.values[None, is_counted, column], seed=seed)
+    return float(intervals.low[0]), float(intervals.high[0])

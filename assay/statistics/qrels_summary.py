@@ -25,35 +25,20 @@ class QrelsSummary(NamedTuple):
     judged: Spread
     relevant: Spread
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "n_topics": self.n_topics,
-            "judged": self.judged._asdict(),
-            "relevant": self.relevant._asdict(),
-        }
-
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """From the plain values of `as_json`."""
+        """From its plain values."""
         return cls(values["n_topics"], Spread(**values["judged"]), Spread(**values["relevant"]))
 
 
-class UnitsByTopic(NamedTuple):
-    """Numbers of units, each (topics,) in the order of the qrels."""
-
-    judged: NDArray[np.int64]
-    relevant: NDArray[np.int64]
-
-
-def units_by_topic(qrels: QrelsColumns, *, level: int) -> UnitsByTopic:
-    """Judged and relevant units of each topic. Units are relevant from grade `level`; negative grades do not count."""
+def units_by_topic(qrels: QrelsColumns, *, level: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(topics,) judged units, and relevant units, which have a grade from `level`; negative grades do not count."""
     topic = qrels.topic_index.astype(np.int64)
     judged, relevant = (
         np.bincount(topic[qrels.grade >= lowest], minlength=len(qrels.topics))
         for lowest in (0, max(level, 0))
     )
-    return UnitsByTopic(judged, relevant)
+    return judged, relevant
 
 
 def summarize_qrels(qrels: QrelsColumns, *, level: int) -> QrelsSummary:
@@ -63,11 +48,8 @@ def summarize_qrels(qrels: QrelsColumns, *, level: int) -> QrelsSummary:
     ------
     Mansouri et al., Effects of Context, Complexity, and Clustering on Evaluation for Math Formula Retrieval, table 5.
     """
-    counts = units_by_topic(qrels, level=level)
-    return QrelsSummary(len(qrels.topics), _spread(counts.judged), _spread(counts.relevant))
-
-
-def _spread(counts: NDArray[np.int64]) -> Spread:
-    if not len(counts):
-        return Spread(0, 0, 0.0, 0)
-    return Spread(int(counts.min()), int(counts.max()), float(counts.mean()), int(counts.sum()))
+    judged, relevant = (
+        Spread(int(n.min()), int(n.max()), float(n.mean()), int(n.sum())) if len(n) else Spread(0, 0, 0.0, 0)
+        for n in units_by_topic(qrels, level=level)
+    )
+    return QrelsSummary(len(qrels.topics), judged, relevant)

@@ -1,11 +1,10 @@
 """Similarity of two rankings: Kendall's tau-b and tau_AP of rankings of runs, rank-biased overlap of result lists.
 
 A ranking of runs is an array of scores (runs,): a higher score is better, equal scores tie. Result lists are two runs
-as columns, in the order of trec_eval, which has no ties.
+as columns, in the order of trec_eval, which has no ties. Functions raise ValueError for arrays of different lengths.
 """
 
 import math
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -29,17 +28,10 @@ def kendall_tau(first: Values, second: Values) -> float:
     -------
     From -1 to 1; nan if a ranking ties all runs, or if there are fewer than two runs.
 
-    Raises
-    ------
-    ValueError
-        The two arrays differ in length.
-
     Source
     ------
     Kendall (1945), doi:10.1093/biomet/33.3.239; equals scipy.stats.kendalltau.
 
-    Examples
-    --------
     >>> round(kendall_tau(np.array([0.3, 0.2, 0.1]), np.array([0.3, 0.1, 0.2])), 3)
     0.333
     """
@@ -63,18 +55,11 @@ def tau_ap(reference: Values, estimate: Values) -> float:
     -------
     From -1 to 1; nan if there are fewer than two runs.
 
-    Raises
-    ------
-    ValueError
-        The two arrays differ in length.
-
     Source
     ------
     Yilmaz, Aslam & Robertson (2008), doi:10.1145/1390334.1390435; ties: Urbano & Marrero (2017),
     doi:10.1145/3121050.3121106.
 
-    Examples
-    --------
     >>> round(tau_ap(np.array([0.3, 0.2, 0.1]), np.array([0.2, 0.3, 0.1])), 3)  # the two best runs exchanged
     0.0
     """
@@ -87,9 +72,8 @@ def tau_ap(reference: Values, estimate: Values) -> float:
     share = np.zeros(n)
     for run in range(n):
         n_tied = int((n_above == n_above[run]).sum())
-        above = np.arange(
-            n_above[run], n_above[run] + n_tied
-        )  # runs above it, at each place in its group of ties
+        # runs above it, at each place in its group of ties
+        above = np.arange(n_above[run], n_above[run] + n_tied)
         within = (above - n_above[run]) / 2
         share[run] = float(np.where(above > 0, (n_correct[run] + within) / np.maximum(above, 1), 0.0).mean())
     return 2 * float(share.sum()) / (n - 1) - 1
@@ -105,11 +89,6 @@ def tau_ap_b(first: Values, second: Values) -> float:
     Returns
     -------
     From -1 to 1; nan if a ranking ties all runs, or if there are fewer than two runs.
-
-    Raises
-    ------
-    ValueError
-        The two arrays differ in length.
 
     Source
     ------
@@ -154,11 +133,6 @@ def ranks(scores: Values) -> NDArray[np.int64]:
     return place
 
 
-def defined(values: Iterable[float]) -> list[float | None]:
-    """Values for JSON, which has no nan: None for values that are not finite."""
-    return [value if math.isfinite(value) else None for value in values]
-
-
 class Overlap(NamedTuple):
     """Rank-biased overlap of two lists.
 
@@ -186,10 +160,7 @@ def rank_biased_overlap(ranks: NDArray[np.int64], n_first: int, n_second: int, p
     -------
     Values from 0 (disjoint) to 1 (identical). Two empty lists have the overlap 0 and the residual 1.
 
-    Raises
-    ------
-    ValueError
-        p is not between 0 and 1.
+    Raises ValueError: p is not between 0 and 1.
 
     Source
     ------
@@ -207,28 +178,31 @@ def rank_biased_overlap(ranks: NDArray[np.int64], n_first: int, n_second: int, p
     scale = (1 - p) / p
     minimum = scale * (float(((shared - at_long) * weight / depth).sum()) - at_long * math.log1p(-p))
     seen = float((shared * weight / depth).sum())
-    assumed = float((at_short * (depth[short:] - short) * weight[short:] / depth[short:]).sum()) / max(
-        short, 1
-    )
+    below = depth[short:]
+    assumed = float((at_short * (below - short) * weight[short:] / below).sum()) / max(short, 1)
     end = ((at_long - at_short) / long + at_short / max(short, 1)) * p**long
-    residual = _residual(short, long, int(at_long), p)
-    return Overlap(minimum, residual, scale * (seen + assumed) + end)
-
-
-def _residual(short: int, long: int, shared: int, p: float) -> float:
-    """What the ranks below the ends of the lists could add at most."""
-    full = short + long - shared  # the depth at which the lists could agree completely
-    depth = np.arange(1, full + 1, dtype=np.float64)
-    terms = p**depth / depth
+    # what the ranks below the ends of the lists could add at most
+    full = short + long - int(at_long)  # the depth at which the lists could agree completely
+    deep = np.arange(1, full + 1, dtype=np.float64)
+    terms = p**deep / deep
     rest = float(terms[short:].sum()) * short + float(terms[long:].sum()) * long
-    rest += shared * (-math.log1p(-p) - float(terms.sum()))
-    return p**short + p**long - p**full - (1 - p) / p * rest
+    rest += int(at_long) * (-math.log1p(-p) - float(terms.sum()))
+    residual = p**short + p**long - p**full - scale * rest
+    return Overlap(minimum, residual, scale * (seen + assumed) + end)
 
 
 def overlap_of_runs(first: Ranked, second: Ranked, *, p: float = PERSISTENCE) -> dict[str, Overlap]:
     """Rank-biased overlap of two runs for each topic of either run, by topic code in the order of bytes."""
-    codes = sorted({*first.topics.tolist(), *second.topics.tolist()}, key=str.encode)
-    return {code: _overlap(documents_of(first, code), documents_of(second, code), p) for code in codes}
+    overlaps = {}
+    for code in topics_of_both(first, second):
+        left, right = documents_of(first, code), documents_of(second, code)
+        overlaps[code] = rank_biased_overlap(common_ranks(left, right), len(left), len(right), p)
+    return overlaps
+
+
+def topics_of_both(first: Ranked, second: Ranked) -> list[str]:
+    """The topics of either run, in the order of bytes."""
+    return sorted({*first.topics.tolist(), *second.topics.tolist()}, key=str.encode)
 
 
 def documents_of(run: Ranked, code: str) -> NDArray[np.bytes_]:
@@ -240,7 +214,7 @@ def documents_of(run: Ranked, code: str) -> NDArray[np.bytes_]:
     return run.docno[start:end]
 
 
-def _overlap(first: NDArray[np.bytes_], second: NDArray[np.bytes_], p: float) -> Overlap:
+def common_ranks(first: NDArray[np.bytes_], second: NDArray[np.bytes_]) -> NDArray[np.int64]:
+    """(common, 2) ranks, from 1, of the documents in both lists."""
     _, in_first, in_second = np.intersect1d(first, second, assume_unique=True, return_indices=True)
-    ranks = np.column_stack((in_first, in_second)) + 1
-    return rank_biased_overlap(ranks, len(first), len(second), p)
+    return np.column_stack((in_first, in_second)) + 1

@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evaluation.classes import step_or_name
-from assay.statistics.rank_correlation import defined, kendall_tau, ranks, tau_ap_b
+from assay.measures.scores import step_or_name
+from assay.statistics.rank_correlation import kendall_tau, ranks, tau_ap_b
 
 ALL = "all topics"
 UNLABELED = "no label"
@@ -22,8 +22,6 @@ UNLABELED = "no label"
 class RankingComparison:
     """Columns of means of the same runs.
 
-    Attributes
-    ----------
     names : (columns,) name of each column.
     n_topics : (columns,) number of topics of each mean.
     means : (columns, runs) means.
@@ -40,21 +38,9 @@ class RankingComparison:
     tau_ap: NDArray[np.float64]
     gap: NDArray[np.float64]
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain values; null for undefined values."""
-        return {
-            "names": list(self.names),
-            "n_topics": list(self.n_topics),
-            "means": self.means.tolist(),
-            "ranks": self.ranks.tolist(),
-            "tau": [defined(row) for row in self.tau.tolist()],
-            "tau_ap": [defined(row) for row in self.tau_ap.tolist()],
-            "gap": defined(self.gap.tolist()),
-        }
-
     @classmethod
     def from_json(cls, values: Mapping[str, Any], names: Sequence[str] = ()) -> Self:
-        """From the plain values of `as_json`, with other names if they are given."""
+        """From its plain values, with other names if they are given."""
         numbers = {key: np.array(values[key], dtype=np.float64) for key in ("means", "tau", "tau_ap", "gap")}
         ranks_of = np.array(values["ranks"], dtype=np.int64)
         return cls(tuple(names or values["names"]), tuple(values["n_topics"]), ranks=ranks_of, **numbers)
@@ -71,10 +57,7 @@ def compare_rankings(
     means : (columns, runs) means.
     n_topics : (columns,) number of topics of each mean.
 
-    Raises
-    ------
-    ValueError
-        The three arguments differ in length.
+    Raises ValueError: the three arguments differ in length.
     """
     if not len(names) == len(means) == len(n_topics):
         raise ValueError(
@@ -98,7 +81,6 @@ def compare_by_label(
 
     Parameters
     ----------
-    scores : (runs, topics) values of one measure.
     topics : codes, in the order of the scores.
     labels : the value of the label for each topic. Topics without one are a column of their own, the last.
 

@@ -1,4 +1,4 @@
-"""Whether qrels can score runs that were not pooled: the effect of leaving out one team, and of shallower pools.
+"""The reusability of qrels for runs that were not pooled: the effect of leaving out one team, and of shallower pools.
 
 Layout: `units` is a pool of runs (entries and their contributions, see `assay.pools.depth`), `qrels` the judgments.
 Units of the qrels that none of these runs contributed stay judged, whatever is left out. Means are over the topics that
@@ -7,7 +7,7 @@ Units of the qrels that none of these runs contributed stay judged, whatever is 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,11 @@ from assay.formats.qrels.reader import QrelsColumns
 from assay.formats.runs.columns import Ranked
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_hits
-from assay.pools.contribution import sole_group
 from assay.pools.depth import PooledUnits
+from assay.pools.statistics import sole_group
 from assay.protocols.measures import Measure
 from assay.protocols.schema import Average
-from assay.statistics.rank_correlation import defined, kendall_tau, ranks, tau_ap
+from assay.statistics.rank_correlation import kendall_tau, ranks, tau_ap
 from assay.statistics.significance import Progress, silent
 
 NONE = -1  # no entry of the pool, or no single team
@@ -36,10 +36,8 @@ class Runs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """What is scored, and how.
+    """The data that are scored, and the measures.
 
-    Attributes
-    ----------
     level : grade from which a unit counts as relevant.
     judged : prepares qrels for scoring.
     """
@@ -96,8 +94,6 @@ class RunChange(NamedTuple):
 class TeamLeftOut:
     """The effect of a team on the qrels.
 
-    Attributes
-    ----------
     n_pooled, n_judged, n_relevant : units in topics of the qrels that only this team's runs contributed to the pool,
         how many of them are judged, and how many relevant.
     changes : one for each of its runs.
@@ -110,17 +106,6 @@ class TeamLeftOut:
     n_relevant: int
     changes: tuple[RunChange, ...]
     tau: tuple[float, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values; null for undefined values."""
-        return {
-            "team": self.team,
-            "n_pooled": self.n_pooled,
-            "n_judged": self.n_judged,
-            "n_relevant": self.n_relevant,
-            "changes": [change._asdict() for change in self.changes],
-            "tau": defined(self.tau),
-        }
 
 
 def leave_one_team_out(
@@ -137,16 +122,12 @@ def leave_one_team_out(
     ----------
     pooled_by : (pooled runs,) team of each run of the pool.
     teams : (scored runs,) team of each run that is scored; by default these are the runs of the pool.
-    progress : called with the number of runs done, and of all.
 
     Returns
     -------
     One for each team, in the order of their names.
 
-    Raises
-    ------
-    ValueError
-        The numbers of teams and of runs differ.
+    Raises ValueError: the numbers of teams and of runs differ.
 
     Source
     ------
@@ -165,36 +146,24 @@ def leave_one_team_out(
     lost = [alone == number for number in range(len(names))]
     before, *after = scoring.means([~is_lost for is_lost in lost], progress=progress)
     n_pooled = np.bincount(only[_are_of(scoring.qrels, units) & (only >= 0)], minlength=len(names)).tolist()
-    runs = [[place for place, team in enumerate(teams) if team == name] for name in names]
-    return [
-        _team(scoring, name, n_pooled[number], lost[number], runs[number], before, after[number])
-        for number, name in enumerate(names)
-    ]
-
-
-def _team(
-    scoring: Scoring,
-    name: str,
-    n_pooled: int,
-    is_lost: NDArray[np.bool_],
-    runs: Sequence[int],
-    before: NDArray[np.float64],
-    after: NDArray[np.float64],
-) -> TeamLeftOut:
-    grade = scoring.qrels.grade[is_lost]
-    place_before, place_after = _ranks(before), _ranks(after)
-    changes = tuple(
-        RunChange(
-            run,
-            tuple(before[run].tolist()),
-            tuple(after[run].tolist()),
-            tuple(place_before[run].tolist()),
-            tuple(place_after[run].tolist()),
+    place_before, results = _ranks(before), []
+    for name, n_of_pool, is_lost, means in zip(names, n_pooled, lost, after, strict=True):
+        place_after = _ranks(means)
+        changes = tuple(
+            RunChange(
+                run, *(tuple(of_runs[run].tolist()) for of_runs in (before, means, place_before, place_after))
+            )
+            for run, team in enumerate(teams)
+            if team == name
         )
-        for run in runs
-    )
-    n_judged, n_relevant = int((grade >= 0).sum()), int((grade >= max(scoring.level, 0)).sum())
-    return TeamLeftOut(name, n_pooled, n_judged, n_relevant, changes, _taus(before, after))
+        counted = _n_judged_and_relevant(scoring, is_lost)
+        results.append(TeamLeftOut(name, n_of_pool, *counted, changes, _taus(before, means)))
+    return results
+
+
+def _n_judged_and_relevant(scoring: Scoring, is_counted: NDArray[np.bool_]) -> tuple[int, int]:
+    grade = scoring.qrels.grade[is_counted]
+    return int((grade >= 0).sum()), int((grade >= max(scoring.level, 0)).sum())
 
 
 def _ranks(means: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -225,8 +194,6 @@ def _entry_of(qrels: QrelsColumns, units: PooledUnits) -> NDArray[np.int64]:
 class DepthPoint:
     """The effect of a shallower pool.
 
-    Attributes
-    ----------
     label : the depth.
     n_pooled, n_judged, n_relevant : its units in topics of the qrels, how many are judged, and how many relevant.
     means : (runs, measures) means with the judgments of its units only.
@@ -243,19 +210,6 @@ class DepthPoint:
     tau_ap: tuple[float, ...]
     largest_move: tuple[int, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain values; null for undefined values."""
-        return {
-            "label": self.label,
-            "n_pooled": self.n_pooled,
-            "n_judged": self.n_judged,
-            "n_relevant": self.n_relevant,
-            "means": self.means.tolist(),
-            "tau": defined(self.tau),
-            "tau_ap": defined(self.tau_ap),
-            "largest_move": list(self.largest_move),
-        }
-
 
 def depth_curve(
     scoring: Scoring, pools: Sequence[tuple[str, PooledUnits]], *, progress: Progress = silent
@@ -267,7 +221,6 @@ def depth_curve(
     Parameters
     ----------
     pools : label and pool of each depth.
-    progress : called with the number of runs done, and of all.
 
     Returns
     -------
@@ -275,30 +228,15 @@ def depth_curve(
     """
     kept = [_entry_of(scoring.qrels, units) != NONE for _, units in pools]
     full, *means = scoring.means(kept, progress=progress)
-    sizes = [int(_are_of(scoring.qrels, units).sum()) for _, units in pools]
-    return [
-        _depth_point(scoring, label, size, is_kept, full, of_pool)
-        for (label, _), size, is_kept, of_pool in zip(pools, sizes, kept, means, strict=True)
-    ]
-
-
-def _depth_point(
-    scoring: Scoring,
-    label: str,
-    n_pooled: int,
-    is_kept: NDArray[np.bool_],
-    full: NDArray[np.float64],
-    means: NDArray[np.float64],
-) -> DepthPoint:
-    grade = scoring.qrels.grade[is_kept]
-    moved = np.abs(_ranks(means) - _ranks(full)).max(axis=0, initial=0)
-    return DepthPoint(
-        label,
-        n_pooled,
-        int((grade >= 0).sum()),
-        int((grade >= max(scoring.level, 0)).sum()),
-        means,
-        _taus(full, means),
-        tuple(tau_ap(by_all, by_pool) for by_all, by_pool in zip(full.T, means.T, strict=True)),
-        tuple(moved.tolist()),
-    )
+    points = []
+    for (label, units), is_kept, of_pool in zip(pools, kept, means, strict=True):
+        size = int(_are_of(scoring.qrels, units).sum())
+        moved = np.abs(_ranks(of_pool) - _ranks(full)).max(axis=0, initial=0)
+        of_measures = tuple(
+            tau_ap(by_all, by_pool) for by_all, by_pool in zip(full.T, of_pool.T, strict=True)
+        )
+        numbers = (size, *_n_judged_and_relevant(scoring, is_kept))
+        points.append(
+            DepthPoint(label, *numbers, of_pool, _taus(full, of_pool), of_measures, tuple(moved.tolist()))
+        )
+    return points

@@ -1,25 +1,26 @@
-"""Which runs differ significantly: the paired randomization test and the paired t test, both with Holm's adjustment.
+"""Significant differences of runs: the paired randomization test and the paired t test, both with Holm's adjustment.
 
 `assay.statistics.tukey` has the test of all pairs at once.
 
 Layout: scores are a float64 array (runs, topics) with the values of one measure. Every run has a value for every topic.
-All tests are paired by topic, two-sided, and compare every run with every other run.
+All tests are paired by topic, two-sided, and compare every run with every other run, if there are at least two.
 
 The same seed gives the same p-values on any machine. Random draws come from the raw stream of PCG64, which NumPy
 promises not to change. Sums are of whole numbers: scores are taken as multiples of a power of two that is much finer
 than any measure. So the order of adding does not matter, and values that are equal in decimals tie.
+
+Functions raise ValueError if scores have another shape or are not finite, if there are no random draws, or if the seed
+is out of range. So do those of `tukey`, `intervals` and `topic_stability`. Decision: ADR 17.
 """
 
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-from assay.statistics.student import two_sided_p
 
 Scores = NDArray[np.float64]
 Progress = Callable[[int, int], None]  # number done, and total
@@ -29,6 +30,7 @@ N_PERMUTATIONS = 10_000
 ALPHA = 0.05
 MAX_SEED = 2**63 - 1
 FINEST = 40  # binary digits of a score: steps of 1e-12
+TINY, MAX_TERMS = 1e-300, 500  # of the continued fraction of Student's t
 
 
 def silent(_done: int, _total: int) -> None:
@@ -39,8 +41,6 @@ def silent(_done: int, _total: int) -> None:
 class PairTest:
     """A test of every run against every other run.
 
-    Attributes
-    ----------
     test : name of the test.
     means : (runs,) mean score of each run.
     p : (runs, runs) p-value of each pair, symmetric; 1 on the diagonal.
@@ -74,34 +74,6 @@ class PairTest:
         pairs = np.triu_indices(len(self.means), 1)
         return float(self.is_significant(alpha)[pairs].mean()) if len(pairs[0]) else 0.0
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain values. Symmetric arrays have the rows above the diagonal only; `adjusted` is null if it equals `p`."""
-        return {
-            "test": self.test,
-            "means": self.means.tolist(),
-            "p": _upper(self.p),
-            "adjusted": None if np.array_equal(self.p, self.adjusted) else _upper(self.adjusted),
-            "n_permutations": self.n_permutations,
-            "seed": self.seed,
-            "is_exact": self.is_exact,
-            "critical": self.critical,
-        }
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """The test from the output of `as_json`.
-
-        Raises
-        ------
-        KeyError, ValueError
-            The values are something else.
-        """
-        means = np.array(stored["means"], dtype=np.float64)
-        plain = {name: stored[name] for name in ("n_permutations", "seed", "is_exact", "critical")}
-        p = _symmetric(stored["p"])
-        adjusted = p if stored["adjusted"] is None else _symmetric(stored["adjusted"])
-        return cls(stored["test"], means, p, adjusted, **plain)
-
 
 def packed_pairs(matrix: NDArray[np.float64]) -> bytes:
     """The values above the diagonal of a symmetric array, in a few bytes: row by row, little-endian, compressed."""
@@ -117,10 +89,7 @@ def above_diagonal(matrix: NDArray[np.float64]) -> list[float]:
 def unpacked_pairs(packed: bytes, n_runs: int) -> NDArray[np.float64]:
     """The symmetric array from the output of `packed_pairs`; 1 on the diagonal.
 
-    Raises
-    ------
-    ValueError
-        The values are those of another number of runs.
+    Raises ValueError: the values are those of another number of runs.
     """
     return from_above_diagonal(np.frombuffer(zlib.decompress(packed), dtype="<f8"), n_runs)
 
@@ -128,10 +97,7 @@ def unpacked_pairs(packed: bytes, n_runs: int) -> NDArray[np.float64]:
 def from_above_diagonal(values: Sequence[float] | NDArray[np.float64], n_runs: int) -> NDArray[np.float64]:
     """The symmetric array from the output of `above_diagonal`; 1 on the diagonal.
 
-    Raises
-    ------
-    ValueError
-        The values are those of another number of runs.
+    Raises ValueError: the values are those of another number of runs.
     """
     n_pairs = n_runs * (n_runs - 1) // 2
     if len(values) != n_pairs:
@@ -142,24 +108,10 @@ def from_above_diagonal(values: Sequence[float] | NDArray[np.float64], n_runs: i
     return matrix
 
 
-def _upper(matrix: NDArray[np.float64]) -> list[list[float]]:
-    return [row[i + 1 :] for i, row in enumerate(matrix.tolist())]
-
-
-def _symmetric(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
-    matrix = np.eye(len(rows))
-    for i, row in enumerate(rows):
-        matrix[i, i + 1 :] = matrix[i + 1 :, i] = row
-    return matrix
-
-
 def checked_scores(scores: Scores) -> Scores:
     """The scores themselves.
 
-    Raises
-    ------
-    ValueError
-        The shape is not (runs, topics) with at least one topic, or a score is not finite.
+    Raises ValueError: the shape is not (runs, topics) with at least one topic, or a score is not finite.
     """
     if scores.ndim != 2 or scores.shape[1] < 1:
         raise ValueError(
@@ -170,10 +122,10 @@ def checked_scores(scores: Scores) -> Scores:
     return scores
 
 
-def check_draws(n_permutations: int, seed: int) -> None:
-    """Raise ValueError if there is no permutation, or if the seed is out of range."""
-    if n_permutations < 1:
-        raise ValueError(f"got {n_permutations} permutations; use at least 1")
+def check_draws(n_draws: int, seed: int) -> None:
+    """Raise ValueError if there is no draw (permutation, resample or sample), or if the seed is out of range."""
+    if n_draws < 1:
+        raise ValueError(f"got {n_draws} random draws; use at least 1")
     if not 0 <= seed <= MAX_SEED:
         raise ValueError(f"the seed is {seed}; use a whole number from 0 to {MAX_SEED}")
 
@@ -204,23 +156,13 @@ def randomization(
 
     Parameters
     ----------
-    scores : (runs, topics) values of one measure; with fewer than two runs there are no pairs.
     n_permutations : maximum number of sign patterns.
-    seed : seed of the random draws.
-    progress : called with the number of patterns done, and of all.
-
-    Raises
-    ------
-    ValueError
-        The scores have another shape or are not finite, `n_permutations` is below 1, or the seed is out of range.
 
     Source
     ------
     Smucker, Allan & Carterette (2007), doi:10.1145/1321440.1321528; Phipson & Smyth (2010),
     doi:10.2202/1544-6115.1585, for the p-value of random patterns.
 
-    Examples
-    --------
     >>> randomization(np.array([[0.5, 0.6, 0.7], [0.1, 0.2, 0.3]]), seed=1).p.tolist()
     [[1.0, 0.25], [0.25, 1.0]]
     """
@@ -229,12 +171,11 @@ def randomization(
     n_runs, n_topics = scores.shape
     is_exact = n_topics < 63 and 2**n_topics <= n_permutations
     n_drawn = 2**n_topics if is_exact else n_permutations
-    blocks = _all_signs(n_topics) if is_exact else _drawn_signs(n_topics, n_drawn, seed)
     totals = steps.sum(axis=1)
     least = np.abs(totals[:, None] - totals[None, :]) - slack
     n_reached = np.zeros((n_runs, n_runs), dtype=np.int64)
     done = 0
-    for signs in blocks:
+    for signs in _signs(n_topics, n_drawn, None if is_exact else seed):
         flipped = steps @ signs.T  # (runs, patterns)
         for run in range(n_runs - 1):
             differs = np.abs(flipped[run] - flipped[run + 1 :])
@@ -256,26 +197,19 @@ def p_values(n_reached: NDArray[np.int64], n_drawn: int, *, is_exact: bool) -> N
     return p
 
 
-def _all_signs(n_topics: int) -> Iterator[NDArray[np.float64]]:
-    """Blocks (patterns, topics) of -1 and 1: every pattern once."""
-    for start in range(0, 2**n_topics, 1024):
-        pattern = np.arange(start, min(start + 1024, 2**n_topics))[:, None]
-        yield _as_signs((pattern >> np.arange(n_topics)) & 1)
-
-
-def _drawn_signs(n_topics: int, n_drawn: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """Blocks (patterns, topics) of -1 and 1, one bit of the stream for each."""
-    stream = np.random.PCG64(seed)
+def _signs(n_topics: int, n_patterns: int, seed: int | None) -> Iterator[NDArray[np.float64]]:
+    """Blocks (patterns, topics) of -1 and 1: every pattern once or, with a seed, one bit of the stream for each."""
+    stream = None if seed is None else np.random.PCG64(seed)
     words = -(-n_topics // 64)
-    for start in range(0, n_drawn, 1024):
-        n = min(1024, n_drawn - start)
-        raw = stream.random_raw(n * words).astype("<u8", copy=False).view(np.uint8)
-        bits = np.unpackbits(raw.reshape(n, 8 * words), axis=1, count=n_topics, bitorder="little")
-        yield _as_signs(bits)
-
-
-def _as_signs(bits: NDArray[np.integer]) -> NDArray[np.float64]:
-    return 2.0 * bits.astype(np.float64) - 1.0
+    bits: NDArray[np.integer]
+    for start in range(0, n_patterns, 1024):
+        n = min(1024, n_patterns - start)
+        if stream is None:
+            bits = (np.arange(start, start + n)[:, None] >> np.arange(n_topics)) & 1
+        else:
+            raw = stream.random_raw(n * words).astype("<u8", copy=False).view(np.uint8)
+            bits = np.unpackbits(raw.reshape(n, 8 * words), axis=1, count=n_topics, bitorder="little")
+        yield 2.0 * bits.astype(np.float64) - 1.0
 
 
 def paired_t(scores: Scores) -> PairTest:
@@ -283,15 +217,6 @@ def paired_t(scores: Scores) -> PairTest:
 
     The p-value is 0 for two runs that differ by the same amount on every topic, and 1 for two equal runs or for a
     single topic.
-
-    Parameters
-    ----------
-    scores : (runs, topics) values of one measure; with fewer than two runs there are no pairs.
-
-    Raises
-    ------
-    ValueError
-        The scores have another shape, or are not finite.
 
     Source
     ------
@@ -322,6 +247,71 @@ def t_statistics(scores: Scores) -> NDArray[np.float64]:
     return t
 
 
+def two_sided_p(t: NDArray[np.float64], degrees: int) -> NDArray[np.float64]:
+    """Two-sided p-value of each t: the probability of a value at least as far from 0.
+
+    Parameters
+    ----------
+    t : any shape; infinities are accepted.
+    degrees : degrees of freedom.
+
+    Returns
+    -------
+    p-values in the shape of `t`; all are 1.0 if `degrees` is below 1.
+
+    Source
+    ------
+    I_x(degrees / 2, 1 / 2) at x = degrees / (degrees + t^2): Abramowitz & Stegun (1964), 26.7.1 and 26.5.8.
+
+    >>> two_sided_p(np.array([0.0, 12.706]), 1).round(3).tolist()
+    [1.0, 0.05]
+    """
+    if degrees < 1:
+        return np.ones_like(t)
+    with np.errstate(over="ignore"):  # a square that is too large becomes infinite, and its tail 0
+        square = np.square(t)
+    x = degrees / (degrees + square)
+    rest = np.where(np.isinf(square), 1.0, 1.0 / (1.0 + degrees / np.maximum(square, TINY)))
+    a, b = degrees / 2, 0.5
+    # The fraction converges fast below the mean of the distribution. Above it, the other tail is computed.
+    is_low = x < (a + 1) / (a + b + 2)
+    low = _tail(np.where(is_low, x, 0.0), np.where(is_low, rest, 1.0), a, b)
+    high = 1.0 - _tail(np.where(is_low, 0.0, rest), np.where(is_low, 1.0, x), b, a)
+    return np.where(is_low, low, high)
+
+
+def _tail(x: NDArray[np.float64], rest: NDArray[np.float64], a: float, b: float) -> NDArray[np.float64]:
+    """The regularized incomplete beta function I_x(a, b) for x in [0, 1]; `rest` is 1 - x without rounding.
+
+    It is computed here so that the library does not need SciPy.
+    """
+    log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+    with np.errstate(divide="ignore"):
+        front = np.exp(a * np.log(x) + b * np.log(rest) - log_beta) / a
+    # the continued fraction by Lentz's method, until no element changes any more
+    c, d = np.ones_like(x), _inverse(1.0 - (a + b) * x / (a + 1))
+    value = d.copy()
+    for m in range(1, MAX_TERMS):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        step = np.ones_like(x)
+        for term in (even, odd):
+            d, c = _inverse(1.0 + term * d), _away_from_0(1.0 + term / c)
+            step = step * d * c
+        value *= step
+        if (np.abs(step - 1.0) < 1e-15).all():
+            break
+    return front * value
+
+
+def _inverse(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 1.0 / _away_from_0(values)
+
+
+def _away_from_0(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.abs(values) < TINY, TINY, values)
+
+
 def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
     """Holm's step-down adjustment: p-values that hold for all tests together.
 
@@ -337,8 +327,6 @@ def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
     ------
     Holm (1979), A simple sequentially rejective multiple test procedure, jstor.org/stable/4615733.
 
-    Examples
-    --------
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
     """

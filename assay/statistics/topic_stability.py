@@ -1,4 +1,4 @@
-"""How many topics a ranking of runs needs: rankings by some topics, compared with others.
+"""The number of topics that a ranking of runs needs: rankings by some topics, compared with others.
 
 Each sample of topics is compared with all topics, and with as many other topics. Random draws come from the raw stream
 of PCG64: the same seed gives the same topics on any machine.
@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.significance import MAX_SEED, Progress, Scores, checked_scores, silent
+from assay.statistics.significance import Progress, Scores, check_draws, checked_scores, silent
 
 N_SAMPLES = 1_000
 STEP = 5
@@ -51,19 +51,12 @@ def topic_stability(
 
     Parameters
     ----------
-    scores : (runs, topics) values of one measure.
     sizes : numbers of topics; by default 5, 10, 15 ... and all topics.
     n_samples : samples of each size, chosen at random with the seed.
 
     Returns
     -------
     One point for each size.
-
-    Raises
-    ------
-    ValueError
-        The scores have another shape or are not finite, a size is not between 1 and the number of topics,
-        `n_samples` is below 1, or the seed is out of range.
 
     Source
     ------
@@ -73,10 +66,7 @@ def topic_stability(
     sizes = default_sizes(n_topics) if sizes is None else sizes
     if not all(1 <= size <= n_topics for size in sizes):
         raise ValueError(f"got the sizes {sizes}; each must be from 1 to {n_topics}, the number of topics")
-    if n_samples < 1 or not 0 <= seed <= MAX_SEED:
-        raise ValueError(
-            f"got {n_samples} samples and the seed {seed}; use at least 1 sample and a seed from 0 to {MAX_SEED}"
-        )
+    check_draws(n_samples, seed)
     stream = np.random.PCG64(seed)
     samples = []
     for number in range(n_samples):
@@ -116,7 +106,7 @@ def _sample(scores: Scores, sizes: list[int]) -> NDArray[np.float64]:
 
 
 class _Order:
-    """Which run is better in each pair, by one row of (rows, runs) totals.
+    """The better run of each pair, by one row of (rows, runs) totals.
 
     Two runs tie if they differ by rounding errors at most, compared with the largest total of all rows.
     """

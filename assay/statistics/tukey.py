@@ -37,14 +37,7 @@ def tukey_hsd(
 
     Parameters
     ----------
-    scores : (runs, topics) values of one measure; with fewer than two runs there are no pairs.
     n_permutations : number of shuffles, chosen at random with the seed.
-    progress : called with the number of shuffles done, and of all.
-
-    Raises
-    ------
-    ValueError
-        The scores have another shape or are not finite, `n_permutations` is below 1, or the seed is out of range.
 
     Source
     ------
@@ -127,10 +120,6 @@ def letters(groups: Sequence[Sequence[int]], n_runs: int) -> list[str]:
     names = [""] * n_runs
     for number, group in enumerate(groups):
         for run in group:
-            names[run] += _letter(number)
+            # a to z, then (27), (28) ..., which cannot be mistaken for two letters
+            names[run] += chr(ord("a") + number) if number < 26 else f"({number + 1})"
     return names
-
-
-def _letter(number: int) -> str:
-    """a to z, then (27), (28) ..., which cannot be mistaken for two letters."""
-    return chr(ord("a") + number) if number < 26 else f"({number + 1})"

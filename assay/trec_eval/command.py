@@ -3,11 +3,10 @@
 import sys
 from collections.abc import Sequence
 
-from assay.trec_eval.errors import NOTHING_COMMON, TrecEvalError
+from assay.trec_eval.catalog import MEASURES, NICKNAMES, parse_measures
 from assay.trec_eval.evaluation import evaluate
-from assay.trec_eval.inputs.files import read_zscores
-from assay.trec_eval.measures.catalog import MEASURES, NICKNAMES, parse_measures
-from assay.trec_eval.options import USAGE_LINE, Options, parse
+from assay.trec_eval.files import read_zscores
+from assay.trec_eval.options import NOTHING_COMMON, USAGE_LINE, Options, TrecEvalError, parse
 from assay.trec_eval.output import lines_of
 
 VERSION = "trec_eval version 10.0, as Assay computes it\n"
@@ -66,24 +65,18 @@ def _output(options: Options) -> bytes:
         )
     zscores = None if options.zscores is None else read_zscores(options.zscores)
     return lines_of(
-        evaluation,
-        is_per_topic=options.is_per_topic,
-        is_summed_up=options.is_summed_up,
-        zscores=zscores,
+        evaluation, is_per_topic=options.is_per_topic, is_summed_up=options.is_summed_up, zscores=zscores
     )
 
 
 def _help(names: list[str]) -> str:
     """The usage, and a line for each of the named measures, or for all."""
     lines = [f"{USAGE_LINE}\n{OPTIONS}\nmeasures:"]
-    lines += [f"  {name:<24} {MEASURES[name].about}{_default(name)}" for name in names or MEASURES]
+    for name in names or MEASURES:
+        default = ",".join(format(number, "g") for number in MEASURES[name].default)
+        shown = f": {name}.{default}" if default else ""  # as -m accepts it
+        lines.append(f"  {name:<24} {MEASURES[name].about}{shown}")
     if not names:
         lines.append("\nnicknames:")
         lines += [f"  {nickname:<24} {', '.join(measures)}" for nickname, measures in NICKNAMES.items()]
     return "\n".join(lines) + "\n"
-
-
-def _default(name: str) -> str:
-    """The default parameters, as -m accepts them."""
-    numbers = MEASURES[name].default
-    return f": {name}.{','.join(format(number, 'g') for number in numbers)}" if numbers else ""

@@ -1,27 +1,30 @@
 """Read the files and compute the measures, by topic."""
 
-from importlib import import_module
+from collections.abc import Callable, Sequence
 from itertools import compress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.trec_eval.errors import NOT_COMPUTED, TrecEvalError
-from assay.trec_eval.inputs.files import BYTES
-from assay.trec_eval.inputs.qrels import Reading
-from assay.trec_eval.measures.catalog import MEASURES, Relevance, TrecMeasure
-from assay.trec_eval.measures.parameters import Parameters, parse_parameters
-from assay.trec_eval.options import Options
+from assay.measures.matching import JudgedDocuments
+from assay.trec_eval.catalog import MEASURES, Relevance, TrecMeasure
+from assay.trec_eval.files import BYTES, TrecRun, read_grouped_qrels, read_qrels, read_run
+from assay.trec_eval.options import NOT_COMPUTED, Options, TrecEvalError
+from assay.trec_eval.parameters import Parameters, parse_parameters
+from assay.trec_eval.ranked import View
 
-# A module is imported when its format is used: the module for preferences takes a tenth of a short evaluation.
-READERS: dict[str, tuple[Relevance, str]] = {
-    "qrels": ("qrels", "qrels"),
-    "qrels_jg": ("groups", "groups"),
-    "prefs": ("preferences", "preferences"),
-    "qrels_prefs": ("preferences", "preferences"),
+RELEVANCE: dict[str, Relevance] = {
+    "qrels": "qrels",
+    "qrels_jg": "groups",
+    "prefs": "preferences",
+    "qrels_prefs": "preferences",
 }
 FORMAT_OF = {"qrels": "qrels", "groups": "-R qrels_jg", "preferences": "-R prefs or -R qrels_prefs"}
+Compute = Callable[
+    [str, Parameters], list[Any]
+]  # values of a measure, by its name and parameters, for all topics
+Reading = tuple[Sequence[str], TrecRun, Compute]  # topics of the first file, sorted by bytes
 
 
 class Column(NamedTuple):
@@ -49,45 +52,74 @@ class Evaluation(NamedTuple):
 def evaluate(options: Options, measures: dict[str, str | None]) -> Evaluation:
     """Read the files and compute the measures, given as names with their parameters.
 
-    Raises
-    ------
-    TrecEvalError
-        A file cannot be used, a measure cannot be computed from it, or a parameter is not accepted.
+    Raises TrecEvalError: a file cannot be used, a measure cannot be computed from it, or a parameter is not accepted.
     """
-    relevance, module = READERS[options.format]
     for name in measures:
-        relevance_of_measure = MEASURES[name].relevance
-        if relevance_of_measure not in ("any", relevance):
+        relevance = MEASURES[name].relevance
+        if relevance not in ("any", RELEVANCE[options.format]):
             raise TrecEvalError(
-                f"measure {name} is computed from {FORMAT_OF[relevance_of_measure]}, not from -R {options.format}",
+                f"measure {name} is computed from {FORMAT_OF[relevance]}, not from -R {options.format}",
                 status=NOT_COMPUTED,
             )
     parameters = {
         name: parse_parameters(name, MEASURES[name].kind, MEASURES[name].default, text)
         for name, text in measures.items()
     }
-    reading: Reading = import_module(f"assay.trec_eval.inputs.{module}").read(options)
-    is_counted = np.ones(len(reading.topics), dtype=np.bool_) if options.is_complete else reading.n_lines > 0
+    all_topics, run, compute = _read(options)
+    is_counted = (
+        np.ones(len(all_topics), dtype=np.bool_) if options.is_complete else run.n_lines(all_topics) > 0
+    )
     if options.topic is not None:
-        is_counted &= np.array(reading.topics) == options.topic.encode(errors="surrogateescape").decode(BYTES)
-    columns = [
-        column for name in measures for column in _columns(reading, name, parameters[name], is_counted)
-    ]
-    topics = list(compress(reading.topics, is_counted.tolist()))
-    n_left_out = 0 if options.topic is not None else len(reading.topics) - len(topics)
-    return Evaluation(topics, columns, reading.run.tag, n_left_out)
+        is_counted &= np.array(all_topics) == options.topic.encode(errors="surrogateescape").decode(BYTES)
+    columns: list[Column] = []
+    for name in measures:
+        measure, names = MEASURES[name], parameters[name].names
+        if measure.relevance == "any":
+            columns.append(Column(name, measure, None))
+            continue
+        values = compute(name, parameters[name])
+        if measure.summary == "none":
+            columns.append(Column(names[0], measure, list(compress(values, is_counted.tolist()))))
+        else:
+            by_topic = zip(names, values, strict=True)
+            columns += [Column(of_measure, measure, each[is_counted]) for of_measure, each in by_topic]
+    topics = list(compress(all_topics, is_counted.tolist()))
+    n_left_out = 0 if options.topic is not None else len(all_topics) - len(topics)
+    return Evaluation(topics, columns, run.tag, n_left_out)
 
 
-def _columns(
-    reading: Reading, name: str, parameters: Parameters, is_counted: NDArray[np.bool_]
-) -> list[Column]:
-    measure = MEASURES[name]
-    if measure.relevance == "any":
-        return [Column(name, measure, None)]
-    values = reading.compute(name, parameters)
-    if measure.summary == "none":
-        return [Column(parameters.names[0], measure, list(compress(values, is_counted.tolist())))]
-    return [
-        Column(name, measure, by_topic[is_counted])
-        for name, by_topic in zip(parameters.names, values, strict=True)
-    ]
+def _read(options: Options) -> Reading:
+    """Read both files; the first one in the format that the options name."""
+    relevance = RELEVANCE[options.format]
+    if relevance == "preferences":
+        # not imported with this module: it takes a tenth of a short evaluation
+        from assay.trec_eval.preferences import read  # noqa: PLC0415
+
+        return read(options)
+    qrels = (
+        read_grouped_qrels(options.files[0]) if relevance == "groups" else {b"": read_qrels(options.files[0])}
+    )
+    return _read_run(options, [JudgedDocuments(columns) for columns in qrels.values()])
+
+
+def _read_run(options: Options, groups: Sequence[JudgedDocuments]) -> Reading:
+    """A run with the qrels of each group; measures are means over the groups that judged the topic."""
+    topics = sorted({code for judged in groups for code in judged.topics.tolist()})
+    run = read_run(options.files[1], set(topics))
+    views = [View.of(run.columns, judged, options) for judged in groups]
+    places = [np.searchsorted(topics, judged.topics) for judged in groups]
+
+    def compute(name: str, parameters: Parameters) -> list[Any]:
+        kernel = MEASURES[name].compute
+        assert kernel is not None
+        if len(views) == 1:
+            values: list[Any] = kernel(views[0], parameters)
+            return values
+        n_groups, totals = np.zeros(len(topics)), [np.zeros(len(topics)) for _ in parameters.names]
+        for view, place in zip(views, places, strict=True):
+            n_groups[place] += 1
+            for total, of_group in zip(totals, kernel(view, parameters), strict=True):
+                total[place] += of_group
+        return [total / n_groups for total in totals]
+
+    return topics, run, compute

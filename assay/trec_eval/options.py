@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from getopt import GetoptError, gnu_getopt
 from typing import NamedTuple
 
-from assay.trec_eval.errors import UNREADABLE, USAGE, TrecEvalError
-
+USAGE, UNREADABLE, NOT_COMPUTED, NOTHING_COMMON = 1, 2, 4, 7  # exit statuses of trec_eval
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG = {
     "help": "h",
@@ -31,8 +30,16 @@ USAGE_LINE = (
 )
 
 
+class TrecEvalError(Exception):
+    """A message for standard error, and the exit status that trec_eval has for it."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 class Options(NamedTuple):
-    """What the command line asks for.
+    """The options of the command line.
 
     depth : number of documents of each topic that are used; None for all.
     topic : the only topic to evaluate; None for all.
@@ -57,10 +64,7 @@ class Options(NamedTuple):
 def parse(words: Sequence[str]) -> Options:
     """Parse the words after the name of the command.
 
-    Raises
-    ------
-    TrecEvalError
-        An option is unknown or misused, or there are not two files.
+    Raises TrecEvalError: an option is unknown or misused, or there are not two files.
     """
     try:
         parsed, files = gnu_getopt(list(words), SHORT, list(LONG))
@@ -78,9 +82,9 @@ def parse(words: Sequence[str]) -> Options:
         is_complete="c" in flags,
         is_summed_up="n" not in flags,
         is_judged_only="J" in flags,
-        level=_number("-l", last.get("l", "1"), least=0),
-        depth=_number("-M", last["M"], least=0) if "M" in flags else None,
-        n_documents=_number("-N", last.get("N", "0"), least=0),
+        level=_number("-l", last.get("l", "1")),
+        depth=_number("-M", last["M"]) if "M" in flags else None,
+        n_documents=_number("-N", last.get("N", "0")),
         format=last.get("R", "qrels"),
         zscores=last.get("Z"),
         topic=last.get("D", "").partition(".")[2] or None,
@@ -89,11 +93,9 @@ def parse(words: Sequence[str]) -> Options:
     return options
 
 
-def _number(option: str, text: str, *, least: int) -> int:
-    if not re.fullmatch(r"\s*[+-]?\d{1,18}\s*", text) or int(text) < least:
-        raise TrecEvalError(
-            f"{option} takes a whole number from {least}, got {text!r}\n{USAGE_LINE}", status=USAGE
-        )
+def _number(option: str, text: str) -> int:
+    if not re.fullmatch(r"\s*[+-]?\d{1,18}\s*", text) or int(text) < 0:
+        raise TrecEvalError(f"{option} takes a whole number from 0, got {text!r}\n{USAGE_LINE}", status=USAGE)
     return int(text)
 
 

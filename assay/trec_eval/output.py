@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from assay.measures.kernels import Values
 from assay.trec_eval.evaluation import Column, Evaluation
-from assay.trec_eval.inputs.files import BYTES
+from assay.trec_eval.files import BYTES
 
 MISSING = -1000000.0  # printed if the reference runs give no Z score
 ALL = "all"
@@ -24,7 +23,10 @@ def lines_of(
         mark = "Z"
     lines: list[str] = []
     if is_per_topic:
-        lines += _of_topics(evaluation.topics, columns, mark)
+        printed = [each for each in columns if each.measure.is_of_topics and each.values is not None]
+        shown = [_shown(column, mark) for column in printed]
+        for n, topic in enumerate(evaluation.topics):
+            lines += [f"{prefix}{topic}\t{texts[n]}\n" for prefix, texts in shown]
     if is_summed_up:
         lines += _of_all(evaluation, columns, mark)
     return "".join(lines).encode(BYTES)
@@ -33,36 +35,20 @@ def lines_of(
 def _as_zscores(column: Column, topics: list[str], zscores: ZScores) -> Column:
     if not isinstance(column.values, np.ndarray):
         return column
-    values = [
-        _zscore(value, zscores.get((topic, column.name)))
-        for topic, value in zip(topics, column.values.tolist(), strict=True)
-    ]
+    values = []
+    for topic, value in zip(topics, column.values.tolist(), strict=True):
+        mean, deviation = zscores.get((topic, column.name), (None, 0.0))
+        if mean is not None and deviation:
+            values.append((value - mean) / deviation)
+        else:
+            values.append(0.0 if value == mean else MISSING)
     return column._replace(values=np.array(values), measure=column.measure._replace(is_whole=False))
 
 
-def _zscore(value: float, reference: tuple[float, float] | None) -> float:
-    if reference is None:
-        return MISSING
-    mean, deviation = reference
-    if deviation:
-        return (value - mean) / deviation
-    return 0.0 if value == mean else MISSING
-
-
-def _of_topics(topics: list[str], columns: list[Column], mark: str) -> Iterator[str]:
-    formatted = [_format(column, mark) for column in columns if column.measure.is_of_topics]
-    printed = [column for column in formatted if column]
-    for n, topic in enumerate(topics):
-        for prefix, texts in printed:
-            yield f"{prefix}{topic}\t{texts[n]}\n"
-
-
-def _format(column: Column, mark: str) -> tuple[str, list[str]] | None:
+def _shown(column: Column, mark: str) -> tuple[str, list[str]]:
     """The prefix of a column's lines, and its values as text."""
-    if column.values is None:
-        return None
-    if isinstance(column.values, list):
-        return f"{column.name:<22}\t", [f"'{text}'" for text in column.values]
+    if not isinstance(column.values, np.ndarray):
+        return f"{column.name:<22}\t", [f"'{text}'" for text in column.values or ()]
     texts = [_number(value, column.measure.is_whole) for value in column.values.tolist()]
     return f"{mark}{column.name:<22}\t", texts
 
@@ -79,12 +65,7 @@ def _of_all(evaluation: Evaluation, columns: list[Column], mark: str) -> Iterato
             number = _number(float(len(evaluation.topics)), not mark)
             yield f"{mark}{name:<22}\t{ALL}\t{number}\n"
         elif isinstance(values, np.ndarray):
-            yield f"{mark}{name:<22}\t{ALL}\t{_number(_summarize(values, measure.summary), measure.is_whole)}\n"
-
-
-def _summarize(values: Values, summary: str) -> float:
-    total = float(np.cumsum(values)[-1])  # added in order, like trec_eval does
-    if summary == "sum":
-        return total
-    mean = total / len(values)
-    return float(np.exp(mean)) if summary == "geometric mean" else mean
+            total = float(np.cumsum(values)[-1])  # added in order, like trec_eval does
+            mean = total if measure.summary == "sum" else total / len(values)
+            summary = float(np.exp(mean)) if measure.summary == "geometric mean" else mean
+            yield f"{mark}{name:<22}\t{ALL}\t{_number(summary, measure.is_whole)}\n"

@@ -3,17 +3,15 @@
 import math
 from typing import Any
 
-from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from assay.statistics import agreement_report as report
 from assessment.agreement import selectors
+from assessment.judgments.disagreements import round_of
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.schema import operation
-from web.api.views import ApiView
+from web.api.views import Endpoints, get, parameter
 
 
 class Number(serializers.FloatField):
@@ -80,7 +78,7 @@ class MachineAgreementSerializer(serializers.Serializer[Any]):
 
 
 class AgreementSerializer(serializers.Serializer[Any]):
-    """How far the assessors of a track agree in a round."""
+    """The agreement of the assessors of a track in a round."""
 
     round = serializers.CharField(source="current.key")
     rounds = serializers.SerializerMethodField(help_text="The keys of all rounds.")
@@ -98,18 +96,20 @@ class AgreementSerializer(serializers.Serializer[Any]):
         return [each.key for each in page.rounds]
 
 
-class Agreement(ApiView):
+class Agreement(Endpoints):
     tag = "Agreement"
     permission_classes = [Organizer]
-    serializer_class = AgreementSerializer
-    parameters = ("round",)
 
-    @operation("get_agreement", responses=AgreementSerializer)
-    def get(self, request: Request, slug: str) -> Response:
+    @get(
+        "tracks/<slug:slug>/agreement/",
+        "agreement",
+        AgreementSerializer,
+        parameters=[parameter("round", "One of `rounds`; the main round without it.")],
+    )
+    def get_agreement(self, request: Request, slug: str) -> Any:
         """Read kappa and alpha of a track, of the main round or of the training round `round`."""
         track = track_of(request, slug)
-        page = selectors.agreement_page(track, selectors.round_of(track, request.query_params.get("round")))
-        return Response(AgreementSerializer(page).data)
+        return selectors.agreement_page(track, round_of(track, request.query_params.get("round")))
 
 
-urlpatterns = [path("tracks/<slug:slug>/agreement/", Agreement.as_view(), name="agreement")]
+urlpatterns = Agreement.urls()

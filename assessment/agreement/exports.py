@@ -1,14 +1,14 @@
-"""Files of the pages of agreement."""
+"""Files of the pages of agreement and of discussions."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from assay.evaluation.score_table import as_tsv, shown
 from assay.formats.spreadsheet import as_csv
 from assay.statistics import agreement_report as report
-from assay.tables import Cell
+from assay.tables import Cell, as_tsv, shown
+from assessment.agreement.discussions import DiscussedUnit
+from assessment.agreement.machines import Comparison
 from assessment.agreement.selectors import ShownDisagreement
-from assessment.machines.comparison import Comparison
 
 MACHINES = ("machine", *report.PAIR_HEADER[2:])
 TABLES = ("alpha", "pairs", "assessors", "topics")
@@ -48,3 +48,24 @@ def disagreements_csv(units: Iterable[ShownDisagreement]) -> str:
         for vote, comment in unit.votes
     ]
     return as_csv(("topic", "docno", "assessor", "choice", "grade", "comment"), rows)
+
+
+HEADER = ("topic", "docno", "assessor", "choice", "grade", "comment", "agreed_grade", "note")
+
+
+def discussion_csv(units: Iterable[DiscussedUnit]) -> str:
+    """A line per answer; the agreed grade and the note of a unit are on each of its lines."""
+    return as_csv(HEADER, [row for unit in units for row in _rows(unit)])
+
+
+def _rows(unit: DiscussedUnit) -> Iterator[tuple[str, ...]]:
+    note = unit.note
+    outcome = (_grade(note.grade), note.text) if note else ("", "")
+    for column, reply in unit.answers:
+        if reply is not None:
+            answer = (reply.label, _grade(reply.grade), reply.comment)
+            yield unit.topic, unit.docno, column.name, *answer, *outcome
+
+
+def _grade(grade: int | None) -> str:
+    return "" if grade is None else str(grade)

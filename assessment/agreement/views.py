@@ -1,16 +1,23 @@
-"""The pages of agreement. Organizers only."""
+"""The pages of agreement and of the discussions of training rounds."""
 
+from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
-from assessment.agreement import exports, selectors
-from assessment.agreement.forms import DifferenceForm
-from assessment.agreement.rules import Difference
-from assessment.judgments.rules import binary_from
-from assessment.machines.comparison import comparisons
+from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from assay.errors import Refused
+from assessment.agreement import discussions, exports, selectors, services
+from assessment.agreement.exports import discussion_csv
+from assessment.agreement.forms import DiscussionForm, NoteForm
+from assessment.agreement.machines import comparisons
+from assessment.batches.selectors import batches_for_organizer
+from assessment.judgments import disagreements as rounds
+from assessment.judgments.disagreements import Difference
+from assessment.judgments.forms import DifferenceForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.pages import context_of
@@ -22,7 +29,7 @@ from web.pages import context_of
 def agreement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Kappa and alpha in one round of a track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    page = selectors.agreement_page(track, selectors.round_of(track, request.GET.get("round")))
+    page = selectors.agreement_page(track, rounds.round_of(track, request.GET.get("round")))
     return render(request, "assessment/agreement/agreement.html", context_of(page))
 
 
@@ -36,8 +43,8 @@ def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpR
         raise Http404
     if name == "machines":
         return download(exports.machines_tsv(comparisons(track)), f"{track.slug}-agreement-machines.tsv")
-    graded = selectors.graded(track, selectors.round_of(track, request.GET.get("round")))
-    content = exports.tsv(graded, binary_from(track.protocol), name)
+    graded = selectors.graded(track, rounds.round_of(track, request.GET.get("round")))
+    content = exports.tsv(graded, track.protocol.parsed.agreement.binary_from, name)
     return download(content, f"{track.slug}-agreement-{name}.tsv")
 
 
@@ -50,7 +57,7 @@ def disagreements(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = _form(request)
     page = selectors.disagreements_page(
         track,
-        selectors.round_of(track, request.GET.get("round")),
+        rounds.round_of(track, request.GET.get("round")),
         form.difference if form.is_valid() else Difference(),
         number=request.GET.get("page"),
     )
@@ -71,11 +78,66 @@ def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponse
     form = _form(request)
     if not form.is_valid():
         return disagreements(request, slug)
-    of_round = selectors.round_of(track, request.GET.get("round"))
-    units = selectors.with_comments(selectors.disagreements(track, of_round, form.difference))
+    of_round = rounds.round_of(track, request.GET.get("round"))
+    units = selectors.with_comments(rounds.disagreements(track, of_round, form.difference))
     return download(exports.disagreements_csv(units), f"{track.slug}-disagreements.csv")
 
 
 def _form(request: AuthenticatedRequest) -> DifferenceForm:
     """The filter; without a rule in the address, every difference."""
     return DifferenceForm(request.GET if "rule" in request.GET else Difference()._asdict())
+
+
+@require_safe
+@never_cache
+@login_required
+def discussion(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """Everyone's answers in a training round. Organizers, and its assessors while it is shared with them."""
+    batch = get_object_or_404(discussions.discussions_for(request.user), pk=batch_id)
+    page = discussions.discussion_page(batch, request.user, number=request.GET.get("page"))
+    form = DiscussionForm(initial={"discussion": batch.discussion})
+    return render(request, "assessment/agreement/discussion.html", context_of(page) | {"form": form})
+
+
+@require_safe
+@never_cache
+@organizer_required
+def discussion_file(request: AuthenticatedRequest, batch_id: int) -> HttpResponseBase:
+    """The discussion as CSV. Organizers only."""
+    batch = get_object_or_404(discussions.discussions_for(request.user), pk=batch_id)
+    current = discussions.round_of_batch(batch)
+    _, units = discussions.discussed_units(batch, current, request.user)
+    return download(discussion_csv(units), f"discussion-batch-{batch.pk}.csv")
+
+
+@require_POST
+@organizer_required
+def share(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """Set who sees the discussion. Organizers only."""
+    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    form = DiscussionForm(request.POST)
+    if form.is_valid():
+        services.share(batch=batch, discussion=form.cleaned_data["discussion"])
+        messages.success(request, "Saved who sees the discussion.")
+    else:
+        messages.error(request, " ".join(map(str, form.errors["discussion"])))
+    return redirect("assessment:discussion", batch.pk)
+
+
+@require_POST
+@organizer_required
+def note(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """Store the outcome for a unit. Organizers only."""
+    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    form = NoteForm(request.POST)
+    if form.is_valid():
+        try:
+            services.note(batch=batch, by=request.user, **form.cleaned_data)
+            messages.success(request, f"Saved the outcome of {form.cleaned_data['docno']}.")
+        except Refused as refusal:
+            messages.error(request, refusal.message)
+    else:
+        messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
+    query = {"page": request.POST["page"]} if request.POST.get("page", "").isdecimal() else {}
+    address = reverse("assessment:discussion", args=[batch.pk])
+    return redirect(f"{address}?{urlencode(query)}" if query else address)

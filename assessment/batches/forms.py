@@ -1,4 +1,4 @@
-"""The forms that create a batch: on the site and in the admin."""
+"""The form that creates a batch."""
 
 from typing import Any, cast
 
@@ -8,14 +8,6 @@ from django.db.models import QuerySet
 from assessment.models import Batch
 from pooling.models import Pool
 from web.forms import style_fields
-
-
-class BatchForm(forms.ModelForm[Batch]):
-    """A batch in the admin. Its pool and kind cannot change later."""
-
-    class Meta:
-        model = Batch
-        fields = ["pool", "name", "kind", "minutes_allotted"]
 
 
 class NewBatchForm(forms.ModelForm[Batch]):

@@ -1,17 +1,95 @@
-"""Create, edit, open and close batches."""
+"""Create, edit, open and close batches.
 
-from collections.abc import Iterable
+Assessors share the lock of a batch while they judge; managing excludes them. Each assessor has a lock of their own.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Protocol
 
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.audit import services as audit
 from accounts.models import User
-from assessment.batches.errors import BatchNameTaken, NoTopics, PoolNotReady, TopicsAssigned, WrongState
-from assessment.batches.locks import lock_for_managing
-from assessment.checks import services as check_services
+from assay.errors import Refused
+from assessment.errors import BatchNameTaken, WrongState
 from assessment.models import Batch, BatchEntry
-from audit import services as audit
 from pooling.models import Pool, PoolEntry
+from web.statements import Statement, Table, joined
+
+_BATCH = Table(Batch, "batch")
+_POOL = Table(Pool, "pool", only=("id", "track", "protocol", "order"))
+_SHARE = Statement(f"""
+SELECT {_BATCH.columns}, {_POOL.columns},
+    EXISTS (
+        SELECT 1 FROM assessment_batch other JOIN pooling_pool other_pool ON other_pool.id = other.pool_id
+        WHERE other.id <> batch.id AND other.kind IN ('main', 'dual')
+          AND other_pool.track_id = pool.track_id AND other_pool.protocol_id = pool.protocol_id
+    )
+FROM assessment_batch batch JOIN pooling_pool pool ON pool.id = batch.pool_id
+WHERE batch.id = %(batch)s FOR SHARE OF batch
+""")  # noqa: S608 - of constants
+
+
+def lock_for_judging(batch_id: int) -> Batch:
+    """The batch; until the transaction ends, others can judge in it, but nobody can change or close it.
+
+    Its pool has only what judging needs; the other fields are read when they are used.
+    """
+    [row] = _SHARE.rows(batch=batch_id)
+    batch: Batch
+    batch, batch.pool = joined(row, _BATCH, _POOL)
+    vars(batch)["has_others"] = row[-1]
+    return batch
+
+
+def has_others(batch: Batch) -> bool:
+    """True if the track has other main or dual batches of the protocol of a batch from `lock_for_judging`."""
+    return bool(vars(batch)["has_others"])
+
+
+_ASSESSOR = Statement("""
+SELECT id FROM tracks_assessor WHERE user_id = %(assessor)s AND track_id = %(track)s FOR NO KEY UPDATE
+""")
+
+
+def hold_assessor(batch: Batch, assessor_id: int) -> bool:
+    """Lock the assessor's row in the track, so that their windows take turns. False if there is no row."""
+    return bool(_ASSESSOR.rows(assessor=assessor_id, track=batch.pool.track_id))
+
+
+def lock_for_managing(batch_id: int) -> Batch:
+    """The batch; until the transaction ends, nobody else can judge in it, change it or close it."""
+    batches = Batch.objects.select_related("pool__track", "pool__protocol").defer("pool__statistics")
+    return batches.select_for_update(of=("self",), no_key=True).get(pk=batch_id)
+
+
+class FollowsWork(Protocol):
+    """Plans again what depends on the topics of assessors (by id), or of all assessors of a batch.
+
+    `lost` are the topics that were taken from assessors: topic and assessor, by id. The caller holds the lock.
+    """
+
+    def __call__(
+        self, *, batch: Batch, assessors: Collection[int] | None = None, lost: Iterable[tuple[int, int]] = ()
+    ) -> None: ...
+
+
+_followers: list[FollowsWork] = []
+
+
+def follows_work(function: FollowsWork) -> FollowsWork:
+    """Call a function when a batch opens and when its topics change hands."""
+    _followers.append(function)
+    return function
+
+
+def work_changed(
+    *, batch: Batch, assessors: Collection[int] | None = None, lost: Iterable[tuple[int, int]] = ()
+) -> None:
+    """Tell those who follow the work of a batch. The caller holds the lock of the batch."""
+    for follow in _followers:
+        follow(batch=batch, assessors=assessors, lost=lost)
 
 
 @transaction.atomic
@@ -24,23 +102,15 @@ def create(
     is_blind: bool = False,
     by: User | None,
 ) -> Batch:
-    """Create a batch of a pool, as a draft without topics. `is_blind` concerns adjudications only.
-
-    Raises
-    ------
-    PoolNotReady, BatchNameTaken
-    """
+    """Create a batch of a pool, as a draft without topics. `is_blind` concerns adjudications only."""
     if pool.status != Pool.Status.READY:
-        raise PoolNotReady(pool)
+        raise Refused(
+            f"The pool “{pool}” is not ready. Create a batch once the pool is built.", code="pool-not-ready"
+        )
     if Batch.objects.filter(pool=pool, name=name).exists():
         raise BatchNameTaken(name)
     batch = Batch.objects.create(
-        pool=pool,
-        name=name,
-        kind=kind,
-        minutes_allotted=minutes_allotted,
-        is_blind=is_blind,
-        created_by=by,
+        pool=pool, name=name, kind=kind, minutes_allotted=minutes_allotted, is_blind=is_blind, created_by=by
     )
     details = {"kind": batch.get_kind_display(), "pool": pool.name}
     audit.record(action="batch.created", subject=batch, track=pool.track, details=details, by=by)
@@ -49,17 +119,16 @@ def create(
 
 @transaction.atomic
 def select_entries(*, batch: Batch, entries: Iterable[int]) -> Batch:
-    """Let a draft judge only some entries of its pool, by id, instead of the ones selected before or all.
-
-    Raises
-    ------
-    WrongState, TopicsAssigned
-    """
+    """Let a draft judge only some entries of its pool, by id, instead of the ones selected before or all."""
     locked = lock_for_managing(batch.pk)
     if locked.status != Batch.Status.DRAFT:
         raise WrongState(locked, "changed to other units")
     if locked.topic_assignments.exists():
-        raise TopicsAssigned(locked)
+        raise Refused(
+            f"The batch “{locked}” has assigned topics, so its units are fixed. "
+            "Create another batch for other units.",
+            code="topics-assigned",
+        )
     chosen = PoolEntry.objects.filter(pool=locked.pool_id, pk__in=list(entries)).values_list("pk", flat=True)
     locked.selected.all().delete()
     BatchEntry.objects.bulk_create([BatchEntry(batch=locked, entry_id=pk) for pk in chosen], batch_size=5_000)
@@ -70,12 +139,7 @@ def select_entries(*, batch: Batch, entries: Iterable[int]) -> Batch:
 
 @transaction.atomic
 def edit(*, batch: Batch, name: str, minutes_allotted: int) -> Batch:
-    """Change a batch's name and the minutes for a task; tasks already taken keep their time.
-
-    Raises
-    ------
-    BatchNameTaken
-    """
+    """Change a batch's name and the minutes for a task; tasks already taken keep their time."""
     locked = lock_for_managing(batch.pk)
     if Batch.objects.filter(pool=locked.pool, name=name).exclude(pk=locked.pk).exists():
         raise BatchNameTaken(name)
@@ -89,32 +153,25 @@ def edit(*, batch: Batch, name: str, minutes_allotted: int) -> Batch:
 
 @transaction.atomic
 def open_for_judging(*, batch: Batch) -> Batch:
-    """Let the assessors take tasks; a closed batch can be opened again.
-
-    Raises
-    ------
-    WrongState, NoTopics
-    """
+    """Let the assessors take tasks; a closed batch can be opened again."""
     locked = lock_for_managing(batch.pk)
     if locked.status == Batch.Status.OPEN:
         raise WrongState(locked, "opened")
     if not locked.topic_assignments.filter(is_withdrawn=False).exists():
-        raise NoTopics(locked)
+        raise Refused(
+            f"The batch “{locked}” has no assigned topics. Assign topics before you open it.",
+            code="no-topics",
+        )
     locked.status, locked.closed_at = Batch.Status.OPEN, None
     locked.save(update_fields=["status", "closed_at"])
-    check_services.plan(batch=locked)
+    work_changed(batch=locked)
     audit.record(action="batch.opened", subject=locked, track=locked.pool.track)
     return locked
 
 
 @transaction.atomic
 def close(*, batch: Batch) -> Batch:
-    """Stop tasks and revisions. Tasks that are already taken can still be submitted, once.
-
-    Raises
-    ------
-    WrongState
-    """
+    """Stop tasks and revisions. Tasks that are already taken can still be submitted, once."""
     locked = lock_for_managing(batch.pk)
     if locked.status != Batch.Status.OPEN:
         raise WrongState(locked, "closed")

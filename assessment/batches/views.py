@@ -1,37 +1,20 @@
 """The pages of batches."""
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_required
-from assessment.batches import selectors, services
+from accounts.access import AuthenticatedRequest, organizer_required
+from assessment.batches import page as selectors
+from assessment.batches import selectors as batche_selectors
+from assessment.batches import services
 from assessment.batches.forms import NewBatchForm
+from assessment.batches.selectors import pools_to_plan
 from assessment.models import Batch
-from assessment.planning.selectors import pools_to_plan
-from assessment.tasks import selectors as task_selectors
-from tracks.assessors.selectors import is_assessor
 from tracks.tracks.selectors import tracks_for
 from web.pages import context_of
-
-
-@require_safe
-@never_cache
-@login_required
-def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """The batches of a track. Organizers see all of them, assessors their own, nobody else any."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
-    if request.user.is_organizer:
-        pools = pools_to_plan().filter(track=track)
-        context = {"track": track, "batches": selectors.track_progress(track), "pools": pools}
-        return render(request, "assessment/batches/judging.html", context)
-    if not is_assessor(request.user, track):
-        raise PermissionDenied
-    context = {"track": track, "desk": task_selectors.desk(request.user, track=track)}
-    return render(request, "assessment/tasks/track_desk.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -61,7 +44,7 @@ def batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 
 
 def _batch(batch_id: int) -> Batch:
-    return get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
+    return get_object_or_404(batche_selectors.batches_for_organizer(), pk=batch_id)
 
 
 @require_POST

@@ -17,9 +17,7 @@ from django.urls import reverse
 
 from assay.html import sanitize
 from assay.passages import leaders
-from assessment.agreement.selectors import KINDS
-from assessment.judgments.rules import judging_rules, label_of
-from assessment.models import Judgment
+from assessment.models import MAIN_AND_DUAL, Judgment
 from corpus.threads.selectors import addresses
 from tracks.models import Topic, Track
 
@@ -77,7 +75,7 @@ ORDER BY topic.code, judged.docno
 """
 
 
-class Vote(NamedTuple):
+class ShownJudgment(NamedTuple):
     """A judgment of one of the documents; `address` is the page of the document, if the collection has it."""
 
     docno: str
@@ -88,7 +86,7 @@ class Vote(NamedTuple):
     comment: str
 
 
-class Difference(NamedTuple):
+class JudgedDifferently(NamedTuple):
     """Documents of a topic that are the same or near-duplicates, with their judgments, by docno.
 
     `n_more` documents are not among them.
@@ -96,12 +94,12 @@ class Difference(NamedTuple):
 
     kind: Kind
     topic: str
-    votes: list[Vote]
+    votes: list[ShownJudgment]
     n_more: int = 0
 
 
 class _Key(NamedTuple):
-    """What the documents of a group have in common."""
+    """The text or the formula that the documents of a group share."""
 
     topic_id: int
     topic: str
@@ -132,7 +130,7 @@ class DifferencesPage:
     track: Track
     kind: Kind
     rows: Page[_Key] | Page[_Group]
-    groups: list[Difference]
+    groups: list[JudgedDifferently]
     topics: list[str]
     topic: str
     overlap_percent: int
@@ -166,7 +164,7 @@ def differences_page(track: Track, *, is_near: bool, code: str, number: str) -> 
 
 
 def has_formulas(track: Track) -> bool:
-    """Whether the track's protocol retrieves formulas."""
+    """True if the track's protocol retrieves formulas."""
     return "formula" in track.protocol.parsed.unit
 
 
@@ -180,7 +178,7 @@ def judged_topics(track: Track) -> QuerySet[Topic]:
     return track.topics.filter(pk__in=_judgments(track).values("topic")).order_by("code")
 
 
-def all_differences(track: Track) -> Iterator[Difference]:
+def all_differences(track: Track) -> Iterator[JudgedDifferently]:
     """Everything for the file. The judgments of a few groups are in memory at a time."""
     keys = iter(_keys(track))
     while some := list(islice(keys, GROUPS_AT_ONCE)):
@@ -268,25 +266,27 @@ def _parameters(track: Track, topics: Sequence[int] | None) -> dict[str, Any]:
 
 
 def _judgments(track: Track) -> QuerySet[Judgment]:
-    current = Judgment.objects.filter(track=track, is_current=True, batch__kind__in=KINDS)
+    current = Judgment.objects.filter(track=track, is_current=True, batch__kind__in=MAIN_AND_DUAL)
     return current.filter(batch__pool__protocol=track.protocol_id)
 
 
-def _with_votes(track: Track, kind: Kind, groups: Sequence[_Group], *, is_linked: bool) -> list[Difference]:
+def _with_votes(
+    track: Track, kind: Kind, groups: Sequence[_Group], *, is_linked: bool
+) -> list[JudgedDifferently]:
     """The judgments of the documents of each group, with links to the documents or without."""
     docnos = {docno for group in groups for docno in group.docnos}
     pages = _pages(track, kind, docnos) if is_linked else {}
-    rules = judging_rules(track.protocol)
+    rules = track.protocol.parsed.judging
     wanted = Q(docno__in=docnos, topic__in={group.topic_id for group in groups})
     fields = ("topic", "docno", "assessor__username", "choice", "grade", "comment")
-    votes: dict[tuple[int, str], list[Vote]] = {}
+    votes: dict[tuple[int, str], list[ShownJudgment]] = {}
     for topic_id, docno, assessor, choice, grade, comment in (
         _judgments(track).filter(wanted).order_by("pk").values_list(*fields)
     ):
-        vote = Vote(docno, pages.get(docno, ""), assessor, label_of(rules, choice), grade, comment)
+        vote = ShownJudgment(docno, pages.get(docno, ""), assessor, rules.label_of(choice), grade, comment)
         votes.setdefault((topic_id, docno), []).append(vote)
     return [
-        Difference(
+        JudgedDifferently(
             kind,
             group.topic,
             [vote for docno in group.docnos for vote in votes.get((group.topic_id, docno), [])],

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from types import MappingProxyType
 
-from assay.evaluation.score_table import as_tsv
 from assay.formats.spreadsheet import csv_lines
-from assessment.board.differences import Difference
+from assay.tables import as_tsv
+from assessment.board.differences import JudgedDifferently
 from assessment.board.selectors import BoardPage, Times
 
 Rows = Iterator[list[str]]
@@ -60,13 +60,13 @@ def _time(moment: datetime | None) -> str:
     return "" if moment is None else moment.isoformat(timespec="seconds")
 
 
-def differences_csv(groups: Iterable[Difference]) -> Iterator[str]:
+def differences_csv(groups: Iterable[JudgedDifferently]) -> Iterator[str]:
     """A line for each judgment of each group; a group has a number."""
     header = ("group", "kind", "topic", "docno", "assessor", "choice", "grade", "comment")
     return csv_lines(header, _lines(groups))
 
 
-def _lines(groups: Iterable[Difference]) -> Rows:
+def _lines(groups: Iterable[JudgedDifferently]) -> Rows:
     for number, group in enumerate(groups, 1):
         for vote in group.votes:
             grade = "" if vote.grade is None else str(vote.grade)

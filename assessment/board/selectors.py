@@ -1,11 +1,12 @@
-"""The live board: how the judging of a track, or of one of its batches, goes on. For organizers only.
+"""The live board: how the judging of a track, or of one of its batches, goes on, and how fast. For organizers only.
 
 The page asks for the board again and again, so the number of queries is fixed, and each table of judgments is read
 once, grouped in the database.
 """
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import fmean, median
@@ -18,20 +19,64 @@ from django.http import Http404
 from django.utils import timezone
 
 from assay import plots
-from assay.charts import MixChart, mix_chart
 from assay.protocols.schema import JudgingRules
-from assessment.batches.selectors import BatchProgress, Skip, track_progress
-from assessment.board.pace import Pace, pace_of
-from assessment.judgments.rules import judging_rules, label_of, relevant_from
+from assessment.batches.page import Skip
+from assessment.batches.progress import BatchProgress, track_progress
 from assessment.models import Batch, BatchEntry, Judgment, Task
 from tracks.models import Track
+
+WINDOW = timedelta(days=7)
+SHORTEST = timedelta(hours=1)  # a campaign that began a minute ago has no pace yet
+FARTHEST_DAYS = 3650
+
+
+class Pace(NamedTuple):
+    """Units judged in the last days, per hour and per day of 24 hours, and the day on which the rest is judged.
+
+    `hours` is the length of the window. `finish` is None if nothing is left, nothing was judged in the window, or the
+    rest takes more than ten years.
+    """
+
+    n: int
+    hours: float
+    per_hour: float
+    per_day: float
+    left: int
+    finish: datetime | None
+
+    @property
+    def whole_hours(self) -> int:
+        """The length of the window, rounded."""
+        return round(self.hours)
+
+
+def pace_of(by_hour: Mapping[datetime, int], *, left: int, now: datetime) -> Pace:
+    """The pace of the last seven days, nights and pauses included, or since the first judgment if that is later.
+
+    `by_hour` is the number of units judged in each hour, by the beginning of the hour.
+
+    >>> from datetime import UTC
+    >>> now = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    >>> pace = pace_of({now - timedelta(hours=10): 30, now - timedelta(hours=1): 20}, left=50, now=now)
+    >>> pace.per_hour, pace.per_day, str(pace.finish)
+    (5.0, 120.0, '2026-03-02 22:00:00+00:00')
+    """
+    recent = {hour: n for hour, n in by_hour.items() if hour > now - WINDOW}
+    first = min(by_hour, default=now)
+    window = max(SHORTEST, min(WINDOW, now - first))
+    n, hours = sum(recent.values()), window / timedelta(hours=1)
+    per_hour = n / hours
+    days = left / per_hour / 24 if per_hour else math.inf
+    is_projected = left > 0 and days < FARTHEST_DAYS
+    return Pace(n, hours, per_hour, 24 * per_hour, left, now + timedelta(days=days) if is_projected else None)
+
 
 DAYS, HOURS = 14, 24
 N_ROWS = 50  # of a list that can be long
 
 
-class Scope(NamedTuple):
-    """What the board is about: all batches of a track that are not drafts or for machines, or one batch."""
+class BoardScope(NamedTuple):
+    """The batches that the board shows: all batches of a track that are not drafts or for machines, or one batch."""
 
     key: str
     label: str
@@ -42,12 +87,12 @@ class Scope(NamedTuple):
         return any(each.batch.status == Batch.Status.OPEN for each in self.batches)
 
 
-def scopes_of(track: Track) -> list[Scope]:
+def scopes_of(track: Track) -> list[BoardScope]:
     """The whole track first, without machines, then its batches, newest first."""
     batches = [each for each in track_progress(track) if each.batch.status != Batch.Status.DRAFT]
     return [
-        Scope("", "All batches", [each for each in batches if each.batch.kind != Batch.Kind.MACHINE]),
-        *(Scope(str(each.batch.pk), each.batch.name, [each]) for each in batches),
+        BoardScope("", "All batches", [each for each in batches if each.batch.kind != Batch.Kind.MACHINE]),
+        *(BoardScope(str(each.batch.pk), each.batch.name, [each]) for each in batches),
     ]
 
 
@@ -63,8 +108,8 @@ class Times(NamedTuple):
         return cls(len(seconds), fmean(seconds), median(seconds)) if seconds else cls(0, None, None)
 
 
-class Share(NamedTuple):
-    """How often somebody chose a grade or a non-answer; `percent` of all their judgments."""
+class ChoicePercent(NamedTuple):
+    """The number of times that somebody chose a grade or a non-answer; `percent` of all their judgments."""
 
     label: str
     n: int
@@ -78,7 +123,7 @@ class AssessorRow(NamedTuple):
     judged: int
     total: int
     times: Times
-    mix: list[Share]  # one for each choice of the protocol; empty if they have judged nothing
+    mix: list[ChoicePercent]  # one for each choice of the protocol; empty if they have judged nothing
     last_at: datetime | None
 
 
@@ -113,8 +158,8 @@ class BoardPage:
     """The board of a scope. Lists are cut at `N_ROWS`; their full lengths are `n_skipped` and `n_unsettled`."""
 
     track: Track
-    scopes: list[Scope]
-    current: Scope
+    scopes: list[BoardScope]
+    current: BoardScope
     is_live: bool
     now: datetime
     judged: int
@@ -126,7 +171,7 @@ class BoardPage:
     labels: list[str]
     assessors: list[AssessorRow]
     topics: list[TopicRow]
-    mix: MixChart
+    mix_plot: plots.Plot
     days: list[Period]
     day_plot: plots.Plot
     hours: list[Period]
@@ -150,7 +195,7 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
     current = next((scope for scope in scopes if scope.key == key), None)
     if current is None:
         raise Http404(f"{track} has no batch {key!r}")
-    now, rules = timezone.now(), judging_rules(track.protocol)
+    now, rules = timezone.now(), track.protocol.parsed.judging
     ids = [each.batch.pk for each in current.batches]
     groups = _groups(ids)
     judged = sum(each.judged for each in current.batches)
@@ -174,28 +219,32 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
         labels=[choice.label for choice in rules.choices],
         assessors=assessors,
         topics=_topic_rows(current, groups, track),
-        mix=mix_chart(
-            [(row.name, [(share.label, share.n) for share in row.mix]) for row in assessors if row.mix]
+        mix_plot=plots.shares(
+            f"{track.slug}-choices",
+            f"{track.name}: Choices by assessor",
+            [(row.name, [(share.label, share.n) for share in row.mix]) for row in assessors if row.mix],
+            across="Percent of judgments",
+            up="Assessor",
         ),
         days=days,
-        day_plot=_plot(
-            track, "days", "Judged units by day", [(f"{each.start:%d %b}", each.n) for each in days]
-        ),
+        day_plot=_plot(track, "Day", [(f"{each.start:%d %b}", each.n) for each in days]),
         hours=hours,
-        hour_plot=_plot(
-            track, "hours", "Judged units by hour", [(f"{each.start:%H}", each.n) for each in hours]
-        ),
-        skips=[Skip(task, is_judged=False) for task in _latest(skipped)],
+        hour_plot=_plot(track, "Hour", [(f"{each.start:%H}", each.n) for each in hours]),
+        skips=[
+            Skip(task, is_judged=False)
+            for task in skipped.select_related("entry__topic", "assessor", "batch").order_by("-skipped_at")[
+                :N_ROWS
+            ]
+        ],
         n_skipped=skipped.count(),
-        unsettled=[Unsettled(judgment, label_of(rules, judgment.choice)) for judgment in unsettled[:N_ROWS]],
+        unsettled=[Unsettled(judgment, rules.label_of(judgment.choice)) for judgment in unsettled[:N_ROWS]],
         n_unsettled=unsettled.count(),
     )
 
 
-def _plot(track: Track, name: str, title: str, values: Sequence[tuple[str, int]]) -> plots.Plot:
-    across = "Hour" if name == "hours" else "Day"
-    name = f"{track.slug}-judged-{name}"
-    return plots.bars(name, f"{track.name}: {title}", values, up="Judged", across=across, digits=0)
+def _plot(track: Track, across: str, values: Sequence[tuple[str, int]]) -> plots.Plot:
+    name, title = f"{track.slug}-judged-{across.lower()}s", f"{track.name}: Judged units by {across.lower()}"
+    return plots.bars(name, title, values, up="Judged", across=across, digits=0)
 
 
 class _Group(NamedTuple):
@@ -214,9 +263,7 @@ def _groups(ids: Sequence[int]) -> list[_Group]:
     """All current judgments, in one query. The times of a unit are on the judgment of its first member."""
     current = Judgment.objects.filter(batch__in=ids, is_current=True).order_by()
     rows = current.values_list("assessor__username", "topic__code", "choice", "grade").annotate(
-        n=Count("pk"),
-        seconds=ArrayAgg("seconds", filter=Q(seconds__isnull=False)),
-        last_at=Max("created_at"),
+        n=Count("pk"), seconds=ArrayAgg("seconds", filter=Q(seconds__isnull=False)), last_at=Max("created_at")
     )
     return [_Group(*row) for row in rows]
 
@@ -225,7 +272,7 @@ def _seconds(groups: Iterable[_Group]) -> list[int]:
     return [seconds for group in groups for seconds in group.seconds or ()]
 
 
-def _assessor_rows(current: Scope, groups: Iterable[_Group], rules: JudgingRules) -> list[AssessorRow]:
+def _assessor_rows(current: BoardScope, groups: Iterable[_Group], rules: JudgingRules) -> list[AssessorRow]:
     by_name: defaultdict[str, list[_Group]] = defaultdict(list)
     for group in groups:
         by_name[group.assessor].append(group)
@@ -248,23 +295,27 @@ def _assessor_rows(current: Scope, groups: Iterable[_Group], rules: JudgingRules
     ]
 
 
-def _mix(groups: Sequence[_Group], rules: JudgingRules) -> list[Share]:
-    counts: defaultdict[str, int] = defaultdict(int)
+def _mix(groups: Sequence[_Group], rules: JudgingRules) -> list[ChoicePercent]:
+    counts: Counter[str] = Counter()
     for group in groups:
         counts[group.choice] += group.n
-    n_all = sum(counts.values())
-    if not n_all:
-        return []
-    return [
-        Share(choice.label, counts[choice.key], 100 * counts[choice.key] / n_all) for choice in rules.choices
-    ]
+    n_all = counts.total()
+    shares = [(choice.label, counts[choice.key]) for choice in rules.choices if n_all]
+    return [ChoicePercent(label, n, 100 * n / n_all) for label, n in shares]
 
 
-def _topic_rows(current: Scope, groups: Iterable[_Group], track: Track) -> list[TopicRow]:
+def _topic_rows(current: BoardScope, groups: Iterable[_Group], track: Track) -> list[TopicRow]:
     by_code: defaultdict[str, list[_Group]] = defaultdict(list)
     for group in groups:
         by_code[group.topic].append(group)
-    relevant = _relevant_units([each.batch.pk for each in current.batches], track)
+    # Units with a relevant member, once for each of their judges
+    relevant = Judgment.objects.filter(
+        batch__in=[each.batch.pk for each in current.batches],
+        is_current=True,
+        grade__gte=track.protocol.parsed.qrels.relevant_from,
+    )
+    counted = relevant.order_by().values_list("topic__code").annotate(n=Count("task", distinct=True))
+    n_relevant: dict[str, int] = dict(counted)
     work: dict[str, list[int]] = {}
     names: defaultdict[str, set[str]] = defaultdict(set)
     for batch in current.batches:
@@ -282,18 +333,11 @@ def _topic_rows(current: Scope, groups: Iterable[_Group], track: Track) -> list[
             judged=judged,
             total=total,
             times=Times.of(_seconds(by_code[code])),
-            n_relevant=relevant[code],
+            n_relevant=n_relevant.get(code, 0),
             n_without_grade=sum(group.n for group in by_code[code] if group.grade is None),
         )
         for code, (judged, total) in sorted(work.items())
     ]
-
-
-def _relevant_units(ids: Sequence[int], track: Track) -> Counter[str]:
-    """How many units of each topic count as relevant: those with a relevant member, once for each of their judges."""
-    grades = Judgment.objects.filter(batch__in=ids, is_current=True, grade__gte=relevant_from(track.protocol))
-    counts = grades.order_by().values_list("topic__code").annotate(n=Count("task", distinct=True))
-    return Counter(dict(counts))
 
 
 def _by_hour(ids: Sequence[int], now: datetime) -> dict[datetime, int]:
@@ -329,11 +373,6 @@ def skipped_tasks(ids: Sequence[int]) -> QuerySet[Task]:
     return skipped.exclude(status=Task.Status.SUBMITTED)
 
 
-def _latest(skipped: QuerySet[Task]) -> QuerySet[Task]:
-    related = skipped.select_related("entry__topic", "assessor", "batch")
-    return related.order_by("-skipped_at")[:N_ROWS]
-
-
 def non_answers_to_return() -> QuerySet[Judgment]:
     """The non-answers that count, in open batches."""
     current = Judgment.objects.filter(is_current=True, grade=None, batch__status=Batch.Status.OPEN)
@@ -351,7 +390,7 @@ class ReturnPage:
 
 
 def return_page(judgment: Judgment) -> ReturnPage:
-    label = label_of(judging_rules(judgment.track.protocol), judgment.choice)
+    label = judgment.track.protocol.parsed.judging.label_of(judgment.choice)
     return ReturnPage(judgment.track, judgment, label)
 
 

@@ -9,8 +9,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.access import AuthenticatedRequest, organizer_required
 from assessment.board import differences as same
 from assessment.board import exports, selectors
-from assessment.board.forms import ReturnForm
-from assessment.tasks import services as task_services
+from assessment.judging import services as task_services
+from assessment.judging.forms import ReturnForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.pages import context_of
@@ -20,7 +20,7 @@ from web.pages import context_of
 @never_cache
 @organizer_required
 def board(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """How the judging of a track or of one batch goes on; htmx gets the changing part only. Organizers only."""
+    """Show the progress of a track or of one batch; htmx gets the changing part only. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     is_paused = request.GET.get("refresh") == "off"
     page = selectors.board_page(track, request.GET.get("batch", ""), is_paused=is_paused)

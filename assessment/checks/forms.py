@@ -10,7 +10,7 @@ from assessment.checks.selectors import unknown_units
 from assessment.models import Batch
 from assessment.models.batches import MOST_CHECKS
 from tracks.models import Track
-from web.forms import style_fields
+from web.forms import StyledForm, style_fields
 
 MAX_MB = 1
 MAX_ERRORS = 20
@@ -18,7 +18,7 @@ MOST_AFTER = 10_000
 
 
 class ChecksForm(forms.Form):
-    """How many checks are mixed into the tasks of each assessor."""
+    """The number of checks that are mixed into the tasks of each assessor."""
 
     gold_percent = forms.IntegerField(
         min_value=0,
@@ -45,7 +45,7 @@ class ChecksForm(forms.Form):
         style_fields(self)
 
 
-class GoldForm(forms.Form):
+class GoldForm(StyledForm):
     """A small qrels file of known grades. Every error is shown with its line number."""
 
     file = forms.FileField(
@@ -55,7 +55,6 @@ class GoldForm(forms.Form):
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.track = track
-        style_fields(self)
 
     def clean_file(self) -> "UploadedFile[Any]":
         """Read the file into `columns`."""
@@ -71,22 +70,19 @@ class GoldForm(forms.Form):
             )
         except QrelsError as error:
             raise forms.ValidationError(_lines(error.complaints, error.n_complaints)) from None
-        complaints = _complaints(content, unknown_units(self.track, self.columns))
+        # Complaints about units, each with the first line that names it
+        lines = [line.replace(b"\t", b" ").replace(b",", b" ").split() for line in content.splitlines()]
+        complaints = []
+        for code, docno, message in unknown_units(self.track, self.columns):
+            number = next(
+                (n for n, words in enumerate(lines, 1) if code.encode() in words and docno.encode() in words),
+                0,
+            )
+            complaints.append(Complaint(number, message))
+        complaints = sorted(complaints)
         if complaints:
             raise forms.ValidationError(_lines(complaints, len(complaints)))
         return upload
-
-
-def _complaints(content: bytes, wrong: list[tuple[str, str, str]]) -> list[Complaint]:
-    """Complaints about units, each with the first line that names it."""
-    lines = [line.replace(b"\t", b" ").replace(b",", b" ").split() for line in content.splitlines()]
-    complaints = []
-    for code, docno, message in wrong:
-        number = next(
-            (n for n, words in enumerate(lines, 1) if code.encode() in words and docno.encode() in words), 0
-        )
-        complaints.append(Complaint(number, message))
-    return sorted(complaints)
 
 
 def _lines(complaints: Any, n: int) -> list[str]:

@@ -1,25 +1,35 @@
-"""What hidden checks show about the assessors of a track: agreement with known grades and with themselves."""
+"""The results of hidden checks: agreement of a track's assessors with known grades and with themselves."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from assay import plots
-from assay.evaluation.score_table import as_tsv
 from assay.statistics.agreement import Kappa, cohen_kappa
-from assessment.checks.rules import parts
-from assessment.checks.selectors import Answered, gold_answers, repeat_answers
-from assessment.judgments.rules import binary_from
+from assay.tables import as_tsv
+from assessment.checks.selectors import CheckAnswer, gold_answers, repeat_answers
 from tracks.models import Track
+
+
+def parts(values: Sequence[bool], n: int) -> list[tuple[int, int]]:
+    """`n` consecutive parts of almost equal length: how many values are true, of how many.
+
+    >>> parts([True, False, True, True], 2)
+    [(1, 2), (2, 2)]
+    """
+    ends = [len(values) * i // n for i in range(n + 1)]
+    return [(sum(values[start:end]), end - start) for start, end in pairwise(ends)]
+
 
 N_PARTS = 5
 EVERYONE = ""
 
 
-class Result(NamedTuple):
+class CheckResult(NamedTuple):
     """The checks of one kind of one assessor.
 
     equal, two_way : share of answers with the expected grade, and with the same class of grades; nan without answers.
@@ -43,7 +53,7 @@ class Result(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why kappa is undefined; empty if it is defined."""
+        """The reason why kappa is undefined; empty if it is defined."""
         if not math.isnan(self.kappa.value):
             return ""
         return (
@@ -51,7 +61,7 @@ class Result(NamedTuple):
         )
 
 
-def result_of(answers: Sequence[Answered], level: int) -> Result:
+def result_of(answers: Sequence[CheckAnswer], level: int) -> CheckResult:
     """The result of some answers; grades from `level` on are relevant. Non-answers count as unequal to every grade."""
     graded = [
         (each.grade, each.expected)
@@ -62,7 +72,7 @@ def result_of(answers: Sequence[Answered], level: int) -> Result:
     same_class = int(((pairs[:, 0] >= level) == (pairs[:, 1] >= level)).sum())
     n_non_answers = sum(each.grade is None and each.is_equal for each in answers)
     n = len(answers)
-    return Result(
+    return CheckResult(
         n,
         sum(each.is_equal for each in answers) / n if n else math.nan,
         (same_class + n_non_answers) / n if n else math.nan,
@@ -86,8 +96,8 @@ class AssessorResult(NamedTuple):
     """One assessor, or all of them together (without a name)."""
 
     name: str
-    gold: Result
-    repeats: Result
+    gold: CheckResult
+    repeats: CheckResult
     gold_drift: Drift
     repeat_drift: Drift
 
@@ -108,16 +118,13 @@ class ResultsPage:
 
 def results_page(track: Track, name: str) -> ResultsPage:
     """The results by assessor; the chart is of the assessor with a name, or of all. The number of queries is fixed."""
-    level = binary_from(track.protocol)
+    level = track.protocol.parsed.agreement.binary_from
     everyone, assessors = results_of(track, level)
     chosen = next((each for each in assessors if each.name == name), everyone)
     labels = [f"part {n}" for n in range(1, N_PARTS + 1)]
     curves = [
         (label, drift.shares)
-        for label, drift in (
-            ("known grades", chosen.gold_drift),
-            ("own judgments", chosen.repeat_drift),
-        )
+        for label, drift in (("known grades", chosen.gold_drift), ("own judgments", chosen.repeat_drift))
         if drift.shares
     ]
     title = f"{track.name}: share of answers to hidden checks that are equal, {name or 'all assessors'}"
@@ -129,15 +136,12 @@ def results_of(track: Track, level: int) -> tuple[AssessorResult, list[AssessorR
     """The result of all assessors together, and of each who answered a check, by name."""
     gold, repeats = gold_answers(track), repeat_answers(track)
     names = sorted({each.assessor for each in [*gold, *repeats]})
-    assessors = [
-        _result(
-            name,
-            [each for each in gold if each.assessor == name],
-            [each for each in repeats if each.assessor == name],
-            level,
-        )
-        for name in names
-    ]
+    assessors = []
+    for name in names:
+        own_gold = [each for each in gold if each.assessor == name]
+        own_repeats = [each for each in repeats if each.assessor == name]
+        results = result_of(own_gold, level), result_of(own_repeats, level)
+        assessors.append(AssessorResult(name, *results, _drift(own_gold), _drift(own_repeats)))
     drifts = (
         _together([each.gold_drift for each in assessors]),
         _together([each.repeat_drift for each in assessors]),
@@ -146,13 +150,7 @@ def results_of(track: Track, level: int) -> tuple[AssessorResult, list[AssessorR
     return everyone, assessors
 
 
-def _result(name: str, gold: Sequence[Answered], repeats: Sequence[Answered], level: int) -> AssessorResult:
-    return AssessorResult(
-        name, result_of(gold, level), result_of(repeats, level), _drift(gold), _drift(repeats)
-    )
-
-
-def _drift(answers: Sequence[Answered]) -> Drift:
+def _drift(answers: Sequence[CheckAnswer]) -> Drift:
     return Drift(parts([each.is_equal for each in answers], N_PARTS))
 
 
@@ -172,20 +170,16 @@ HEADER = (
 
 def results_tsv(track: Track) -> str:
     """The results of each assessor as TSV; undefined values are empty."""
-    _, assessors = results_of(track, binary_from(track.protocol))
-    return as_tsv(HEADER, [_row(each) for each in assessors])
-
-
-def _row(each: AssessorResult) -> list[str]:
-    gold, repeats = each.gold, each.repeats
-    values = [gold.equal, gold.two_way, gold.bias, gold.kappa.value]
-    own = [repeats.equal, repeats.two_way, repeats.kappa.value]
-    shares = [
-        equal / n if n else math.nan
-        for drift in (each.gold_drift, each.repeat_drift)
-        for equal, n in drift.parts
-    ]
-    return [each.name, str(gold.n), *map(_text, values), str(repeats.n), *map(_text, own + shares)]
+    _, assessors = results_of(track, track.protocol.parsed.agreement.binary_from)
+    rows = []
+    for each in assessors:
+        gold, repeats = each.gold, each.repeats
+        own = [repeats.equal, repeats.two_way, repeats.kappa.value]
+        parts_of_both = [*each.gold_drift.parts, *each.repeat_drift.parts]
+        own += [equal / n if n else math.nan for equal, n in parts_of_both]
+        values = map(_text, (gold.equal, gold.two_way, gold.bias, gold.kappa.value))
+        rows.append([each.name, str(gold.n), *values, str(repeats.n), *map(_text, own)])
+    return as_tsv(HEADER, rows)
 
 
 def _text(value: float) -> str:

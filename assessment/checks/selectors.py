@@ -8,10 +8,17 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
 
 from assay.formats.qrels.reader import QrelsColumns
-from assessment.batches.entries import entries_of
-from assessment.checks.rules import KINDS
-from assessment.judgments.rules import has_members, judging_rules
-from assessment.models import Batch, Check, DiscussionNote, GoldUnit, Judgment, Task, TopicAssignment
+from assessment.batches.selectors import entries_of
+from assessment.models import (
+    MAIN_AND_DUAL,
+    Batch,
+    Check,
+    DiscussionNote,
+    GoldUnit,
+    Judgment,
+    Task,
+    TopicAssignment,
+)
 from pooling.models import Pool, PoolEntry, PoolMember
 from tracks.models import Topic, Track
 
@@ -41,7 +48,17 @@ def gold_entries(batch: Batch, assessor_id: int) -> GoldEntries:
     by_unit: dict[tuple[int, str], int] = {}
     for pk, topic, docno in rows:
         by_unit.setdefault((topic, docno), pk)
-    known = _known_to(batch, assessor_id)
+    # The units that an assessor judges in a batch, has judged in a main or dual batch, or had as a
+    # check
+    active = TopicAssignment.objects.filter(batch=batch, assessor=assessor_id, is_withdrawn=False)
+    asked = entries_of(batch).filter(topic__in=active.values("topic"))
+    judged = Task.objects.filter(assessor=assessor_id, batch__kind__in=MAIN_AND_DUAL)
+    checked = Check.objects.filter(assessor=assessor_id)
+    known = {
+        *asked.values_list("topic", "docno"),
+        *judged.values_list("entry__topic", "entry__docno"),
+        *checked.values_list("entry__topic", "entry__docno"),
+    }
     active = TopicAssignment.objects.filter(batch=batch, assessor=assessor_id, is_withdrawn=False)
     topics = set(active.values_list("topic", flat=True))
     unknown = [(unit[0] in topics, pk) for unit, pk in by_unit.items() if unit not in known]
@@ -51,32 +68,11 @@ def gold_entries(batch: Batch, assessor_id: int) -> GoldEntries:
 def _with_gold(entries: QuerySet[PoolEntry], batch: Batch) -> QuerySet[PoolEntry]:
     gold = GoldUnit.objects.filter(track=batch.pool.track_id)
     of_entry = Exists(gold.filter(topic=OuterRef("topic"), docno=OuterRef("docno")))
-    if not has_members(judging_rules(batch.pool.protocol)):
+    if not batch.pool.protocol.parsed.judging.has_members:
         return entries.filter(of_entry)
     docnos = gold.filter(topic=OuterRef("entry__topic")).values("docno")
     members = PoolMember.objects.filter(entry=OuterRef("pk"), position__gt=0, docno__in=docnos)
     return entries.filter(Exists(members))
-
-
-def _known_to(batch: Batch, assessor_id: int) -> set[tuple[int, str]]:
-    """The units that an assessor judges in a batch, has judged in a main or dual batch, or had as a check."""
-    active = TopicAssignment.objects.filter(batch=batch, assessor=assessor_id, is_withdrawn=False)
-    asked = entries_of(batch).filter(topic__in=active.values("topic"))
-    judged = Task.objects.filter(assessor=assessor_id, batch__kind__in=KINDS)
-    checked = Check.objects.filter(assessor=assessor_id)
-    return {
-        *asked.values_list("topic", "docno"),
-        *judged.values_list("entry__topic", "entry__docno"),
-        *checked.values_list("entry__topic", "entry__docno"),
-    }
-
-
-def is_withdrawn_check(task: Task) -> bool:
-    """Whether the topic of a check was withdrawn from its assessor. Nobody withdraws a topic that they never had."""
-    withdrawn = TopicAssignment.objects.filter(
-        batch=task.batch_id, assessor=task.assessor_id, topic=task.entry.topic_id, is_withdrawn=True
-    )
-    return withdrawn.exists()
 
 
 def agreed_notes(track: Track) -> list[DiscussionNote]:
@@ -117,7 +113,7 @@ def pooled_units(track: Track) -> set[tuple[str, str]]:
 
 
 def unknown_units(track: Track, columns: QrelsColumns) -> list[tuple[str, str, str]]:
-    """What is wrong with rows of a file of known grades: topic, docno, complaint."""
+    """Check the rows of a file of known grades; returns topic, docno and complaint of each wrong one."""
     codes = set(Topic.objects.filter(track=track).values_list("code", flat=True))
     units = pooled_units(track)
     wrong = []
@@ -130,7 +126,7 @@ def unknown_units(track: Track, columns: QrelsColumns) -> list[tuple[str, str, s
     return wrong
 
 
-class Planned(NamedTuple):
+class PlannedChecks(NamedTuple):
     """The checks of an assessor of a batch: how many are judged, of how many."""
 
     assessor: str
@@ -146,13 +142,13 @@ class ChecksPage:
 
     track: Track
     batch: Batch
-    rows: Sequence[Planned]
+    rows: Sequence[PlannedChecks]
     n_gold_units: int
     tab: str = "judging"
 
 
 def checks_page(batch: Batch) -> ChecksPage:
-    """What the settings mean for each assessor with topics."""
+    """Read what the settings mean for each assessor with topics."""
     names = TopicAssignment.objects.filter(batch=batch, is_withdrawn=False).order_by("assessor__username")
     is_gold, is_done = Q(kind=Check.Kind.GOLD), Q(task__status=Task.Status.SUBMITTED)
     rows = Check.objects.filter(batch=batch).order_by().values("assessor__username")
@@ -162,18 +158,18 @@ def checks_page(batch: Batch) -> ChecksPage:
         repeats=Count("pk", filter=~is_gold & is_done),
         n_repeats=Count("pk", filter=~is_gold),
     )
-    planned = [Planned(*row) for row in rows.values_list(*PLANNED)]
+    planned = [PlannedChecks(*row) for row in rows.values_list(*PLANNED)]
     counts = {each.assessor: each for each in planned}
     people = dict.fromkeys([*names.values_list("assessor__username", flat=True), *counts])
     return ChecksPage(
         track=batch.pool.track,
         batch=batch,
-        rows=[counts.get(name, Planned(name, 0, 0, 0, 0)) for name in people],
+        rows=[counts.get(name, PlannedChecks(name, 0, 0, 0, 0)) for name in people],
         n_gold_units=GoldUnit.objects.filter(track=batch.pool.track_id).count(),
     )
 
 
-class Answered(NamedTuple):
+class CheckAnswer(NamedTuple):
     """An answer to a check: the grade and choice, and those that it is compared with.
 
     `expected` is the known grade, or the grade of the assessor's own earlier judgment; None is a non-answer.
@@ -187,11 +183,11 @@ class Answered(NamedTuple):
 
     @property
     def is_equal(self) -> bool:
-        """Whether both have the same grade, or the same non-answer."""
+        """True if both have the same grade, or the same non-answer."""
         return self.choice == self.expected_choice if self.grade is None else self.grade == self.expected
 
 
-def gold_answers(track: Track) -> list[Answered]:
+def gold_answers(track: Track) -> list[CheckAnswer]:
     """The latest answers of each assessor to units with known grades, oldest first: hidden checks, and current
     judgments of these units in main and dual batches."""
     known = {
@@ -202,17 +198,17 @@ def gold_answers(track: Track) -> list[Answered]:
         return []
     hidden = Q(is_check=True, replaced_by=None, task__check_of__kind=Check.Kind.GOLD)
     hidden &= Q(task__status=Task.Status.SUBMITTED)
-    own = Q(is_current=True, batch__kind__in=KINDS)
+    own = Q(is_current=True, batch__kind__in=MAIN_AND_DUAL)
     units = GoldUnit.objects.filter(track=track, topic=OuterRef("topic"), docno=OuterRef("docno"))
     rows = Judgment.objects.filter(hidden | own, Exists(units), track=track).order_by("pk")
     fields = ("topic", "docno", "assessor__username", "choice", "grade")
     return [
-        Answered(name, choice, grade, "", known[topic, docno])
+        CheckAnswer(name, choice, grade, "", known[topic, docno])
         for topic, docno, name, choice, grade in rows.values_list(*fields)
     ]
 
 
-def repeat_answers(track: Track) -> list[Answered]:
+def repeat_answers(track: Track) -> list[CheckAnswer]:
     """The latest answers to repeats, oldest first, each with the assessor's latest judgment before it."""
     repeats = Judgment.objects.filter(
         track=track,
@@ -238,5 +234,5 @@ def repeat_answers(track: Track) -> list[Answered]:
         before = [row for row in earlier.get((batch, assessor, topic, docno), []) if row[0] < pk]
         if before:
             _, old_choice, old_grade = before[-1]
-            answers.append(Answered(name, choice, grade, old_choice, old_grade))
+            answers.append(CheckAnswer(name, choice, grade, old_choice, old_grade))
     return answers

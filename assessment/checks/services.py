@@ -2,6 +2,7 @@
 
 A check is planned for an assessor when the batch opens, when their topics change, and when its settings change. It is
 planned before it is due, so that the number of tasks an assessor sees does not grow when they get one.
+Decision: ADR 25.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -11,32 +12,64 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import Q
 
+from accounts.audit import services as audit
 from accounts.models import User
+from assay.errors import Refused
 from assay.formats.qrels.reader import QrelsColumns
-from assessment.batches.entries import entries_of
-from assessment.batches.locks import lock_for_managing
-from assessment.checks.errors import NoChecksInKind, NoGold, NothingAgreed
-from assessment.checks.rules import KINDS, gaps, n_checks, places
-from assessment.checks.selectors import GoldEntries, agreed_notes, gold_entries
-from assessment.judgments.other_batches import settled_entries
-from assessment.models import Batch, Check, DiscussionNote, GoldUnit, Task, TopicAssignment
-from audit import services as audit
+from assessment.batches.other_batches import settled_entries
+from assessment.batches.selectors import entries_of
+from assessment.batches.services import follows_work, lock_for_managing
+from assessment.checks.selectors import agreed_notes, gold_entries
+from assessment.models import MAIN_AND_DUAL, Batch, Check, DiscussionNote, GoldUnit, Task, TopicAssignment
 from tracks.models import Track
+
+
+def n_checks(percent: int, n_units: int) -> int:
+    """The number of checks for some units, rounded.
+
+    >>> n_checks(10, 24), n_checks(10, 25), n_checks(0, 25)
+    (2, 3, 0)
+    """
+    return (percent * n_units + 50) // 100
+
+
+def places(n: int, n_tasks: int, rng: Random) -> list[int]:
+    """After how many of the coming tasks each of `n` checks is due: one in each of `n` equal stretches, at random.
+
+    The first task is a check only if there are no others.
+
+    >>> places(2, 2, Random(1)), places(0, 9, Random(1)), places(1, 1, Random(1))
+    ([1, 1], [], [0])
+    """
+    least = int(n_tasks > 1)
+    stretches = [(i * n_tasks // n, (i + 1) * n_tasks // n) for i in range(n)]
+    return [max(least, rng.randrange(start, max(end, start + 1))) for start, end in stretches]
+
+
+def gaps(n: int, least: int, rng: Random) -> list[int]:
+    """After how many further tasks each of `n` units is repeated: from `least` to half as many more, at random.
+
+    >>> gaps(1, 1, Random(1))
+    [1]
+    """
+    return [least + rng.randrange(least // 2 + 1) for _ in range(n)]
 
 
 @transaction.atomic
 def configure(*, batch: Batch, gold_percent: int, repeat_percent: int, repeat_after: int) -> Batch:
-    """Set how many checks are mixed into the tasks of each assessor. In an open batch, the rest is planned again.
-
-    Raises
-    ------
-    NoChecksInKind, NoGold
-    """
+    """Set how many checks are mixed into the tasks of each assessor. In an open batch, the rest is planned again."""
     locked = lock_for_managing(batch.pk)
-    if locked.kind not in KINDS:
-        raise NoChecksInKind(locked, locked.get_kind_display())
+    if locked.kind not in MAIN_AND_DUAL:
+        kind = locked.get_kind_display()
+        raise Refused(
+            f"“{locked}” is a batch of {kind}. Hidden checks are for main and dual batches.",
+            code="no-checks-in-kind",
+        )
     if gold_percent and not GoldUnit.objects.filter(track=locked.pool.track_id).exists():
-        raise NoGold
+        raise Refused(
+            "The track has no units with known grades. Add some first, from a training round or from a file.",
+            code="no-gold",
+        )
     locked.gold_percent, locked.repeat_percent = gold_percent, repeat_percent
     locked.repeat_after = repeat_after
     locked.has_checks = locked.has_checks or bool(gold_percent or repeat_percent)
@@ -47,12 +80,20 @@ def configure(*, batch: Batch, gold_percent: int, repeat_percent: int, repeat_af
     return locked
 
 
+@follows_work
 @transaction.atomic
-def plan(*, batch: Batch, assessors: Collection[int] | None = None) -> None:
+def plan(
+    *, batch: Batch, assessors: Collection[int] | None = None, lost: Iterable[tuple[int, int]] = ()
+) -> None:
     """Plan the checks of assessors of an open batch, by id, or of all. The caller holds the lock of the batch.
 
-    What is planned and not given out yet is replaced.
+    What is planned and not given out yet is replaced. Repeats of the topics that are `lost` (topic and assessor, by id)
+    are forgotten, unless they are judged.
     """
+    unanswered = Q(task=None) | ~Q(task__status=Task.Status.SUBMITTED)
+    repeats = Check.objects.filter(unanswered, batch=batch, kind=Check.Kind.REPEAT)
+    for topic, assessor in lost if batch.has_checks else ():
+        repeats.filter(assessor=assessor, entry__topic=topic).delete()
     if not batch.has_checks or batch.status != Batch.Status.OPEN:
         return
     active = TopicAssignment.objects.filter(batch=batch, is_withdrawn=False)
@@ -69,7 +110,7 @@ def plan(*, batch: Batch, assessors: Collection[int] | None = None) -> None:
 
 
 class _Work(NamedTuple):
-    """What an assessor has judged in a batch, and which entries are left, in the order of the queue."""
+    """The work of an assessor in a batch, and the entries that are left, in the order of the queue."""
 
     n_judged: int
     n_submitted: int
@@ -88,7 +129,11 @@ def _plan(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment]
     n_gold = max(0, n_checks(batch.gold_percent, n_units) - n_given[Check.Kind.GOLD])
     n_repeats = max(0, n_checks(batch.repeat_percent, n_units) - n_given[Check.Kind.REPEAT])
     early = [pk for pk in work.left[: max(0, len(work.left) - batch.repeat_after)] if pk not in used]
-    chosen_gold = _sample(gold, n_gold, rng)
+    # Entries for checks: of the assessor's own topics as far as there are any, because other topics
+    # can be noticed
+    own = rng.sample(gold.own, min(n_gold, len(gold.own)))
+    chosen_gold = own + rng.sample(gold.others, min(n_gold - len(own), len(gold.others)))
+    rng.shuffle(chosen_gold)
     repeated = rng.sample(early, min(n_repeats, len(early)))
     n_tasks = len(work.left) + len(chosen_gold) + len(repeated)
     places_of_gold = [work.n_submitted + place for place in places(len(chosen_gold), n_tasks, rng)]
@@ -101,17 +146,9 @@ def _plan(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment]
     )
 
 
-def _sample(gold: GoldEntries, n: int, rng: Random) -> list[int]:
-    """Entries for checks: of the assessor's own topics as far as there are any, because other topics can be noticed."""
-    own = rng.sample(gold.own, min(n, len(gold.own)))
-    chosen = own + rng.sample(gold.others, min(n - len(own), len(gold.others)))
-    rng.shuffle(chosen)
-    return chosen
-
-
 def _work(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment]) -> _Work:
     seats = {assignment.topic_id: assignment.seat for assignment in assignments}
-    settled = settled_entries([each.pk for each in assignments]) if batch.kind in KINDS else {}
+    settled = settled_entries([each.pk for each in assignments]) if batch.kind in MAIN_AND_DUAL else {}
     closed = {entry for entries in settled.values() for entry in entries}
     submitted = Task.objects.filter(batch=batch, status=Task.Status.SUBMITTED)
     own = submitted.filter(assessor=assessor_id)
@@ -126,30 +163,9 @@ def _work(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment]
     return _Work(n_judged, own.count(), left)
 
 
-def drop_rest(*, batch: Batch, assessor: User) -> None:
-    """Forget what is planned for an assessor who has no ordinary tasks left. The caller holds the assessor's lock."""
-    Check.objects.filter(batch=batch, assessor=assessor, task=None).delete()
-
-
-def forget_topics(*, batch: Batch, lost: Iterable[tuple[int, int]]) -> None:
-    """Forget the repeats of topics that were withdrawn (topic and assessor, by id), unless they are judged.
-
-    The caller holds the lock of the batch.
-    """
-    unanswered = Q(task=None) | ~Q(task__status=Task.Status.SUBMITTED)
-    repeats = Check.objects.filter(unanswered, batch=batch, kind=Check.Kind.REPEAT)
-    for topic, assessor in lost:
-        repeats.filter(assessor=assessor, entry__topic=topic).delete()
-
-
 @transaction.atomic
 def add_agreed(*, track: Track, notes: Iterable[DiscussionNote], by: User) -> int:
-    """Take agreed grades of closed training rounds as known grades; returns their number.
-
-    Raises
-    ------
-    NothingAgreed
-    """
+    """Take agreed grades of closed training rounds as known grades; returns their number."""
     chosen = {note.pk for note in notes}
     rows = [
         GoldUnit(
@@ -164,7 +180,10 @@ def add_agreed(*, track: Track, notes: Iterable[DiscussionNote], by: User) -> in
         if note.pk in chosen and note.grade is not None
     ]
     if not rows:
-        raise NothingAgreed
+        raise Refused(
+            "Choose at least one unit with an agreed grade from a closed training round.",
+            code="nothing-agreed",
+        )
     _store(rows)
     audit.record(action="grades.agreed", track=track, details={"units": len(rows)}, by=by)
     return len(rows)

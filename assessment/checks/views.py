@@ -22,7 +22,7 @@ from web.pages import context_of
 @never_cache
 @organizer_required
 def checks(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """How many hidden checks a batch has. Organizers only."""
+    """Set how many hidden checks a batch has. Organizers only."""
     batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
     form = ChecksForm(request.POST or None, batch=batch)
     if form.is_valid():
@@ -80,7 +80,7 @@ def remove_gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @never_cache
 @organizer_required
 def results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """What the hidden checks show, by assessor. Organizers only."""
+    """Show the results of the hidden checks, by assessor. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     page = check_results.results_page(track, request.GET.get("assessor", ""))
     return render(request, "assessment/checks/results.html", context_of(page))

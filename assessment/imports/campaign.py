@@ -1,11 +1,12 @@
-"""What the rows of a file can refer to in a track: pools, units, batches, assessors and stored judgments."""
+"""The things in a track that the rows of a file can refer to: pools, units, batches, assessors and stored judgments."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from assessment.judgments.rules import judging_rules
+from assay.formats.judgments.rows import JudgmentRow
+from assay.protocols.schema import Grade, NonAnswer
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from pooling.models import Pool, PoolEntry, PoolMember
 from tracks.models import Assessor, Machine, Topic, Track
@@ -13,7 +14,7 @@ from tracks.models import Assessor, Machine, Topic, Track
 CHUNK = 5_000
 
 
-class Stored(NamedTuple):
+class StoredJudgment(NamedTuple):
     """A judgment that the track has."""
 
     pk: int
@@ -25,7 +26,7 @@ class Stored(NamedTuple):
 
 
 @dataclass
-class Units:
+class PoolUnits:
     """The entries of a pool by topic and docno, and the entries of the members that are judged instead."""
 
     entries: dict[tuple[int, str], int]
@@ -41,7 +42,7 @@ class Units:
         return entry if not unit or entry == self.entries.get((topic, unit)) else None
 
     @classmethod
-    def of(cls, pool: Pool, topics: Collection[int]) -> "Units":
+    def of(cls, pool: Pool, topics: Collection[int]) -> "PoolUnits":
         entries = PoolEntry.objects.filter(pool=pool, topic__in=topics).values_list("topic_id", "docno", "pk")
         units = cls({(topic, docno): pk for topic, docno, pk in entries.iterator(chunk_size=CHUNK)})
         members = PoolMember.objects.filter(entry__pool=pool, entry__topic__in=topics, position__gt=0)
@@ -53,11 +54,11 @@ class Units:
 
 
 class Campaign:
-    """A track as an import sees it. Units, judgments, tasks and assignments are read for some topics at a time."""
+    """A track as an import sees it. PoolUnits, judgments, tasks and assignments are read for some topics at a time."""
 
     def __init__(self, track: Track) -> None:
         self.track = track
-        self.rules = judging_rules(track.protocol)
+        self.rules = track.protocol.parsed.judging
         pools = Pool.objects.filter(track=track, status=Pool.Status.READY, protocol=track.protocol_id)
         self.pools = {pool.name: pool for pool in pools.defer("statistics").order_by("pk")}
         self.topics: dict[str, int] = dict(Topic.objects.filter(track=track).values_list("code", "pk"))
@@ -72,29 +73,29 @@ class Campaign:
         self.batches = {(batch.pool_id, batch.name): batch for batch in batches}
         versions = track.guidelines_versions.values_list("number", "pk")
         self.guidelines: dict[int, int] = dict(versions)
-        self._units: dict[int, Units] = {}
+        self._units: dict[int, PoolUnits] = {}
         self._topics: set[int] = set()
 
     def read_units(self, topics: set[int]) -> None:
         """Have the units of these topics from now on."""
         self._topics, self._units = topics, {}
 
-    def units(self, pool: Pool) -> Units:
+    def units(self, pool: Pool) -> PoolUnits:
         if pool.pk not in self._units:
-            self._units[pool.pk] = Units.of(pool, self._topics)
+            self._units[pool.pk] = PoolUnits.of(pool, self._topics)
         return self._units[pool.pk]
 
     def stored(
         self, batches: Collection[Batch], topics: Collection[int]
-    ) -> dict[tuple[int, int, str, int, bool], list[Stored]]:
+    ) -> dict[tuple[int, int, str, int, bool], list[StoredJudgment]]:
         """The judgments of topics by batch, topic, docno, assessor and whether they are checks, oldest first."""
         judgments = Judgment.objects.filter(batch__in=batches, topic__in=topics).order_by("pk")
         fields = ("batch_id", "topic_id", "docno", "assessor_id", "is_check")
         values = ("pk", "choice", "comment", "created_at", "is_current", "replaced_by")
-        of_key: dict[tuple[int, int, str, int, bool], list[Stored]] = {}
+        of_key: dict[tuple[int, int, str, int, bool], list[StoredJudgment]] = {}
         for row in judgments.values_list(*fields, *values).iterator(chunk_size=CHUNK):
             pk, choice, comment, judged_at, is_current, replaced_by = row[5:]
-            judgment = Stored(pk, choice, comment, judged_at, is_current, replaced_by is not None)
+            judgment = StoredJudgment(pk, choice, comment, judged_at, is_current, replaced_by is not None)
             of_key.setdefault(row[:5], []).append(judgment)
         return of_key
 
@@ -113,3 +114,39 @@ class Campaign:
         """The tasks of topics in batches by batch, entry and assessor, and whether they are hidden checks."""
         tasks = Task.objects.filter(batch__in=batches, entry__topic__in=topics)
         return {(each.batch_id, each.entry_id, each.assessor_id, each.is_check): each for each in tasks}
+
+
+@dataclass(frozen=True, slots=True)
+class BatchKey:
+    """A batch, which may not exist yet."""
+
+    pool_id: int
+    name: str
+    kind: str
+
+
+@dataclass(slots=True)
+class PlannedJudgment:
+    """A judgment to import, and the id that it gets.
+
+    `seat` is 0 until it is known; `stored` is the equal judgment that the track has.
+    """
+
+    pk: int
+    row: JudgmentRow
+    pool: Pool
+    batch: BatchKey
+    topic: int
+    entry: int
+    assessor: int
+    choice: Grade | NonAnswer
+    is_current: bool
+    guidelines: int | None = None
+    seat: int = 0
+    replaces: "PlannedJudgment | None" = None
+    stored: StoredJudgment | None = None
+
+    @property
+    def key(self) -> tuple[BatchKey, int, str, int, bool]:
+        """Of an assessor's judgments of a document in a batch."""
+        return self.batch, self.topic, self.row.docno, self.assessor, self.row.is_check

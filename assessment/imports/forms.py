@@ -69,7 +69,7 @@ class StartForm(PlaceForm):
 
 
 class MappingForm(PlaceForm):
-    """What the columns, assessors and answers of a checked file mean in the track."""
+    """The meanings of the columns, assessors and answers of a checked file in the track."""
 
     def __init__(self, *args: Any, source: JudgmentImport, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -77,9 +77,17 @@ class MappingForm(PlaceForm):
         self.initial.update(pool=source.pool_id, batch=source.batch, kind=source.kind)
         _offer_pools(self, source.track)
         if source.report.get("form") != "assay-csv":
-            self._add_columns(source)
+            header: list[str] = source.report.get("header", [])
+            given = {**source.report.get("columns", {}), **source.mapping.get("columns", {})}
+            for of_field in MAPPED if header else ():
+                choices = [("", "none"), *((column, column) for column in header)]
+                self._add("columns", of_field, f"Column of the {of_field}", choices, given.get(of_field, ""))
         self._add_assessors(source)
-        self._add_answers(source)
+        known = source.track.protocol.parsed.judging.choices
+        choices = [("", "choose a grade or another choice"), *((each.key, each.label) for each in known)]
+        meanings: Mapping[str, str] = source.mapping.get("answers", {})
+        for answer in source.report.get("answers", [])[:MOST_WORDS]:
+            self._add("answers", answer, f"Answer “{answer}”", choices, meanings.get(answer, ""))
         style_fields(self)
 
     def _add(self, kind: str, word: str, label: str, choices: list[tuple[str, str]], initial: str) -> None:
@@ -88,26 +96,12 @@ class MappingForm(PlaceForm):
         self.fields[name] = forms.ChoiceField(choices=choices, required=False, label=label, initial=initial)
         self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # not marked as optional
 
-    def _add_columns(self, source: JudgmentImport) -> None:
-        header: list[str] = source.report.get("header", [])
-        given = {**source.report.get("columns", {}), **source.mapping.get("columns", {})}
-        for of_field in MAPPED if header else ():
-            choices = [("", "none"), *((column, column) for column in header)]
-            self._add("columns", of_field, f"Column of the {of_field}", choices, given.get(of_field, ""))
-
     def _add_assessors(self, source: JudgmentImport) -> None:
         names = source.track.assessors.order_by("user__username").values_list("user__username", flat=True)
         choices = [("", "choose an assessor"), *((name, name) for name in names)]
         for name, here, n in source.report.get("assessors", [])[:MOST_WORDS]:
             label = f"Assessor {name} ({n:,} judgment{'s' * (n != 1)})"
             self._add("assessors", name, label, choices, here)
-
-    def _add_answers(self, source: JudgmentImport) -> None:
-        known = source.track.protocol.parsed.judging.choices
-        choices = [("", "choose a grade or another choice"), *((each.key, each.label) for each in known)]
-        given: Mapping[str, str] = source.mapping.get("answers", {})
-        for answer in source.report.get("answers", [])[:MOST_WORDS]:
-            self._add("answers", answer, f"Answer “{answer}”", choices, given.get(answer, ""))
 
     @property
     def mapping(self) -> dict[str, dict[str, str]]:

@@ -8,17 +8,14 @@ the protocol asks for: the assessors of a file without seats share the seats in 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from assay.formats.judgments.choices import choice_of
 from assay.formats.judgments.rows import JudgmentRow
-from assay.protocols.schema import Grade, JudgingRules, NonAnswer
-from assessment.imports.campaign import Campaign, Stored
-from assessment.imports.planned import BatchKey, Planned
+from assay.protocols.schema import Grade, NonAnswer
+from assessment.imports.campaign import BatchKey, Campaign, PlannedJudgment, StoredJudgment
 from assessment.imports.seats import Seats
-from assessment.imports.staging import Part, Staged
+from assessment.imports.staging import Staged, TopicRows
 from assessment.models import Batch, JudgmentImport
 from pooling.models import Pool
 
@@ -37,8 +34,8 @@ WORDS = {
 }
 
 
-class Complaint(NamedTuple):
-    """Why a line of the file cannot be imported; `kind` is one of `WORDS`."""
+class LineComplaint(NamedTuple):
+    """A reason why a line of the file cannot be imported; `kind` is one of `WORDS`."""
 
     line: int
     kind: str
@@ -54,28 +51,25 @@ class Unusable(Exception):
 
 
 @dataclass
-class Plan:
-    """What an import does and what is wrong, counted over the parts of the file."""
+class ImportPlan:
+    """The effect of an import and its errors, counted over the parts of the file."""
 
     n_new: int = 0
     n_equal: int = 0
     batches: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # new ones: batch, kind, pool
-    complaints: list[Complaint] = field(default_factory=list)  # the first lines only
+    complaints: list[LineComplaint] = field(default_factory=list)  # the first lines only
     n_by_kind: Counter[str] = field(default_factory=Counter)
     unknown_answers: set[str] = field(default_factory=set)
     n_without_guidelines: int = 0
 
     def complain(self, line: int, kind: str, message: str) -> None:
         self.n_by_kind[kind] += 1
-        self.complaints.append(Complaint(line, kind, message))
+        self.complaints.append(LineComplaint(line, kind, message))
         if len(self.complaints) >= 2 * COMPLAINTS_KEPT:
-            self._forget_later_lines()
-
-    def _forget_later_lines(self) -> None:
-        self.complaints = sorted(self.complaints)[:COMPLAINTS_KEPT]
+            self.complaints = sorted(self.complaints)[:COMPLAINTS_KEPT]
 
     def attempt(self, row: JudgmentRow, resolve: Callable[[JudgmentRow], Meaning]) -> Meaning | None:
-        """What a function makes of a row; None, with a complaint, if it cannot use the row."""
+        """Call a function with a row; None, with a complaint, if it cannot use the row."""
         try:
             return resolve(row)
         except Unusable as unusable:
@@ -86,14 +80,22 @@ class Plan:
 
 
 def plan_part(
-    plan: Plan, source: JudgmentImport, part: Part, campaign: Campaign, *, is_numbered: bool
-) -> list[Planned]:
+    plan: ImportPlan, source: JudgmentImport, part: TopicRows, campaign: Campaign, *, is_numbered: bool
+) -> list[PlannedJudgment]:
     """The judgments to store from a part of the file, in its order. It only reads, and adds to the plan."""
     planned = list(_resolved(source, part, campaign, plan))
     if is_numbered:
         _chain_by_number(planned, plan)
     else:
-        _chain(planned)
+        # Let revisions replace what they revise, in the order of time, or of the file
+        last: dict[tuple[object, ...], PlannedJudgment] = {}
+        for each in sorted(
+            planned, key=lambda each: (each.row.judged_at is not None, each.row.judged_at or each.row.line)
+        ):
+            before = last.get(each.key)
+            if before is not None:
+                before.is_current, each.replaces = False, before
+            last[each.key] = each
     batches = [batch for each in {each.batch for each in planned} if (batch := existing(each, campaign))]
     planned = list(_not_stored(planned, campaign, batches, plan))
     seats = Seats(campaign, batches, {each.topic for each in planned})
@@ -109,7 +111,9 @@ def existing(key: BatchKey, campaign: Campaign) -> Batch | None:
     return campaign.batches.get((key.pool_id, key.name))
 
 
-def _resolved(source: JudgmentImport, part: Part, campaign: Campaign, plan: Plan) -> Iterable[Planned]:
+def _resolved(
+    source: JudgmentImport, part: TopicRows, campaign: Campaign, plan: ImportPlan
+) -> Iterable[PlannedJudgment]:
     """The rows whose words all mean something; everything that is wrong with the others becomes a complaint."""
     campaign.read_units({campaign.topics[row.topic] for row in part.rows if row.topic in campaign.topics})
     for pk, row in zip(part.ids, part.rows, strict=True):
@@ -118,13 +122,17 @@ def _resolved(source: JudgmentImport, part: Part, campaign: Campaign, plan: Plan
         assessor = plan.attempt(row, lambda row: _assessor(source, row, campaign))
         choice = plan.attempt(row, lambda row: _choice(source, row, campaign))
         if place is not None and assessor is not None:
-            plan.attempt(row, partial(_check_kind, batch=place[1], assessor=assessor, campaign=campaign))
+            is_machine, batch = assessor in campaign.machines, place[1]
+            if is_machine != (batch.kind == Batch.Kind.MACHINE):
+                kind = "machine" if is_machine else "person"
+                message = f"{row.assessor} is a {kind}, and the batch “{batch.name}” is of kind {batch.kind}"
+                plan.complain(row.line, "assessor", message)
         if place is None or assessor is None or choice is None or sum(plan.n_by_kind.values()) > before:
             continue
         guidelines = None if row.guidelines is None else campaign.guidelines.get(row.guidelines)
         plan.n_without_guidelines += row.guidelines is not None and guidelines is None
         is_current = row.is_current and not row.is_check
-        yield Planned(
+        yield PlannedJudgment(
             pk,
             row,
             *place,
@@ -133,16 +141,6 @@ def _resolved(source: JudgmentImport, part: Part, campaign: Campaign, plan: Plan
             is_current=is_current,
             guidelines=guidelines,
             seat=row.seat or 0,
-        )
-
-
-def _check_kind(row: JudgmentRow, *, batch: BatchKey, assessor: int, campaign: Campaign) -> None:
-    """Refuse a machine in a batch for people, and a person in a batch for machines."""
-    is_machine = assessor in campaign.machines
-    if is_machine != (batch.kind == Batch.Kind.MACHINE):
-        kind = "machine" if is_machine else "person"
-        raise Unusable(
-            "assessor", f"{row.assessor} is a {kind}, and the batch “{batch.name}” is of kind {batch.kind}"
         )
 
 
@@ -159,16 +157,17 @@ def _place(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> tupl
 
 
 def batch_of(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> tuple[Pool, BatchKey]:
-    """Pool and batch of a row.
-
-    Raises
-    ------
-    Unusable
-    """
+    """Pool and batch of a row."""
     pool = _pool(source, row, campaign)
-    batch = BatchKey(pool.pk, row.batch or source.batch, row.kind or source.kind)
-    _check_batch(batch, campaign)
-    return pool, batch
+    key = BatchKey(pool.pk, row.batch or source.batch, row.kind or source.kind)
+    if key.kind not in Batch.Kind.values:
+        raise Unusable("batch", f"{key.kind!r} is not a kind of batch; use {', '.join(Batch.Kind.values)}")
+    batch = existing(key, campaign)
+    if batch is not None and batch.kind != key.kind:
+        raise Unusable("batch", f"the batch “{key.name}” is a {batch.kind} batch here, not {key.kind}")
+    if len(key.name) > 100:
+        raise Unusable("batch", "the name of a batch has at most 100 characters")
+    return pool, key
 
 
 def _assessor(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> int:
@@ -191,19 +190,15 @@ def _pool(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Pool:
     raise Unusable("pool", f"{problem}; choose one for all judgments")
 
 
-def _check_batch(key: BatchKey, campaign: Campaign) -> None:
-    if key.kind not in Batch.Kind.values:
-        raise Unusable("batch", f"{key.kind!r} is not a kind of batch; use {', '.join(Batch.Kind.values)}")
-    batch = existing(key, campaign)
-    if batch is not None and batch.kind != key.kind:
-        raise Unusable("batch", f"the batch “{key.name}” is a {batch.kind} batch here, not {key.kind}")
-    if len(key.name) > 100:
-        raise Unusable("batch", "the name of a batch has at most 100 characters")
-
-
 def _choice(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Grade | NonAnswer:
     rules = campaign.rules
-    _check_follow_ups(row, rules)
+    questions = {question.key: question.choices for question in rules.follow_ups}
+    for key, answer in row.follow_ups.items():
+        if answer not in questions.get(key, {}):
+            accepted = (
+                ", ".join(questions.get(key, questions)) or "nothing: the protocol has no follow-up questions"
+            )
+            raise Unusable("answer", f"follow-up {key}: {answer!r} is not accepted; use {accepted}")
     words: Mapping[str, str] = source.mapping.get("answers", {})
     named = rules.choice(words.get(answer_of(row), ""))
     if named is not None:
@@ -214,40 +209,15 @@ def _choice(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Gra
         raise Unusable("answer", str(error)) from None
 
 
-def _check_follow_ups(row: JudgmentRow, rules: JudgingRules) -> None:
-    questions = {question.key: question.choices for question in rules.follow_ups}
-    for key, answer in row.follow_ups.items():
-        if answer not in questions.get(key, {}):
-            accepted = (
-                ", ".join(questions.get(key, questions)) or "nothing: the protocol has no follow-up questions"
-            )
-            raise Unusable("answer", f"follow-up {key}: {answer!r} is not accepted; use {accepted}")
-
-
 def answer_of(row: JudgmentRow) -> str:
     """The answer as the file has it."""
     return row.choice or ("" if row.grade is None else str(row.grade))
 
 
-def _chain(planned: list[Planned]) -> None:
-    """Let revisions replace what they revise, in the order of time, or of the file."""
-    last: dict[tuple[object, ...], Planned] = {}
-    for each in sorted(planned, key=_when):
-        before = last.get(each.key)
-        if before is not None:
-            before.is_current, each.replaces = False, before
-        last[each.key] = each
-
-
-def _when(planned: Planned) -> tuple[bool, datetime | int]:
-    time = planned.row.judged_at
-    return (False, planned.row.line) if time is None else (True, time)
-
-
-def _chain_by_number(planned: list[Planned], plan: Plan) -> None:
+def _chain_by_number(planned: list[PlannedJudgment], plan: ImportPlan) -> None:
     """Let revisions replace what they revise, as the file says."""
     of_number = {each.row.number: each for each in planned if each.row.number is not None}
-    current: dict[tuple[object, ...], Planned] = {}
+    current: dict[tuple[object, ...], PlannedJudgment] = {}
     for each in planned:
         if each.row.replaces is not None:
             each.replaces = of_number.get(each.row.replaces)
@@ -262,8 +232,8 @@ def _chain_by_number(planned: list[Planned], plan: Plan) -> None:
 
 
 def _not_stored(
-    planned: list[Planned], campaign: Campaign, batches: list[Batch], plan: Plan
-) -> Iterable[Planned]:
+    planned: list[PlannedJudgment], campaign: Campaign, batches: list[Batch], plan: ImportPlan
+) -> Iterable[PlannedJudgment]:
     """The judgments of documents that their assessor has not judged in the batch."""
     pks = {(batch.pool_id, batch.name): batch.pk for batch in batches}
     stored = campaign.stored(batches, {each.topic for each in planned})
@@ -288,14 +258,14 @@ def _not_stored(
             yield each
 
 
-def _is_same(planned: Planned, stored: Stored) -> bool:
+def _is_same(planned: PlannedJudgment, stored: StoredJudgment) -> bool:
     time = planned.row.judged_at
     return (stored.choice, stored.comment) == (planned.choice.key, planned.row.comment.strip()) and (
         time is None or stored.judged_at.replace(microsecond=0) == time.replace(microsecond=0)
     )
 
 
-def report_of(plan: Plan, staged: Staged, source: JudgmentImport, campaign: Campaign) -> dict[str, Any]:
+def report_of(plan: ImportPlan, staged: Staged, source: JudgmentImport, campaign: Campaign) -> dict[str, Any]:
     """A plan as plain values, for the page."""
     words: Mapping[str, str] = source.mapping.get("assessors", {})
     return {

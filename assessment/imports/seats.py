@@ -3,8 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from assessment.imports.campaign import Campaign
-from assessment.imports.planned import BatchKey, Planned
+from assessment.imports.campaign import BatchKey, Campaign, PlannedJudgment
 from assessment.models import Batch
 
 MAIN = "main"  # the scope of all main batches
@@ -37,9 +36,9 @@ class Seats:
             if (group := campaign.groups.get(assessor))
         }
 
-    def give(self, planned: Sequence[Planned]) -> Iterator[tuple[Planned, str]]:
+    def give(self, planned: Sequence[PlannedJudgment]) -> Iterator[tuple[PlannedJudgment, str]]:
         """Set the seats of judgments; yields those for which there is none, and why."""
-        groups: dict[tuple[BatchKey, int, int], list[Planned]] = {}
+        groups: dict[tuple[BatchKey, int, int], list[PlannedJudgment]] = {}
         for each in planned:
             if not each.row.is_check:
                 groups.setdefault((each.batch, each.topic, each.assessor), []).append(each)
@@ -53,7 +52,7 @@ class Seats:
                 if problem := self._take(each):
                     yield each, problem
 
-    def _free(self, key: BatchKey, topic: int, assessor: int, judgments: Sequence[Planned]) -> int:
+    def _free(self, key: BatchKey, topic: int, assessor: int, judgments: Sequence[PlannedJudgment]) -> int:
         """In a main batch the seat of the group with the fewest of the documents judged; in others a new one."""
         batch, docnos = (key.pool_id, key.name), {each.row.docno for each in judgments if each.is_current}
         if key.kind != Batch.Kind.MAIN:
@@ -73,7 +72,7 @@ class Seats:
             self.groups.setdefault((batch, topic, seat), group)
         return seat
 
-    def _take(self, planned: Planned) -> str:
+    def _take(self, planned: PlannedJudgment) -> str:
         """Take the seat of a judgment; what prevents it, or nothing."""
         row, batch = planned.row, planned.batch
         if batch.kind == Batch.Kind.MAIN:
@@ -86,7 +85,7 @@ class Seats:
         docnos |= {row.docno} if planned.is_current else set()
         return ""
 
-    def _take_main(self, planned: Planned) -> str:
+    def _take_main(self, planned: PlannedJudgment) -> str:
         row, n = planned.row, self.campaign.rules.judges
         judges = f"the protocol asks for {n} judge{'s' * (n != 1)} of a unit in a main batch"
         if planned.seat > n:

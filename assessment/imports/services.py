@@ -13,22 +13,22 @@ from django.core.files import File
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.audit import services as audit
 from accounts.models import User
 from assay.digests import sha256_of, sha256_of_file
 from assay.errors import BadFile, Refused
 from assay.formats.compression import Limits, unpack
 from assay.formats.judgments.reader import JudgmentsError, header_of_judgments, open_judgments
 from assay.formats.judgments.rows import JudgmentStream
-from assessment.batches.locks import lock_for_managing
+from assessment.batches.services import lock_for_managing
+from assessment.errors import AlreadyImported, NotReady
 from assessment.imports.campaign import Campaign
-from assessment.imports.errors import AlreadyImported, NotReady
-from assessment.imports.plan import Plan, plan_part, report_of
+from assessment.imports.plan import ImportPlan, plan_part, report_of
 from assessment.imports.staging import Staged, parts, stage
 from assessment.imports.store import make_batches, store
 from assessment.models import Batch, JudgmentImport
-from audit import services as audit
-from files import services as file_services
 from jobs import services as jobs
+from jobs.files import storage
 from pooling.models import Pool
 from tracks.models import Track
 from tracks.tracks import services as track_services
@@ -47,16 +47,10 @@ def start(
     mapping: Mapping[str, Mapping[str, str]] | None = None,
     by: User,
 ) -> JudgmentImport:
-    """Store a file of judgments and check it. Nothing is imported yet.
-
-    Raises
-    ------
-    BadFile, NotStored
-        The file cannot be decompressed; the storage does not take it.
-    """
+    """Store a file of judgments and check it. Nothing is imported yet."""
     digest = sha256_of_file(cast("BinaryIO", upload))
     upload.seek(0)
-    with file_services.storing() as store_file:
+    with storage.storing() as store_file:
         name = store_file("judgments", upload)
         with transaction.atomic():
             source = JudgmentImport.objects.create(
@@ -71,7 +65,7 @@ def start(
                 mapping=dict(mapping or {}),
                 created_by=by,
             )
-            file_services.claim(name)
+            storage.claim(name)
     try:
         _check_or_queue(source)
     except Refused:
@@ -84,13 +78,7 @@ def start(
 def import_file(
     *, track: Track, name: str, data: bytes, assessors: Mapping[str, str], by: User
 ) -> JudgmentImport:
-    """Import judgments from memory at once. `assessors` are the usernames by the names of the file.
-
-    Raises
-    ------
-    NotReady
-        Some judgments cannot come in. Nothing is imported.
-    """
+    """Import judgments from memory at once. `assessors` are the usernames by the names of the file."""
     source = JudgmentImport.objects.create(
         track=track,
         name=name,
@@ -113,12 +101,7 @@ def remap(
     batch: str,
     kind: str,
 ) -> None:
-    """Change what words of the file mean here, and to which pool and batch it belongs, and check it again.
-
-    Raises
-    ------
-    AlreadyImported
-    """
+    """Change what words of the file mean here, and to which pool and batch it belongs, and check it again."""
     with transaction.atomic():
         current = _lock(source)
         current.mapping = {of_kind: dict(words) for of_kind, words in mapping.items()}
@@ -157,7 +140,7 @@ def _report(source: JudgmentImport) -> dict[str, Any]:
         try:
             with transaction.atomic():
                 staged = stage(_opened(source, file), has_ids=False)
-                plan, campaign = Plan(), Campaign(source.track)
+                plan, campaign = ImportPlan(), Campaign(source.track)
                 for part in parts():
                     plan_part(plan, source, part, campaign, is_numbered=staged.is_numbered)
         except JudgmentsError as error:
@@ -187,24 +170,16 @@ def _opened(source: JudgmentImport, file: BinaryIO) -> JudgmentStream:
 
 
 def request_import(*, source: JudgmentImport) -> None:
-    """Import the judgments of a checked file, or queue the job that does.
-
-    Raises
-    ------
-    NotReady, AlreadyImported
-    """
+    """Import the judgments of a checked file, or queue the job that does."""
     with transaction.atomic():
-        _check_ready(_lock(source))
+        current = _lock(source)
+        if not current.is_ready:
+            raise NotReady(current.report.get("n_complaints", 0))
         if source.size > SMALL:
             _queue(source, IMPORT, f"Import the judgments of {source.name}")
             return
     with _content(source) as file, transaction.atomic():
         _import(source, stage(_opened(source, file), has_ids=True))
-
-
-def _check_ready(source: JudgmentImport) -> None:
-    if not source.is_ready:
-        raise NotReady(source.report.get("n_complaints", 0))
 
 
 def _lock(source: JudgmentImport) -> JudgmentImport:
@@ -224,7 +199,7 @@ def _import(source: JudgmentImport, staged: Staged) -> None:
     track_services.lock(current.track_id)
     for pk in Batch.objects.filter(pool__track=current.track_id).order_by("pk").values_list("pk", flat=True):
         lock_for_managing(pk)
-    plan, campaign, now = Plan(), Campaign(current.track), timezone.now()
+    plan, campaign, now = ImportPlan(), Campaign(current.track), timezone.now()
     make_batches(current, campaign)
     for part in parts():
         planned = plan_part(plan, current, part, campaign, is_numbered=staged.is_numbered)
@@ -233,7 +208,7 @@ def _import(source: JudgmentImport, staged: Staged) -> None:
     if plan.complaints or not plan.n_new:
         raise NotReady(sum(plan.n_by_kind.values()))
     if current.file:
-        file_services.discard([str(current.file)])
+        storage.discard([str(current.file)])
     current.file.name = ""
     current.report = current.report | report_of(plan, staged, current, campaign)
     current.n_imported, current.imported_at = plan.n_new, timezone.now()
@@ -247,14 +222,9 @@ def _import(source: JudgmentImport, staged: Staged) -> None:
 
 @transaction.atomic
 def discard(*, source: JudgmentImport) -> None:
-    """Delete a file that was not imported.
-
-    Raises
-    ------
-    AlreadyImported
-    """
+    """Delete a file that was not imported."""
     current = _lock(source)
-    file_services.discard([str(current.file)])
+    storage.discard([str(current.file)])
     current.delete()
 
 

@@ -34,7 +34,7 @@ ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 TIMES = ("accepted_at", "judged_at")
 
 
-class Part(NamedTuple):
+class TopicRows(NamedTuple):
     """All rows of some topics, those of a topic in the order of the file, and the ids for their judgments."""
 
     rows: list[JudgmentRow]
@@ -97,13 +97,13 @@ def first_of_batches() -> list[JudgmentRow]:
         return [_row(content) for (content,) in cursor.fetchall()]
 
 
-def parts() -> Iterator[Part]:
+def parts() -> Iterator[TopicRows]:
     """The rows, some topics at a time, with everything about a topic in one part."""
-    part = Part([], [])
+    part = TopicRows([], [])
     for _, of_topic in groupby(_by_topic(), key=itemgetter(0)):
         if len(part.rows) >= PART:
             yield part
-            part = Part([], [])
+            part = TopicRows([], [])
         for _, pk, content in of_topic:
             part.ids.append(pk)
             part.rows.append(_row(content))

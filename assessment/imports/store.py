@@ -4,7 +4,7 @@ New batches are closed; an organizer opens them for what is left. A training or 
 units of the file. Judgments, tasks and assignments are those that the judging pages would have made.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -12,9 +12,8 @@ from django.utils import timezone
 
 from assay.protocols.schema import Grade
 from assessment.batches import services as batch_services
-from assessment.imports.campaign import Campaign
+from assessment.imports.campaign import BatchKey, Campaign, PlannedJudgment
 from assessment.imports.plan import Unusable, batch_of, existing
-from assessment.imports.planned import BatchKey, Planned
 from assessment.imports.staging import first_of_batches
 from assessment.models import Batch, BatchEntry, Judgment, JudgmentImport, Task, TopicAssignment
 from pooling.models import Pool
@@ -39,33 +38,31 @@ def make_batches(source: JudgmentImport, campaign: Campaign) -> None:
             campaign.batches[key.pool_id, key.name] = batch
 
 
-def store(source: JudgmentImport, planned: Sequence[Planned], campaign: Campaign, now: datetime) -> None:
+def store(
+    source: JudgmentImport, planned: Sequence[PlannedJudgment], campaign: Campaign, now: datetime
+) -> None:
     """Store planned judgments, all of their topics. The caller's transaction locks the track and its batches.
 
     `now` is the time of judgments without one.
     """
     batches = {key: campaign.batches[key.pool_id, key.name] for key in {each.batch for each in planned}}
-    _select(planned, batches)
+    # Add the units of selective batches
+    units = {(batches[each.batch].pk, each.entry) for each in planned if batches[each.batch].is_selective}
+    rows = [BatchEntry(batch_id=batch, entry_id=entry) for batch, entry in sorted(units)]
+    BatchEntry.objects.bulk_create(rows, batch_size=AT_ONCE, ignore_conflicts=True)
     _assign(planned, batches, campaign, now)
     tasks = _tasks(planned, batches, campaign, now)
     _judgments(source, planned, batches, tasks, now)
 
 
-def _select(planned: Iterable[Planned], batches: dict[BatchKey, Batch]) -> None:
-    """Add the units of selective batches."""
-    units = {(batches[each.batch].pk, each.entry) for each in planned if batches[each.batch].is_selective}
-    rows = [BatchEntry(batch_id=batch, entry_id=entry) for batch, entry in sorted(units)]
-    BatchEntry.objects.bulk_create(rows, batch_size=AT_ONCE, ignore_conflicts=True)
-
-
 def _assign(
-    planned: Sequence[Planned], batches: dict[BatchKey, Batch], campaign: Campaign, now: datetime
+    planned: Sequence[PlannedJudgment], batches: dict[BatchKey, Batch], campaign: Campaign, now: datetime
 ) -> None:
     """Assign the topics. If several assessors had a seat one after another, the last one has it now."""
     here = campaign.assignments(list(batches.values()), {each.topic for each in planned})
     known = {(each.batch_id, each.topic_id, each.assessor_id) for each in here}
     held = {(each.batch_id, each.topic_id, each.seat) for each in here if not each.is_withdrawn}
-    last: dict[tuple[int, int, int], Planned] = {}
+    last: dict[tuple[int, int, int], PlannedJudgment] = {}
     for each in sorted(planned, key=lambda each: _judged_at(each, now)):
         if not each.row.is_check:
             key = (batches[each.batch].pk, each.topic, each.assessor)
@@ -87,7 +84,7 @@ TaskKey = tuple[int, int, int, bool]
 
 
 def _tasks(
-    planned: Sequence[Planned], batches: dict[BatchKey, Batch], campaign: Campaign, now: datetime
+    planned: Sequence[PlannedJudgment], batches: dict[BatchKey, Batch], campaign: Campaign, now: datetime
 ) -> dict[TaskKey, int]:
     """The id of the task of each judgment: a new one, or the assessor's own that was not submitted yet."""
     stored = campaign.tasks(list(batches.values()), {each.topic for each in planned})
@@ -101,23 +98,20 @@ def _tasks(
             if key not in ids:
                 new.setdefault(key, _new_task(batch, each, now))
             elif key in stored and stored[key].status != Task.Status.SUBMITTED:
-                submitted[key] = _submitted(stored[key], each, now)
+                submitted[key] = task = stored[key]
+                task.status, task.submitted_at = Task.Status.SUBMITTED, _judged_at(each, now)
+                task.seat = each.seat
         Task.objects.bulk_create(new.values())
         Task.objects.bulk_update(submitted.values(), ["status", "submitted_at", "seat"])
         ids |= {key: task.pk for key, task in new.items()}
     return ids
 
 
-def _submitted(task: Task, planned: Planned, now: datetime) -> Task:
-    task.status, task.submitted_at, task.seat = Task.Status.SUBMITTED, _judged_at(planned, now), planned.seat
-    return task
-
-
-def _task_key(batch: Batch, planned: Planned) -> TaskKey:
+def _task_key(batch: Batch, planned: PlannedJudgment) -> TaskKey:
     return batch.pk, planned.entry, planned.assessor, planned.row.is_check
 
 
-def _new_task(batch: Batch, planned: Planned, now: datetime) -> Task:
+def _new_task(batch: Batch, planned: PlannedJudgment, now: datetime) -> Task:
     judged_at = _judged_at(planned, now)
     accepted_at = planned.row.accepted_at or judged_at - timedelta(seconds=planned.row.seconds or 0)
     return Task(
@@ -134,17 +128,17 @@ def _new_task(batch: Batch, planned: Planned, now: datetime) -> Task:
     )
 
 
-def _judged_at(planned: Planned, now: datetime) -> datetime:
+def _judged_at(planned: PlannedJudgment, now: datetime) -> datetime:
     return planned.row.judged_at or now
 
 
-def _order(planned: Planned) -> str:
+def _order(planned: PlannedJudgment) -> str:
     return planned.row.order if planned.row.order in Pool.Order.values else planned.pool.order
 
 
 def _judgments(
     source: JudgmentImport,
-    planned: Sequence[Planned],
+    planned: Sequence[PlannedJudgment],
     batches: dict[BatchKey, Batch],
     tasks: dict[TaskKey, int],
     now: datetime,
@@ -169,7 +163,7 @@ def _judgments(
                 guidelines_id=each.guidelines,
                 order=_order(each),
                 request_id=uuid4(),
-                replaces_id=_replaced_id(each),
+                replaces_id=(each.replaces.stored or each.replaces).pk if each.replaces else None,
                 is_current=each.is_current,
                 is_check=each.row.is_check,
                 seconds=each.row.seconds,
@@ -180,9 +174,3 @@ def _judgments(
             for each in planned[start : start + AT_ONCE]
         ]
         Judgment.objects.bulk_create(rows)
-
-
-def _replaced_id(planned: Planned) -> int | None:
-    if planned.replaces is None:
-        return None
-    return planned.replaces.stored.pk if planned.replaces.stored else planned.replaces.pk

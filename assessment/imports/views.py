@@ -36,7 +36,7 @@ def imports(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @never_cache
 @organizer_required
 def import_judgments(request: AuthenticatedRequest, import_id: int) -> HttpResponse:
-    """What an import would do; a POST says what words of the file mean, and checks it again. Organizers only."""
+    """Show what an import would do; a POST sets what words of the file mean, and checks it again. Organizers only."""
     source = _import(import_id)
     form = MappingForm(request.POST or None, source=source)
     if request.method == "POST" and form.is_valid():

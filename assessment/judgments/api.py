@@ -1,19 +1,17 @@
 """Judgments for programs."""
 
+from typing import Any
+
 from django.shortcuts import get_object_or_404
-from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.access import person_of
-from assessment.batches.selectors import batches_for_organizer
+from assessment.batches.selectors import batches_for_organizer, batches_of
 from assessment.judgments import selectors, services
 from assessment.models import Judgment
-from assessment.tasks.selectors import batches_of
 from web.api.permissions import Organizer
-from web.api.schema import operation
-from web.api.views import ListView
+from web.api.views import Endpoints, get
 
 
 class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
@@ -65,28 +63,24 @@ class FullJudgmentSerializer(JudgmentSerializer):
         ]
 
 
-class OwnJudgments(ListView):
+class Judgments(Endpoints):
     tag = "Judgments"
-    serializer_class = JudgmentSerializer
-    ordering = ("-pk",)
 
-    @operation("list_own_judgments", responses=JudgmentSerializer(many=True))
-    def get(self, request: Request, batch_id: int) -> Response:
+    @get("batches/<int:batch_id>/own-judgments/", "own_judgments", JudgmentSerializer, ordering=("-pk",))
+    def list_own_judgments(self, request: Request, batch_id: int) -> Any:
         """List your own judgments of a batch, newest first; of each document only the latest."""
         user = person_of(request)
         batch = get_object_or_404(batches_of(user), pk=batch_id)
-        rows = selectors.own_judgments(batch, user).select_related("assessor")
-        return self.listed(rows, JudgmentSerializer)
+        return selectors.own_judgments(batch, user).select_related("assessor")
 
-
-class BatchJudgments(ListView):
-    tag = "Judgments"
-    permission_classes = [Organizer]
-    serializer_class = FullJudgmentSerializer
-    ordering = ("pk",)
-
-    @operation("list_judgments", responses=FullJudgmentSerializer(many=True))
-    def get(self, request: Request, batch_id: int) -> Response:
+    @get(
+        "batches/<int:batch_id>/judgments/",
+        "judgments",
+        FullJudgmentSerializer,
+        who=[Organizer],
+        ordering=("pk",),
+    )
+    def list_judgments(self, request: Request, batch_id: int) -> Any:
         """List all judgments of a batch, oldest first, with those that were replaced.
 
         Do not show the judgments of a machine to people who have not judged the same documents.
@@ -94,11 +88,7 @@ class BatchJudgments(ListView):
         batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
         if "cursor" not in request.query_params:
             services.note_export(track=batch.pool.track, content={"batch": batch.name, "through": "API"})
-        rows = batch.judgments.select_related("topic", "assessor")
-        return self.listed(rows, FullJudgmentSerializer)
+        return batch.judgments.select_related("topic", "assessor")
 
 
-urlpatterns = [
-    path("batches/<int:batch_id>/own-judgments/", OwnJudgments.as_view(), name="own_judgments"),
-    path("batches/<int:batch_id>/judgments/", BatchJudgments.as_view(), name="judgments"),
-]
+urlpatterns = Judgments.urls()

@@ -8,15 +8,14 @@ from typing import Any, Literal, NamedTuple
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from assay.formats.judgments.writer import Row, as_csv, as_jsonl
+from assay.formats.judgments.rows import WrittenRow, as_csv, as_jsonl
 from assay.protocols.schema import JudgingRules
-from assessment.judgments.rules import judging_rules, label_of
 from assessment.models import Batch, Judgment, TopicAssignment
 from tracks.models import StoredProtocol
 
 CHUNK = 2_000
 Form = Literal["csv", "jsonl"]
-FORMS: dict[Form, Callable[[Iterable[Row]], Iterator[str]]] = {"csv": as_csv, "jsonl": as_jsonl}
+FORMS: dict[Form, Callable[[Iterable[WrittenRow]], Iterator[str]]] = {"csv": as_csv, "jsonl": as_jsonl}
 FIELDS = (
     "pk", "batch_id", "topic_id", "assessor_id", "topic__code", "docno", "task__entry__docno", "task__entry__position",
     "assessor__username", "task__seat", "choice", "grade", "comment", "follow_ups", "guidelines__number", "order",
@@ -26,7 +25,7 @@ FIELDS = (
 
 
 class _Batch(NamedTuple):
-    """What the rows of a batch have in common."""
+    """The values that the rows of a batch share."""
 
     pool: str
     name: str
@@ -54,7 +53,8 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """A row per judgment. Judgments are numbered from 1 in each file, since ids mean nothing elsewhere."""
     batches = _batches(judgments)
-    withdrawn = _withdrawn(batches)
+    taken = TopicAssignment.objects.filter(batch__in=list(batches), is_withdrawn=True)
+    withdrawn = set(taken.values_list("batch", "topic", "assessor"))
     adjudications = Judgment.objects.filter(
         topic=OuterRef("topic"), docno=OuterRef("docno"), is_current=True, batch__kind=Batch.Kind.ADJUDICATION
     )
@@ -78,7 +78,7 @@ def _rows(
             "assessor": values["assessor__username"] if names is None else names[assessor],
             "seat": values["task__seat"],
             "choice": values["choice"],
-            "label": label_of(batch.rules, values["choice"]),
+            "label": batch.rules.label_of(values["choice"]),
             "grade": values["grade"],
             "comment": values["comment"] if has_comments else "",
             "follow_ups": values["follow_ups"],
@@ -101,7 +101,7 @@ def _batches(judgments: QuerySet[Judgment]) -> dict[int, _Batch]:
     tracks = judgments.order_by().values("track")
     batches = Batch.objects.filter(pool__track__in=tracks).order_by("pk")
     protocols = StoredProtocol.objects.filter(pk__in=batches.order_by().values("pool__protocol"))
-    rules = {each.pk: judging_rules(each) for each in protocols}
+    rules = {each.pk: each.parsed.judging for each in protocols}
     n_rounds: dict[int, int] = {}
     of_id = {}
     fields = ("pk", "pool__track", "pool__name", "name", "kind", "pool__protocol")
@@ -111,9 +111,3 @@ def _batches(judgments: QuerySet[Judgment]) -> dict[int, _Batch]:
             n_rounds[track] = n_rounds.get(track, 0) + 1
         of_id[pk] = _Batch(pool, name, kind, n_rounds[track] if is_round else None, rules[protocol])
     return of_id
-
-
-def _withdrawn(batches: Iterable[int]) -> set[tuple[int, int, int]]:
-    """The topics that were taken from their assessors, as batch, topic and assessor."""
-    assignments = TopicAssignment.objects.filter(batch__in=list(batches), is_withdrawn=True)
-    return set(assignments.values_list("batch", "topic", "assessor"))

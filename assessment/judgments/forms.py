@@ -1,4 +1,4 @@
-"""The forms that filter an assessor's own judgments, and export those of a track."""
+"""The forms that filter judgments and disagreements, and export those of a track."""
 
 from collections.abc import Iterable
 from typing import Any, cast
@@ -6,14 +6,15 @@ from typing import Any, cast
 from django import forms
 
 from assay.protocols.schema import Grade, NonAnswer
+from assessment.judgments.disagreements import Difference
 from assessment.judgments.exports import Form
 from assessment.judgments.selectors import OwnFilter
 from tracks.models import Topic
-from web.forms import style_fields
+from web.forms import StyledForm, style_fields
 
 
 class OwnFilterForm(forms.Form):
-    """Which of their own judgments an assessor looks for."""
+    """A filter of an assessor's own judgments."""
 
     q = forms.CharField(max_length=200, required=False, label="Search")
     topic = forms.ChoiceField(required=False)
@@ -51,11 +52,11 @@ class OwnFilterForm(forms.Form):
 
     @property
     def is_narrow(self) -> bool:
-        """Whether a field besides the search is used or wrong."""
+        """True if a field besides the search is used or wrong."""
         return bool(self.errors) or self.wanted != OwnFilter(text=self.wanted.text)
 
 
-class ExportForm(forms.Form):
+class ExportForm(StyledForm):
     """The format of the file, and how it names people."""
 
     to = forms.ChoiceField(
@@ -78,10 +79,6 @@ class ExportForm(forms.Form):
         help_text="Do not show them to people who have not judged the same documents.",
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        style_fields(self)
-
     @property
     def format(self) -> Form:
         return cast("Form", self.cleaned_data["to"])
@@ -97,3 +94,28 @@ class ExportForm(forms.Form):
     @property
     def has_machines(self) -> bool:
         return bool(self.cleaned_data["machines"] == "with")
+
+
+RULES = {
+    "any": "Any different choice, non-answers included",
+    "threshold": "One relevant, one not relevant",
+    "steps": "Grades at least some steps apart",
+    "non-answer": "A non-answer, also of the only judge",
+}
+MOST_STEPS = 999
+
+
+class DifferenceForm(StyledForm):
+    """A filter of the disagreements that the page shows."""
+
+    rule = forms.ChoiceField(choices=list(RULES.items()), label="Difference")
+    steps = forms.IntegerField(min_value=1, max_value=MOST_STEPS, required=False, label="Steps")
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = self.cleaned_data
+        data["steps"] = data.get("steps") or Difference().steps
+        return data
+
+    @property
+    def difference(self) -> Difference:
+        return Difference(self.cleaned_data["rule"], self.cleaned_data["steps"])

@@ -1,5 +1,7 @@
 """Judgments that a user may read."""
 
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
@@ -10,10 +12,11 @@ from django.db.models.functions import Coalesce
 
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
-from assessment.judgments.follow_ups import Answered, in_words
-from assessment.judgments.rules import judging_rules, label_of
-from assessment.models import Batch, Judgment, Task
+from assessment.batches.other_batches import judged_in_other_batches
+from assessment.judgments.answers import Answered, in_words
+from assessment.models import MAIN_AND_DUAL, Batch, Judgment, Task, TopicAssignment
 from corpus.models import Formula
+from pooling.models import PoolMember
 from tracks.models import Topic, Track
 from web.statements import Statement, Table
 
@@ -22,7 +25,6 @@ _JUDGMENT = Table(Judgment, "judgment")
 _LATEST = Statement(f"""
 SELECT {_JUDGMENT.columns} FROM assessment_judgment judgment WHERE judgment.task_id = %(task)s ORDER BY id DESC LIMIT 1
 """)  # noqa: S608 - of constants
-
 # What looks to its assessor as if it counted: current judgments, and the latest answers to hidden checks.
 COUNTED_FOR_ASSESSORS = Q(is_current=True) | Q(
     is_check=True, replaced_by=None, task__status=Task.Status.SUBMITTED
@@ -39,7 +41,7 @@ class OwnJudgment(NamedTuple):
 
 def own_judgment(judgment: Judgment, rules: JudgingRules) -> OwnJudgment:
     answers = in_words(rules, judgment.follow_ups)
-    return OwnJudgment(judgment, label_of(rules, judgment.choice), answers)
+    return OwnJudgment(judgment, rules.label_of(judgment.choice), answers)
 
 
 def latest_judgment(task: Task, rules: JudgingRules) -> OwnJudgment | None:
@@ -64,7 +66,7 @@ def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:
 
 
 class OwnFilter(NamedTuple):
-    """Which of their own judgments an assessor looks for. Empty values select all; days are in UTC.
+    """A filter of an assessor's own judgments. Empty values select all; days are in UTC.
 
     `text` is in the comment, the docno, the LaTeX, or the title of the document or the topic.
     """
@@ -117,7 +119,7 @@ def own_judgments_page(batch: Batch, user: User, wanted: OwnFilter, number: str 
     own: QuerySet[Judgment] = own_judgments(batch, user).annotate(title=title, latex=latex)
     own = own.filter(wanted.conditions)
     rows = Paginator(own, PAGE).get_page(number)
-    rules = judging_rules(batch.pool.protocol)
+    rules = batch.pool.protocol.parsed.judging
     judgments = [own_judgment(judgment, rules) for judgment in rows]
     return OwnJudgmentsPage(batch, rows, judgments)
 
@@ -129,7 +131,7 @@ def judgments_of_track(track: Track, *, has_machines: bool = False) -> QuerySet[
 
 
 class JudgmentCounts(NamedTuple):
-    """How many judgments of a track there are, by what they are."""
+    """The numbers of a track's judgments of several kinds."""
 
     total: int
     current: int
@@ -151,7 +153,7 @@ def judgment_counts(track: Track) -> JudgmentCounts:
 
 @dataclass(frozen=True)
 class ExportPage:
-    """What a track's export would contain."""
+    """A preview of a track's export."""
 
     track: Track
     counts: JudgmentCounts
@@ -160,3 +162,71 @@ class ExportPage:
 
 def export_page(track: Track) -> ExportPage:
     return ExportPage(track, judgment_counts(track))
+
+
+class EarlierJudgment(NamedTuple):
+    """A judgment that an adjudicator sees, without the name of its assessor."""
+
+    label: str
+    grade: int | None
+    comment: str
+    answers: list[Answered]
+
+
+def earlier_judgments(task: Task, docnos: Collection[str]) -> dict[str, list[EarlierJudgment]]:
+    """The current main and dual judgments of some documents of a task, oldest first.
+
+    Empty for a blind adjudication, and for tasks of other batches.
+    """
+    batch = task.batch
+    if batch.kind != Batch.Kind.ADJUDICATION or batch.is_blind:
+        return {}
+    current = Judgment.objects.filter(topic=task.entry.topic_id, docno__in=docnos, is_current=True)
+    current = current.filter(batch__kind__in=MAIN_AND_DUAL, batch__pool__protocol=batch.pool.protocol_id)
+    rules = batch.pool.protocol.parsed.judging
+    earlier: defaultdict[str, list[EarlierJudgment]] = defaultdict(list)
+    for judgment in current.order_by("pk"):
+        shown = EarlierJudgment(
+            rules.label_of(judgment.choice),
+            judgment.grade,
+            judgment.comment,
+            in_words(rules, judgment.follow_ups),
+        )
+        earlier[judgment.docno].append(shown)
+    return dict(earlier)
+
+
+def is_withdrawn_check(task: Task) -> bool:
+    """True if the topic of a check was withdrawn from its assessor. Nobody withdraws a topic that they never had."""
+    withdrawn = TopicAssignment.objects.filter(
+        batch=task.batch_id, assessor=task.assessor_id, topic=task.entry.topic_id, is_withdrawn=True
+    )
+    return withdrawn.exists()
+
+
+def members_of(task: Task) -> QuerySet[PoolMember]:
+    """The shown members of a task's unit, in order."""
+    return PoolMember.objects.filter(entry=task.entry_id, position__gt=0).order_by("position")
+
+
+def members_to_judge(task: Task) -> list[PoolMember]:
+    """The members that the assessor judges: those that other batches have not judged.
+
+    The assessor can still change what they have judged in this task.
+    """
+    members = list(members_of(task).select_related("document__collection"))
+    if (
+        task.is_check
+    ):  # of a repeat those that the assessor has judged before, of a unit with known grades all
+        before = Judgment.objects.filter(
+            task__batch=task.batch_id,
+            task__entry=task.entry_id,
+            task__assessor=task.assessor_id,
+            is_check=False,
+        )
+        judged = set(before.values_list("docno", flat=True))
+        return [member for member in members if member.docno in judged] or members
+    docnos = [member.docno for member in members]
+    own = set(Judgment.objects.filter(task=task.pk, docno__in=docnos).values_list("docno", flat=True))
+    settled = judged_in_other_batches(task, docnos) - own
+    return [member for member in members if member.docno not in settled]

@@ -1,4 +1,4 @@
-"""Submit judgments. A submission is stored once; a revision is appended and keeps what it replaces."""
+"""Submit judgments. A submission is stored once; a revision is appended and keeps what it replaces. Decision: ADR 4."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -7,17 +7,15 @@ from uuid import UUID, uuid5
 
 from django.db import IntegrityError, transaction
 
+from accounts.audit import services as audit
+from assay.errors import Refused
 from assay.protocols.schema import Grade, NonAnswer
-from assessment.batches.errors import BatchClosed, TopicWithdrawn
-from assessment.batches.locks import has_others, hold_assessor, lock_for_judging
-from assessment.checks.selectors import is_withdrawn_check
-from assessment.judgments.errors import JudgedElsewhere, MembersMissing, RequestReused
-from assessment.judgments.follow_ups import check_answers, languages_of
-from assessment.judgments.other_batches import OF_PEOPLE, judged_by_assessor
-from assessment.judgments.rules import check_choice, judging_rules, label_of
-from assessment.models import Batch, Judgment, Task
-from assessment.tasks.members import members_to_judge
-from audit import services as audit
+from assessment.batches.other_batches import judged_by_assessor
+from assessment.batches.services import has_others, hold_assessor, lock_for_judging
+from assessment.errors import BatchClosed, JudgedElsewhere, RequestReused, TopicWithdrawn
+from assessment.judgments.answers import check_answers, check_choice, languages_of
+from assessment.judgments.selectors import is_withdrawn_check, members_to_judge
+from assessment.models import MAIN_AND_DUAL, Batch, Judgment, Task
 from tracks.models import Track
 from web.statements import Statement, Table
 
@@ -46,7 +44,7 @@ UPDATE assessment_task SET status = 'submitted', submitted_at = %(at)s, seat = %
 
 @dataclass(frozen=True)
 class Submission:
-    """What a press of Submit states about one docno. `seen` are the ids of earlier tries of the same page."""
+    """The answer about one docno that Submit sends. `seen` are the ids of earlier tries of the same page."""
 
     choice: str
     comment: str
@@ -85,10 +83,6 @@ def submit(
     A first submission is always kept: after the task's time ran out, its topic was withdrawn or the batch closed.
     It does not count if the assessor has judged the document in another batch whose judgments count here.
     `follow_ups` are the answers to the protocol's follow-up questions.
-
-    Raises
-    ------
-    UnknownChoice, CommentNeeded, FollowUpRefused, BatchClosed, TopicWithdrawn, JudgedElsewhere, RequestReused
     """
     submission = Submission(choice, comment.strip(), request_id, seconds, shown, _given(follow_ups or {}))
     with _refusing_reused_ids():
@@ -107,15 +101,16 @@ def submit_members(
 
     Works as `submit` for each member; unchanged choices are not stored again. `sent` are the request ids of earlier
     tries of the page: judgments stored by them count as seen, even if the page did not get the answer.
-
-    Raises
-    ------
-    MembersMissing, UnknownChoice, CommentNeeded, FollowUpRefused, BatchClosed, TopicWithdrawn, JudgedElsewhere,
-    RequestReused
     """
     wanted = [member.docno for member in members_to_judge(task)]
     if set(answers) != set(wanted):
-        raise MembersMissing(len(set(wanted) - set(answers)))
+        n = len(set(wanted) - set(answers))
+        missing = f"{n} {'instance has' if n == 1 else 'instances have'} no choice"
+        raise Refused(
+            "All instances of a formula are submitted at once, but "
+            f"{missing if n else 'the choices are for other instances'}: choose for each.",
+            code="members-missing",
+        )
     submissions = {
         docno: Submission(
             answers[docno].choice,
@@ -154,8 +149,10 @@ def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]
     batch = lock_for_judging(task.batch_id)
     judged = _judged_elsewhere(batch, task, submissions)
     seat = _lock_tasks(task)
-    locked_task, before = seat.task, _before(seat, submissions)
-    requests = {submission.request_id for submission in submissions.values()}
+    # The judgments of the documents in all tasks of the entry, and what the same requests have stored
+    requests = [submission.request_id for submission in submissions.values()]
+    rows = _BEFORE.rows(requests=requests, tasks=seat.task_ids, docnos=list(submissions))
+    locked_task, before = seat.task, [_JUDGMENT.read(row) for row in rows]
     sent_before = {each.request_id: each for each in before if each.request_id in requests}
     if sent_before and locked_task.status != Task.Status.SUBMITTED:  # it was undone since
         repeated = [each for each in submissions.values() if each.request_id in sent_before]
@@ -177,17 +174,10 @@ def _judged_elsewhere(batch: Batch, task: Task, docnos: Collection[str]) -> set[
 
     It happens with pages that were opened before. The assessor's row is locked, so that two pages come in turn.
     """
-    if batch.kind not in OF_PEOPLE or task.is_check or not has_others(batch):
+    if batch.kind not in MAIN_AND_DUAL or task.is_check or not has_others(batch):
         return set()
     hold_assessor(batch, task.assessor_id)
     return judged_by_assessor(batch, task, docnos)
-
-
-def _before(seat: "_Seat", submissions: Mapping[str, Submission]) -> list[Judgment]:
-    """The judgments of the submitted documents in all tasks of the entry, and what the same requests have stored."""
-    requests = [submission.request_id for submission in submissions.values()]
-    rows = _BEFORE.rows(requests=requests, tasks=seat.task_ids, docnos=list(submissions))
-    return [_JUDGMENT.read(row) for row in rows]
 
 
 def _store(
@@ -201,12 +191,19 @@ def _store(
     is_settled: bool,
 ) -> Judgment:
     locked_task, before = seat.task, [judgment for judgment in before if judgment.docno == docno]
-    rules = judging_rules(task.batch.pool.protocol)
+    rules = task.batch.pool.protocol.parsed.judging
     choice = check_choice(rules, choice=submission.choice, comment=submission.comment)
     language = languages_of(task, rules, [docno]).get(docno, "")
     check_answers(rules, choice=choice.key, language=language, answers=submission.follow_ups)
     if locked_task.is_check:
-        return _store_check(batch, task, locked_task, before, docno, choice, submission)
+        # It never counts, and replaces only earlier answers to the same check.
+        own = next((each for each in reversed(before) if each.task_id == locked_task.pk), None)
+        if own is not None and locked_task.status == Task.Status.SUBMITTED:
+            if docno != locked_task.entry.docno and _is_same(own, submission):
+                return own
+            is_withdrawn = is_withdrawn_check(locked_task)
+            _check_revision(batch, locked_task, own, submission, is_withdrawn=is_withdrawn)
+        return _append(task, docno, choice, submission, replaces=own, is_current=False)
     history = _History(locked_task, [judgment for judgment in before if judgment.task_id in seat.own_ids])
     if history.own is not None and locked_task.status == Task.Status.SUBMITTED:
         if docno != locked_task.entry.docno and _is_same(history.own, submission):
@@ -218,25 +215,6 @@ def _store(
     if replaces is not None and replaces.is_current:
         Judgment.objects.filter(pk=replaces.pk).update(is_current=False)
     return _append(task, docno, choice, submission, replaces=replaces, is_current=not is_uncounted)
-
-
-def _store_check(
-    batch: Batch,
-    task: Task,
-    locked_task: Task,
-    before: Sequence[Judgment],
-    docno: str,
-    choice: Grade | NonAnswer,
-    submission: Submission,
-) -> Judgment:
-    """Store an answer to a hidden check. It never counts, and replaces only earlier answers to the same check."""
-    own = next((each for each in reversed(before) if each.task_id == locked_task.pk), None)
-    if own is not None and locked_task.status == Task.Status.SUBMITTED:
-        if docno != locked_task.entry.docno and _is_same(own, submission):
-            return own
-        is_withdrawn = is_withdrawn_check(locked_task)
-        _check_revision(batch, locked_task, own, submission, is_withdrawn=is_withdrawn)
-    return _append(task, docno, choice, submission, replaces=own, is_current=False)
 
 
 @dataclass(frozen=True)
@@ -299,7 +277,7 @@ def _check_revision(
     if is_withdrawn:
         raise TopicWithdrawn(locked_task.entry.topic)
     if submission.shown not in {None, own.pk} and own.request_id not in submission.seen:
-        raise JudgedElsewhere(own, label_of(judging_rules(batch.pool.protocol), own.choice))
+        raise JudgedElsewhere(own, batch.pool.protocol.parsed.judging.label_of(own.choice))
 
 
 def _append(

@@ -1,17 +1,15 @@
 """The pages and files of judgments."""
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
-from assessment.batches import selectors as batch_selectors
-from assessment.judgments import selectors, services
+from assessment.batches.selectors import batches_for_organizer, batches_of
+from assessment.judgments import selectors, services, statistics
 from assessment.judgments.exports import lines_of
 from assessment.judgments.forms import ExportForm, OwnFilterForm
-from assessment.judgments.rules import judging_rules
-from assessment.tasks import selectors as task_selectors
 from tracks.assessors import services as assessors
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
@@ -22,7 +20,7 @@ from web.pages import context_of
 @organizer_required
 def judgments_csv(request: AuthenticatedRequest, batch_id: int) -> HttpResponseBase:
     """All judgments of a batch as CSV, with those that were replaced. Organizers only."""
-    batch = get_object_or_404(batch_selectors.batches_for_organizer(), pk=batch_id)
+    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
     services.note_export(track=batch.pool.track, content={"batch": batch.name, "format": "csv"})
     return download(lines_of(batch.judgments.all(), "csv"), f"judgments-batch-{batch.pk}.csv")
 
@@ -53,10 +51,21 @@ def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
 @login_required
 def own_judgments(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The assessor's own judgments of a batch, newest first. Assessors of the batch."""
-    batch = get_object_or_404(task_selectors.batches_of(request.user), pk=batch_id)
+    batch = get_object_or_404(batches_of(request.user), pk=batch_id)
     topics = selectors.own_topics(batch, request.user)
-    form = OwnFilterForm(request.GET, topics=topics, choices=judging_rules(batch.pool.protocol).choices)
+    form = OwnFilterForm(request.GET, topics=topics, choices=batch.pool.protocol.parsed.judging.choices)
     status = 200 if form.is_valid() else 400
     page = selectors.own_judgments_page(batch, request.user, form.wanted, request.GET.get("page"))
     context = context_of(page) | {"form": form}
     return render(request, "assessment/judgments/own_judgments.html", context, status=status)
+
+
+@require_safe
+@never_cache
+@login_required
+def own_statistics(request: AuthenticatedRequest) -> HttpResponse:
+    """The user's judgments per day, their choices and their time. Every logged-in user, for themselves."""
+    page = statistics.statistics_page(request.user, request.GET.get("of", ""))
+    if page is None:
+        raise Http404
+    return render(request, "assessment/judgments/own_statistics.html", context_of(page))

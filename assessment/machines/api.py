@@ -1,29 +1,28 @@
 """Machines for programs: add one, and let it judge a pool."""
 
+from typing import Any
+
 from django.shortcuts import get_object_or_404
-from django.urls import path, reverse
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.access import person_of
 from accounts.selectors import user_named
-from assessment.batches.api import BatchSerializer
+from assessment.batches.selectors import pools_to_plan
 from assessment.machines import selectors, services
-from assessment.planning.selectors import pools_to_plan
-from tracks.machines import services as machine_services
+from assessment.planning.api import BatchSerializer
+from tracks.assessors import machines as machine_services
 from tracks.models import Machine
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.schema import operation
-from web.api.serializers import Strict
-from web.api.views import ApiView, ListView, created
+from web.api.serializers import Address, Strict
+from web.api.views import Endpoints, get, post
 
 
 class MachineSerializer(serializers.ModelSerializer[Machine]):
     """A program or a model that judges for a track."""
 
-    url = serializers.SerializerMethodField(help_text="The address of this machine in the API.")
+    url = Address("api:machine", help_text="The address of this machine in the API.")
     track = serializers.CharField(source="assessor.track.slug")
     account = serializers.CharField(
         source="assessor.user.username", help_text="The assessor of its judgments."
@@ -33,9 +32,6 @@ class MachineSerializer(serializers.ModelSerializer[Machine]):
     class Meta:
         model = Machine
         fields = ["id", "url", "track", "name", "version", "description", "account", "owner", "created_at"]
-
-    def get_url(self, machine: Machine) -> str:
-        return reverse("api:machine", args=[machine.pk])
 
 
 class NewMachineSerializer(Strict):
@@ -58,20 +54,20 @@ class StartSerializer(Strict):
     pool = serializers.IntegerField(min_value=1, help_text="The id of a pool that is ready.")
 
 
-class MachineList(ListView):
+class Machines(Endpoints):
     tag = "Machines"
     permission_classes = [Organizer]
-    serializer_class = NewMachineSerializer
-    ordering = ("pk",)
 
-    @operation("list_machines", responses=MachineSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
+    @get("tracks/<slug:slug>/machines/", "machines", MachineSerializer, ordering=("pk",))
+    def list_machines(self, request: Request, slug: str) -> Any:
         """List the programs and models that judge for a track, oldest first."""
         track = track_of(request, slug)
-        return self.listed(selectors.machines().filter(assessor__track=track), MachineSerializer)
+        return selectors.machines().filter(assessor__track=track)
 
-    @operation("add_machine", responses={201: MachineSerializer})
-    def post(self, request: Request, slug: str) -> Response:
+    @post(
+        "tracks/<slug:slug>/machines/", "machines", MachineSerializer, takes=NewMachineSerializer, status=201
+    )
+    def add_machine(self, request: Request, slug: str) -> Any:
         """Add a machine to a track. Create its tokens on its page."""
         user = person_of(request)
         track = track_of(request, slug)
@@ -80,40 +76,26 @@ class MachineList(ListView):
         owner = user_named(named) if named else user
         if owner is None:
             raise serializers.ValidationError({"owner": f"There is no user {named}."})
-        machine = machine_services.add(track=track, owner=owner, by=user, **data)
-        shown = MachineSerializer(machine).data
-        return created(shown, shown["url"])
+        return machine_services.add(track=track, owner=owner, by=user, **data)
 
-
-class MachineDetail(ApiView):
-    tag = "Machines"
-    permission_classes = [Organizer]
-    serializer_class = MachineSerializer
-
-    @operation("get_machine")
-    def get(self, request: Request, machine_id: int) -> Response:
+    @get("machines/<int:machine_id>/", "machine", MachineSerializer)
+    def get_machine(self, request: Request, machine_id: int) -> Any:
         """Read a machine."""
-        return Response(MachineSerializer(get_object_or_404(selectors.machines(), pk=machine_id)).data)
+        return get_object_or_404(selectors.machines(), pk=machine_id)
 
-
-class MachineStart(ApiView):
-    tag = "Machines"
-    permission_classes = [Organizer]
-    serializer_class = StartSerializer
-
-    @operation("start_machine", responses={201: BatchSerializer})
-    def post(self, request: Request, machine_id: int) -> Response:
+    @post(
+        "machines/<int:machine_id>/start/",
+        "start_machine",
+        BatchSerializer,
+        takes=StartSerializer,
+        status=201,
+    )
+    def start_machine(self, request: Request, machine_id: int) -> Any:
         """Let a machine judge a pool: it gets an open batch with all topics."""
         machine = get_object_or_404(selectors.machines(), pk=machine_id)
         pools = pools_to_plan().filter(track=machine.assessor.track_id)
         pool = get_object_or_404(pools, pk=self.validated(request)["pool"])
-        batch = services.start(machine=machine, pool=pool, by=person_of(request))
-        shown = BatchSerializer(batch).data
-        return created(shown, shown["url"])
+        return services.start(machine=machine, pool=pool, by=person_of(request))
 
 
-urlpatterns = [
-    path("tracks/<slug:slug>/machines/", MachineList.as_view(), name="machines"),
-    path("machines/<int:machine_id>/", MachineDetail.as_view(), name="machine"),
-    path("machines/<int:machine_id>/start/", MachineStart.as_view(), name="start_machine"),
-]
+urlpatterns = Machines.urls()

@@ -6,11 +6,11 @@ from typing import Any, cast
 from django import forms
 from django.utils import timezone
 
+from accounts.forms import DAYS
 from accounts.models import User
-from accounts.tokens.forms import DAYS
 from pooling.models import Pool
 from tracks.models import Machine
-from web.forms import style_fields
+from web.forms import StyledForm, style_fields
 
 
 class MachineForm(forms.ModelForm[Machine]):
@@ -28,7 +28,7 @@ class MachineForm(forms.ModelForm[Machine]):
         style_fields(self)
 
 
-class StartForm(forms.Form):
+class StartMachineForm(forms.Form):
     """The pool that a machine judges next."""
 
     pool = forms.ModelChoiceField(queryset=Pool.objects.none(), empty_label=None)
@@ -40,7 +40,7 @@ class StartForm(forms.Form):
         style_fields(self)
 
 
-class TokenForm(forms.Form):
+class TokenForm(StyledForm):
     """A token with which a machine judges."""
 
     name = forms.CharField(
@@ -48,12 +48,8 @@ class TokenForm(forms.Form):
     )
     days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=30, label="It expires after")
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        style_fields(self)
-
     @property
     def contents(self) -> dict[str, Any]:
-        """What `create_token` needs of the form."""
+        """The arguments of `create_token` that the form knows."""
         expires_at = timezone.now() + timedelta(days=self.cleaned_data["days"])
         return {"name": self.cleaned_data["name"], "expires_at": expires_at}

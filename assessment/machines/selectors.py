@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from accounts.models import Token
-from accounts.tokens.selectors import tokens_of
-from assessment.batches.selectors import BatchProgress, track_progress
-from assessment.machines.comparison import Comparison, comparisons
+from accounts.selectors import tokens_of
+from assessment.agreement.machines import Comparison, comparisons
+from assessment.batches.progress import BatchProgress, track_progress
+from assessment.batches.selectors import pools_to_plan
 from assessment.models import Batch
-from assessment.planning.selectors import pools_to_plan
 from pooling.models import Pool
 from tracks.models import Machine, Track
 
@@ -65,7 +65,7 @@ class MachinePage:
 
 
 def machine_page(machine: Machine) -> MachinePage:
-    """What the machine has judged, and what it can judge."""
+    """Read what the machine has judged, and what it can judge."""
     track = machine.assessor.track
     shown = next(each for each in _shown(track) if each.machine == machine)
     begun = {each.batch.pool_id for each in shown.batches}

@@ -3,10 +3,10 @@
 from django.db import transaction
 
 from accounts.models import User
-from assessment.assignments import services as assignments
 from assessment.batches import services as batches
 from assessment.batches.selectors import pooled_topics
 from assessment.models import Batch
+from assessment.planning import services as assignments
 from pooling.models import Pool
 from tracks.models import Machine
 
@@ -15,13 +15,7 @@ DAY = 24 * 60  # minutes; a program that stops goes on with the same task
 
 @transaction.atomic
 def start(*, machine: Machine, pool: Pool, by: User) -> Batch:
-    """Create a machine batch of a pool with all its topics, and open it.
-
-    Raises
-    ------
-    PoolNotReady, BatchNameTaken
-        The pool is not built; the machine has a batch of the pool already.
-    """
+    """Create a machine batch of a pool with all its topics, and open it."""
     name = f"Machine {machine}"[:100]
     batch = batches.create(pool=pool, name=name, kind=Batch.Kind.MACHINE, minutes_allotted=DAY, by=by)
     user = machine.assessor.user

@@ -10,12 +10,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
-from accounts.tokens.selectors import tokens_of
+from accounts.selectors import tokens_of
 from assay.errors import Refused
 from assessment.machines import selectors, services
-from assessment.machines.forms import MachineForm, StartForm, TokenForm
+from assessment.machines.forms import MachineForm, StartMachineForm, TokenForm
 from assessment.machines.selectors import MachinePage
-from tracks.machines import services as machine_services
+from tracks.assessors import machines as machine_services
 from tracks.tracks.selectors import tracks_for
 from web.pages import context_of
 
@@ -56,7 +56,7 @@ def machine(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
 
 
 def _answer(request: AuthenticatedRequest, page: MachinePage, more: dict[str, Any]) -> HttpResponse:
-    forms = {"form": StartForm(pools=page.pools), "token_form": TokenForm()}
+    forms = {"form": StartMachineForm(pools=page.pools), "token_form": TokenForm()}
     status = 422 if any(form.errors for form in more.values() if isinstance(form, Form)) else 200
     context = context_of(page) | forms | more
     return render(request, "assessment/machines/machine.html", context, status=status)
@@ -67,7 +67,7 @@ def _answer(request: AuthenticatedRequest, page: MachinePage, more: dict[str, An
 def start(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
     """Let a machine judge a pool. Organizers only."""
     page = selectors.machine_page(get_object_or_404(selectors.machines(), pk=machine_id))
-    form = StartForm(request.POST, pools=page.pools)
+    form = StartMachineForm(request.POST, pools=page.pools)
     if not form.is_valid():
         return _answer(request, page, {"form": form})
     batch = services.start(machine=page.machine, pool=form.cleaned_data["pool"], by=request.user)

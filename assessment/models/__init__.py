@@ -1,12 +1,10 @@
-from assessment.models.assignments import TopicAssignment
-from assessment.models.batches import Batch, BatchEntry
-from assessment.models.checks import Check, GoldUnit
-from assessment.models.discussions import DiscussionNote
+from assessment.models.batches import MAIN_AND_DUAL, Batch, BatchEntry, DiscussionNote, TopicAssignment
 from assessment.models.imports import JudgmentImport
 from assessment.models.judgments import Judgment
-from assessment.models.tasks import Task
+from assessment.models.tasks import Check, GoldUnit, Task
 
 __all__ = [
+    "MAIN_AND_DUAL",
     "Batch",
     "BatchEntry",
     "Check",

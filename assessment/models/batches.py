@@ -1,4 +1,4 @@
-"""Batches."""
+"""Batches, the assignments of their topics, and notes about their units."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from pooling.models import Pool, PoolEntry
+from tracks.models import Topic
 
 MOST_CHECKS = 50  # percent
 
@@ -46,8 +47,7 @@ class Batch(models.Model):
     )
     is_selective = models.BooleanField(default=False, editable=False)
     is_blind = models.BooleanField(
-        default=False,
-        help_text="Of an adjudication: the assessor does not see the judgments that disagree.",
+        default=False, help_text="Of an adjudication: the assessor does not see the judgments that disagree."
     )
     discussion = models.CharField(
         max_length=10,
@@ -98,6 +98,9 @@ class Batch(models.Model):
         return reverse("assessment:batch", args=[self.pk])
 
 
+MAIN_AND_DUAL = (Batch.Kind.MAIN, Batch.Kind.DUAL)  # whose judgments are compared, and can become qrels
+
+
 class BatchEntry(models.Model):
     """An entry that was selected for a batch, such as a unit on which assessors disagree."""
 
@@ -110,3 +113,53 @@ class BatchEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.entry_id} in {self.batch_id}"
+
+
+class TopicAssignment(models.Model):
+    """A topic of a batch assigned to an assessor. It is withdrawn, never deleted: judgments keep their assignment.
+
+    If several assessors judge a topic in the batch, each has a `seat`, numbered from 1. An assessor who takes over a
+    withdrawn topic takes its seat and judges its remaining entries. `cursor` is a hint to the position of the next
+    entry; a wrong one costs time only.
+    """
+
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="topic_assignments")
+    topic = models.ForeignKey(Topic, models.PROTECT, related_name="topic_assignments")
+    assessor = models.ForeignKey(User, models.PROTECT, related_name="topic_assignments")
+    is_withdrawn = models.BooleanField("withdrawn", default=False)
+    seat = models.PositiveSmallIntegerField(default=1, editable=False)
+    cursor = models.PositiveIntegerField(default=0, editable=False)
+
+    class Meta:
+        ordering = ["batch", "topic"]
+        constraints = [
+            models.UniqueConstraint(fields=["batch", "topic", "assessor"], name="topic_assignment_unique"),
+            models.UniqueConstraint(
+                fields=["batch", "topic", "seat"], condition=Q(is_withdrawn=False), name="topic_seat_unique"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic} to {self.assessor}"
+
+
+class DiscussionNote(models.Model):
+    """The outcome of discussing a document of a topic after a training batch: the agreed grade, and why."""
+
+    id = models.BigAutoField(primary_key=True)
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="notes")
+    topic = models.ForeignKey(Topic, models.PROTECT, related_name="discussion_notes")
+    docno = models.TextField(db_collation="C")
+    grade = models.SmallIntegerField(null=True, help_text="The agreed grade; empty if there is none.")
+    text = models.TextField(blank=True)
+    written_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    written_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["topic", "docno"]
+        constraints = [
+            models.UniqueConstraint(fields=["batch", "topic", "docno"], name="discussion_note_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic_id} {self.docno}: {self.grade}"

@@ -53,7 +53,7 @@ class JudgmentImport(models.Model):
 
     @property
     def is_ready(self) -> bool:
-        """Whether the latest check found judgments to import and nothing wrong."""
+        """True if the latest check found judgments to import and nothing wrong."""
         return (
             self.imported_at is None and bool(self.report.get("new")) and not self.report.get("n_complaints")
         )

@@ -89,5 +89,5 @@ class Judgment(models.Model):
 
     @property
     def is_uncounted(self) -> bool:
-        """Whether it does not count because another assessor had taken over the topic; a check looks like it counts."""
+        """True if it does not count because another assessor had taken over the topic; a check looks like it counts."""
         return not self.is_current and not self.is_check

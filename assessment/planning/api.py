@@ -1,196 +1,224 @@
-"""Dual batches and training rounds for programs."""
+"""Batches for programs: create, plan, open and close them, and see their progress."""
 
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of
 from accounts.models import User
-from assessment.batches.api import BatchSerializer
-from assessment.batches.selectors import assessors_of
-from assessment.models import Batch
-from assessment.planning import services
-from assessment.planning.dual import DualTopic, dual_proposal, rule_in_words
-from assessment.planning.forms import MOST_UNITS
-from assessment.planning.selectors import pools_to_plan, topics_to_train, training_topics
-from pooling.models import Pool
+from assessment.batches import selectors, services
+from assessment.batches.selectors import batches_for, pools_to_plan
+from assessment.judging.selectors import batch_counts
+from assessment.models import Batch, TopicAssignment
+from assessment.planning import services as assignments
+from assessment.planning.rules import Change
+from assessment.planning.selectors import judges_of
 from tracks.models import Topic
-from web.api.permissions import Organizer
-from web.api.schema import operation
-from web.api.serializers import Strict, named
-from web.api.views import ApiView, created
+from tracks.tracks.api import track_of
+from web.api.permissions import LoggedIn, Organizer
+from web.api.serializers import Address, Strict, named
+from web.api.views import Endpoints, get, post
 
-MOST = 5_000
-MINUTES = serializers.IntegerField(
-    min_value=1, max_value=100_000, default=120, help_text="The time for a task."
-)
+KINDS = [Batch.Kind.MAIN, Batch.Kind.DUAL, Batch.Kind.TRAINING, Batch.Kind.ADJUDICATION]
 
 
-class DualTopicSerializer(serializers.Serializer[DualTopic]):
-    """A topic of the main batches, with its proposed second assessor."""
+class BatchSerializer(serializers.ModelSerializer[Batch]):
+    """A round of judging on a pool."""
 
-    topic = serializers.CharField(source="topic.code")
-    judged_by = serializers.SerializerMethodField(help_text="Who has it in a main batch.")
-    second = serializers.SerializerMethodField(help_text="Who has it in another dual batch.")
-    judged = serializers.IntegerField(help_text="Units that are judged.")
-    total = serializers.IntegerField()
-    n_relevant = serializers.IntegerField()
-    able = serializers.SerializerMethodField(help_text="Who can judge it a second time.")
-    proposed = serializers.CharField(
-        source="proposed.username", default=None, allow_null=True, help_text="By the rule of the protocol."
+    url = Address("api:batch", help_text="The address of this batch in the API.")
+    track = serializers.CharField(source="pool.track.slug")
+    pool = serializers.IntegerField(source="pool_id")
+    kind = serializers.CharField(help_text="training, main, dual, adjudication or machine.")
+    status = serializers.CharField(help_text="draft, open or closed.")
+
+    class Meta:
+        model = Batch
+        fields = [
+            "id",
+            "url",
+            "track",
+            "pool",
+            "name",
+            "kind",
+            "status",
+            "minutes_allotted",
+            "created_at",
+            "closed_at",
+        ]
+
+
+class BatchDetailSerializer(BatchSerializer):
+    """A batch with its progress in units: for organizers that of all assessors, for others their own."""
+
+    judged = serializers.SerializerMethodField(help_text="Units that are judged.")
+    total = serializers.SerializerMethodField(help_text="Units to judge.")
+
+    class Meta(BatchSerializer.Meta):
+        fields = [*BatchSerializer.Meta.fields, "judged", "total"]
+
+    def get_judged(self, batch: Batch) -> int:
+        return batch_counts(batch, self.context["user"])[0]
+
+    def get_total(self, batch: Batch) -> int:
+        return batch_counts(batch, self.context["user"])[1]
+
+
+class NewBatchSerializer(Strict):
+    """A batch of a pool of the track. Machines get theirs from their own endpoint."""
+
+    pool = serializers.IntegerField(min_value=1, help_text="The id of a pool that is ready.")
+    name = serializers.CharField(max_length=100)
+    kind = serializers.ChoiceField(
+        [(kind.value, kind.label) for kind in KINDS], default=Batch.Kind.MAIN.value
+    )
+    minutes_allotted = serializers.IntegerField(
+        min_value=1, max_value=2**31 - 1, default=120, help_text="The time for a task."
     )
 
-    def get_judged_by(self, topic: DualTopic) -> list[str]:
-        return _names(topic.judged_by)
 
-    def get_second(self, topic: DualTopic) -> list[str]:
-        return _names(topic.second)
+class EditBatchSerializer(Strict):
+    """The fields of a batch that can change."""
 
-    def get_able(self, topic: DualTopic) -> list[str]:
-        return _names(topic.able)
+    name = serializers.CharField(max_length=100)
+    minutes_allotted = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
 
 
-class DualProposalSerializer(serializers.Serializer[Any]):
-    """What the rule of the protocol proposes for dual judging, topic by topic."""
+class AssignmentSerializer(serializers.Serializer[TopicAssignment]):
+    """A topic of a batch, and who judges it."""
 
-    rule = serializers.CharField(help_text="In words.")
-    topics = DualTopicSerializer(many=True)
+    topic = serializers.CharField(source="topic.code")
+    assessor = serializers.CharField(source="assessor.username")
+    seat = serializers.IntegerField(help_text="Which of the judges of the topic this is, from 1.")
+    is_withdrawn = serializers.BooleanField(help_text="The topic was taken from the assessor.")
 
 
-class SecondSerializer(Strict):
-    """The second assessor of a topic."""
+class ChangeSerializer(Strict):
+    """A topic that is assigned to an assessor, or taken from them."""
 
     topic = serializers.CharField(max_length=100)
     assessor = serializers.CharField(max_length=150)
+    is_withdrawn = serializers.BooleanField(default=False)
 
 
-class DualBatchSerializer(Strict):
-    """A dual batch: by the rule of the protocol, or with the second assessors that you name."""
+class ChangesSerializer(Strict):
+    """Changes of assignments: all of them are made, or none."""
 
-    name = serializers.CharField(max_length=100, default="Second judgments")
-    minutes_allotted = MINUTES
-    second = serializers.ListField(
-        child=SecondSerializer(),
-        required=False,
-        allow_empty=False,
-        max_length=MOST,
-        help_text="Without it: as the rule proposes.",
-    )
+    changes = serializers.ListField(child=ChangeSerializer(), allow_empty=False, max_length=5_000)
 
 
-class TrainingBatchSerializer(Strict):
-    """A training round, in which every assessor judges the same units."""
+class ShareSerializer(Strict):
+    """The assessors who share the topics that nobody has."""
 
-    name = serializers.CharField(max_length=100)
-    minutes_allotted = MINUTES
-    topics = serializers.ListField(
-        child=serializers.CharField(max_length=100),
-        required=False,
-        allow_empty=False,
-        max_length=MOST,
-        help_text="Codes. Without it: the first topics, as many as the protocol states.",
-    )
     assessors = serializers.ListField(
-        child=serializers.CharField(max_length=150),
-        required=False,
-        allow_empty=False,
-        max_length=MOST,
-        help_text="User names. Without it: all assessors of the track.",
-    )
-    n_units = serializers.IntegerField(
-        required=False,
-        min_value=1,
-        max_value=MOST_UNITS,
-        help_text="Of each topic, spread over the ranks at which runs retrieved them. Without it: 10.",
-    )
-    docnos = serializers.ListField(
-        child=serializers.CharField(max_length=300),
-        required=False,
-        allow_empty=False,
-        max_length=MOST_UNITS,
-        help_text="The documents to judge, instead of `n_units`.",
+        child=serializers.CharField(max_length=150), allow_empty=False, max_length=1_000
     )
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse a field that would be ignored.
 
-        Raises
-        ------
-        ValidationError
-            Both kinds of choices are there.
-        """
-        if "docnos" in attrs and "n_units" in attrs:
-            raise serializers.ValidationError({"n_units": "Name the documents or their number, not both."})
-        return attrs
+def _people(batch: Batch) -> dict[str, User]:
+    """Return who can judge in a batch, by name."""
+    judges = judges_of(batch.pool.track, machines=batch.kind == Batch.Kind.MACHINE)
+    return {judge.user.username: judge.user for judge in judges.values()}
 
 
-class _Planned(ApiView):
-    """An endpoint that creates a batch of a pool."""
+def _changes(batch: Batch, rows: list[dict[str, Any]]) -> list[Change]:
+    people = _people(batch)
+    topics: dict[str, Topic] = {topic.code: topic for topic in selectors.pooled_topics(batch)}
+    return [
+        Change(
+            named(topics, row["topic"], "changes"),
+            named(people, row["assessor"], "changes"),
+            is_withdrawn=row["is_withdrawn"],
+        )
+        for row in rows
+    ]
 
+
+class Batches(Endpoints):
     tag = "Batches"
     permission_classes = [Organizer]
 
-    def pool(self, pool_id: int) -> Pool:
-        return get_object_or_404(pools_to_plan(), pk=pool_id)
+    def batch(self, batch_id: int) -> Batch:
+        return get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
 
     def answer(self, batch: Batch) -> Response:
-        shown = BatchSerializer(batch).data
-        return created(shown, shown["url"])
+        return Response(BatchSerializer(self.batch(batch.pk)).data)
+
+    @get("batches/", "batches", BatchSerializer, who=[LoggedIn], ordering=("-pk",))
+    def list_batches(self, request: Request) -> Any:
+        """List batches, newest first.
+
+        Organizers see all batches, assessors and machines those in which they judge.
+        """
+        return batches_for(person_of(request))
+
+    @get("tracks/<slug:slug>/batches/", "batches_of_track", BatchSerializer, ordering=("-pk",))
+    def list_batches_of_track(self, request: Request, slug: str) -> Any:
+        """List the batches of a track, newest first."""
+        track = track_of(request, slug)
+        return selectors.batches_for_organizer().filter(pool__track=track)
+
+    @post(
+        "tracks/<slug:slug>/batches/",
+        "batches_of_track",
+        BatchSerializer,
+        takes=NewBatchSerializer,
+        status=201,
+    )
+    def create_batch(self, request: Request, slug: str) -> Any:
+        """Create a batch as a draft. Assign its topics, then open it."""
+        track = track_of(request, slug)
+        data = self.validated(request)
+        pool = get_object_or_404(pools_to_plan().filter(track=track), pk=data.pop("pool"))
+        return services.create(pool=pool, by=person_of(request), **data)
+
+    @get("batches/<int:batch_id>/", "batch", BatchDetailSerializer, who=[LoggedIn])
+    def get_batch(self, request: Request, batch_id: int) -> Any:
+        """Read a batch and its progress."""
+        user = person_of(request)
+        batch = get_object_or_404(batches_for(user), pk=batch_id)
+        return Response(BatchDetailSerializer(batch, context={"user": user}).data)
+
+    @post("batches/<int:batch_id>/edit/", "edit_batch", BatchSerializer, takes=EditBatchSerializer)
+    def edit_batch(self, request: Request, batch_id: int) -> Any:
+        """Change the name of a batch and the time for a task. Tasks that are taken keep their time."""
+        return self.answer(services.edit(batch=self.batch(batch_id), **self.validated(request)))
+
+    @post("batches/<int:batch_id>/open/", "open_batch", BatchSerializer)
+    def open_batch(self, request: Request, batch_id: int) -> Any:
+        """Let assessors take tasks."""
+        return self.answer(services.open_for_judging(batch=self.batch(batch_id)))
+
+    @post("batches/<int:batch_id>/close/", "close_batch", BatchSerializer)
+    def close_batch(self, request: Request, batch_id: int) -> Any:
+        """Give out no more tasks. Tasks that are taken can still be submitted, once."""
+        return self.answer(services.close(batch=self.batch(batch_id)))
+
+    @get("batches/<int:batch_id>/assignments/", "assignments", AssignmentSerializer, ordering=("pk",))
+    def list_assignments(self, request: Request, batch_id: int) -> Any:
+        """List who judges which topic of a batch, oldest first."""
+        batch = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
+        return batch.topic_assignments.select_related("topic", "assessor")
+
+    @post("batches/<int:batch_id>/assignments/", "assignments", takes=ChangesSerializer)
+    def change_assignments(self, request: Request, batch_id: int) -> None:
+        """Assign topics, and take topics back: all of it, or nothing.
+
+        A topic that is taken from one assessor and assigned to another in one request is moved: the other judges what
+        the first has not judged.
+        """
+        batch = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
+        assignments.change(batch=batch, changes=_changes(batch, self.validated(request)["changes"]))
+
+    @post("batches/<int:batch_id>/share/", "share_topics", takes=ShareSerializer)
+    def share_topics(self, request: Request, batch_id: int) -> None:
+        """Share the topics that nobody has evenly among assessors. In a training batch, each gets all topics."""
+        batch = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
+        people = _people(batch)
+        names = self.validated(request)["assessors"]
+        assignments.share(batch=batch, assessors=[named(people, name, "assessors") for name in names])
 
 
-class DualBatches(_Planned):
-    serializer_class = DualBatchSerializer
-
-    @operation("get_dual_proposal", responses=DualProposalSerializer)
-    def get(self, request: Request, pool_id: int) -> Response:
-        """Read which topics the rule of the protocol has judged twice, and by which second assessor."""
-        pool = self.pool(pool_id)
-        proposal = {"rule": rule_in_words(pool), "topics": dual_proposal(pool)}
-        return Response(DualProposalSerializer(proposal).data)
-
-    @operation("create_dual_batch", responses={201: BatchSerializer})
-    def post(self, request: Request, pool_id: int) -> Response:
-        """Create a dual batch as a draft. Change its assignments as you like, then open it."""
-        pool, data = self.pool(pool_id), self.validated(request)
-        rows = {row.topic.code: row for row in dual_proposal(pool)}
-        if "second" in data:
-            data["second"] = dict(_second(rows, each) for each in data["second"])
-        else:
-            data["second"] = {row.topic: row.proposed for row in rows.values() if row.proposed}
-        return self.answer(services.create_dual(pool=pool, by=person_of(request), **data))
-
-
-class TrainingBatches(_Planned):
-    serializer_class = TrainingBatchSerializer
-
-    @operation("create_training_batch", responses={201: BatchSerializer})
-    def post(self, request: Request, pool_id: int) -> Response:
-        """Create a training round as a draft. Open it to give out its tasks."""
-        pool, data = self.pool(pool_id), self.validated(request)
-        topics = {topic.code: topic for topic in topics_to_train(pool)}
-        people = {user.username: user for user in assessors_of(pool.track)}
-        usual = {"topics": [topic.code for topic in training_topics(pool)], "assessors": list(people)}
-        data = usual | {"n_units": None if "docnos" in data else 10} | data
-        data["topics"] = [named(topics, code, "topics") for code in data["topics"]]
-        data["assessors"] = [named(people, name, "assessors") for name in data["assessors"]]
-        return self.answer(services.create_training(pool=pool, by=person_of(request), **data))
-
-
-def _second(rows: dict[str, DualTopic], chosen: dict[str, str]) -> tuple[Topic, User]:
-    row = named(rows, chosen["topic"], "second")
-    able = {user.username: user for user in row.able}
-    return row.topic, named(able, chosen["assessor"], "second")
-
-
-def _names(people: list[User]) -> list[str]:
-    return [user.username for user in people]
-
-
-urlpatterns = [
-    path("pools/<int:pool_id>/dual-batches/", DualBatches.as_view(), name="dual_batches"),
-    path("pools/<int:pool_id>/training-batches/", TrainingBatches.as_view(), name="training_batches"),
-]
+urlpatterns = Batches.urls()

@@ -1,178 +1,196 @@
-"""The forms that plan a dual batch and a training round."""
+"""The forms that change a plan: each proposes changes, which the page shows before they are made."""
 
-from collections.abc import Sequence
-from typing import Any, Self, cast
+from collections.abc import Iterable
+from typing import Any, ClassVar, cast
 
 from django import forms
-from django.http import QueryDict
-from django.utils.html import escape
 
 from accounts.models import User
-from assessment.batches.selectors import assessors_of
-from assessment.planning.dual import DualTopic
-from assessment.planning.selectors import (
-    found_units,
-    n_training_rounds,
-    topics_to_train,
-    training_topics,
-    unit_label,
-    units_to_pick,
-)
-from pooling.models import Pool, PoolEntry
-from tracks.models import Topic
+from assessment.errors import NothingToChange
+from assessment.planning import proposals
+from assessment.planning.grid import Grid, unpacked
+from assessment.planning.rules import Change
 from web.forms import style_fields
 
-MOST_UNITS = 10_000
+NOBODY = "Nobody"
+Choices = list[tuple[str, str]]
 
 
-class RoundForm(forms.Form):
-    """What every planned round has."""
+class PlanForm(forms.Form):
+    """A form about the topics and assessors of a grid. `action` is its name on the page."""
 
-    name = forms.CharField(max_length=100, label="Name of the batch")
-    minutes_allotted = forms.IntegerField(
-        min_value=1, max_value=100_000, initial=120, label="Minutes for a task"
-    )
+    action: ClassVar[str]
+    heading: ClassVar[str]
 
-
-class DualForm(RoundForm):
-    """A second assessor for each topic, or nobody; starts with the proposal of the protocol's rule."""
-
-    field_order = ["name", "minutes_allotted"]
-
-    def __init__(self, *args: Any, proposal: Sequence[DualTopic], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, grid: Grid, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["name"].initial = "Second judgments"
-        self.proposal = proposal
-        for row in proposal:
-            self.fields[f"topic-{row.topic.pk}"] = forms.ChoiceField(
-                choices=[("", "Nobody"), *((user.pk, str(user)) for user in row.able)],
-                required=False,
-                label=f"Second assessor of {row.topic.code}",
-                initial=row.proposed.pk if row.proposed else "",
+        self.auto_id = f"id_{self.action}_%s"
+        self.grid = grid
+        self.people = {str(column.assessor.pk): column.assessor for column in grid.columns}
+        for name, choices in self.choices().items():
+            cast("forms.ChoiceField", self.fields[name]).choices = choices
+        style_fields(self)
+        for name, field in self.fields.items():
+            field.widget.attrs["aria-describedby"] = f"id_{self.action}_{name}_help"
+
+    def choices(self) -> dict[str, Choices]:
+        """The choices of each field, by name."""
+        raise NotImplementedError
+
+    def changes(self) -> list[Change]:
+        """The changes that the form proposes."""
+        raise NotImplementedError
+
+    def _named(self, assessors: Iterable[User]) -> Choices:
+        """Assessors with their group and what they still have to judge."""
+        columns = {column.assessor.pk: column for column in self.grid.columns}
+        return [
+            (str(user.pk), f"{user}{f' ({group})' if group else ''}: {n_left} left")
+            for user in assessors
+            for group, n_left in [(columns[user.pk].group, columns[user.pk].to_do)]
+        ]
+
+
+class ShareForm(PlanForm):
+    """Shares what nobody has."""
+
+    action = "share"
+    heading = "Share topics evenly"
+    assessors = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple)
+
+    def __init__(self, *args: Any, grid: Grid, **kwargs: Any) -> None:
+        super().__init__(*args, grid=grid, **kwargs)
+        self.fields["assessors"].initial = [str(user.pk) for user in grid.able]
+
+    def choices(self) -> dict[str, Choices]:
+        return {"assessors": self._named(self.grid.able)}
+
+    def changes(self) -> list[Change]:
+        loads = {column.assessor.pk: column.judged + column.to_do for column in self.grid.columns}
+        users = [self.people[pk] for pk in self.cleaned_data["assessors"]]
+        changes = proposals.shared(self.grid.plan, users, loads)
+        if not changes:
+            raise NothingToChange(
+                "every topic is assigned, or may be judged by none of the chosen assessors."
             )
-        style_fields(self)
-
-    @property
-    def rows(self) -> list[tuple[DualTopic, forms.BoundField]]:
-        """Each topic with its field."""
-        return [(row, self[f"topic-{row.topic.pk}"]) for row in self.proposal]
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of `services.create_dual` that the form knows."""
-        data = self.cleaned_data
-        chosen = {row.topic: self._able(row).get(data[f"topic-{row.topic.pk}"]) for row in self.proposal}
-        second = {topic: user for topic, user in chosen.items() if user is not None}
-        return {"name": data["name"], "minutes_allotted": data["minutes_allotted"], "second": second}
-
-    @staticmethod
-    def _able(row: DualTopic) -> dict[str, User]:
-        return {str(user.pk): user for user in row.able}
+        return changes
 
 
-class UnitsField(forms.ModelMultipleChoiceField[PoolEntry]):
-    """Units with their topic, docno and the start of their text."""
+class MoveForm(PlanForm):
+    """Moves a topic from one assessor to another; either of them may be nobody."""
 
-    def label_from_instance(self, obj: PoolEntry) -> str:
-        return unit_label(obj)
+    action = "move"
+    heading = "Assign or move a topic"
+    topic = forms.ChoiceField()
+    giver = forms.ChoiceField(required=False, label="From")
+    getter = forms.ChoiceField(required=False, label="To")
 
+    def __init__(self, *args: Any, grid: Grid, **kwargs: Any) -> None:
+        super().__init__(*args, grid=grid, **kwargs)
+        for name in ("giver", "getter"):
+            self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]
 
-def numbers(texts: Sequence[str]) -> list[int]:
-    """The numbers among some texts."""
-    return [int(text) for text in texts if text.isdecimal() and len(text) < 19]
-
-
-class TrainingForm(RoundForm):
-    """The topics, units and assessors of a training round."""
-
-    topics = forms.ModelMultipleChoiceField(
-        queryset=Topic.objects.none(), widget=forms.CheckboxSelectMultiple
-    )
-    n_units = forms.IntegerField(
-        min_value=1,
-        max_value=MOST_UNITS,
-        initial=10,
-        label="Units of each topic",
-        help_text="They are spread over the ranks at which runs retrieved them, from the best to the last.",
-    )
-    docnos = forms.CharField(
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        label="Or these units",
-        help_text="Their ids in the pool, separated by spaces or line ends. They replace the units above.",
-    )
-    q = forms.CharField(
-        required=False,
-        max_length=200,
-        label="Or search for units",
-        help_text="Words or LaTeX of a unit, or the start of its id. Press “Search units”, and tick units below.",
-    )
-    units = UnitsField(
-        queryset=PoolEntry.objects.none(),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        label="Units found",
-        help_text="Ticked units replace the units above. They stay ticked when you search again.",
-    )
-    assessors = forms.ModelMultipleChoiceField(
-        queryset=User.objects.none(),
-        widget=forms.CheckboxSelectMultiple,
-        help_text="Each of them judges all units.",
-    )
-    field_order = ["name", "topics", "n_units", "docnos", "q", "units", "assessors", "minutes_allotted"]
-
-    def __init__(self, *args: Any, pool: Pool, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["name"].initial = f"Training round {n_training_rounds(pool.track) + 1}"
-        topics = cast("forms.ModelMultipleChoiceField[Topic]", self.fields["topics"])
-        topics.queryset = topics_to_train(pool)
-        topics.initial = [topic.pk for topic in training_topics(pool)]
-        assessors = cast("forms.ModelMultipleChoiceField[User]", self.fields["assessors"])
-        assessors.queryset = assessors_of(pool.track)
-        assessors.initial = [user.pk for user in assessors.queryset]
-        self._offer_units(pool)
-        style_fields(self)
-
-    def _offer_units(self, pool: Pool) -> None:
-        """Offer the ticked units and those that a search finds; without a search, none."""
-        units = cast(UnitsField, self.fields["units"])
-        units.queryset = units_to_pick(pool)
-        ticked = (
-            numbers(cast("QueryDict", self.data).getlist("units"))
-            if self.is_bound
-            else self.initial.get("units", [])
-        )
-        text, topics = self.initial.get("q", ""), self.initial.get("topics", [])
-        entries = found_units(pool, text, topics, ticked)
-        units.choices = [(entry.pk, unit_label(entry)) for entry in entries]
-        if not entries:
-            del self.fields["units"]
-        if "q" in self.initial and len(entries) == len(ticked):
-            self._explain(text)
-
-    def _explain(self, text: str) -> None:
-        """State next to the search why it found nothing."""
-        reason = (
-            f"No other unit of the ticked topics contains “{text}”." if text else "Enter words to search for."
-        )
-        self.fields["q"].help_text = f"<strong>{escape(reason)}</strong> {self.fields['q'].help_text}"
-
-    @classmethod
-    def searched(cls, posted: QueryDict, pool: Pool) -> Self:
-        """The form with what was entered, and the units that its search finds."""
-        values: dict[str, Any] = dict(posted.items())
-        values |= {name: numbers(posted.getlist(name)) for name in ("topics", "units", "assessors")}
-        return cls(pool=pool, initial=values | {"q": posted.get("q", "").strip()[:200]})
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of `services.create_training` that the form knows."""
-        data = self.cleaned_data
-        lists = {name: list(data[name]) for name in ("topics", "assessors")}
-        return lists | {
-            "name": data["name"],
-            "minutes_allotted": data["minutes_allotted"],
-            "n_units": data["n_units"],
-            "docnos": data["docnos"].split(),
-            "units": [entry.pk for entry in data.get("units", [])],
+    def choices(self) -> dict[str, Choices]:
+        nobody = [("", NOBODY)]
+        return {
+            "topic": [
+                (str(row.topic.pk), f"{row.topic.code}: {row.n_units} units") for row in self.grid.rows
+            ],
+            "giver": nobody + self._named(self.grid.holders),
+            "getter": nobody + self._named(self.grid.able),
         }
+
+    def changes(self) -> list[Change]:
+        topic = self.grid.plan.topics[int(self.cleaned_data["topic"])]
+        giver, getter = self.cleaned_data["giver"], self.cleaned_data["getter"]
+        if giver == getter:
+            raise NothingToChange("choose two different assessors.")
+        people = [(giver, True), (getter, False)]
+        return [Change(topic, self.people[pk], is_withdrawn=is_lost) for pk, is_lost in people if pk]
+
+
+class TakeForm(PlanForm):
+    """Takes every topic that is not finished from a person."""
+
+    action = "take"
+    heading = "Take everything from one person"
+    person = forms.ChoiceField(label="From")
+    heirs = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        label="Share it among",
+        help_text="Without a choice, and where none of them may judge a topic, its place is free.",
+    )
+
+    def choices(self) -> dict[str, Choices]:
+        return {"person": self._named(self.grid.holders), "heirs": self._named(self.grid.able)}
+
+    def changes(self) -> list[Change]:
+        person = self.people[self.cleaned_data["person"]]
+        heirs = [self.people[pk] for pk in self.cleaned_data["heirs"]]
+        changes = proposals.taken_from(self.grid.plan, person, heirs, self.grid.units_to_do)
+        if not changes:
+            raise NothingToChange(f"{person} has nothing left to judge.")
+        return changes
+
+
+class JoinForm(PlanForm):
+    """Gives a person who comes late a part of what is open."""
+
+    action = "join"
+    heading = "Add a person"
+    newcomer = forms.ChoiceField(label="Person")
+    is_begun_moved = forms.BooleanField(
+        required=False,
+        label="Also move topics that somebody has begun",
+        help_text="The new assessor judges the rest of them.",
+    )
+
+    def choices(self) -> dict[str, Choices]:
+        return {"newcomer": self._named(self.grid.able)}
+
+    def changes(self) -> list[Change]:
+        newcomer = self.people[self.cleaned_data["newcomer"]]
+        others = [user for user in self.grid.holders if user != newcomer]
+        changes = proposals.joined_by(
+            self.grid.plan,
+            newcomer,
+            others,
+            self.grid.units_to_do,
+            is_begun_moved=self.cleaned_data["is_begun_moved"],
+        )
+        if not changes:
+            raise NothingToChange(
+                f"nothing is open that {newcomer} may judge, or nobody has more to do than {newcomer}."
+            )
+        return changes
+
+
+FORMS: tuple[type[PlanForm], ...] = (ShareForm, MoveForm, TakeForm, JoinForm)
+
+
+class ChangesField(forms.Field):
+    """Values that name changes of a plan."""
+
+    widget = forms.MultipleHiddenInput
+    default_error_messages: ClassVar = {
+        "unknown": "A change is not about a topic and an assessor of this batch."
+    }
+    grid: Grid
+
+    def to_python(self, value: Any) -> list[Change]:
+        try:
+            return [unpacked(text, self.grid) for text in value or ()]
+        except ValueError:
+            raise forms.ValidationError(self.error_messages["unknown"]) from None
+
+
+class ConfirmForm(forms.Form):
+    """The changes of a preview, as the page sends them back."""
+
+    seen = forms.CharField(max_length=64)
+    change = ChangesField()
+
+    def __init__(self, *args: Any, grid: Grid, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        cast("ChangesField", self.fields["change"]).grid = grid

@@ -1,6 +1,7 @@
-"""The grid of a batch: its topics by assessors, with load and progress. In a fixed number of queries."""
+"""The grid of a batch: its topics by assessors, with load and progress; and what a change of it would do."""
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -8,11 +9,11 @@ from django.db.models import Avg, F, FloatField, Value
 from django.db.models.functions import Cast, Least
 
 from accounts.models import User
-from assessment.assignments.proposals import n_missing
-from assessment.assignments.rules import Plan
-from assessment.assignments.selectors import plan_of
-from assessment.batches.selectors import BatchProgress, Median, Share, planned_progress, progress_of
+from assessment.batches.progress import BatchProgress, Median, planned_progress, progress_of
 from assessment.models import Batch, Judgment, TopicAssignment
+from assessment.planning.proposals import n_missing
+from assessment.planning.rules import Change, Plan
+from assessment.planning.selectors import plan_of
 from tracks.models import Topic, Track
 
 MOST_MEDIANS = 5  # a judgment counts as at most so many medians: people leave pages open
@@ -26,7 +27,7 @@ class Rates(NamedTuple):
     overall: float | None
 
     def hours(self, assessor_id: int, n: int) -> float | None:
-        """How long an assessor will take for `n` units; None if nobody has judged yet."""
+        """The hours that an assessor will take for `n` units; None if nobody has judged yet."""
         seconds = self.by_assessor.get(assessor_id, self.overall)
         return None if seconds is None else n * seconds / SECONDS_PER_HOUR
 
@@ -43,7 +44,7 @@ def rates_of(track: Track) -> Rates:
     return Rates(dict(timed.values_list("assessor").annotate(mean=mean)), timed.aggregate(mean=mean)["mean"])
 
 
-class Cell(NamedTuple):
+class GridCell(NamedTuple):
     """An assessor's part of a topic. A former assessor has judged some units, and has nothing left to judge."""
 
     assessor: User
@@ -58,18 +59,18 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class GridRow:
     """A topic with a cell for each column of the grid. `others`: who judges it in other batches of the track."""
 
     topic: Topic
     n_units: int
-    cells: list[Cell | None]
+    cells: list[GridCell | None]
     n_missing: int
     others: str
 
 
 @dataclass(frozen=True)
-class Column:
+class GridColumn:
     """An assessor with their load. `reason`: why they cannot get topics; empty if they can."""
 
     assessor: User
@@ -86,8 +87,8 @@ class Grid:
     """The topics of a batch by its assessors; `n_missing` counts the places that nobody has."""
 
     plan: Plan
-    columns: list[Column]
-    rows: list[Row]
+    columns: list[GridColumn]
+    rows: list[GridRow]
     faults: list[tuple[Topic, str]]
     progress: BatchProgress
     rates: Rates
@@ -169,60 +170,46 @@ def planned_grid(grid: Grid, plan: Plan) -> Grid:
 
 
 def _grid(plan: Plan, rates: Rates, progress: BatchProgress) -> Grid:
-    cells: defaultdict[int, dict[int, Cell]] = defaultdict(dict)
+    cells: defaultdict[int, dict[int, GridCell]] = defaultdict(dict)
+    # The assessors of the track, and everyone who has judged in the batch
+    columns = {pk: _column(plan, judge.user) for pk, judge in plan.judges.items()}
     for share in progress.shares:
-        if share.judged or not share.assignment.is_withdrawn:
-            cells[share.assignment.topic_id][share.assignment.assessor_id] = _cell(share, rates)
-    columns = _columns(plan, cells)
-    order = [column.assessor.pk for column in columns]
+        assessor, is_former = share.assignment.assessor, share.assignment.is_withdrawn
+        if is_former and not share.judged:
+            continue
+        hours = None if is_former else rates.hours(assessor.pk, share.total - share.judged)
+        cell = GridCell(assessor, share.judged, share.total, hours, is_former)
+        cells[share.assignment.topic_id][assessor.pk] = cell
+        column = columns.get(assessor.pk) or _column(plan, assessor)
+        columns[assessor.pk] = replace(
+            column,
+            n_topics=column.n_topics + (not is_former),
+            judged=column.judged + cell.judged,
+            to_do=column.to_do + cell.to_do,
+            hours=column.hours if hours is None else (column.hours or 0) + hours,
+        )
+    ordered = sorted(columns.values(), key=lambda column: (column.group, column.assessor.username))
     rows = [
-        Row(
+        GridRow(
             topic,
             plan.sizes[topic.pk],
-            [cells[topic.pk].get(assessor) for assessor in order],
+            [cells[topic.pk].get(column.assessor.pk) for column in ordered],
             n_missing(plan, topic),
             _others(plan, topic),
         )
         for topic in sorted(plan.topics.values(), key=lambda topic: topic.code)
     ]
-    return Grid(plan, columns, rows, plan.faults(), progress, rates)
+    return Grid(plan, ordered, rows, plan.faults(), progress, rates)
 
 
-def _cell(share: Share, rates: Rates) -> Cell:
-    assessor = share.assignment.assessor
-    is_former = share.assignment.is_withdrawn
-    hours = None if is_former else rates.hours(assessor.pk, share.total - share.judged)
-    return Cell(assessor, share.judged, share.total, hours, is_former)
-
-
-def _columns(plan: Plan, cells: dict[int, dict[int, Cell]]) -> list[Column]:
-    """The assessors of the track, and everyone who has judged in the batch, by group and name."""
-    columns = {pk: _column(plan, judge.user) for pk, judge in plan.judges.items()}
-    for cell in (cell for of_topic in cells.values() for cell in of_topic.values()):
-        pk = cell.assessor.pk
-        columns.setdefault(pk, _column(plan, cell.assessor))
-        columns[pk] = _with_cell(columns[pk], cell)
-    return sorted(columns.values(), key=lambda column: (column.group, column.assessor.username))
-
-
-def _column(plan: Plan, assessor: User) -> Column:
+def _column(plan: Plan, assessor: User) -> GridColumn:
     judge = plan.judges.get(assessor.pk)
     if judge is None:
-        return Column(assessor, "", "not an active assessor of the track")
+        return GridColumn(assessor, "", "not an active assessor of the track")
     reason = f"a member of the team {judge.team}" if judge.team else ""
     if plan.groups and judge.group not in plan.groups:
         reason = reason or "in no group"
-    return Column(assessor, judge.group, reason)
-
-
-def _with_cell(column: Column, cell: Cell) -> Column:
-    return replace(
-        column,
-        n_topics=column.n_topics + (not cell.is_former),
-        judged=column.judged + cell.judged,
-        to_do=column.to_do + cell.to_do,
-        hours=column.hours if cell.hours is None else (column.hours or 0) + cell.hours,
-    )
+    return GridColumn(assessor, judge.group, reason)
 
 
 def _others(plan: Plan, topic: Topic) -> str:
@@ -231,3 +218,72 @@ def _others(plan: Plan, topic: Topic) -> str:
         return ""
     people = plan.elsewhere.get(topic.pk, {})
     return ", ".join(sorted(str(plan.judges[pk].user) for pk in people if pk in plan.judges))
+
+
+class Moved(NamedTuple):
+    """A change of a topic. `loses` and `gets` are cells before and after; `n_missing` counts free places after."""
+
+    topic: Topic
+    loses: list[GridCell]
+    gets: list[GridCell]
+    n_missing: int
+
+
+class Load(NamedTuple):
+    """An assessor whose load changes."""
+
+    before: GridColumn
+    after: GridColumn
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A change that is possible, with the digest of the plan that it changes."""
+
+    batch: Batch
+    changes: list[Change]
+    seen: str
+    moved: list[Moved]
+    loads: list[Load]
+
+
+def preview(*, batch: Batch, changes: Collection[Change]) -> Preview:
+    """Preview a change. It is made in memory, so that nobody who judges has to wait."""
+    before = grid_of(batch)
+    plan = before.plan.copy()
+    plan.apply(changes)
+    after = planned_grid(before, plan)
+    pairs = zip(before.rows, after.rows, strict=True)
+    moved = [Moved(was.topic, _gone(was, now), _gone(now, was), now.n_missing) for was, now in pairs]
+    earlier = {column.assessor: column for column in before.columns}
+    loads = [Load(earlier.get(now.assessor, now), now) for now in after.columns]
+    return Preview(
+        batch,
+        list(changes),
+        seen=before.plan.digest,
+        moved=[each for each in moved if each.loses or each.gets],
+        loads=[load for load in loads if load.before != load.after],
+    )
+
+
+def _gone(row: GridRow, other: GridRow) -> list[GridCell]:
+    """The cells of those who have the topic in one grid, and not in the other."""
+    kept = {cell.assessor.pk for cell in other.cells if cell is not None and not cell.is_former}
+    return [
+        cell for cell in row.cells if cell is not None and not cell.is_former and cell.assessor.pk not in kept
+    ]
+
+
+def packed(change: Change) -> str:
+    """A change as the value of a form's field."""
+    return f"{'-' if change.is_withdrawn else '+'}{change.topic.pk}:{change.assessor.pk}"
+
+
+def unpacked(text: str, grid: Grid) -> Change:
+    """The change of a form's field. `ValueError` if it is about something that the grid does not have."""
+    sign, (topic_id, _, user_id) = text[:1], text[1:].partition(":")
+    people: dict[str, User] = {str(column.assessor.pk): column.assessor for column in grid.columns}
+    topics = {str(pk): topic for pk, topic in grid.plan.topics.items()}
+    if sign not in ("+", "-") or topic_id not in topics or user_id not in people:
+        raise ValueError(text)
+    return Change(topics[topic_id], people[user_id], is_withdrawn=sign == "-")

@@ -1,97 +1,305 @@
-"""Which topics a second assessor judges, and which units a training round has, by the rules of a protocol."""
+"""The rules of who may judge a topic of a batch, and in which seat, on a plan in memory.
 
-from collections.abc import Collection, Mapping, Sequence
-from math import ceil
-from typing import NamedTuple
+In a main batch, a topic has one seat for each judge of a unit. An assessor who takes over a seat judges its remaining
+units. A person is never two judges of a unit, in all batches together. If the protocol has groups, all assessors of a
+seat are of one group, and the seats of a topic are of different groups. In a dual batch, nobody judges a topic that
+they judge in another batch. A machine judges in machine batches only, and nobody else judges there. Decision: ADR 24.
+"""
 
-from assay.pools.random_draws import random_numbers, stream_starts
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-
-class JudgedTopic(NamedTuple):
-    """A topic of the main round. `able` can judge it a second time; `has_second` if somebody does already."""
-
-    code: str
-    assessors: tuple[str, ...]
-    n_relevant: int
-    n_units: int
-    able: frozenset[str]
-    is_done: bool = True
-    has_second: bool = False
-
-
-def topics_of_others(
-    topics: Sequence[JudgedTopic], assessors: Sequence[str], n: int, given: Mapping[str, int]
-) -> dict[str, str]:
-    """Give each assessor `n` topics of others: those with the fewest relevant units (ARQMath 2020, 2021).
-
-    Assessors are in a circle. Each gets a topic of the next one, then of the one after that, and so on. No topic is
-    given twice, and none that is not judged completely: its relevant units are not known. With too few topics, some
-    assessors get fewer. `given` counts the topics that assessors have got in earlier batches.
-
-    >>> both = frozenset(["ana", "ben"])
-    >>> topics = [
-    ...     JudgedTopic("A.1", ("ana",), 9, 50, both - {"ana"}),
-    ...     JudgedTopic("A.2", ("ana",), 2, 50, both - {"ana"}),
-    ...     JudgedTopic("A.3", ("ben",), 5, 50, both - {"ben"}),
-    ... ]
-    >>> topics_of_others(topics, ["ana", "ben"], 1, {})
-    {'A.3': 'ana', 'A.2': 'ben'}
-    """
-    open_topics = {topic.code: topic for topic in topics if topic.is_done and not topic.has_second}
-    chosen: dict[str, str] = {}
-    for turn in range(n):
-        for place, assessor in enumerate(assessors):
-            others = [assessors[(place + 1 + turn + step) % len(assessors)] for step in range(len(assessors))]
-            has = given.get(assessor, 0) + sum(name == assessor for name in chosen.values())
-            topic = _fewest_relevant(open_topics.values(), others, assessor) if has < n else None
-            if topic is not None:
-                chosen[topic.code] = assessor
-                del open_topics[topic.code]
-    return chosen
+from accounts.models import User
+from assay.digests import sha256_of
+from assay.errors import Refused
+from assay.protocols.schema import JudgingRules
+from assessment.errors import NotAnAssessor, TopicAlreadyAssigned
+from assessment.models import Batch
+from tracks.models import Topic
 
 
-def _fewest_relevant(
-    topics: Collection[JudgedTopic], others: Sequence[str], assessor: str
-) -> JudgedTopic | None:
-    """The topic with the fewest relevant units of the first of the others who still has one to give."""
-    for other in others:
-        left = [topic for topic in topics if other in topic.assessors and assessor in topic.able]
-        if left:
-            return min(left, key=lambda topic: (topic.n_relevant, topic.code))
-    return None
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row of a change of assignments: a topic is assigned to an assessor, or withdrawn from them."""
+
+    topic: Topic
+    assessor: User
+    is_withdrawn: bool
 
 
-def share_of_topics(
-    topics: Sequence[JudgedTopic], assessors: Sequence[str], share: float, seed: int
-) -> dict[str, str]:
-    """Choose a share of the topics at random, rounded up, and give each to the assessor with the least load (BOLT).
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """An active assessor of the track: their group, and the team of the track that they are a member of."""
 
-    Topics that nobody is able to judge again are left out. The load is the number of units. Topics that have a second
-    assessor already count toward the share.
-
-    >>> topics = [JudgedTopic(f"Q{n}", ("ana",), 0, 50, frozenset(["ben"])) for n in range(4)]
-    >>> sorted(share_of_topics(topics, ["ana", "ben"], 0.5, seed=1).values())
-    ['ben', 'ben']
-    """
-    starts = stream_starts(seed, [(topic.code.encode(), b"dual") for topic in topics])
-    draws = random_numbers(starts, starts * 0).tolist()
-    drawn = [topic for _, topic in sorted(zip(draws, topics, strict=True), key=lambda pair: pair[0])]
-    n_missing = ceil(share * len(topics)) - sum(topic.has_second for topic in topics)
-    able = [topic for topic in drawn if not topic.has_second and topic.able.intersection(assessors)]
-    load = dict.fromkeys(assessors, 0)
-    chosen: dict[str, str] = {}
-    for topic in able[: max(0, n_missing)]:
-        chosen[topic.code] = min(topic.able.intersection(assessors), key=lambda name: (load[name], name))
-        load[chosen[topic.code]] += topic.n_units
-    return chosen
+    user: User
+    group: str = ""
+    team: str = ""
 
 
-def spread(n_units: int, n: int) -> list[int]:
-    """The places of `n` units spread evenly over `n_units`, from the first to the last; all if there are too few.
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """An assessor's seat in a topic, now or (`is_withdrawn`) before, and how many units they have judged in it."""
 
-    >>> spread(9, 3), spread(2, 5), spread(9, 1)
-    ([0, 4, 8], [0, 1], [0])
-    """
-    if n >= n_units:
-        return list(range(n_units))
-    return [round(place * (n_units - 1) / (n - 1)) for place in range(n)] if n > 1 else [0]
+    seat: int
+    is_withdrawn: bool = False
+    n_judged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """An assessor's seat in the same topic of another batch, held now, or with judgments."""
+
+    batch: str
+    kind: str
+    seat: int
+    has_judged: bool
+    shares_units: bool
+
+
+@dataclass
+class Plan:
+    """The assignments of a batch, and what decides about them, by topic and assessor. `sizes` are in units."""
+
+    batch: Batch
+    rules: JudgingRules
+    topics: Mapping[int, Topic]
+    sizes: Mapping[int, int]
+    judges: Mapping[int, Judge]
+    places: dict[int, dict[int, Holding]]
+    elsewhere: Mapping[int, Mapping[int, Sequence[Elsewhere]]]
+
+    def copy(self) -> "Plan":
+        return replace(self, places={topic: dict(places) for topic, places in self.places.items()})
+
+    def copy_of(self, topic: Topic) -> "Plan":
+        """A plan with one topic only."""
+        return replace(self, places={topic.pk: dict(self.places.get(topic.pk, {}))})
+
+    def holders(self, topic_id: int) -> dict[int, Holding]:
+        """The places of the assessors who have a topic now, by assessor."""
+        places = self.places.get(topic_id, {})
+        return {assessor: place for assessor, place in places.items() if not place.is_withdrawn}
+
+    @property
+    def flat(self) -> list[tuple[int, int, Holding]]:
+        """Topic, assessor and place of everyone who has or had a topic."""
+        return [
+            (topic, user, place) for topic, places in self.places.items() for user, place in places.items()
+        ]
+
+    @property
+    def digest(self) -> str:
+        """Identifies who has which topic, so that a change applies to what its preview showed."""
+        held = [
+            (topic, assessor, place.seat)
+            for topic in sorted(self.places)
+            for assessor, place in sorted(self.holders(topic).items())
+        ]
+        return sha256_of(repr(held).encode())
+
+    @property
+    def is_main(self) -> bool:
+        return self.batch.kind == Batch.Kind.MAIN
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of which one assessor each judges a topic; empty if it does not matter."""
+        return self.rules.groups if self.is_main else ()
+
+    def group_of(self, assessor_id: int) -> str:
+        judge = self.judges.get(assessor_id)
+        return judge.group if judge else ""
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        """Withdraw topics, then assign topics. Who gets a topic that another loses takes over their seat."""
+        freed: dict[int, list[int]] = {}
+        changes = list(changes)
+        for each in changes:
+            if each.is_withdrawn:
+                freed.setdefault(each.topic.pk, []).append(self.withdraw(each.topic, each.assessor))
+        for each in changes:
+            if not each.is_withdrawn:
+                seats = freed.get(each.topic.pk, [])
+                seat = self.assign(each.topic, each.assessor, freed=seats)
+                if seat in seats:
+                    seats.remove(seat)
+
+    def withdraw(self, topic: Topic, user: User) -> int:
+        """Take a topic from its assessor; returns the seat that is free now."""
+        place = self.holders(topic.pk).get(user.pk)
+        if place is None:
+            raise Refused(
+                f"Topic {topic} is not assigned to {user} in this batch.", code="topic-not-assigned"
+            )
+        self.places[topic.pk][user.pk] = replace(place, is_withdrawn=True)
+        return place.seat
+
+    def assign(self, topic: Topic, user: User, *, freed: Sequence[int] = ()) -> int:
+        """Give a topic to an assessor, in one of the seats that became free, if there are any; returns the seat."""
+        self.check_person(user)
+        if topic.pk not in self.sizes:
+            raise Refused(
+                f"The pool “{self.batch.pool}” has no entries for topic {topic}.", code="topic-not-pooled"
+            )
+        if user.pk in self.holders(topic.pk):
+            raise TopicAlreadyAssigned(topic, str(user))
+        seat = self._main_seat(topic, user, freed) if self.is_main else self._other_seat(topic, user, freed)
+        own = self._own(topic, user)
+        n_judged = own.n_judged if own and own.seat == seat else 0
+        self.places.setdefault(topic.pk, {})[user.pk] = Holding(seat, n_judged=n_judged)
+        return seat
+
+    def _own(self, topic: Topic, user: User) -> Holding | None:
+        return self.places.get(topic.pk, {}).get(user.pk)
+
+    def check_person(self, user: User) -> None:
+        judge = self.judges.get(user.pk)
+        if user.is_machine != (self.batch.kind == Batch.Kind.MACHINE):
+            raise Refused(
+                f"{user} is a machine; machines judge in machine batches only."
+                if user.is_machine
+                else f"The batch “{self.batch}” is for machines, and {user} is a person.",
+                code="only-machines-judge",
+            )
+        if judge is None:
+            raise NotAnAssessor(user, self.batch.pool.track)
+        if judge.team:
+            raise Refused(
+                f"{user} is a member of the team “{judge.team}”; "
+                "a person who submits runs to a track cannot judge for it.",
+                code="team-member-cannot-judge",
+            )
+
+    def _other_seat(self, topic: Topic, user: User, freed: Sequence[int]) -> int:
+        """A seat in a batch that is not a main batch: a freed one, the assessor's former one, or a new one."""
+        if self.batch.kind == Batch.Kind.DUAL:
+            for other in self._others(topic, user):
+                state = "has already judged" if other.has_judged else "already has"
+                raise Refused(
+                    f"{user} {state} topic {topic} in the batch “{other.batch}”; "
+                    "in a dual batch another assessor must judge it.",
+                    code="already-judged-topic",
+                )
+        own = self._own(topic, user)
+        taken = {place.seat for place in self.holders(topic.pk).values()}
+        wanted = [*freed, *([own.seat] if own else [])]
+        known = [place.seat for place in self.places.get(topic.pk, {}).values()]
+        return next((seat for seat in wanted if seat not in taken), max(known, default=0) + 1)
+
+    def _main_seat(self, topic: Topic, user: User, freed: Sequence[int]) -> int:
+        """The first free seat of a main batch in which nothing forbids the assessor."""
+        self._check_group(topic, user)
+        refusals = []
+        # The best one first: the assessor's own, here or elsewhere, then that of their group
+        holders = self.holders(topic.pk)
+        taken = {place.seat for place in holders.values()}
+        free = [seat for seat in range(1, self.rules.judges + 1) if seat not in taken]
+        if not free:
+            known = [str(self.judges[pk].user) for pk in holders if pk in self.judges]
+            raise TopicAlreadyAssigned(topic, " and ".join(known) or "somebody else")
+        own = self._own(topic, user)
+        best = [own.seat] if own else []
+        best += [other.seat for other in self._others(topic, user)]
+        group = self.group_of(user.pk)
+        if group in self.groups:
+            best += [seat for seat in free if group in self._groups_in(topic, seat)]
+            best.append(self.groups.index(group) + 1)
+        seats = list(dict.fromkeys([*best, *free]))
+        for seat in [seat for seat in seats if seat in (freed or free)]:
+            refusal = self._refusal(topic, user, seat)
+            if refusal is None:
+                return seat
+            refusals.append(refusal)
+        raise refusals[0]
+
+    def _others(self, topic: Topic, user: User) -> list[Elsewhere]:
+        """The assessor's seats in other batches with some of the same units."""
+        others = self.elsewhere.get(topic.pk, {}).get(user.pk, ())
+        return [other for other in others if other.shares_units]
+
+    def _check_group(self, topic: Topic, user: User) -> None:
+        if not self.groups:
+            return
+        group = self.group_of(user.pk)
+        if group not in self.groups:
+            raise Refused(
+                f"{user} is in no group, and the protocol requires one assessor of each group "
+                f"({', '.join(self.groups)}) for a topic. Set the group among the assessors of the track.",
+                code="group-missing",
+            )
+        if any(self.group_of(holder) == group for holder in self.holders(topic.pk)):
+            raise Refused(
+                f"Topic {topic} is already assigned to another {group} assessor than {user}; "
+                "the protocol requires one assessor of each group.",
+                code="group-has-topic",
+            )
+
+    def _groups_in(self, topic: Topic, seat: int) -> set[str]:
+        """The groups of those who have a seat of a topic, or have judged in it, in any main batch."""
+        people = {
+            assessor
+            for assessor, place in self.places.get(topic.pk, {}).items()
+            if place.seat == seat and (place.n_judged or not place.is_withdrawn)
+        }
+        for assessor, others in self.elsewhere.get(topic.pk, {}).items():
+            if any(other.kind == Batch.Kind.MAIN and other.seat == seat for other in others):
+                people.add(assessor)
+        return {self.group_of(assessor) for assessor in people} - {""}
+
+    def mixed_topics(self) -> set[str]:
+        """The codes of the topics whose seats are not of one group each, and of different groups."""
+        return {topic.code for topic in self.topics.values() if self.groups and self._is_mixed(topic)}
+
+    def _is_mixed(self, topic: Topic) -> bool:
+        of_seats = [self._groups_in(topic, seat) for seat in range(1, self.rules.judges + 1)]
+        groups = [group for of_seat in of_seats for group in of_seat]
+        is_without = any(not self.group_of(holder) for holder in self.holders(topic.pk))
+        return is_without or max(map(len, of_seats)) > 1 or len(groups) > len(set(groups))
+
+    def faults(self) -> list[tuple[Topic, str]]:
+        """Each topic with the reason why one of its assessors should not have it: other changes made it wrong."""
+        faults = []
+        for topic in sorted(self.topics.values(), key=lambda topic: topic.code):
+            reasons = [self._fault(topic, assessor) for assessor in self.holders(topic.pk)]
+            faults += [(topic, reason) for reason in reasons if reason]
+        return faults
+
+    def _fault(self, topic: Topic, assessor: int) -> str:
+        """The reason why the assessor would not get the topic now; empty if nothing is wrong."""
+        judge = self.judges.get(assessor)
+        if judge is None:
+            return "Its assessor is not an active assessor of the track."
+        plan = self.copy_of(topic)
+        try:
+            plan.assign(topic, judge.user, freed=[plan.withdraw(topic, judge.user)])
+        except Refused as refusal:
+            return refusal.message
+        return ""
+
+    def _refusal(self, topic: Topic, user: User, seat: int) -> Refused | None:
+        """The refusal of a free seat of a main batch; None if the assessor can have it."""
+        own = self._own(topic, user)
+        if own is not None and own.n_judged and own.seat != seat:
+            return Refused(
+                f"{user} has judged a part of topic {topic} already, in the place of an assessor who has the topic "
+                "now. One person cannot judge a document twice. Assign the topic to somebody else, or reassign it from "
+                "that assessor.",
+                code="judged-in-other-seat",
+            )
+        for other in self._others(topic, user):
+            if other.kind != Batch.Kind.MAIN or other.seat != seat:
+                state = "has judged" if other.has_judged else "judges"
+                return Refused(
+                    f"{user} {state} documents of topic {topic} in the batch “{other.batch}” already, and would be a "
+                    "second judge of them here. One person cannot judge a document twice. Assign the topic to "
+                    "somebody else.",
+                    code="judges-in-other-batch",
+                )
+        wrong = self._groups_in(topic, seat) - {self.group_of(user.pk)} if self.groups else set()
+        if not wrong:
+            return None
+        return Refused(
+            f"The part of topic {topic} that is free was judged by a {min(wrong)} assessor before, and {user} is in "
+            "another group; the protocol requires one assessor of each group.",
+            code="seat-of-other-group",
+        )

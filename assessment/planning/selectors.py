@@ -1,84 +1,85 @@
-"""What an organizer needs to plan a training round."""
+"""The assignments of a batch with all that decides about them, in a fixed number of queries."""
 
+from collections import defaultdict
 from collections.abc import Collection
 
-from django.db.models import Min, OuterRef, Q, QuerySet, Subquery, TextField, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Exists, OuterRef, Q
 
-from assay.html.sanitize import plain
-from assessment.agreement.selectors import training_batches
-from assessment.judgments.rules import judging_rules
-from assessment.planning.rules import spread
-from corpus.models import Formula
-from pooling.models import Pool, PoolEntry
-from tracks.models import Topic, Track
+from assessment.batches.selectors import entries_of, sizes_by_topic
+from assessment.models import Batch, Task, TopicAssignment
+from assessment.planning.rules import Elsewhere, Holding, Judge, Plan
+from participation.models import Team
+from pooling.models import PoolEntry
+from tracks.models import Assessor, Topic, Track
 
-MOST_FOUND = 50
-LABEL_LENGTH = 100
-
-
-def pools_to_plan() -> QuerySet[Pool]:
-    """The pools that are ready, newest first."""
-    ready = Pool.objects.filter(status=Pool.Status.READY)
-    return ready.select_related("track__protocol", "protocol").defer("statistics")
+# The kinds of other batches in which an assessor must not judge the same units, for each kind of batch.
+COMPARED: dict[str, tuple[str, ...]] = {
+    Batch.Kind.MAIN.value: (Batch.Kind.MAIN.value, Batch.Kind.DUAL.value),
+    Batch.Kind.DUAL.value: (Batch.Kind.MAIN.value, Batch.Kind.DUAL.value, Batch.Kind.ADJUDICATION.value),
+}
 
 
-def n_training_rounds(track: Track) -> int:
-    """How many training batches a track has."""
-    return training_batches(track).count()
-
-
-def topics_to_train(pool: Pool) -> QuerySet[Topic]:
-    """The topics that have units in a pool, by code."""
-    return Topic.objects.filter(pk__in=PoolEntry.objects.filter(pool=pool).values("topic")).order_by("code")
-
-
-def training_topics(pool: Pool) -> list[Topic]:
-    """The topics that a training round starts with: as many as the protocol states, by code; all if it states none."""
-    return list(topics_to_train(pool)[: judging_rules(pool.protocol).training_topics or None])
-
-
-def spread_entries(pool: Pool, topics: list[Topic], n: int) -> list[int]:
-    """`n` entries of each topic, spread evenly over the best ranks at which runs retrieved them."""
-    entries = PoolEntry.objects.filter(pool=pool, topic__in=topics)
-    rows = entries.annotate(rank=Min("contributions__rank")).order_by("topic", "rank", "position")
-    by_topic: dict[int, list[int]] = {}
-    for topic, pk in rows.values_list("topic", "pk"):
-        by_topic.setdefault(topic, []).append(pk)
-    return [entries[place] for entries in by_topic.values() for place in spread(len(entries), n)]
-
-
-def units_to_pick(pool: Pool) -> QuerySet[PoolEntry]:
-    """The entries of a pool, by topic and order of judging; `latex` of a visually distinct formula, or empty."""
-    latex: Value | Coalesce = Value("", output_field=TextField())
-    if pool.protocol.parsed.unit == "visually-distinct-formula":  # other docnos may equal a visual id
-        formulas = Formula.objects.filter(collection=pool.track.collection, visual=OuterRef("docno"))
-        latex = Coalesce(
-            Subquery(formulas.exclude(visual="").values("latex")[:1]), Value(""), output_field=TextField()
-        )
-    entries = PoolEntry.objects.filter(pool=pool).select_related("topic", "document").annotate(latex=latex)
-    return entries.order_by("topic__code", "position")
-
-
-def found_units(pool: Pool, text: str, topics: Collection[int], ticked: Collection[int]) -> list[PoolEntry]:
-    """The ticked entries, then the first entries of some topics with a text in their document or formula, or a docno
-    like it."""
-    entries = units_to_pick(pool)
-    chosen = list(entries.filter(pk__in=ticked)) if ticked else []
-    if not text:
-        return chosen
-    of_text = (
-        Q(docno__startswith=text)
-        | Q(document__title__icontains=text)
-        | Q(document__body__icontains=text)
-        | Q(latex__icontains=text)
+def plan_of(batch: Batch, topics: Collection[int] | None = None) -> Plan:
+    """The plan of a batch, for some topics or for all. Its pool, track and protocol are loaded."""
+    sizes = {topic: n for (_, topic), n in sizes_by_topic([batch], topics).items()}
+    of_topics = {} if topics is None else {"entry__topic__in": topics}
+    tasks = Task.objects.filter(batch=batch.pk, status=Task.Status.SUBMITTED, **of_topics).order_by()
+    counts = tasks.values_list("entry__topic", "assessor", "seat").annotate(n=Count("pk"))
+    judged = {(topic, assessor, seat): n for topic, assessor, seat, n in counts}
+    assignments = TopicAssignment.objects.filter(batch=batch.pk)
+    if topics is not None:
+        assignments = assignments.filter(topic__in=topics)
+    places: defaultdict[int, dict[int, Holding]] = defaultdict(dict)
+    rows = assignments.order_by("seat", "pk").values_list("topic", "assessor", "seat", "is_withdrawn")
+    for topic, assessor, seat, is_withdrawn in rows:
+        places[topic][assessor] = Holding(seat, is_withdrawn, judged.get((topic, assessor, seat), 0))
+    return Plan(
+        batch=batch,
+        rules=batch.pool.protocol.parsed.judging,
+        topics=Topic.objects.in_bulk(list(sizes)),
+        sizes=sizes,
+        judges=judges_of(batch.pool.track, machines=batch.kind == Batch.Kind.MACHINE),
+        places=dict(places),
+        elsewhere=_elsewhere(batch, topics),
     )
-    others = entries.filter(of_text, topic__in=topics).exclude(pk__in=ticked)
-    return [*chosen, *others[:MOST_FOUND]]
 
 
-def unit_label(entry: PoolEntry) -> str:
-    """The topic, the docno and the start of the text of an entry."""
-    document = entry.document
-    text = getattr(entry, "latex", "") if document is None else plain(document.title or document.body)
-    return f"{entry.topic.code}, {entry.docno}" + (f": {text[:LABEL_LENGTH]}" if text else "")
+def judges_of(track: Track, *, machines: bool = False) -> dict[int, Judge]:
+    """The active assessors of a track who are people, or its machines, by user; not those who were removed."""
+    teams: dict[int, str] = dict(Team.objects.filter(track=track).values_list("members", "name"))
+    rows = Assessor.objects.filter(
+        track=track, ended_at=None, user__is_active=True, user__is_machine=machines
+    )
+    return {
+        row.user_id: Judge(row.user, row.group, teams.get(row.user_id, ""))
+        for row in rows.select_related("user")
+    }
+
+
+def _elsewhere(batch: Batch, topics: Collection[int] | None) -> dict[int, dict[int, list[Elsewhere]]]:
+    """The seats of assessors in other batches of the track with the same protocol. One query."""
+    kinds = COMPARED.get(batch.kind)
+    if kinds is None:
+        return {}
+    others = TopicAssignment.objects.filter(
+        batch__kind__in=kinds,
+        batch__pool__track=batch.pool.track_id,
+        batch__pool__protocol=batch.pool.protocol_id,
+    ).exclude(batch=batch.pk)
+    if topics is not None:
+        others = others.filter(topic__in=topics)
+    submitted = Task.objects.filter(
+        batch=OuterRef("batch"),
+        assessor=OuterRef("assessor"),
+        entry__topic=OuterRef("topic"),
+        status=Task.Status.SUBMITTED,
+    )
+    own = entries_of(batch).filter(topic=OuterRef("topic"), docno=OuterRef("docno"))
+    shared = PoolEntry.objects.filter(pool=OuterRef("batch__pool"), topic=OuterRef("topic"))
+    others = others.annotate(has_judged=Exists(submitted), shares_units=Exists(shared.filter(Exists(own))))
+    others = others.filter(Q(is_withdrawn=False) | Q(has_judged=True)).order_by("pk")
+    fields = ("topic", "assessor", "batch__name", "batch__kind", "seat", "has_judged", "shares_units")
+    elsewhere: defaultdict[int, dict[int, list[Elsewhere]]] = defaultdict(dict)
+    for topic, assessor, *seat in others.values_list(*fields):
+        elsewhere[topic].setdefault(assessor, []).append(Elsewhere(*seat))
+    return dict(elsewhere)

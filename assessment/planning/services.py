@@ -1,76 +1,207 @@
-"""Create batches by the rules of a protocol: dual batches and training rounds."""
+"""Assign topics of a batch to assessors, withdraw them, and share them evenly."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from django.db import transaction
 
+from accounts.audit import services as audit
 from accounts.models import User
-from assessment.assignments import services as assignment_services
-from assessment.batches import services as batch_services
-from assessment.models import Batch
-from assessment.planning.errors import NothingChosen, UnknownUnits
-from assessment.planning.selectors import spread_entries
-from pooling.models import Pool, PoolEntry
-from tracks.models import Topic
+from assay.errors import Refused
+from assessment.batches.progress import track_progress
+from assessment.batches.services import lock_for_managing, work_changed
+from assessment.errors import PlanChanged
+from assessment.models import Batch, Task, TopicAssignment
+from assessment.planning import proposals
+from assessment.planning.rules import Change, Holding, Plan
+from assessment.planning.selectors import plan_of
+from tracks.assessors import services as assessor_services
+from tracks.models import Topic, Track
+from tracks.tracks import services as track_services
+
+Key = tuple[int, int]  # topic, assessor
 
 
 @transaction.atomic
-def create_dual(
-    *, pool: Pool, name: str, second: Mapping[Topic, User], minutes_allotted: int = 120, by: User
-) -> Batch:
-    """Create the draft of a dual batch in which each topic has a second assessor: all topics, or nothing.
+def assign(*, batch: Batch, assessor: User, topics: Iterable[Topic]) -> list[TopicAssignment]:
+    """Assign topics of a batch to an assessor: all of them, or none if one is refused.
 
-    Raises
-    ------
-    NothingChosen, PoolNotReady, BatchNameTaken, NotAnAssessor, TeamMemberCannotJudge, AlreadyJudgedTopic
+    In a main batch, as many assessors judge a topic as the protocol states: one of each group, if it has groups. An
+    assessor who takes over a withdrawn topic judges the rest of it. In batches of other kinds, each assessor judges
+    all entries of the topic.
     """
-    if not second:
-        raise NothingChosen
-    batch = batch_services.create(
-        pool=pool, name=name, kind=Batch.Kind.DUAL, minutes_allotted=minutes_allotted, by=by
-    )
-    for assessor in sorted(set(second.values()), key=lambda user: user.pk):
-        own = [topic for topic, user in second.items() if user == assessor]
-        assignment_services.assign(batch=batch, assessor=assessor, topics=own)
-    return batch
+    return _change(batch, [Change(topic, assessor, is_withdrawn=False) for topic in topics])
 
 
 @transaction.atomic
-def create_training(
-    *,
-    pool: Pool,
-    name: str,
-    topics: Sequence[Topic],
-    assessors: Sequence[User],
-    n_units: int | None = None,
-    docnos: Sequence[str] = (),
-    units: Sequence[int] = (),
-    minutes_allotted: int = 120,
-    by: User,
-) -> Batch:
-    """Create the draft of a training round, in which every assessor judges the same units.
+def withdraw(*, batch: Batch, assessor: User, topic: Topic) -> TopicAssignment:
+    """Take a topic back from an assessor. Their judgments stay, and later submissions for it are kept too."""
+    return _change(batch, [Change(topic, assessor, is_withdrawn=True)])[0]
 
-    The units are the pool entries `units` (by id) and the documents `docnos` of the topics. Without both, they are
-    `n_units` of each topic, spread over the ranks of the runs.
 
-    Raises
-    ------
-    UnknownUnits, PoolNotReady, BatchNameTaken, NoAssessorsChosen, NotAnAssessor, TeamMemberCannotJudge
+@transaction.atomic
+def reassign(*, batch: Batch, topic: Topic, from_assessor: User, to_assessor: User) -> TopicAssignment:
+    """Move a topic from one assessor to another, who judges what the first has not judged."""
+    moved = [Change(topic, from_assessor, is_withdrawn=True), Change(topic, to_assessor, is_withdrawn=False)]
+    return _change(batch, moved)[-1]
+
+
+@transaction.atomic
+def change(*, batch: Batch, changes: Collection[Change], seen: str = "") -> None:
+    """Withdraw and assign topics: all of it, or nothing if one change is refused.
+
+    A topic that is withdrawn from one assessor and assigned to another is moved: it keeps its seat, as in `reassign`.
+    `seen` is the digest of the plan for which the changes were made.
     """
-    batch = batch_services.create(
-        pool=pool, name=name, kind=Batch.Kind.TRAINING, minutes_allotted=minutes_allotted, by=by
+    plan = _locked_plan(batch)
+    if seen and seen != plan.digest:
+        raise PlanChanged
+    _apply(plan, changes)
+
+
+def check_change(*, batch: Batch, changes: Collection[Change]) -> None:
+    """Refuse what `change` would refuse now. Nothing is locked or written."""
+    plan_of(batch, {each.topic.pk for each in changes}).apply(changes)
+
+
+@transaction.atomic
+def share(*, batch: Batch, assessors: Sequence[User]) -> list[TopicAssignment]:
+    """Share a pool's topics evenly among assessors by number of entries. In a training batch each gets all topics.
+
+    Assigned topics stay with their assessors and count toward their load. A topic that none of the assessors may
+    judge stays unassigned.
+    """
+    plan = _locked_plan(batch)
+    if not assessors:
+        raise Refused("Choose at least one assessor.", code="no-assessors-chosen")
+    for assessor in assessors:
+        plan.check_person(assessor)
+    loads = {
+        user.pk: sum(plan.sizes.get(topic, 0) for topic in plan.places if user.pk in plan.holders(topic))
+        for user in assessors
+    }
+    return _apply(plan, proposals.shared(plan, assessors, loads))
+
+
+@assessor_services.at_end
+def withdraw_all(*, track: Track, user: User) -> bool:
+    """Take back all topics of the track that an assessor has not judged completely; whether they ever had one."""
+    for progress in track_progress(track):
+        open_shares = [
+            share.assignment
+            for share in progress.shares
+            if share.assignment.assessor_id == user.pk
+            and not share.assignment.is_withdrawn
+            and share.judged < share.total
+        ]
+        if open_shares:
+            _change(progress.batch, [Change(each.topic, user, is_withdrawn=True) for each in open_shares])
+    return TopicAssignment.objects.filter(batch__pool__track=track, assessor=user).exists()
+
+
+@assessor_services.checks_groups
+def check_groups(*, track: Track, groups: Mapping[User, str]) -> None:
+    """Refuse other groups of assessors if the assessors of a topic would no longer be of different groups."""
+    main = Batch.objects.filter(pool__track=track, kind=Batch.Kind.MAIN).select_related(
+        "pool__protocol", "pool__track"
     )
-    picked = [*units, *(_picked(pool, topics, docnos) if docnos else ())]
-    entries = picked or spread_entries(pool, list(topics), n_units or 1)
-    batch_services.select_entries(batch=batch, entries=entries)
-    assignment_services.share(batch=batch, assessors=assessors)
-    return batch
+    batches = [batch for batch in main.defer("pool__statistics") if batch.pool.protocol.parsed.judging.groups]
+    for user, group in groups.items():
+        held = TopicAssignment.objects.filter(batch__in=batches, assessor=user)
+        topics = set(held.values_list("topic", flat=True))
+        plans = [plan_of(batch, topics) for batch in batches] if topics else []
+        mixed = {code for plan in plans for code in _mixed_by(plan, groups)}
+        if mixed:
+            codes = sorted(mixed)
+            article = "an" if group[:1] in "aeiou" else "a"
+            become = f"{article} {group} assessor" if group else "an assessor without group"
+            raise Refused(
+                f"{user} cannot become {become}: the protocol requires one assessor of each group for a topic, and "
+                f"that would no longer be so in {', '.join(codes[:5])}{'…' if len(codes) > 5 else ''}. "
+                "Withdraw what is not judged yet from one of the assessors first.",
+                code="group-in-use",
+            )
 
 
-def _picked(pool: Pool, topics: Sequence[Topic], docnos: Sequence[str]) -> list[int]:
-    entries = PoolEntry.objects.filter(pool=pool, topic__in=topics, docno__in=docnos)
-    rows = dict(entries.values_list("pk", "docno"))
-    missing = sorted(set(docnos) - set(rows.values()))
-    if missing:
-        raise UnknownUnits(missing)
-    return list(rows)
+def _mixed_by(plan: Plan, groups: Mapping[User, str]) -> set[str]:
+    """The topics that would get mixed groups."""
+    new = {user.pk: group for user, group in groups.items()}
+    judges = {pk: replace(judge, group=new.get(pk, judge.group)) for pk, judge in plan.judges.items()}
+    return replace(plan, judges=judges).mixed_topics() - plan.mixed_topics()
+
+
+def _change(batch: Batch, changes: Collection[Change]) -> list[TopicAssignment]:
+    return _apply(_locked_plan(batch, {each.topic.pk for each in changes}), changes)
+
+
+def _locked_plan(batch: Batch, topics: Collection[int] | None = None) -> Plan:
+    """The plan of a batch; until the transaction ends, nobody else changes assignments or groups in its track."""
+    track_services.lock(batch.pool.track_id)
+    return plan_of(lock_for_managing(batch.pk), topics)
+
+
+def _apply(plan: Plan, changes: Iterable[Change]) -> list[TopicAssignment]:
+    """Change the plan, and store what is different; returns the assignments of the changes, in their order."""
+    before = plan.copy()
+    changes = list(changes)
+    plan.apply(changes)
+    _store(before, plan)
+    assignments = TopicAssignment.objects.filter(batch=plan.batch).select_related("topic", "assessor")
+    concerned = assignments.filter(topic__in={each.topic.pk for each in changes})
+    rows = {(row.topic_id, row.assessor_id): row for row in concerned}
+    return [rows[each.topic.pk, each.assessor.pk] for each in changes]
+
+
+def _store(before: Plan, after: Plan) -> None:
+    """Store the places that differ. First all of these are withdrawn, so that no seat is taken twice meanwhile."""
+    was, now = _flat(before), _flat(after)
+    changed = {key: place for key, place in now.items() if was.get(key) != place}
+    assignments = TopicAssignment.objects.filter(batch=after.batch)
+    of_topics = assignments.filter(topic__in={topic for topic, _ in changed})
+    rows = {(row.topic_id, row.assessor_id): row for row in of_topics}
+    assignments.filter(pk__in=[rows[key].pk for key in changed if key in rows]).update(is_withdrawn=True)
+    _expire_tasks(after.batch, [key for key, place in changed.items() if place.is_withdrawn])
+    active = {key: place for key, place in changed.items() if not place.is_withdrawn}
+    for key, place in active.items():
+        if key in rows:
+            assignments.filter(pk=rows[key].pk).update(seat=place.seat, is_withdrawn=False, cursor=0)
+    TopicAssignment.objects.bulk_create(
+        TopicAssignment(batch=after.batch, topic_id=topic, assessor_id=assessor, seat=place.seat)
+        for (topic, assessor), place in active.items()
+        if (topic, assessor) not in rows
+    )
+    _record(after, changed)
+    lost = [key for key, place in changed.items() if place.is_withdrawn]
+    work_changed(batch=after.batch, assessors={assessor for _, assessor in changed}, lost=lost)
+
+
+def _record(plan: Plan, changed: Mapping[Key, Holding]) -> None:
+    """One event for all places that changed together."""
+    if not changed:
+        return
+    codes = dict(Topic.objects.filter(pk__in={topic for topic, _ in changed}).values_list("pk", "code"))
+    names = dict(User.objects.filter(pk__in={user for _, user in changed}).values_list("pk", "username"))
+    details: dict[str, list[str]] = {}
+    for (topic, user), place in sorted(changed.items(), key=lambda item: codes[item[0][0]]):
+        verb = "withdrawn from" if place.is_withdrawn else "assigned to"
+        details.setdefault(f"{verb} {names[user]}", []).append(codes[topic])
+    audit.record(
+        action="topics.assigned",
+        subject=plan.batch,
+        track=plan.batch.pool.track,
+        details=dict(sorted(details.items())),
+    )
+
+
+def _flat(plan: Plan) -> dict[Key, Holding]:
+    return {(topic, user): place for topic, user, place in plan.flat}
+
+
+def _expire_tasks(batch: Batch, withdrawn: Iterable[Key]) -> None:
+    """Close the tasks that assessors have open for topics that they lose."""
+    topics: dict[int, list[int]] = {}
+    for topic, assessor in withdrawn:
+        topics.setdefault(assessor, []).append(topic)
+    opened = Task.objects.filter(batch=batch, status=Task.Status.ACCEPTED)
+    for assessor, lost in topics.items():
+        opened.filter(assessor=assessor, entry__topic__in=lost).update(status=Task.Status.EXPIRED)

@@ -1,68 +1,58 @@
-"""The pages that plan a round. Organizers only."""
-
-from collections.abc import Callable
+"""The page that plans a batch: who judges which topics. Organizers only."""
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
-from assessment.models import Batch
-from assessment.planning import selectors, services
-from assessment.planning.dual import dual_proposal, rule_in_words
-from assessment.planning.forms import DualForm, RoundForm, TrainingForm
+from assessment.batches.selectors import batches_for_organizer
+from assessment.planning import services as assignment_services
+from assessment.planning.forms import FORMS, ConfirmForm
+from assessment.planning.grid import grid_of, packed, preview
+from web.counting import counted
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @organizer_required
-def dual(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
-    """Plan a dual batch by the protocol's rule. Organizers only."""
-    pool = get_object_or_404(selectors.pools_to_plan(), pk=pool_id)
-    form = DualForm(request.POST or None, proposal=dual_proposal(pool))
-    batch = _created(form, lambda: services.create_dual(pool=pool, by=request.user, **form.arguments))
-    if batch is not None:
-        messages.success(request, "The dual batch is a draft. Change its plan as you like, then open it.")
+def plan(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """The grid of a batch, and the preview of a change of it. Organizers only."""
+    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    grid = grid_of(batch)
+    action = request.POST.get("action", "")
+    data = {kind.action: request.POST if kind.action == action else None for kind in FORMS}
+    forms = [kind(data[kind.action], grid=grid, initial=request.GET.dict()) for kind in FORMS]
+    context = {"track": batch.pool.track, "batch": batch, "tab": "judging"}
+    for form in forms:
+        if not form.is_bound or not form.is_valid():
+            continue
+        try:
+            shown = preview(batch=batch, changes=form.changes())
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            context |= {"preview": shown, "changes": [packed(change) for change in shown.changes]}
+            return render(request, "assessment/planning/preview.html", context)
+    context |= {"grid": grid, "forms": forms}
+    context["current"] = action or request.GET.get("action", "")
+    return render(request, "assessment/planning/plan.html", context, status=422 if action else 200)
+
+
+@require_POST
+@organizer_required
+def change(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """Make the changes of a preview: all, or none. Organizers only."""
+    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    form = ConfirmForm(request.POST, grid=grid_of(batch))
+    if not form.is_valid():
+        messages.error(request, "Nothing was changed. Make the change again from this page.")
         return redirect("assessment:plan", batch.pk)
-    context = {
-        "track": pool.track,
-        "pool": pool,
-        "form": form,
-        "rule": rule_in_words(pool),
-        "tab": "judging",
-    }
-    return render(request, "assessment/planning/dual.html", context, status=422 if form.errors else 200)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
-@organizer_required
-def training(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
-    """Plan a training round. Organizers only."""
-    pool = get_object_or_404(selectors.pools_to_plan(), pk=pool_id)
-    is_search = "search" in request.POST
-    form = (
-        TrainingForm.searched(request.POST, pool)
-        if is_search
-        else TrainingForm(request.POST or None, pool=pool)
-    )
-    batch = _created(form, lambda: services.create_training(pool=pool, by=request.user, **form.arguments))
-    if batch is not None:
-        messages.success(request, "The training round is a draft. Open it to give out its tasks.")
-        return redirect(batch)
-    context = {"track": pool.track, "pool": pool, "form": form, "tab": "judging"}
-    return render(request, "assessment/planning/training.html", context, status=422 if form.errors else 200)
-
-
-def _created(form: RoundForm, create: Callable[[], Batch]) -> Batch | None:
-    """The batch of a submitted form; None if it is not valid, or if a refusal is added to it."""
-    if not form.is_bound or not form.is_valid():
-        return None
-    try:
-        return create()
-    except Refused as refusal:
-        form.add_error(None, refusal.message)
-        return None
+    changes = form.cleaned_data["change"]
+    assignment_services.change(batch=batch, changes=changes, seen=form.cleaned_data["seen"])
+    n = len({each.topic.pk for each in changes})
+    messages.success(request, f"The assessors of {counted(n, 'topic')} are changed.")
+    return redirect(reverse("assessment:plan", args=[batch.pk]))

@@ -1,4 +1,4 @@
-"""What the frame of every page needs to know about the request."""
+"""The context of the frame of every page."""
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -13,15 +13,11 @@ def frame(request: HttpRequest) -> dict[str, object]:
 
     `is_assessor` takes one query, and only on a page that shows the site's header.
     """
-    return {
-        "is_assessor": SimpleLazyObject(lambda: judges_anywhere(request.user)),
-        "help_address": _help_address(request),
-    }
-
-
-def _help_address(request: HttpRequest) -> str:
-    """The documentation for the view of the request; an error page may have no view."""
+    # An error page may have no view.
     match = request.resolver_match
     page, _, anchor = page_for(match.view_name if match else "").partition("#")
     address = reverse("documentation", args=[page])
-    return f"{address}#{anchor}" if anchor else address
+    return {
+        "is_assessor": SimpleLazyObject(lambda: judges_anywhere(request.user)),
+        "help_address": f"{address}#{anchor}" if anchor else address,
+    }

@@ -22,7 +22,7 @@ TYPES = {
 
 
 def folder() -> Path:
-    """Where `make docs` puts the site."""
+    """The folder into which `make docs` puts the site."""
     return Path(settings.BASE_DIR) / "docs" / "_build" / "html"
 
 

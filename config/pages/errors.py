@@ -7,7 +7,7 @@ from web.api.problems import is_api, problem_response
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    """What no page sends, such as a NUL character in the address."""
+    """A request that no page sends, such as a NUL character in the address."""
     if is_api(request):
         return problem_response(400, detail="The request is malformed.", code="malformed")
     return defaults.bad_request(request, exception)

@@ -8,9 +8,8 @@ from django.db import Error, connection, transaction
 
 logger = logging.getLogger(__name__)
 
-SECONDS = (
-    5.0  # for which a result is kept: anybody may ask, and a failed write is a line in the log of PostgreSQL
-)
+# For which a result is kept: anybody may ask, and a failed write is a line in the log of PostgreSQL.
+SECONDS = 5.0
 UNREACHABLE = "The database cannot be reached."
 READ_ONLY = "The database is read-only."
 UNWRITABLE = "The database cannot write. Its disk may be full."
@@ -25,7 +24,7 @@ class Health:
         self._problem = ""
 
     def problem(self) -> str:
-        """What is wrong; empty if nothing is."""
+        """The problem in a sentence; empty if there is none."""
         with self._lock:
             if time.monotonic() >= self._until:
                 problem = probe()
@@ -45,18 +44,12 @@ def probe() -> str:
     except Error:
         return UNREACHABLE
     try:
-        with transaction.atomic():
-            problem = _write()
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SHOW transaction_read_only")
+            is_read_only = cursor.fetchone() == ("on",)
+            if not is_read_only:
+                cursor.execute("CREATE TEMPORARY TABLE health_probe AS SELECT repeat('x', 5000) AS text")
             transaction.set_rollback(True)
     except Error:
         return UNWRITABLE if connection.is_usable() else UNREACHABLE
-    return problem
-
-
-def _write() -> str:
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW transaction_read_only")
-        if cursor.fetchone() == ("on",):
-            return READ_ONLY
-        cursor.execute("CREATE TEMPORARY TABLE health_probe AS SELECT repeat('x', 5000) AS text")
-    return ""
+    return READ_ONLY if is_read_only else ""

@@ -1,154 +1,113 @@
-"""Which page of the documentation the link *Help* opens on each page of the site."""
-
-from collections.abc import Mapping
-from types import MappingProxyType
+"""The page of the documentation that the link *Help* opens on each page of the site."""
 
 START = "index.html"
 
-# View name -> path in the built documentation, with an anchor where a section helps. Downloads and
+# Path in the built documentation, with an anchor where a section helps -> the views that it explains. Downloads and
 # buttons have none.
-HELP: Mapping[str, str] = MappingProxyType(
-    {
-        "home": START,
-        "login": START,
-        "account": "roles/assessor.html#the-judging-page",
-        "password_change": START,
-        "tokens": "reference/api.html#tokens",
-        "request_link": START,
-        "login_link": START,
-        "jobs:jobs": "explanation/jobs.html",
-        "jobs:job": "explanation/jobs.html",
-        # archives
-        "archives:archives": "howto/archive-a-track.html",
-        "archives:load": "howto/archive-a-track.html#load-an-archive",
-        "archives:loaded": "howto/archive-a-track.html#load-an-archive",
-        # corpus
-        "corpus:collections": "howto/import-a-collection.html",
-        "corpus:collection": "howto/import-a-collection.html",
-        "corpus:imports": "howto/import-a-collection.html",
-        "corpus:start_import": "howto/import-a-collection.html",
-        "corpus:import": "howto/import-a-collection.html#what-happens",
-        "corpus:collection_imports": "howto/import-a-collection.html#what-happens",
-        "corpus:thread": "glossary.html#glossary-collection",
-        "corpus:formulas": "explanation/visual-ids.html#for-a-whole-collection",
-        "corpus:formula": "explanation/visual-ids.html",
-        # tracks
-        "tracks:track": "howto/run-a-campaign.html",
-        "tracks:deadlines": "howto/run-a-campaign.html#set-the-deadlines",
-        "pooling:interaction": "howto/run-a-campaign.html#hold-the-interaction",
-        "pooling:session": "roles/assessor.html#sessions-with-systems",
-        "scoring:interaction": "howto/run-a-campaign.html#hold-the-interaction",
-        "tracks:history": "howto/run-a-campaign.html#who-did-what",
-        "tracks:site_history": "howto/run-a-campaign.html#who-did-what",
-        "tracks:downloads": "roles/participant.html#download-the-data",
-        "tracks:attach": "howto/run-a-campaign.html#offer-downloads",
-        "tracks:edit_download": "howto/run-a-campaign.html#offer-downloads",
-        "tracks:fetches": "howto/run-a-campaign.html#offer-downloads",
-        "tracks:topics": "howto/run-a-campaign.html#import-the-topics",
-        "tracks:topic": "glossary.html#glossary-collection",
-        "tracks:import_topics": "reference/formats.html#topics",
-        "tracks:edit_topic": "howto/run-an-ntcir-campaign.html#write-scenario-and-criteria",
-        "tracks:new_track": "howto/run-a-campaign.html#create-the-track",
-        "tracks:edit_track": "howto/run-a-campaign.html#create-the-track",
-        "tracks:protocols": "reference/protocols.html",
-        "tracks:new_protocol": "howto/own-protocol.html",
-        "tracks:protocol": "reference/protocols.html",
-        "tracks:guidelines": "howto/run-a-campaign.html#write-the-guidelines",
-        "tracks:guidelines_version": "howto/run-a-campaign.html#write-the-guidelines",
-        "tracks:guidelines_versions": "howto/run-a-campaign.html#write-the-guidelines",
-        "tracks:guidelines_changes": "howto/run-a-campaign.html#write-the-guidelines",
-        "tracks:edit_guidelines": "howto/run-a-campaign.html#write-the-guidelines",
-        "tracks:site_page": START,
-        "tracks:edit_site_page": "roles/organizer.html#pages-about-the-site",
-        "tracks:agreement": "roles/participant.html#join-a-track",
-        "tracks:agreement_version": "roles/participant.html#join-a-track",
-        "tracks:edit_agreement": "howto/run-a-campaign.html#add-people",
-        # pooling
-        "pooling:runs": "roles/participant.html#submit-a-run",
-        "pooling:submit": "roles/participant.html#write-a-run",
-        "pooling:run": "roles/participant.html#check-a-run",
-        "pooling:publication": "howto/run-a-campaign.html#publish-the-runs",
-        "pooling:team_runs": "roles/participant.html#your-runs",
-        "pooling:describe": "roles/participant.html#your-runs",
-        "pooling:choose_run": "roles/participant.html#your-runs",
-        "pooling:compare_runs": "roles/participant.html#your-runs",
-        "pooling:disqualify": "howto/run-a-campaign.html#disqualify-a-run",
-        "pooling:reinstate": "howto/run-a-campaign.html#disqualify-a-run",
-        "pooling:withdraw": "roles/participant.html#submit-a-run",
-        "pooling:clone_track": "howto/run-a-campaign.html#create-the-track",
-        "pooling:team": "roles/participant.html#your-team",
-        "pooling:edit_team": "roles/participant.html#your-team",
-        "pooling:invite_member": "roles/participant.html#your-team",
-        "pooling:join": "roles/participant.html#join-a-track",
-        "pooling:ask_to_join": "roles/participant.html#join-a-track",
-        "pooling:people": "howto/run-a-campaign.html#add-people",
-        "pooling:add_people": "howto/run-a-campaign.html#add-people",
-        "pooling:invite_person": "howto/run-a-campaign.html#add-people",
-        "pooling:make_login_link": "howto/run-a-campaign.html#add-people",
-        "pooling:pools": "howto/run-a-campaign.html#build-the-pool",
-        "pooling:new_pool": "howto/run-a-campaign.html#build-the-pool",
-        "pooling:preview": "explanation/pools.html#what-it-will-cost",
-        "pooling:pool": "explanation/pools.html",
-        "pooling:pool_depths": "explanation/pools.html#which-units-are-pooled",
-        "pooling:pool_overlap": "explanation/pools.html#what-each-team-alone-contributed",
-        "pooling:pool_topic": "explanation/pools.html#which-units-are-pooled",
-        "pooling:pool_entry": "explanation/pools.html#which-instances-of-a-formula-are-shown",
-        # assessment
-        "assessment:mine": "roles/assessor.html#start-judging",
-        "assessment:keys": "roles/assessor.html#keys",
-        "assessment:stored": "roles/assessor.html#one-task-at-a-time",
-        "assessment:done": "roles/assessor.html#change-your-mind",
-        "assessment:guidelines": "roles/assessor.html#the-judging-page",
-        "assessment:task": "roles/assessor.html#the-judging-page",
-        "assessment:back": "roles/assessor.html#your-work-is-safe",
-        "assessment:own_judgments": "roles/assessor.html#change-your-mind",
-        "assessment:own_statistics": "roles/assessor.html#your-statistics",
-        "assessment:judging": "howto/run-a-campaign.html#create-batches-and-judge",
-        "assessment:batch": "howto/run-a-campaign.html#create-batches-and-judge",
-        "assessment:export": "howto/run-a-campaign.html#take-judgments-out-and-in",
-        "assessment:new_batch": "howto/run-a-campaign.html#create-batches-and-judge",
-        "assessment:plan": "howto/run-a-campaign.html#plan-who-judges-what",
-        "assessment:imports": "howto/run-a-campaign.html#take-judgments-out-and-in",
-        "assessment:import": "howto/run-a-campaign.html#take-judgments-out-and-in",
-        "assessment:new_training": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",
-        "assessment:checks": "howto/run-a-campaign.html#hidden-checks",
-        "assessment:gold": "howto/run-a-campaign.html#hidden-checks",
-        "assessment:check_results": "howto/run-a-campaign.html#hidden-checks",
-        "assessment:discussion": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",
-        "assessment:new_dual": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",
-        "assessment:agreement": "howto/run-a-campaign.html#watch-agreement-and-adjudicate",
-        "assessment:machines": "howto/judge-with-a-program.html",
-        "assessment:machine": "howto/judge-with-a-program.html",
-        "assessment:new_machine": "howto/judge-with-a-program.html",
-        "assessment:board": "howto/run-a-campaign.html#watch-the-judging",
-        "assessment:return_non_answer": "howto/run-a-campaign.html#watch-the-judging",
-        "assessment:differences": "howto/run-a-campaign.html#watch-the-judging",
-        "assessment:disagreements": "howto/run-a-campaign.html#watch-agreement-and-adjudicate",
-        "assessment:new_adjudication": "howto/run-a-campaign.html#watch-agreement-and-adjudicate",
-        "assessment:examples": "howto/run-a-campaign.html#write-the-guidelines",
-        # scoring
-        "scoring:qrels_list": "howto/run-a-campaign.html#freeze-the-qrels",
-        "scoring:freeze": "howto/run-a-campaign.html#freeze-the-qrels",
-        "scoring:import_qrels": "reference/formats.html#qrels",
-        "scoring:qrels": "roles/organizer.html#what-counts",
-        "scoring:qrels_export": "howto/share-qrels.html",
-        "scoring:leaderboards": "howto/run-a-campaign.html#score-the-runs",
-        "scoring:release": "howto/run-a-campaign.html#release",
-        "scoring:leaderboard": "explanation/numbers.html#tiers-randomized-tukey-hsd",
-        "scoring:choose_leaderboard": "explanation/numbers.html#how-alike-two-rankings-are",
-        "scoring:compare_leaderboards": "explanation/numbers.html#how-alike-two-rankings-are",
-        "scoring:groups": "howto/run-an-ntcir-campaign.html#freeze-the-qrels-and-score-by-group",
-        "scoring:classes": "explanation/numbers.html#means-by-topic-class",
-        "scoring:topics": "explanation/numbers.html",
-        "scoring:topic": "explanation/numbers.html",
-        "scoring:reports": "explanation/numbers.html#whether-the-qrels-can-be-reused",
-        "scoring:tables": "howto/paper-tables.html",
-        "scoring:comparison": "howto/paper-tables.html#compare-test-collections",
-        "scoring:evaluation": "reference/measures.html",
-        "scoring:choose_run": "explanation/numbers.html#two-runs-paired-randomization-paired-t-holm",
-        "scoring:compare_runs": "explanation/numbers.html#two-runs-paired-randomization-paired-t-holm",
-    }
-)
+EXPLAINED = {
+    START: "home login password_change request_link login_link tracks:site_page",
+    "roles/assessor.html#the-judging-page": "account assessment:guidelines assessment:task",
+    "reference/api.html#tokens": "tokens",
+    "explanation/jobs.html": "jobs:jobs jobs:job",
+    "howto/archive-a-track.html": "publishing:archives",
+    "howto/archive-a-track.html#load-an-archive": "publishing:load_archive publishing:loaded_archive",
+    "howto/import-a-collection.html": (
+        "corpus:collections corpus:collection corpus:imports corpus:start_import"
+    ),
+    "howto/import-a-collection.html#what-happens": "corpus:import corpus:collection_imports",
+    "glossary.html#glossary-collection": "corpus:thread tracks:topic",
+    "explanation/visual-ids.html#for-a-whole-collection": "corpus:formulas",
+    "explanation/visual-ids.html": "corpus:formula",
+    "howto/run-a-campaign.html": "tracks:track",
+    "howto/run-a-campaign.html#set-the-deadlines": "tracks:deadlines",
+    "howto/run-a-campaign.html#hold-the-interaction": "participation:interaction scoring:interaction",
+    "roles/assessor.html#sessions-with-systems": "participation:session",
+    "howto/run-a-campaign.html#who-did-what": "tracks:history tracks:site_history",
+    "roles/participant.html#download-the-data": "tracks:downloads",
+    "howto/run-a-campaign.html#offer-downloads": "tracks:attach tracks:edit_download tracks:fetches",
+    "howto/run-a-campaign.html#import-the-topics": "tracks:topics",
+    "reference/formats.html#topics": "tracks:import_topics",
+    "howto/run-an-ntcir-campaign.html#write-scenario-and-criteria": "tracks:edit_topic",
+    "howto/run-a-campaign.html#create-the-track": (
+        "tracks:new_track tracks:edit_track participation:clone_track"
+    ),
+    "reference/protocols.html": "tracks:protocols tracks:protocol",
+    "howto/own-protocol.html": "tracks:new_protocol",
+    "howto/run-a-campaign.html#write-the-guidelines": (
+        "tracks:guidelines tracks:guidelines_version tracks:guidelines_versions tracks:guidelines_changes "
+        "tracks:edit_guidelines assessment:examples"
+    ),
+    "roles/organizer.html#pages-about-the-site": "tracks:edit_site_page",
+    "roles/participant.html#join-a-track": (
+        "tracks:agreement tracks:agreement_version participation:join participation:ask_to_join"
+    ),
+    "howto/run-a-campaign.html#add-people": (
+        "tracks:edit_agreement participation:people participation:add_people participation:invite_person "
+        "participation:make_login_link"
+    ),
+    "roles/participant.html#submit-a-run": "pooling:runs pooling:withdraw",
+    "roles/participant.html#write-a-run": "pooling:submit",
+    "roles/participant.html#check-a-run": "pooling:run",
+    "howto/run-a-campaign.html#publish-the-runs": "publishing:publication",
+    "roles/participant.html#your-runs": (
+        "pooling:team_runs pooling:describe pooling:choose_run pooling:compare_runs"
+    ),
+    "howto/run-a-campaign.html#disqualify-a-run": "pooling:disqualify pooling:reinstate",
+    "roles/participant.html#your-team": (
+        "participation:team participation:edit_team participation:invite_member"
+    ),
+    "howto/run-a-campaign.html#build-the-pool": "pooling:pools pooling:new_pool",
+    "explanation/pools.html#what-it-will-cost": "pooling:preview",
+    "explanation/pools.html": "pooling:pool",
+    "explanation/pools.html#which-units-are-pooled": "pooling:pool_depths pooling:pool_topic",
+    "explanation/pools.html#what-each-team-alone-contributed": "pooling:pool_overlap",
+    "explanation/pools.html#which-instances-of-a-formula-are-shown": "pooling:pool_entry",
+    "roles/assessor.html#start-judging": "assessment:mine",
+    "roles/assessor.html#keys": "assessment:keys",
+    "roles/assessor.html#one-task-at-a-time": "assessment:stored",
+    "roles/assessor.html#change-your-mind": "assessment:done assessment:own_judgments",
+    "roles/assessor.html#your-work-is-safe": "assessment:back",
+    "roles/assessor.html#your-statistics": "assessment:own_statistics",
+    "howto/run-a-campaign.html#create-batches-and-judge": (
+        "assessment:judging assessment:batch assessment:new_batch"
+    ),
+    "howto/run-a-campaign.html#take-judgments-out-and-in": (
+        "assessment:export assessment:imports assessment:import"
+    ),
+    "howto/run-a-campaign.html#plan-who-judges-what": "assessment:plan",
+    "howto/run-a-campaign.html#train-and-judge-some-topics-twice": (
+        "assessment:new_training assessment:discussion assessment:new_dual"
+    ),
+    "howto/run-a-campaign.html#hidden-checks": "assessment:checks assessment:gold assessment:check_results",
+    "howto/run-a-campaign.html#watch-agreement-and-adjudicate": (
+        "assessment:agreement assessment:disagreements assessment:new_adjudication"
+    ),
+    "howto/judge-with-a-program.html": "assessment:machines assessment:machine assessment:new_machine",
+    "howto/run-a-campaign.html#watch-the-judging": (
+        "assessment:board assessment:return_non_answer assessment:differences"
+    ),
+    "howto/run-a-campaign.html#freeze-the-qrels": "scoring:qrels_list scoring:freeze",
+    "reference/formats.html#qrels": "scoring:import_qrels",
+    "roles/organizer.html#what-counts": "scoring:qrels",
+    "howto/share-qrels.html": "scoring:qrels_export",
+    "howto/run-a-campaign.html#score-the-runs": "scoring:leaderboards",
+    "howto/run-a-campaign.html#release": "scoring:release",
+    "explanation/numbers.html#tiers-randomized-tukey-hsd": "scoring:leaderboard",
+    "explanation/numbers.html#how-alike-two-rankings-are": (
+        "scoring:choose_leaderboard scoring:compare_leaderboards"
+    ),
+    "howto/run-an-ntcir-campaign.html#freeze-the-qrels-and-score-by-group": "scoring:groups",
+    "explanation/numbers.html#means-by-topic-class": "scoring:classes",
+    "explanation/numbers.html": "scoring:topics scoring:topic",
+    "explanation/numbers.html#whether-the-qrels-can-be-reused": "scoring:reports",
+    "howto/paper-tables.html": "publishing:tables",
+    "howto/paper-tables.html#compare-test-collections": "publishing:comparison",
+    "reference/measures.html": "scoring:evaluation",
+    "explanation/numbers.html#two-runs-paired-randomization-paired-t-holm": (
+        "scoring:choose_run scoring:compare_runs"
+    ),
+}
+HELP = {view: page for page, views in EXPLAINED.items() for view in views.split()}
 
 
 def page_for(view_name: str) -> str:

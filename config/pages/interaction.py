@@ -1,55 +1,59 @@
-"""The interaction on the checklist of a track."""
+"""The progress of the interaction of a track."""
 
-from config.pages.items import Item, named
-from pooling.interaction.progress import Progress
-from web.counting import counted
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from participation.interaction.selectors import SessionState, rules_of, state_of
+from participation.models import Nomination
+from pooling.models import Run
+from tracks.models import Track
+from web import times
 
 
-def interaction_items(progress: Progress, submitting: list[str], address: str) -> list[Item]:
-    """The points of the interaction, with the teams that submitted runs.
+@dataclass(frozen=True)
+class Progress:
+    """Numbers of nominated topics by the state of their session, and names of teams, all in order."""
 
-    They are required as soon as a team nominates topics, because a team may leave the interaction out.
-    """
-    is_optional = not progress.n_nominated
-    silent = [name for name in submitting if name not in set(progress.nominating)]
-    nominations = Item(
-        "Nominations",
-        f"{counted(progress.n_nominated, 'topic')} of {counted(len(progress.nominating), 'team')}"
-        if progress.n_nominated
-        else "none yet",
-        address,
-        progress.n_nominated > 0,
-        (f"Without nominations: {named(silent)}.",) if silent and progress.n_nominated else (),
-        action="See the nominations",
-        is_optional=is_optional,
+    n_nominated: int
+    n_waiting: int  # planned or running
+    n_held: int
+    nominating: list[str]  # teams
+    planned: list[str]  # teams with sessions that are not over
+    interacted: list[str]  # teams with a session that is over
+    without_page: list[str]  # of `planned`
+    without_data: list[str]  # of `interacted`
+    without_run: list[str]  # of `interacted`: without a run after the interaction
+
+
+def progress_of(track: Track) -> Progress | None:
+    """The progress of a track; None if its protocol has no interaction. Three queries, one of them for the clock."""
+    rules = rules_of(track)
+    if rules is None:
+        return None
+    now, rows = times.now(), Nomination.objects.filter(team__track=track).order_by("team__name", "place")
+    nominations = list(rows.select_related("team__interaction"))
+    runs = Run.objects.filter(track=track, kind=rules.run_kind, status=Run.Status.SUBMITTED)
+    with_run = set(runs.values_list("team", flat=True))
+    states = [state_of(each, rules.seconds_per_topic, now) for each in nominations]
+    pairs = list(zip(nominations, states, strict=True))
+    waiting = [each for each, state in pairs if state in {SessionState.PLANNED, SessionState.RUNNING}]
+    held = [each for each, state in pairs if state == SessionState.OVER]
+    return Progress(
+        n_nominated=len(nominations),
+        n_waiting=len(waiting),
+        n_held=len(held),
+        nominating=_teams(nominations),
+        planned=_teams(waiting),
+        interacted=_teams(held),
+        without_page=_teams(each for each in waiting if not _brought(each, "address")),
+        without_data=_teams(each for each in held if not _brought(each, "data")),
+        without_run=_teams(each for each in held if each.team_id not in with_run),
     )
-    return [nominations, *_sessions(progress, address, is_optional=is_optional)]
 
 
-def _sessions(progress: Progress, address: str, *, is_optional: bool) -> list[Item]:
-    n_waiting, n_held = progress.n_waiting, progress.n_held
-    no_page = f"Planned, without the page of the system: {named(progress.without_page)}."
-    sessions = Item(
-        "Sessions",
-        f"{n_held} held, {n_waiting} planned" if n_held or n_waiting else "none planned",
-        address,
-        n_held > 0 and not n_waiting,
-        (no_page,) if progress.without_page else (),
-        action="Wait for the sessions" if n_waiting else "Plan sessions",
-        is_optional=is_optional,
-    )
-    missing = (
-        ("Data of the sessions", progress.without_data, "See the data"),
-        ("Runs after the interaction", progress.without_run, "See the teams"),
-    )
-    return [sessions, *(_from_teams(progress, each, address, is_optional=is_optional) for each in missing)]
+def _brought(nomination: Nomination, field: str) -> bool:
+    return bool(getattr(getattr(nomination.team, "interaction", None), field, ""))
 
 
-def _from_teams(
-    progress: Progress, missing: tuple[str, list[str], str], address: str, *, is_optional: bool
-) -> Item:
-    label, teams, action = missing
-    n = len(progress.interacted)
-    state = f"{n - len(teams)} of {counted(n, 'team')} with sessions" if n else "after the sessions"
-    problems = (f"Missing: {named(teams)}.",) if teams else ()
-    return Item(label, state, address, n > 0 and not teams, problems, action=action, is_optional=is_optional)
+def _teams(nominations: Iterable[Nomination]) -> list[str]:
+    return list(dict.fromkeys(each.team.name for each in nominations))

@@ -6,10 +6,10 @@ from django.urls import reverse
 
 from accounts.access import AnyUser
 from accounts.models import User
-from pooling.models import Team
-from pooling.teams.selectors import teams_with
-from scoring.leaderboards.selectors import public_leaderboards
+from participation.models import Team
+from participation.teams.selectors import teams_with
 from scoring.models import Leaderboard
+from scoring.selectors import public_leaderboards
 from tracks.assessors.selectors import judges_anywhere, tracks_judged_by
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
@@ -26,7 +26,7 @@ class ListedTrack:
 
     @property
     def may_ask(self) -> bool:
-        """Whether the user can request to join."""
+        """Return whether the user can request to join."""
         return self.track.status == Track.Status.OPEN and not (self.is_assessor or self.teams)
 
     @property
@@ -74,7 +74,7 @@ def landing_page(user: AnyUser) -> LandingPage:
 
 
 def start_of(user: User) -> str:
-    """Where a user goes after the login: an assessor to the tasks, a participant to the runs, others to the tracks."""
+    """The page after the login: of an assessor the tasks, of a participant the runs, of others the tracks."""
     if user.is_organizer:
         return reverse("home")
     if judges_anywhere(user):

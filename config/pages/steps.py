@@ -1,4 +1,4 @@
-"""What a user does next in a track: the steps of their role, and how far each has come."""
+"""The next steps of a user in a track: those of their role, and how far each has come."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -8,8 +8,8 @@ from django.urls import reverse
 from accounts.access import AnyUser
 from accounts.models import User
 from assessment.models import Batch, Task, TopicAssignment
+from participation.requests.selectors import takes_requests
 from pooling.models import Run
-from pooling.requests.selectors import takes_requests
 from scoring.models import Leaderboard
 from tracks.agreements.selectors import has_accepted
 from tracks.assessors.selectors import is_assessor
@@ -39,7 +39,14 @@ def steps_for(user: AnyUser, track: Track) -> Steps:
     if user.is_organizer:
         return Steps()
     if is_assessor(user, track):
-        return Steps("Your role: assessor", _of_assessor(user, track))
+        n_topics = TopicAssignment.objects.filter(
+            assessor=user, is_withdrawn=False, batch__pool__track=track, batch__status=Batch.Status.OPEN
+        ).count()
+        n_judged = Task.objects.filter(
+            assessor=user, batch__pool__track=track, status=Task.Status.SUBMITTED
+        ).count()
+        state = f"{counted(n_topics, 'topic')} assigned to you, {counted(n_judged, 'judgment')} submitted"
+        return Steps("Your role: assessor", [Step("Judge", state, reverse("assessment:mine"), False)])
     if user.teams.filter(track=track).exists():
         return Steps("Your role: participant", _of_participant(user, track))
     return _to_join(track)
@@ -49,28 +56,8 @@ def _to_join(track: Track) -> Steps:
     """The way into a track that takes requests."""
     if not takes_requests(track):
         return Steps()
-    address = reverse("pooling:ask_to_join", args=[track.slug])
+    address = reverse("participation:ask_to_join", args=[track.slug])
     return Steps("Take part", [Step("Request to join", "an organizer puts you into a team", address, False)])
-
-
-def _of_assessor(user: User, track: Track) -> list[Step]:
-    n_topics = TopicAssignment.objects.filter(
-        assessor=user, is_withdrawn=False, batch__pool__track=track, batch__status=Batch.Status.OPEN
-    ).count()
-    n_judged = Task.objects.filter(
-        assessor=user, batch__pool__track=track, status=Task.Status.SUBMITTED
-    ).count()
-    state = f"{counted(n_topics, 'topic')} assigned to you, {counted(n_judged, 'judgment')} submitted"
-    return [Step("Judge", state, reverse("assessment:mine"), False)]
-
-
-def _agreement(user: User, track: Track) -> list[Step]:
-    """The step of the data agreement, if the track has one."""
-    if track.agreement_id is None:
-        return []
-    is_accepted = has_accepted(user, track)
-    state = "accepted" if is_accepted else "to accept before you get data or submit runs"
-    return [Step("Data agreement", state, reverse("tracks:agreement", args=[track.slug]), is_accepted)]
 
 
 def _of_participant(user: User, track: Track) -> list[Step]:
@@ -79,8 +66,14 @@ def _of_participant(user: User, track: Track) -> list[Step]:
     is_released = Leaderboard.objects.filter(track=track).exclude(release=Leaderboard.Release.HIDDEN).exists()
     runs = reverse("pooling:runs", args=[track.slug])
     boards = reverse("scoring:leaderboards", args=[track.slug])
+    steps = []
+    if track.agreement_id is not None:
+        is_accepted = has_accepted(user, track)
+        state = "accepted" if is_accepted else "to accept before you get data or submit runs"
+        address = reverse("tracks:agreement", args=[track.slug])
+        steps.append(Step("Data agreement", state, address, is_accepted))
     return [
-        *_agreement(user, track),
+        *steps,
         Step("Topics", counted(n_topics, "topic"), reverse("tracks:topics", args=[track.slug]), True),
         Step("Your runs", f"{counted(n_runs, 'run')} submitted", runs, n_runs > 0),
         Step("Leaderboard", "released" if is_released else "not released yet", boards, is_released),

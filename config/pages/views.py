@@ -11,13 +11,13 @@ from accounts.access import AuthenticatedRequest, login_required
 from accounts.selectors import lockouts_of
 from config.pages.health import health
 from config.pages.landing import landing_page, start_of
-from pooling.teams.selectors import former_teams, teams_with
+from participation.teams.selectors import former_teams, teams_with
 from tracks.assessors.selectors import tracks_judged_by
 from tracks.tracks.selectors import tracks_for
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """What the site offers, or the tracks of a user. Everyone."""
+    """The offer of the site, or the tracks of a user. Everyone."""
     template = "config/home.html" if request.user.is_authenticated else "config/landing.html"
     return render(request, template, {"page": landing_page(request.user)})
 

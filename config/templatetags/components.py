@@ -37,7 +37,7 @@ def table(content: str, label: str = "", style: str = "", caption: str = "") -> 
 
 @register.simple_block_tag
 def empty_state(content: str) -> SafeString:
-    """What a page shows instead of an empty list: what will appear there, and the action that makes it appear.
+    """The text that a page shows instead of an empty list: what will appear there, and the action that makes it appear.
 
     `{% empty_state %}<p>No batches yet. <a href="…">Create a batch</a>.</p>{% endempty_state %}`
     """

@@ -9,13 +9,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
-from accounts.access import AnyUser
 from accounts.models import User
 from config.pages.checklist import checklist
 from config.pages.steps import steps_for
-from pooling.interaction.selectors import may_see as may_see_interaction
+from participation.interaction.selectors import may_see as may_see_interaction
+from tracks.acceptance import Acceptance, next_closing, timetable
 from tracks.assessors.selectors import is_assessor
-from tracks.deadlines.selectors import State, next_closing, timetable
 from tracks.models import Track
 from web.counting import counted, hours, size
 from web.pages import context_of
@@ -39,43 +38,39 @@ def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
     """The tabs of a track that the user needs. Each page checks permissions itself."""
     request = context["request"]
     tabs = []
-    for label, name in _pages(request.user, track):
-        address = reverse(name, args=[track.slug])
-        is_current = request.path == address or context.get("tab", "") == name.split(":")[1]
-        tabs.append(Tab(label, address, is_current))
-    return {"tabs": tabs}
-
-
-def _pages(user: AnyUser, track: Track) -> list[tuple[str, str]]:
-    """Label and URL name of each page of a track that the user needs."""
-    is_organizer = isinstance(user, User) and user.is_organizer
-    judges = is_assessor(user, track)
+    is_organizer = isinstance(request.user, User) and request.user.is_organizer
+    judges = is_assessor(request.user, track)
     pages = [
         ("Overview", "tracks:track", True),
         ("Topics", "tracks:topics", True),
         ("Downloads", "tracks:downloads", True),
-        ("Runs", "pooling:runs", user.is_authenticated and not judges),
-        ("Interaction", "pooling:interaction", may_see_interaction(user, track)),
-        ("People", "pooling:people", is_organizer),
+        ("Runs", "pooling:runs", request.user.is_authenticated and not judges),
+        ("Interaction", "participation:interaction", may_see_interaction(request.user, track)),
+        ("People", "participation:people", is_organizer),
         ("Pools", "pooling:pools", is_organizer),
         ("Judging", "assessment:judging", is_organizer or judges),
         ("Guidelines", "tracks:guidelines", is_organizer or judges),
         ("Qrels", "scoring:qrels_list", True),
         ("Leaderboard", "scoring:leaderboards", True),
-        ("Archive", "archives:archives", is_organizer),
+        ("Archive", "publishing:archives", is_organizer),
     ]
-    return [(label, name) for label, name, is_shown in pages if is_shown]
+    for label, name, is_shown in pages:
+        address = reverse(name, args=[track.slug])
+        is_current = request.path == address or context.get("tab", "") == name.split(":")[1]
+        if is_shown:
+            tabs.append(Tab(label, address, is_current))
+    return {"tabs": tabs}
 
 
 @register.inclusion_tag("components/steps.html", takes_context=True)
 def campaign_steps(context: template.Context, track: Track) -> dict[str, object]:
-    """What the user does next in a track."""
+    """The next steps of the user in a track."""
     return context_of(steps_for(context["request"].user, track))
 
 
 @register.inclusion_tag("components/checklist.html", takes_context=True)
 def campaign_checklist(context: template.Context, track: Track) -> dict[str, object]:
-    """What is done in a track, what comes next, and what is wrong. For organizers."""
+    """The checklist of a track: what is done, what comes next, and what is wrong. For organizers."""
     return context_of(checklist(track)) | {"csrf_token": context.get("csrf_token")}
 
 
@@ -86,8 +81,8 @@ def time_of(moment: datetime | None) -> SafeString | str:
 
 
 @register.inclusion_tag("components/deadlines.html")
-def deadline_table(states: list[State]) -> dict[str, object]:
-    """When runs of each kind are accepted; kinds with the same times share a row."""
+def deadline_table(states: list[Acceptance]) -> dict[str, object]:
+    """The times at which runs of each kind are accepted; kinds with the same times share a row."""
     return {"rows": timetable(states)}
 
 

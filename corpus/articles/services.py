@@ -9,14 +9,13 @@ from django.db import connection
 from assay.errors import BadFile
 from assay.formats.documents import dump
 from assay.formats.documents.articles import Converted
-from assay.formats.documents.batch import FIRST_LINES, Packed
-from assay.formats.formulas.indexes import Index
+from assay.formats.documents.batch import Packed
+from assay.formats.documents.indexes import Index
 from assay.processes import map_fresh
-from corpus.articles.files import opened
-from corpus.imports.load import copy
-from corpus.imports.load.conversion import n_processes
-from corpus.imports.load.convert_articles import ArticleChunk, convert_articles
-from corpus.imports.load.formula_copy import FormulaStore
+from corpus import staging
+from corpus.articles.reading import opened
+from corpus.conversion import ArticleChunk, convert_articles, n_processes
+from corpus.formulas.storing import FormulaStore
 from corpus.models import Collection, Import
 from jobs import services as jobs
 
@@ -33,58 +32,44 @@ def import_articles(
     BadFile
         The folder or archive cannot be read, has changed since the import was requested, or has no usable article.
     """
+    indexes = {"formula": Index("latex", 1), "formula_mathml": Index("slt", 1)}
+    stores = {
+        table: FormulaStore(file.collection_id, index, last_ids.get(index.representation, 0))
+        for table, index in indexes.items()
+    }
     with opened(file.location, file.name) as articles:
-        if articles.size != file.size:
-            raise BadFile(f"{file.name} has changed since the import was requested. Start another import.")
+        file.check_size(articles.size)
         chunks = articles.chunks(file.position)
-        stores = _stores(file, last_ids)
         for chunk, converted in map_fresh(convert_articles, chunks, processes=n_processes(file.size)):
             with progress.storing():
                 _store(file, chunk, converted, stores)
             n_read = done + min(chunk.done, file.size)
             progress.update(n_read, total, f"bytes read; {file.name}: {file.position:,} articles")
     if not file.counts:
-        raise BadFile(_nothing(file))
+        if not file.skipped_lines:
+            raise BadFile(f"{file.name} has no article.")
+        reason, (name, *_) = min(file.skipped_lines.items(), key=lambda item: str(item[1]))
+        n = f"{file.position:,}"
+        raise BadFile(f"{file.name}: none of its {n} articles can be imported. {name}: {reason}.")
     with progress.storing():
         file.is_complete = True
         file.save(update_fields=["is_complete"])
-
-
-def _stores(file: Import, last_ids: Mapping[str, int]) -> dict[str, FormulaStore]:
-    """By table of a batch, what stores its lines."""
-    indexes = {"formula": Index("latex", 1), "formula_mathml": Index("slt", 1)}
-    return {
-        table: FormulaStore(file.collection_id, index, last_ids.get(index.representation, 0))
-        for table, index in indexes.items()
-    }
 
 
 def _store(
     file: Import, chunk: ArticleChunk, converted: Converted, stores: Mapping[str, FormulaStore]
 ) -> None:
     """Store articles with their formulas, and count them."""
-    cursor = cast("copy.Cursor", connection.cursor())
+    cursor = cast("staging.Cursor", connection.cursor())
     tables = converted.packed.tables
     is_new = file.collection.status == Collection.Status.IMPORTING
-    target = copy.Target(file.collection_id, file.job_id or 0)
-    copy.store(cursor, {"document": tables.get("document", b"")}, target, is_new=is_new)
+    target = staging.Target(file.collection_id, file.job_id or 0)
+    staging.store(cursor, {"document": tables.get("document", b"")}, target, is_new=is_new)
     repeated: dict[str, int] = {}
     for table, store in stores.items():
         skipped, _ = store.store(cursor, _NOWHERE, Packed({table: tables.get(table, b"")}, {}, {}))
         repeated = repeated or skipped
     counts = Counter(converted.packed.counts)
     counts.subtract({"formulas": sum(repeated.values())})
-    file.counts = dict(Counter(file.counts) + counts)
-    file.skipped = dict(Counter(file.skipped) + Counter(converted.packed.skipped) + Counter(repeated))
-    for reason, names in converted.skipped.items():
-        file.skipped_lines[reason] = [*file.skipped_lines.get(reason, []), *names][:FIRST_LINES]
-    file.position = chunk.end
-    file.save(update_fields=["position", "counts", "skipped", "skipped_lines"])
-
-
-def _nothing(file: Import) -> str:
-    """Why none of the articles was imported."""
-    if not file.skipped_lines:
-        return f"{file.name} has no article."
-    reason, (name, *_) = min(file.skipped_lines.items(), key=lambda item: str(item[1]))
-    return f"{file.name}: none of its {file.position:,} articles can be imported. {name}: {reason}."
+    all_skipped = Counter(converted.packed.skipped) + Counter(repeated)
+    file.add(counts=counts, skipped=all_skipped, first=converted.skipped, position=chunk.end)

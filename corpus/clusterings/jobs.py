@@ -11,7 +11,7 @@ They depend on the keys only, so storing them twice changes nothing.
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from django.db.models import F, Q, QuerySet
 
 from assay.errors import Refused
 from assay.formulas.visual_ids import Disagreement as FormulaDisagreement
-from assay.formulas.visual_ids import Ids, Keys, Report, report, visual_ids
+from assay.formulas.visual_ids import Ids, Keys, report, visual_ids
 from corpus.clusterings.keys import bounds, keys_between, strings_of
 from corpus.formulas.selectors import formula_counts
 from corpus.models import Clustering, ClusteringPart, Collection, Disagreement
@@ -54,30 +54,19 @@ def cluster_formulas(progress: jobs.Progress, *, collection_id: int) -> dict[str
     """
     clustering = Clustering.objects.get(job_id=progress.job_id)
     if not clustering.is_complete:
-        _cluster(progress, clustering)
-    _delete_parts(progress, clustering)
-    counts: dict[str, Any] = clustering.counts
-    return counts
-
-
-def _cluster(progress: jobs.Progress, clustering: Clustering) -> None:
-    """Do everything but the deletion of the parts."""
-    of_collection = Clustering.objects.filter(collection_id=clustering.collection_id)
-    if of_collection.filter(pk__gt=clustering.pk).exists():
-        raise ClusteringRefused("There is a newer clustering of these formulas. Start another one instead.")
-    _plan(progress, clustering)
-    _make_keys(progress, clustering)
-    while _unfinished(clustering).exists():
-        time.sleep(WAIT_SECONDS)  # helpers work on the last parts
+        of_collection = Clustering.objects.filter(collection_id=clustering.collection_id)
+        if of_collection.filter(pk__gt=clustering.pk).exists():
+            raise ClusteringRefused(
+                "There is a newer clustering of these formulas. Start another one instead."
+            )
+        _plan(progress, clustering)
         _make_keys(progress, clustering)
-    _assign_ids(progress, clustering)
-
-
-def _delete_parts(progress: jobs.Progress, clustering: Clustering) -> None:
-    """Delete the parts of this clustering and of failed ones before it.
-
-    A transaction deletes a few: all keys of a large collection take two minutes, longer than a job may be silent.
-    """
+        while _unfinished(clustering).exists():
+            time.sleep(WAIT_SECONDS)  # helpers work on the last parts
+            _make_keys(progress, clustering)
+        _assign_ids(progress, clustering)
+    # The parts of this clustering and of failed ones before it are deleted, a few in a transaction: all keys of a large
+    # collection take two minutes, longer than a job may be silent.
     parts = ClusteringPart.objects.filter(
         clustering__collection=clustering.collection_id, clustering__pk__lte=clustering.pk
     )
@@ -86,6 +75,8 @@ def _delete_parts(progress: jobs.Progress, clustering: Clustering) -> None:
         progress.update(start, len(ids), "parts; deleting what was computed")
         with progress.storing():
             ClusteringPart.objects.filter(pk__in=ids[start : start + DELETED_AT_ONCE]).delete()
+    counts: dict[str, Any] = clustering.counts
+    return counts
 
 
 @jobs.handler(HELP)
@@ -123,7 +114,7 @@ def _make_keys(progress: jobs.Progress, clustering: Clustering) -> int:
     n_parts, n = clustering.parts.count(), 0
     while (part := _claim(progress, clustering)) is not None:
         part_keys = keys_between(
-            clustering.collection_id, part.first, part.last, keep_made=not clustering.is_anew
+            clustering.collection_id, part.first, part.last, keep_made=not clustering.is_from_scratch
         )
         with progress.storing():
             held = _unfinished(clustering).filter(
@@ -144,7 +135,8 @@ def _claim(progress: jobs.Progress, clustering: Clustering) -> ClusteringPart | 
         | Q(holder__heartbeat_at__lt=lost_before())
     )
     with progress.storing():
-        if clustering.job_id != progress.job_id and not _is_led(clustering):
+        leader = Job.objects.filter(pk=clustering.job_id, state__in=Job.UNFINISHED)
+        if clustering.job_id != progress.job_id and not leader.exists():
             return None
         waiting = _unfinished(clustering).select_for_update(skip_locked=True, of=["self"])
         part = waiting.defer("keys").filter(is_free).order_by("first").first()
@@ -154,10 +146,6 @@ def _claim(progress: jobs.Progress, clustering: Clustering) -> ClusteringPart | 
         return part
 
 
-def _is_led(clustering: Clustering) -> bool:
-    return Job.objects.filter(pk=clustering.job_id, state__in=Job.UNFINISHED).exists()
-
-
 def _assign_ids(progress: jobs.Progress, clustering: Clustering) -> None:
     """Assign visual ids, store them part by part, and report.
 
@@ -165,11 +153,13 @@ def _assign_ids(progress: jobs.Progress, clustering: Clustering) -> None:
     """
     parts = list(clustering.parts.defer("keys").order_by("first"))
     progress.update(0, len(parts), "parts; assigning visual ids")
-    keys = Keys.joined(_stored_keys(parts)).in_order()
+    stored = ClusteringPart.objects.values_list("keys", flat=True)  # read one part at a time
+    keys = Keys.joined(Keys.from_bytes(bytes(stored.get(pk=part.pk) or b"")) for part in parts).in_order()
     visuals = visual_ids(keys)
     end = 0
     for i, part in enumerate(parts):
-        rows = slice(end, end := end + _n_formulas(part))
+        n_formulas = sum(part.counts.get(basis, 0) for basis in ("slt", "no_slt", "no_mathml"))
+        rows = slice(end, end := end + n_formulas)
         if not part.is_stored:
             with progress.storing():
                 store_ids(clustering.collection_id, keys[rows], visuals[rows])
@@ -177,17 +167,6 @@ def _assign_ids(progress: jobs.Progress, clustering: Clustering) -> None:
                 part.save(update_fields=["is_stored"])
         progress.update(i + 1, len(parts), "parts; storing visual ids")
     _finish(progress, clustering, keys, visuals, sum((Counter(part.counts) for part in parts), Counter()))
-
-
-def _stored_keys(parts: Sequence[ClusteringPart]) -> Iterator[Keys]:
-    """The keys of each part, read one part at a time."""
-    for part in parts:
-        keys = ClusteringPart.objects.values_list("keys", flat=True).get(pk=part.pk)
-        yield Keys.from_bytes(bytes(keys or b""))
-
-
-def _n_formulas(part: ClusteringPart) -> int:
-    return sum(part.counts.get(basis, 0) for basis in ("slt", "no_slt", "no_mathml"))
 
 
 def store_ids(collection_id: int, keys: Keys, visuals: Ids) -> None:
@@ -212,7 +191,12 @@ def _finish(
     """Store the report; the clustering is then complete."""
     progress.update(0, None, "comparing the ids of the index with our strings")
     summary = report(keys)
-    _store_disagreements(progress, clustering, keys, summary)
+    with progress.storing():  # in place of those that a killed attempt has stored
+        clustering.disagreements.all().delete()
+    for start in range(0, len(summary.details), STORED_AT_ONCE):
+        rows = _disagreements(clustering, keys, summary.details[start : start + STORED_AT_ONCE])
+        with progress.storing():
+            Disagreement.objects.bulk_create(rows)
     result = {
         **counts,
         "formulas": len(keys),
@@ -230,18 +214,6 @@ def _finish(
         collection = Collection.objects.select_for_update().get(pk=clustering.collection_id)
         collection.counts |= of_collection
         collection.save(update_fields=["counts"])
-
-
-def _store_disagreements(
-    progress: jobs.Progress, clustering: Clustering, keys: Keys, summary: Report
-) -> None:
-    """Store the disagreements in short transactions, in place of those that a killed attempt has stored."""
-    with progress.storing():
-        clustering.disagreements.all().delete()
-    for start in range(0, len(summary.details), STORED_AT_ONCE):
-        rows = _disagreements(clustering, keys, summary.details[start : start + STORED_AT_ONCE])
-        with progress.storing():
-            Disagreement.objects.bulk_create(rows)
 
 
 def _disagreements(

@@ -26,7 +26,7 @@ _BOUNDS = """
 BATCH = 10_000  # formulas
 
 
-class Row(NamedTuple):
+class StoredFormula(NamedTuple):
     """A formula; `mathml` is None if no Presentation MathML was imported for it."""
 
     code: str
@@ -71,24 +71,24 @@ def strings_of(collection_id: int, codes: Sequence[str]) -> dict[str, str]:
     return strings
 
 
-def _named(collection_id: int, codes: Iterable[str]) -> Iterator[list[Row]]:
+def _named(collection_id: int, codes: Iterable[str]) -> Iterator[list[StoredFormula]]:
     rest = iter(codes)
     while batch := list(islice(rest, BATCH)):
         yield _rows(_NAMED, [collection_id, batch])
 
 
-def _rows(where: str, values: list[Any]) -> list[Row]:
+def _rows(where: str, values: list[Any]) -> list[StoredFormula]:
     with connection.cursor() as cursor:
         cursor.execute(_MATHML + where, values)
         mathml = dict(cursor.fetchall())
         cursor.execute(_FORMULAS + where, values)
         return [
-            Row(code, latex, visual, is_given, mathml.get(code))
+            StoredFormula(code, latex, visual, is_given, mathml.get(code))
             for code, latex, visual, is_given in cursor.fetchall()
         ]
 
 
-def _keys(rows: Sequence[Row], *, keep_made: bool) -> PartKeys:
+def _keys(rows: Sequence[StoredFormula], *, keep_made: bool) -> PartKeys:
     counts: Counter[str] = Counter()
     parts = []
     for code, latex, visual, is_given, mathml in rows:

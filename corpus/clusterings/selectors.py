@@ -1,23 +1,35 @@
-"""Clusterings of formulas, and where their visual ids disagree with the formulas."""
+"""Clusterings of formulas, where their visual ids disagree with the formulas, and the page of both."""
 
-import csv
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
+from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 
-from assay.formats.spreadsheet import harmless
+from assay.formats.spreadsheet import BOM, csv_lines
+from corpus.collections.selectors import formulas_in_words, stored_formula_counts
 from corpus.models import Clustering, Collection, Disagreement
 from jobs.models import Job
 
 COLUMNS = (
-    "visual_id",
-    "ids_of_string",
-    "strings_of_id",
-    "formulas",
-    "first_formula",
-    "representation",
-    "string",
+    *("visual_id", "ids_of_string", "strings_of_id"),
+    *("formulas", "first_formula", "representation", "string"),
 )
+PAGE_SIZE = 50  # disagreements
+
+
+@dataclass(frozen=True)
+class FormulasPage:
+    """`clustering` is the newest complete one; `current` a newer one that is unfinished or failed."""
+
+    collection: Collection
+    formulas: list[str]
+    n_with_id: int
+    has_formulas: bool
+    clustering: Clustering | None
+    current: Clustering | None
+    disagreements: "Page[Any]"
 
 
 def clusterings(collection: Collection) -> QuerySet[Clustering]:
@@ -37,26 +49,41 @@ def unfinished_clustering(collection: Collection) -> Clustering | None:
 
 
 def disagreements(clustering: Clustering | None) -> QuerySet[Disagreement]:
-    """Where the ids of the index and our strings disagree: SLT strings before LaTeX, by id."""
+    """The disagreements of the ids of the index and our strings: SLT strings before LaTeX, by id."""
     if clustering is None:
         return Disagreement.objects.none()
     return clustering.disagreements.all()
 
 
-class _Echo:
-    """A file that returns each line, so that rows can be streamed."""
-
-    def write(self, line: str) -> str:
-        return line
-
-
 def disagreements_csv(collection: Collection) -> Iterator[str]:
     """Lines of a CSV file, header first, with a byte order mark so that spreadsheets read it as UTF-8."""
-    writer = csv.writer(_Echo())
-    yield "\ufeff"
-    yield writer.writerow(COLUMNS)
-    rows = disagreements(latest_clustering(collection, is_complete=True))
-    for row in rows.iterator(chunk_size=2000):
-        representation = "SLT" if row.is_slt else "LaTeX"
-        cells = (row.visual, row.n_ids, row.n_strings, row.n, row.formula, representation, row.string)
-        yield writer.writerow([harmless(cell) for cell in cells])
+    yield BOM
+    rows = disagreements(latest_clustering(collection, is_complete=True)).iterator(chunk_size=2000)
+    cells = (
+        (
+            row.visual,
+            row.n_ids,
+            row.n_strings,
+            row.n,
+            row.formula,
+            "SLT" if row.is_slt else "LaTeX",
+            row.string,
+        )
+        for row in rows
+    )
+    yield from csv_lines(COLUMNS, cells)
+
+
+def formulas_page(collection: Collection, number: str | None) -> FormulasPage:
+    """The page of all formulas of a collection, with one page of the disagreements of its newest clustering."""
+    complete = latest_clustering(collection, is_complete=True)
+    latest = latest_clustering(collection, is_complete=False)
+    return FormulasPage(
+        collection=collection,
+        formulas=formulas_in_words(collection),
+        n_with_id=stored_formula_counts(collection).get("formulas with a visual id", 0),
+        has_formulas=collection.formulas.exists(),
+        clustering=complete,
+        current=latest if latest != complete else None,
+        disagreements=Paginator(disagreements(complete), PAGE_SIZE).get_page(number),
+    )

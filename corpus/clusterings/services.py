@@ -1,26 +1,26 @@
 """Assign visual ids to formulas without one: to all formulas of a collection, or to those that runs retrieved."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from django.db import connection, transaction
 from numpy.typing import NDArray
 
+from accounts.audit import services as audit
 from accounts.models import User
 from assay.formulas.columns import Formulas
 from assay.formulas.visual_ids import NUMBER_DIGITS, visual_ids
-from audit import services as audit
 from corpus.clusterings.jobs import KIND, ClusteringRefused, store_ids
 from corpus.clusterings.keys import keys_of
 from corpus.clusterings.selectors import latest_clustering, unfinished_clustering
+from corpus.collections.selectors import unfinished_import
 from corpus.formulas.selectors import formulas_of
-from corpus.imports.selectors import unfinished_import
 from corpus.models import Clustering, Collection, Formula
 from jobs import services as jobs
 from jobs.models import Job
 
 
-def start_clustering(*, collection: Collection, is_anew: bool, by: User | None) -> Job:
+def start_clustering(*, collection: Collection, is_from_scratch: bool, by: User | None) -> Job:
     """Queue the clustering of all formulas of a collection.
 
     Raises
@@ -43,8 +43,10 @@ def start_clustering(*, collection: Collection, is_anew: bool, by: User | None) 
             by=by,
             subject=current,
         )
-        Clustering.objects.create(collection=current, job=job, is_anew=is_anew)
-        audit.record(action="clustering.requested", subject=current, details={"anew": is_anew}, by=by)
+        Clustering.objects.create(collection=current, job=job, is_from_scratch=is_from_scratch)
+        audit.record(
+            action="clustering.requested", subject=current, details={"from_scratch": is_from_scratch}, by=by
+        )
     return job
 
 
@@ -64,22 +66,18 @@ def cluster_submitted(collection: Collection, formula: NDArray[np.bytes_]) -> Fo
     if not without_id:
         return formulas
     if latest_clustering(collection, is_complete=True) is not None:
-        _refuse_unless_unknown(collection, without_id)
+        # A clustering of the collection leaves only formulas without LaTeX and MathML without an id.
+        keys = keys_of(collection.pk, without_id)
+        n_new = int(((keys.slt != b"") | (keys.latex != b"")).sum())
+        if n_new:
+            raise ClusteringRefused(
+                f"{n_new:,} of the formulas that runs retrieved were imported into {collection} after its formulas "
+                "were clustered. Cluster them again on the page of its formulas."
+            )
         return formulas
     while not _clustered(collection, [code.decode() for code in formulas.formula.tolist()]):
         pass  # another pool stored new ids meanwhile: start again with these
     return formulas_of(collection.pk, formula)
-
-
-def _refuse_unless_unknown(collection: Collection, codes: Sequence[str]) -> None:
-    """Refuse formulas with LaTeX or MathML: a clustering of the collection leaves only other formulas without an id."""
-    keys = keys_of(collection.pk, codes)
-    is_new = (keys.slt != b"") | (keys.latex != b"")
-    if is_new.any():
-        raise ClusteringRefused(
-            f"{int(is_new.sum()):,} of the formulas that runs retrieved were imported into {collection} after its "
-            "formulas were clustered. Cluster them again on the page of its formulas."
-        )
 
 
 def _clustered(collection: Collection, codes: Iterable[str]) -> bool:
@@ -90,8 +88,14 @@ def _clustered(collection: Collection, codes: Iterable[str]) -> bool:
         Collection.objects.select_for_update().get(pk=collection.pk)
         if _with_made_id(collection) != with_made_id:
             return False
-        visuals = visual_ids(keys, above=_greatest_number(collection))
-        store_ids(collection.pk, keys, visuals)
+        with connection.cursor() as cursor:  # the greatest number among the ids; 0 if no id is a number
+            cursor.execute(
+                "SELECT coalesce(max(visual::bigint), 0) FROM corpus_formula "
+                "WHERE collection_id = %s AND visual <> '' AND visual ~ %s",
+                [collection.pk, f"^[0-9]{{1,{NUMBER_DIGITS}}}$"],
+            )
+            greatest: int = cursor.fetchone()[0]
+        store_ids(collection.pk, keys, visual_ids(keys, above=greatest))
     return True
 
 
@@ -99,15 +103,3 @@ def _with_made_id(collection: Collection) -> set[str]:
     """The formulas whose visual id clustering assigned."""
     made = Formula.objects.filter(collection=collection, is_visual_given=False).exclude(visual="")
     return set(made.values_list("code", flat=True))
-
-
-def _greatest_number(collection: Collection) -> int:
-    """The greatest number among the visual ids of a collection; 0 if no id is a number."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT coalesce(max(visual::bigint), 0) FROM corpus_formula "
-            "WHERE collection_id = %s AND visual <> '' AND visual ~ %s",
-            [collection.pk, f"^[0-9]{{1,{NUMBER_DIGITS}}}$"],
-        )
-        number: int = cursor.fetchone()[0]
-    return number

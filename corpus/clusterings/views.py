@@ -1,30 +1,48 @@
-"""Start a clustering, and download where visual ids and formulas disagree. `corpus.formulas` has the page."""
+"""The page of the formulas of a collection: start to cluster them, and see where visual ids and formulas disagree."""
 
+from django import forms
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from corpus.clusterings import selectors, services
-from corpus.clusterings.forms import ClusteringForm
-from corpus.collections import selectors as collection_selectors
+from corpus.collections.selectors import collections_for
 from web.downloads import download
+from web.pages import context_of
+
+
+class ClusteringForm(forms.Form):
+    is_from_scratch = forms.BooleanField(
+        required=False,
+        label="Replace all ids that the index did not give",
+        help_text="Pools that were built before contain the old ids. If you leave this off, formulas keep their ids.",
+    )
+
+
+@require_safe
+@organizer_required
+def formulas(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The formulas of a collection, the result of clustering them, and a form to start it. Organizers only."""
+    collection = get_object_or_404(collections_for(request.user), slug=slug)
+    page = selectors.formulas_page(collection, request.GET.get("page"))
+    return render(request, "corpus/formulas/formulas.html", context_of(page) | {"form": ClusteringForm()})
 
 
 @require_POST
 @organizer_required
 def start_clustering(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Start to cluster the formulas of a collection. Organizers only."""
-    collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)
+    collection = get_object_or_404(collections_for(request.user), slug=slug)
     form = ClusteringForm(request.POST)
-    is_anew = form.is_valid() and form.cleaned_data["is_anew"]
-    services.start_clustering(collection=collection, is_anew=is_anew, by=request.user)
+    is_from_scratch = form.is_valid() and form.cleaned_data["is_from_scratch"]
+    services.start_clustering(collection=collection, is_from_scratch=is_from_scratch, by=request.user)
     return redirect("corpus:formulas", collection.slug)
 
 
 @require_safe
 @organizer_required
 def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
-    """Where the ids of the index and our strings disagree, as CSV. Organizers only."""
-    collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)
+    """The disagreements of the ids of the index and our strings, as CSV. Organizers only."""
+    collection = get_object_or_404(collections_for(request.user), slug=slug)
     return download(selectors.disagreements_csv(collection), f"{collection.slug}-visual-ids.csv")

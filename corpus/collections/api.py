@@ -1,16 +1,15 @@
 """Collections for programs."""
 
+from typing import Any
+
 from django.shortcuts import get_object_or_404
-from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.access import user_of
 from corpus.collections import selectors
 from corpus.models import Collection
-from web.api.schema import operation
-from web.api.views import ApiView, ListView
+from web.api.views import Endpoints, get
 
 
 class CollectionSerializer(serializers.ModelSerializer[Collection]):
@@ -25,29 +24,18 @@ class CollectionSerializer(serializers.ModelSerializer[Collection]):
         fields = ["slug", "name", "description", "license", "status", "counts"]
 
 
-class CollectionList(ListView):
+class Collections(Endpoints):
     tag = "Collections"
-    serializer_class = CollectionSerializer
-    ordering = ("slug",)
 
-    @operation("list_collections")
-    def get(self, request: Request) -> Response:
+    @get("collections/", "collections", CollectionSerializer, ordering=("slug",))
+    def list_collections(self, request: Request) -> Any:
         """List the collections that you may read."""
-        return self.listed(selectors.collections_for(user_of(request)), CollectionSerializer)
+        return selectors.collections_for(user_of(request))
 
-
-class CollectionDetail(ApiView):
-    tag = "Collections"
-    serializer_class = CollectionSerializer
-
-    @operation("get_collection")
-    def get(self, request: Request, slug: str) -> Response:
+    @get("collections/<slug:slug>/", "collection", CollectionSerializer)
+    def get_collection(self, request: Request, slug: str) -> Any:
         """Read about a collection."""
-        collection = get_object_or_404(selectors.collections_for(user_of(request)), slug=slug)
-        return Response(CollectionSerializer(collection).data)
+        return get_object_or_404(selectors.collections_for(user_of(request)), slug=slug)
 
 
-urlpatterns = [
-    path("collections/", CollectionList.as_view(), name="collections"),
-    path("collections/<slug:slug>/", CollectionDetail.as_view(), name="collection"),
-]
+urlpatterns = Collections.urls()

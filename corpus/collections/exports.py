@@ -1,14 +1,13 @@
 """A collection as rows that the importers read: documents as JSON objects, formulas as columns of an index."""
 
-import csv
 import re
 from collections.abc import Iterator
-from io import StringIO
 from itertools import islice
 from typing import Any
 
-from assay.formats.formulas.indexes import HEADERS
-from assay.formulas.places import PLACES
+from assay.formats.documents.indexes import HEADERS
+from assay.formats.spreadsheet import tsv_line
+from assay.formulas import PLACES
 from assay.html.sanitize import clean_comment
 from corpus.models import Collection, Comment, Document
 
@@ -21,48 +20,36 @@ def documents(collection: Collection) -> Iterator[dict[str, Any]]:
     """The documents with their comments, by id; one query per `BATCH` documents. Empty fields are left out."""
     rows = collection.documents.order_by("pk").iterator(chunk_size=BATCH)
     while batch := list(islice(rows, BATCH)):
-        comments = _comments(batch)
+        comments: dict[int, list[dict[str, Any]]] = {}
+        of_batch = Comment.objects.filter(document__in=[document.pk for document in batch])
+        for comment in of_batch.order_by("pk"):
+            # Text is read as HTML: without a tag, its stars and underscores would be read as Markdown.
+            is_ambiguous = _MARKDOWN.search(comment.text) and clean_comment(comment.text) != comment.text
+            row = {
+                "id": comment.code,
+                "text": f"<p>{comment.text}</p>" if is_ambiguous else comment.text,
+                "score": comment.score,
+                "author": comment.author_name,
+                "published": _moment(comment.published_at),
+            }
+            comments.setdefault(comment.document_id, []).append(_filled(row))
         for document in batch:
-            yield _filled(_document(document) | {"comments": comments.get(document.pk, [])})
-
-
-def _document(document: Document) -> dict[str, Any]:
-    is_head = document.kind in HEADS
-    return {
-        "docno": document.docno,
-        "kind": document.kind,
-        "thread": "" if is_head else document.thread,
-        "title": document.title,
-        "body": "" if document.source else document.body,
-        "tags": document.tags,
-        "score": document.score,
-        "accepted": document.accepted,
-        "author": document.author_name,
-        "published": _moment(document.published_at),
-        "language": document.language,
-        "source": document.source,
-    }
-
-
-def _comments(batch: list[Document]) -> dict[int, list[dict[str, Any]]]:
-    by_document: dict[int, list[dict[str, Any]]] = {}
-    for comment in Comment.objects.filter(document__in=[document.pk for document in batch]).order_by("pk"):
-        fields = {
-            "id": comment.code,
-            "text": _comment_text(comment.text),
-            "score": comment.score,
-            "author": comment.author_name,
-            "published": _moment(comment.published_at),
-        }
-        by_document.setdefault(comment.document_id, []).append(_filled(fields))
-    return by_document
-
-
-def _comment_text(text: str) -> str:
-    """Text that is read as HTML: without a tag, its stars and underscores would be read as Markdown."""
-    if _MARKDOWN.search(text) and clean_comment(text) != text:
-        return f"<p>{text}</p>"
-    return text
+            fields = {
+                "docno": document.docno,
+                "kind": document.kind,
+                "thread": "" if document.kind in HEADS else document.thread,
+                "title": document.title,
+                "body": "" if document.source else document.body,
+                "tags": document.tags,
+                "score": document.score,
+                "accepted": document.accepted,
+                "author": document.author_name,
+                "published": _moment(document.published_at),
+                "language": document.language,
+                "source": document.source,
+                "comments": comments.get(document.pk, []),
+            }
+            yield _filled(fields)
 
 
 def _moment(moment: Any) -> str:
@@ -79,10 +66,4 @@ def formulas(collection: Collection) -> Iterator[str]:
     columns = ("code", "post", "thread", "place", "visual", "latex")
     rows = collection.formulas.exclude(latex="").order_by("pk").values_list(*columns)
     for code, post, thread, place, visual, latex in rows.iterator(chunk_size=BATCH):
-        yield _line((code, post, thread, PLACES[place], visual, " ".join(latex.split())))
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    line = StringIO()
-    csv.writer(line, delimiter="\t", lineterminator="").writerow(cells)
-    return line.getvalue()
+        yield tsv_line((code, post, thread, PLACES[place], visual, " ".join(latex.split())))

@@ -1,34 +1,44 @@
-"""Collections, who may read them, and their page."""
+"""Collections: who may read them, what they contain, and the imports into them."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
 from accounts.access import AnyUser
 from accounts.models import User
-from corpus.collections.counts import in_words
-from corpus.formulas.selectors import counts_in_words
-from corpus.imports.selectors import import_jobs
-from corpus.models import Collection
-from corpus.threads.selectors import ThreadList, threads
+from assay.formats.documents.trec import WINDOWS_1252
+from assay.formulas import PLACES
+from corpus.models import (
+    Author,
+    Collection,
+    Comment,
+    Document,
+    DocumentLink,
+    FormulaMathML,
+    Image,
+    Import,
+    Tag,
+    VoteCount,
+)
 from jobs.models import Job
 
-MAX_IMPORTS = 10
-
-
-@dataclass(frozen=True)
-class CollectionPage:
-    """`missing_docno` and `missing_formula` are what the reader searched for in vain."""
-
-    collection: Collection
-    counts: list[str]
-    formulas: list[str]
-    imports: Iterable[Job]
-    threads: ThreadList
-    after: str
-    missing_docno: str
-    missing_formula: str
+# The order in which pages list what a collection contains.
+COUNTED = (
+    *(
+        "topics",
+        "questions",
+        "answers",
+        "documents",
+        "empty documents",
+        "threads",
+        "posts",
+        "comments",
+        "links",
+    ),
+    *("users", "tags", "votes", "formulas", "images", WINDOWS_1252),
+)
+OF_FORUMS = frozenset({Document.Kind.THREAD, Document.Kind.POST})  # counted only if there are any
 
 
 def collections_for(user: AnyUser) -> QuerySet[Collection]:
@@ -64,17 +74,59 @@ def collection_named(slug: str) -> Collection | None:
     return Collection.objects.filter(slug=slug).first()
 
 
-def collection_page(
-    collection: Collection, user: User, *, after: str = "", missing_docno: str = "", missing_formula: str = ""
-) -> CollectionPage:
-    """The page of a collection, with the threads that follow the docno `after`; imports for organizers only."""
-    return CollectionPage(
-        collection=collection,
-        counts=in_words(collection.counts),
-        formulas=counts_in_words(collection),
-        imports=import_jobs(collection)[:MAX_IMPORTS] if user.is_organizer else [],
-        threads=threads(collection, after),
-        after=after,
-        missing_docno=missing_docno,
-        missing_formula=missing_formula,
-    )
+def import_jobs(collection: Collection | None = None) -> QuerySet[Job]:
+    """Imports into one collection, or into any, newest first.
+
+    An import can have a hundred files. A join with them would repeat its job as often, to be sorted and made distinct.
+    """
+    files = Import.objects.filter(job=OuterRef("pk"))
+    is_import = Exists(files) | Q(kind=Import.JOB)
+    if collection:
+        is_into = Q(kind=Import.JOB, arguments__collection_id=collection.pk)
+        is_import = Exists(files.filter(collection=collection)) | is_into
+    return Job.objects.filter(is_import).select_related("created_by").prefetch_related("imports")
+
+
+def unfinished_import(collection: Collection) -> Job | None:
+    """The import into a collection that is queued or running."""
+    return import_jobs(collection).filter(state__in=Job.UNFINISHED).first()
+
+
+def counts_of(collection: Collection) -> dict[str, int]:
+    """The numbers of rows of each kind that a collection has, without formulas. Seven queries."""
+    documents = Document.objects.filter(collection=collection)
+    kinds = Counter(dict(documents.values_list("kind").annotate(n=Count("pk"))))
+    n_images = Image.objects.filter(collection=collection).count()
+    votes = VoteCount.objects.filter(document__collection=collection, counted_by=collection.votes_counted_by)
+    return {
+        **{f"{kind}s": kinds[kind] for kind in Document.Kind.values if kind not in OF_FORUMS or kinds[kind]},
+        "comments": Comment.objects.filter(document__collection=collection).count(),
+        "links": DocumentLink.objects.filter(source__collection=collection).count(),
+        "users": Author.objects.filter(collection=collection).count(),
+        "tags": Tag.objects.filter(collection=collection).count(),
+        "votes": votes.aggregate(n=Sum("n"))["n"] or 0,
+        **({"images": n_images} if n_images else {}),
+    }
+
+
+def in_words(counts: Mapping[str, int]) -> list[str]:
+    """The counts that are not zero, such as `3 questions`."""
+    return [
+        f"{counts[name]:,} {name.removesuffix('s') if counts[name] == 1 else name}"
+        for name in COUNTED
+        if counts.get(name)
+    ]
+
+
+def stored_formula_counts(collection: Collection) -> dict[str, int]:
+    """The counts of formulas from the last import or clustering. No query."""
+    return {name: n for name, n in collection.counts.items() if "formulas" in name}
+
+
+def formulas_in_words(collection: Collection) -> list[str]:
+    """The stored counts of formulas that are not zero, such as `3 in titles`. No query."""
+    counts = stored_formula_counts(collection)
+    parts = [(f"in {place}s", f"formulas in {place}s") for place in PLACES]
+    parts += [(f"as {form}", f"formulas as {form}") for form in ("LaTeX", *FormulaMathML.Form.names)]
+    parts += [("visually distinct", "visually distinct formulas")]
+    return [f"{counts[name]:,} {words}" for words, name in parts if counts.get(name)]

@@ -1,41 +1,24 @@
-"""Formulas of a collection: columns for pooling and scoring, counts, and the pages of formulas."""
+"""Formulas of a collection: columns for pooling and scoring, counts, and the page of a formula."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from django.core.paginator import Page, Paginator
 from django.db import connection
 from django.db.models import Count, Max, Q
 from django.utils.safestring import SafeString
 from numpy.typing import NDArray
 
-from assay.formulas.columns import PLACES, Formulas
+from assay.formulas import PLACES
+from assay.formulas.columns import Formulas
 from assay.html.highlight import around, mark
-from corpus.clusterings.selectors import disagreements, latest_clustering
-from corpus.models import Clustering, Collection, Comment, Formula, FormulaMathML
+from corpus.models import Collection, Comment, Formula, FormulaMathML
 from corpus.threads.selectors import addresses, resolve_links
 
 BATCH = 20_000  # ids in one query
-PAGE_SIZE = 50  # disagreements
 MAX_ALIKE = 50  # formulas that look alike, on the page of one of them
 MAX_COUNTED = 10_000  # of those: there are hundreds of thousands of a single letter
-Row = tuple[str, str, str, str, str]  # columns of many formulas, each one text
-
-
-@dataclass(frozen=True)
-class FormulasPage:
-    """`clustering` is the newest complete one; `current` a newer one that is unfinished or failed."""
-
-    collection: Collection
-    formulas: list[str]
-    n_with_id: int
-    has_formulas: bool
-    clustering: Clustering | None
-    current: Clustering | None
-    disagreements: "Page[Any]"
 
 
 class Instance(NamedTuple):
@@ -62,23 +45,6 @@ class FormulaPage:
     max_counted: int = MAX_COUNTED
 
 
-def formulas_of(collection_id: int, ids: NDArray[np.bytes_]) -> Formulas:
-    """The formulas of some ids that the collection has, in any order. One query per `BATCH` ids."""
-    return _columns(_rows(collection_id, np.unique(ids)))
-
-
-def _rows(collection_id: int, ids: NDArray[np.bytes_]) -> Iterator[Row]:
-    """Columns of some formulas, a batch at a time. Ids contain no line ends, so line ends separate the values of a
-    column. A row per formula would take twice as long."""
-    words = [code.decode() for code in ids.tolist()]
-    with connection.cursor() as cursor:
-        for start in range(0, len(words), BATCH):
-            cursor.execute(_COLUMNS, [collection_id, words[start : start + BATCH]])
-            row = cursor.fetchone()
-            if row[0] is not None:
-                yield row
-
-
 _COLUMNS = r"""
     SELECT string_agg(code, E'\n'), string_agg(post, E'\n'), string_agg(thread, E'\n'), string_agg(visual, E'\n'),
            string_agg(place::text, '')
@@ -86,7 +52,20 @@ _COLUMNS = r"""
 """
 
 
-def _columns(batches: Iterator[Row]) -> Formulas:
+def formulas_of(collection_id: int, ids: NDArray[np.bytes_]) -> Formulas:
+    """The formulas of some ids that the collection has, in any order. One query per `BATCH` ids.
+
+    A row of the result has one text for each column of many formulas, because a row per formula would take twice as
+    long. Ids contain no line ends, so line ends separate the values.
+    """
+    words = [code.decode() for code in np.unique(ids).tolist()]
+    batches: list[tuple[str, ...]] = []
+    with connection.cursor() as cursor:
+        for start in range(0, len(words), BATCH):
+            cursor.execute(_COLUMNS, [collection_id, words[start : start + BATCH]])
+            row = cursor.fetchone()
+            if row[0] is not None:
+                batches.append(row)
     parts = list(zip(*batches, strict=True)) or [()] * 5
     code, post, thread, visual = (
         np.array([word for text in column for word in text.encode().split(b"\n")], dtype=np.bytes_)
@@ -105,7 +84,7 @@ def last_ids() -> dict[str, int]:
 
 
 def formula_counts(collection: Collection) -> dict[str, int]:
-    """How many formulas a collection has: in all, by place, and by representation.
+    """The numbers of formulas of a collection: in all, by place, and by representation.
 
     Three queries that read every formula: 30 seconds for 28 million.
     """
@@ -118,6 +97,8 @@ def formula_counts(collection: Collection) -> dict[str, int]:
     )
     if not counts["n"]:
         return {}
+    # The database groups visual ids by hashing; `count(DISTINCT)` would sort them.
+    distinct = formulas.exclude(visual="").values("visual").annotate(n=Count("pk"))
     mathml = dict(collection.mathml.order_by().values_list("form").annotate(n=Count("pk")))
     return {
         "formulas": counts["n"],
@@ -125,43 +106,8 @@ def formula_counts(collection: Collection) -> dict[str, int]:
         "formulas as LaTeX": counts["latex"],
         **{f"formulas as {form.name}": mathml.get(form.value, 0) for form in FormulaMathML.Form},
         "formulas with a visual id": counts["visual"],
-        "visually distinct formulas": n_distinct(collection),
+        "visually distinct formulas": distinct.count(),
     }
-
-
-def n_distinct(collection: Collection) -> int:
-    """How many visual ids a collection has. The database groups them by hashing; `count(DISTINCT)` would sort them."""
-    formulas = collection.formulas.order_by().exclude(visual="")
-    return formulas.values("visual").annotate(n=Count("pk")).count()
-
-
-def stored_counts(collection: Collection) -> dict[str, int]:
-    """The counts of formulas from the last import or clustering. No query."""
-    return {name: n for name, n in collection.counts.items() if "formulas" in name}
-
-
-def counts_in_words(collection: Collection) -> list[str]:
-    """The stored counts of formulas that are not zero, such as `3 in titles`. No query."""
-    counts = stored_counts(collection)
-    parts = [(f"in {place}s", f"formulas in {place}s") for place in PLACES]
-    parts += [(f"as {form}", f"formulas as {form}") for form in ("LaTeX", *FormulaMathML.Form.names)]
-    parts += [("visually distinct", "visually distinct formulas")]
-    return [f"{counts[name]:,} {words}" for words, name in parts if counts.get(name)]
-
-
-def formulas_page(collection: Collection, number: str | None) -> FormulasPage:
-    """The page of all formulas of a collection, with one page of the disagreements of its newest clustering."""
-    complete = latest_clustering(collection, is_complete=True)
-    latest = latest_clustering(collection, is_complete=False)
-    return FormulasPage(
-        collection=collection,
-        formulas=counts_in_words(collection),
-        n_with_id=stored_counts(collection).get("formulas with a visual id", 0),
-        has_formulas=collection.formulas.exists(),
-        clustering=complete,
-        current=latest if latest != complete else None,
-        disagreements=Paginator(disagreements(complete), PAGE_SIZE).get_page(number),
-    )
 
 
 def formula_page(collection: Collection, code: str) -> FormulaPage | None:
@@ -205,7 +151,7 @@ def _excerpt(collection: Collection, formula: Formula) -> SafeString:
 
 
 def _alike(formula: Formula) -> tuple[int, list[Instance]]:
-    """How many other formulas have the same visual id, counted up to `MAX_COUNTED` + 1, and some of them."""
+    """The number of other formulas with the same visual id, at most `MAX_COUNTED` + 1, and some of them."""
     if not formula.visual:
         return 0, []
     collection = formula.collection

@@ -18,21 +18,15 @@ from corpus.models import Image
 
 MAX_BYTES = 20 << 20
 MAX_PIXELS = 40_000_000
+TOO_MANY_PIXELS = f"more than {MAX_PIXELS // 1_000_000} million pixels"
 MAX_SIDE = 2_000  # pixels of a served image; larger ones are scaled down
 QUALITY = 88
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 ACCEPTED = "PNG, JPEG, GIF or WebP"
 # What Pillow raises for damaged files.
 DAMAGES = (
-    OSError,
-    ValueError,
-    SyntaxError,
-    EOFError,
-    LookupError,
-    TypeError,
-    ArithmeticError,
-    struct.error,
-    zlib.error,
+    *(OSError, ValueError, SyntaxError, EOFError, LookupError, TypeError, ArithmeticError),
+    *(struct.error, zlib.error),
 )
 BOMBS = (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning)
 
@@ -58,44 +52,27 @@ def safe_image(data: bytes) -> SafeImage:
     """
     if len(data) > MAX_BYTES:
         raise BadImage(f"more than {MAX_BYTES >> 20} MB")
-    if _is_svg(data):
+    head = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(b"<") and b"<svg" in head.lower():
         raise BadImage(f"an SVG image, which can contain scripts; accepted: {ACCEPTED}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Pillow.DecompressionBombWarning)
-            return _encoded(_opened(data))
-    except BOMBS:
-        raise _too_many_pixels() from None
-    except DAMAGES:
-        raise BadImage("a damaged image") from None
-
-
-def _is_svg(data: bytes) -> bool:
-    head = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
-    return head.startswith(b"<") and b"<svg" in head.lower()
-
-
-def _too_many_pixels() -> BadImage:
-    return BadImage(f"more than {MAX_PIXELS // 1_000_000} million pixels")
-
-
-def _opened(data: bytes) -> Pillow.Image:
-    try:
-        image = Pillow.open(BytesIO(data), formats=FORMATS)
+            image = Pillow.open(BytesIO(data), formats=FORMATS)
+            if image.width * image.height > MAX_PIXELS:
+                raise BadImage(TOO_MANY_PIXELS)
+            form = image.format if image.format in {"JPEG", "WEBP"} else "PNG"
+            pixels = _pixels(image, has_alpha=form != "JPEG")
+            pixels.thumbnail((MAX_SIDE, MAX_SIDE))
+            out = BytesIO()
+            pixels.save(out, form, **({} if form == "PNG" else {"quality": QUALITY}))
+            return SafeImage(out.getvalue(), Image.ContentType[form].value, pixels.width, pixels.height)
     except UnidentifiedImageError:
         raise BadImage(f"not an image in {ACCEPTED}") from None
-    if image.width * image.height > MAX_PIXELS:
-        raise _too_many_pixels()
-    return image
-
-
-def _encoded(image: Pillow.Image) -> SafeImage:
-    form = image.format if image.format in {"JPEG", "WEBP"} else "PNG"
-    pixels = _pixels(image, has_alpha=form != "JPEG")
-    pixels.thumbnail((MAX_SIDE, MAX_SIDE))
-    out = BytesIO()
-    pixels.save(out, form, **({} if form == "PNG" else {"quality": QUALITY}))
-    return SafeImage(out.getvalue(), Image.ContentType[form].value, pixels.width, pixels.height)
+    except BOMBS:
+        raise BadImage(TOO_MANY_PIXELS) from None
+    except DAMAGES:
+        raise BadImage("a damaged image") from None
 
 
 def _pixels(image: Pillow.Image, *, has_alpha: bool) -> Pillow.Image:

@@ -18,20 +18,19 @@ def shown_images(texts: Iterable[str], collections: Sequence[Collection]) -> dic
     wanted = sorted(references(texts))[:MAX_SHOWN]
     shown: dict[str, ShownImage] = {}
     for collection in collections:
-        missing = [reference for reference in wanted if reference not in shown]
-        shown |= _shown(collection, missing) if missing else {}
+        missing = {reference: file_names(reference) for reference in wanted if reference not in shown}
+        if not missing:
+            break
+        named = {name for names in missing.values() for name in names}
+        rows = Image.objects.filter(collection=collection, name__in=named)
+        images = {
+            name: ShownImage(reverse("corpus:image", args=[collection.slug, sha256]), width, height)
+            for name, sha256, width, height in rows.values_list("name", "sha256", "width", "height")
+        }
+        for reference, names in missing.items():
+            if name := next((name for name in names if name in images), None):
+                shown[reference] = images[name]
     return shown
-
-
-def _shown(collection: Collection, wanted: Sequence[str]) -> dict[str, ShownImage]:
-    names = {name for reference in wanted for name in file_names(reference)}
-    rows = Image.objects.filter(collection=collection, name__in=names)
-    images = {
-        name: ShownImage(reverse("corpus:image", args=[collection.slug, sha256]), width, height)
-        for name, sha256, width, height in rows.values_list("name", "sha256", "width", "height")
-    }
-    matches = ((each, next((name for name in file_names(each) if name in images), None)) for each in wanted)
-    return {reference: images[name] for reference, name in matches if name is not None}
 
 
 def image_of(collection: Collection, sha256: str) -> Image | None:

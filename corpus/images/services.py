@@ -1,19 +1,17 @@
 """Import images: check them, encode them again, and store them in place of earlier ones with the same names."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 
 from django.core.files.base import ContentFile
 
 from assay.errors import BadFile
-from assay.formats.documents.batch import FIRST_LINES
 from assay.html.images import file_name
 from corpus.images.encoding import BadImage, SafeImage, safe_image
-from corpus.images.files import ImageFile, opened
+from corpus.images.reading import ImageFile, opened
 from corpus.models import Image, Import
-from files import services as file_services
 from jobs import services as jobs
+from jobs.files import storage
 
 BATCH = 20  # images that are stored in one transaction
 UNFIT_NAME = "no URL can end in its name"
@@ -28,8 +26,7 @@ def import_images(*, progress: jobs.Progress, file: Import, done: int, total: in
         The folder or archive cannot be opened, has changed since the import was requested, or has no usable image.
     """
     with opened(file.location, file.name) as images:
-        if sum(image.size for image in images) != file.size:
-            raise BadFile(f"{file.name} has changed since the import was requested. Start another import.")
+        file.check_size(sum(image.size for image in images))
         for start in range(file.position, len(images), BATCH):
             part = images[start : start + BATCH]
             _import_part(progress, file, part)
@@ -59,47 +56,40 @@ def _import_part(progress: jobs.Progress, file: Import, images: Sequence[ImageFi
             skipped.setdefault(str(error), []).append(image.name)
     earlier = Image.objects.filter(collection=file.collection_id, name__in=safe)
     known = dict(earlier.values_list("name", "sha256"))
-    rows = [_row(file, name, image) for name, image in safe.items()]
-    changed = [(row, safe[row.name]) for row in rows if known.get(row.name) != row.sha256]
-    with file_services.storing() as store:
-        for row, encoded in changed:
-            row.file.name = store("images", ContentFile(encoded.content))
+    rows = [
+        Image(
+            collection_id=file.collection_id,
+            name=name,
+            sha256=hashlib.sha256(image.content).hexdigest(),
+            content_type=image.content_type,
+            width=image.width,
+            height=image.height,
+            n_bytes=len(image.content),
+        )
+        for name, image in safe.items()
+    ]
+    changed = [row for row in rows if known.get(row.name) != row.sha256]
+    with storage.storing() as store:
+        for row in changed:
+            row.file.name = store("images", ContentFile(safe[row.name].content))
         with progress.storing():
-            _replace(file, [row for row, _ in changed])
-            file.position += len(images)
-            _count(file, len(safe), skipped)
-
-
-def _row(file: Import, name: str, image: SafeImage) -> Image:
-    return Image(
-        collection_id=file.collection_id,
-        name=name,
-        sha256=hashlib.sha256(image.content).hexdigest(),
-        content_type=image.content_type,
-        width=image.width,
-        height=image.height,
-        n_bytes=len(image.content),
-    )
+            _replace(file, changed)
+            file.add(
+                counts={"images": len(safe)},
+                skipped={reason: len(names) for reason, names in skipped.items()},
+                first=skipped,
+                position=file.position + len(images),
+            )
 
 
 def _replace(file: Import, rows: Sequence[Image]) -> None:
     """Store rows whose files are stored, and delete the files of earlier images with their names."""
     old = Image.objects.filter(collection=file.collection_id, name__in=[row.name for row in rows])
-    file_services.discard(list(old.values_list("file", flat=True)))
+    storage.discard(list(old.values_list("file", flat=True)))
     Image.objects.bulk_create(
         rows,
         update_conflicts=True,
         unique_fields=["collection", "name"],
         update_fields=["file", "sha256", "content_type", "width", "height", "n_bytes"],
     )
-    file_services.claim(*(str(row.file.name) for row in rows))
-
-
-def _count(file: Import, n: int, skipped: dict[str, list[str]]) -> None:
-    file.counts = dict(Counter(file.counts) + Counter({"images": n}))
-    file.skipped = dict(
-        Counter(file.skipped) + Counter({reason: len(names) for reason, names in skipped.items()})
-    )
-    for reason, names in skipped.items():
-        file.skipped_lines[reason] = [*file.skipped_lines.get(reason, []), *names][:FIRST_LINES]
-    file.save(update_fields=["position", "counts", "skipped", "skipped_lines"])
+    storage.claim(*(str(row.file.name) for row in rows))

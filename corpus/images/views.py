@@ -6,9 +6,8 @@ from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, login_required
-from corpus.collections import selectors as collection_selectors
+from corpus.collections.selectors import collections_for
 from corpus.images import selectors
-from corpus.models import Image
 
 FOREVER = "private, max-age=31536000, immutable"  # the address of an image contains the digest of its content
 
@@ -17,20 +16,16 @@ FOREVER = "private, max-age=31536000, immutable"  # the address of an image cont
 @require_safe
 def image(request: AuthenticatedRequest, slug: str, sha256: str) -> HttpResponseBase:
     """An image of a collection. Everyone who may read the collection."""
-    collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)
+    collection = get_object_or_404(collections_for(request.user), slug=slug)
     image = selectors.image_of(collection, sha256)
     if image is None:
         raise Http404
     etag = f'"{image.sha256}"'
     response: HttpResponseBase | None = get_conditional_response(request, etag=etag)
     if response is None:
-        response = _sent(image)
+        try:
+            response = FileResponse(image.file.open("rb"), content_type=image.content_type)
+        except FileNotFoundError:
+            raise Http404 from None
     response["Cache-Control"], response["ETag"] = FOREVER, etag
     return response
-
-
-def _sent(image: Image) -> FileResponse:
-    try:
-        return FileResponse(image.file.open("rb"), content_type=image.content_type)
-    except FileNotFoundError:
-        raise Http404 from None

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.urls import path
 from django.utils.datastructures import MultiValueDict
 from rest_framework import serializers
 from rest_framework.parsers import JSONParser, MultiPartParser
@@ -15,11 +14,9 @@ from corpus.imports import services
 from corpus.imports.forms import ImportForm
 from jobs.api import JobSerializer
 from jobs.models import Job
-from web.api.forms import require_valid
 from web.api.permissions import Organizer
-from web.api.schema import operation
-from web.api.serializers import Strict
-from web.api.views import ApiView, accepted
+from web.api.serializers import Strict, require_valid
+from web.api.views import Endpoints, accepted, post
 
 
 class ImportSerializer(Strict):
@@ -48,27 +45,6 @@ class ImportSerializer(Strict):
     representation = serializers.ChoiceField(["latex", "slt", "opt"], required=False, default="")
 
 
-class ImportView(ApiView):
-    tag = "Collections"
-    permission_classes = [Organizer]
-    parser_classes = [MultiPartParser, JSONParser]
-    serializer_class = ImportSerializer
-    stores_files = True
-
-    @operation("import_collection", responses={202: JobSerializer})
-    def post(self, request: Request) -> Response:
-        """Import documents, formulas or images into a collection.
-
-        Rows that exist already are updated, not duplicated.
-        """
-        job = services.import_upload_or_path(
-            by=person_of(request),
-            **_arguments(self.validated(request)),
-            on_stored=lambda job: self.keep_answer(_requested(job)),
-        )
-        return _requested(job)
-
-
 def _requested(job: Job) -> Response:
     return accepted(JobSerializer(job).data, job.pk)
 
@@ -82,4 +58,30 @@ def _arguments(data: dict[str, Any]) -> dict[str, Any]:
     return form.arguments
 
 
-urlpatterns = [path("collections/import/", ImportView.as_view(), name="import_collection")]
+class Imports(Endpoints):
+    tag = "Collections"
+    permission_classes = [Organizer]
+
+    @post(
+        "collections/import/",
+        "import_collection",
+        JobSerializer,
+        takes=ImportSerializer,
+        status=202,
+        parsers=[MultiPartParser, JSONParser],
+        stores_files=True,
+    )
+    def import_collection(self, request: Request) -> Any:
+        """Import documents, formulas or images into a collection.
+
+        Rows that exist already are updated, not duplicated.
+        """
+        job = services.import_upload_or_path(
+            by=person_of(request),
+            **_arguments(self.validated(request)),
+            on_stored=lambda job: self.keep_answer(_requested(job)),
+        )
+        return _requested(job)
+
+
+urlpatterns = Imports.urls()

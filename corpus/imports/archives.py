@@ -5,16 +5,15 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import PurePosixPath
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from django.core.files import File
 
 from assay.errors import BadFile
-from assay.formats.compression import Limits
+from assay.formats.compression import Limits, check_directory
 from assay.formats.documents.articles import is_article
-from assay.formats.zip_files import check_directory
-from corpus.articles.files import is_archive_of_articles
-from corpus.images.files import ZIP_DIRECTORY, is_image
+from corpus.articles.reading import is_archive_of_articles
+from corpus.images.reading import ZIP_DIRECTORY, is_image
 
 MAX_FILES = 1_000
 RATIO = Limits().max_ratio
@@ -76,32 +75,24 @@ def _files(upload: "File[bytes]", members: Sequence[_Member], opened: Any) -> It
         upload.seek(0)
         yield upload
         return
-    _check(upload, wanted)
+    if len(wanted) > MAX_FILES:
+        raise BadFile(f"{upload.name} has {len(wanted):,} files; at most {MAX_FILES:,} are accepted.")
+    size = sum(member.size for member in wanted)
+    if size > RATIO * max(upload.size, 1):
+        raise BadFile(
+            f"{upload.name} would have {size:,} bytes when unpacked, more than {RATIO} times its size. Unpack it first."
+        )
     for member in wanted:
         with opened(member.entry) as content:
-            yield _file(content, member)
+            file = File(content, name=PurePosixPath(member.name).name)
+            file.size = member.size
+            yield file
     if has_images:
         upload.seek(0)
         yield upload
-
-
-def _file(content: IO[bytes], member: _Member) -> "File[bytes]":
-    file = File(content, name=PurePosixPath(member.name).name)
-    file.size = member.size
-    return file
 
 
 def _is_wanted(name: str) -> bool:
     path = PurePosixPath(name)
     is_hidden = path.name.startswith(".") or "__MACOSX" in path.parts
     return not is_hidden and not is_image(name) and not is_article(name)
-
-
-def _check(upload: "File[bytes]", members: Sequence[_Member]) -> None:
-    if len(members) > MAX_FILES:
-        raise BadFile(f"{upload.name} has {len(members):,} files; at most {MAX_FILES:,} are accepted.")
-    size = sum(member.size for member in members)
-    if size > RATIO * max(upload.size, 1):
-        raise BadFile(
-            f"{upload.name} would have {size:,} bytes when unpacked, more than {RATIO} times its size. Unpack it first."
-        )

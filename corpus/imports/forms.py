@@ -14,14 +14,6 @@ ACCEPTED = (
 )
 
 
-def _help(offered: selectors.OfferedPaths) -> str:
-    """What to enter as a path in the import folder."""
-    start = "Its path in the import folder. A folder means all files in it. Type a part of the path to search"
-    if offered.are_all:
-        return f"{start}."
-    return f"{start} the {len(offered.paths)} paths that are offered. There may be more: type them."
-
-
 class ImportForm(forms.Form):
     """An upload, or a file or folder on the server, to import into an existing or a new collection."""
 
@@ -74,7 +66,9 @@ class ImportForm(forms.Form):
         if selectors.import_dir() is None:
             del self.fields["path"]
         elif selectors.is_folder_here():
-            self.fields["path"].help_text = _help(self.offered)
+            start = "Its path in the import folder. A folder means all files in it. Type a part of the path to search"
+            more = f" the {len(self.offered.paths)} paths that are offered. There may be more: type them."
+            self.fields["path"].help_text = start + ("." if self.offered.are_all else more)
             self.fields["path"].widget.attrs["list"] = "server-paths"
         else:
             self.fields["path"].label = "File or folder of the workers"

@@ -13,33 +13,32 @@ from typing import Any, NamedTuple, cast
 from django.db import connection
 
 from assay.errors import BadFile
-from assay.formats.documents.batch import FIRST_LINES, Packed
+from assay.formats.documents.batch import Packed
 from assay.formats.documents.dump import Chunk, Reader
-from assay.formats.formulas.indexes import Index, Representation
-from corpus.articles import files as articles
+from assay.formats.documents.indexes import Index, Representation
+from corpus import staging
+from corpus.articles import reading as articles
 from corpus.articles.services import import_articles
-from corpus.collections.counts import counts_of, in_words
-from corpus.formulas import indexing
-from corpus.formulas.selectors import formula_counts, stored_counts
-from corpus.images import files as images
+from corpus.collections.selectors import counts_of, in_words, stored_formula_counts
+from corpus.conversion import converted, n_processes
+from corpus.formulas.selectors import formula_counts
+from corpus.formulas.storing import FormulaStore, drop_visual_index_if_empty, ensure_visual_index
+from corpus.images import reading as images
 from corpus.images.services import import_images
-from corpus.imports.files import KIND, ImportRefused, discard_uploads, open_file
-from corpus.imports.load import copy
-from corpus.imports.load.conversion import converted, n_processes
-from corpus.imports.load.formula_copy import FormulaStore
-from corpus.imports.recognition import Recognized, recognize, sources_in_folder
+from corpus.imports.recognition import ImportRefused, Recognized, recognize, sources_in_folder
+from corpus.locations import discard_uploads, open_file
 from corpus.models import Collection, Document, Import
 from jobs import services as jobs
 
 
 def _import_failed(*, collection_id: int, **_: Any) -> None:
     """Keep a collection hidden if its first import fails."""
-    indexing.ensure()
+    ensure_visual_index()
     importing = Collection.objects.filter(pk=collection_id, status=Collection.Status.IMPORTING)
     importing.update(status=Collection.Status.INCOMPLETE)
 
 
-@jobs.handler(KIND, failed=_import_failed)
+@jobs.handler(Import.JOB, failed=_import_failed)
 def import_files(
     progress: jobs.Progress,
     *,
@@ -102,7 +101,7 @@ def _begin(progress: jobs.Progress, files: Sequence[Import], collection_id: int)
     if Import.objects.filter(collection_id=collection_id, job_id__gt=progress.job_id).exists():
         raise ImportRefused("There is a newer import into this collection. Start another one instead.")
     if any(map(_has_formulas, files)):
-        indexing.drop_if_empty()
+        drop_visual_index_if_empty()
 
 
 def _has_formulas(file: Import) -> bool:
@@ -117,15 +116,14 @@ class Stored(NamedTuple):
     lines: Mapping[str, Sequence[int]] = {}
 
 
-Store = Callable[[copy.Cursor, Chunk, Packed], Stored]
+Store = Callable[[staging.Cursor, Chunk, Packed], Stored]
 
 
 def _import_file(
     progress: jobs.Progress, file: Import, done: int, total: int, last_ids: Mapping[str, int]
 ) -> None:
     with open_file(file.location, file.name) as (content, raw):
-        if raw.seek(0, 2) != file.size:
-            raise BadFile(f"{file.name} has changed since the import was requested. Start another import.")
+        file.check_size(raw.seek(0, 2))
         raw.seek(0)
         reader = Reader(content, file.name, position=file.position)
         workers = n_processes(file.size)
@@ -133,8 +131,12 @@ def _import_file(
         for chunk, batch in converted(reader, form=file.format, name=file.name, n_processes=workers):
             _store(progress, file, chunk, batch, store)
             n_read = done + min(raw.tell(), file.size)  # prose: allow a method of files
-            progress.update(n_read, total, f"bytes read; {file.name}: {_describe(file.counts)}")
-        _refuse_if_nothing_imported(file)
+            contents = ", ".join(in_words(file.counts)) or "nothing yet"
+            progress.update(n_read, total, f"bytes read; {file.name}: {contents}")
+        if file.skipped and not file.counts and file.skipped_lines:
+            reason, (line, *_) = min(file.skipped_lines.items(), key=lambda item: item[1])
+            n = sum(file.skipped.values())
+            raise BadFile(f"{file.name}, line {line:,}: {reason}. None of its {n:,} rows can be imported.")
         with progress.storing():
             file.sha256, file.is_complete = reader.sha256, True
             file.save(update_fields=["sha256", "is_complete"])
@@ -147,17 +149,17 @@ def _store_of(file: Import, last_ids: Mapping[str, int]) -> Store:
     if index is not None:
         formulas = FormulaStore(collection_id, index, last_ids.get(index.representation, 0))
 
-        def store_formulas(cursor: copy.Cursor, chunk: Chunk, batch: Packed) -> Stored:
+        def store_formulas(cursor: staging.Cursor, chunk: Chunk, batch: Packed) -> Stored:
             skipped, lines = formulas.store(cursor, chunk, batch)
             return Stored({"formulas": -sum(skipped.values())}, skipped, lines)
 
         return store_formulas
     is_new = file.collection is not None and file.collection.status == Collection.Status.IMPORTING
 
-    target = copy.Target(collection_id, file.job_id or 0)
+    target = staging.Target(collection_id, file.job_id or 0)
 
-    def store_rows(cursor: copy.Cursor, chunk: Chunk, batch: Packed) -> Stored:
-        return Stored(*copy.store(cursor, batch.tables, target, is_new=is_new))
+    def store_rows(cursor: staging.Cursor, chunk: Chunk, batch: Packed) -> Stored:
+        return Stored(*staging.store(cursor, batch.tables, target, is_new=is_new))
 
     return store_rows
 
@@ -165,38 +167,24 @@ def _store_of(file: Import, last_ids: Mapping[str, int]) -> Store:
 def _store(progress: jobs.Progress, file: Import, chunk: Chunk, batch: Packed, store: Store) -> None:
     """Store the rows of a chunk and the position after it, in one transaction."""
     with progress.storing():
-        stored = store(cast("copy.Cursor", connection.cursor()), chunk, batch)
-        file.position = chunk.end
-        file.counts = dict(Counter(file.counts) + Counter(batch.counts) + Counter(stored.counts))
-        file.skipped = dict(Counter(file.skipped) + Counter(batch.skipped) + Counter(stored.skipped))
+        stored = store(cast("staging.Cursor", connection.cursor()), chunk, batch)
+        first: dict[str, list[int | str]] = {}
         for lines in (batch.lines, stored.lines):
             for reason, offsets in lines.items():
-                earlier = file.skipped_lines.get(reason, [])
-                numbers = [*earlier, *(chunk.line + offset for offset in offsets)]
-                file.skipped_lines[reason] = numbers[:FIRST_LINES]
-        file.save(update_fields=["position", "counts", "skipped", "skipped_lines"])
-
-
-def _refuse_if_nothing_imported(file: Import) -> None:
-    """Refuse a file of which every row was skipped."""
-    if file.skipped and not file.counts and file.skipped_lines:
-        reason, (line, *_) = min(file.skipped_lines.items(), key=lambda item: item[1])
-        n = sum(file.skipped.values())
-        raise BadFile(f"{file.name}, line {line:,}: {reason}. None of its {n:,} rows can be imported.")
-
-
-def _describe(counts: Mapping[str, int]) -> str:
-    return ", ".join(in_words(counts)) or "nothing yet"
+                first.setdefault(reason, []).extend(chunk.line + offset for offset in offsets)
+        counts = Counter(batch.counts) + Counter(stored.counts)
+        skipped = Counter(batch.skipped) + Counter(stored.skipped)
+        file.add(counts=counts, skipped=skipped, first=first, position=chunk.end)
 
 
 def _finish(progress: jobs.Progress, collection_id: int) -> dict[str, Any]:
     """Count, store the counts, and let readers see the collection. Only the storing is a transaction."""
     files = list(Import.objects.filter(job_id=progress.job_id))
     has_votes = any(file.format == "votes" for file in files)
-    counted = _count(progress, files, collection_id, has_votes=has_votes)
+    counts, n_orphans = _count(progress, files, collection_id, has_votes=has_votes)
     with progress.storing():
         collection = Collection.objects.select_for_update().get(pk=collection_id)
-        collection.counts = counts = counted.counts
+        collection.counts = counts
         if has_votes:
             collection.votes_counted_by = progress.job_id
         is_filled = counts.get("formulas") or any(counts.get(f"{kind}s") for kind in Document.Kind.values)
@@ -204,51 +192,38 @@ def _finish(progress: jobs.Progress, collection_id: int) -> dict[str, Any]:
         collection.save(update_fields=["counts", "status", "votes_counted_by"])
         discard_uploads(file.location for file in files)
     if has_votes:
-        _delete_other_votes(progress, collection_id)
+        # The votes that earlier imports counted are deleted in short transactions.
+        earlier = Import.objects.filter(
+            collection_id=collection_id, format="votes", job_id__lt=progress.job_id
+        )
+        after: int | None = 0 if earlier.exists() else None
+        while after is not None:
+            with progress.storing():
+                target = staging.Target(collection_id, progress.job_id)
+                after = staging.delete_other_votes(
+                    cast("staging.Cursor", connection.cursor()), target, after=after
+                )
     skipped: Counter[str] = sum((Counter(file.skipped) for file in files), Counter())
-    return {
-        "counts": counts,
-        "skipped": dict(skipped),
-        "answers_without_question": counted.n_orphans,
-    }
-
-
-class Counted(NamedTuple):
-    """What a collection contains after the import."""
-
-    counts: dict[str, int]
-    n_orphans: int
+    return {"counts": counts, "skipped": dict(skipped), "answers_without_question": n_orphans}
 
 
 def _count(
     progress: jobs.Progress, files: Sequence[Import], collection_id: int, *, has_votes: bool
-) -> Counted:
-    """Count the rows of a collection: a minute for 10 million, so it is done outside a transaction."""
+) -> tuple[dict[str, int], int]:
+    """The counts of the rows of a collection, and its number of answers without a question.
+
+    They take a minute for 10 million rows, so they are counted outside a transaction.
+    """
     collection = Collection.objects.get(pk=collection_id)
     if has_votes:
         collection.votes_counted_by = progress.job_id
-    formulas = _formulas_of(collection, is_changed=any(map(_has_formulas, files)))
+    formulas = stored_formula_counts(collection)
+    if any(map(_has_formulas, files)):
+        ensure_visual_index()
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE corpus_formula, corpus_formulamathml")
+        formulas = formula_counts(collection)
     n_orphans = 0
     if not all(Index.of(file.format) for file in files):
-        n_orphans = copy.orphaned_answers(cast("copy.Cursor", connection.cursor()), collection_id)
-    return Counted(counts_of(collection) | formulas, n_orphans)
-
-
-def _delete_other_votes(progress: jobs.Progress, collection_id: int) -> None:
-    """Delete what earlier imports of votes have counted, in short transactions."""
-    earlier = Import.objects.filter(collection_id=collection_id, format="votes", job_id__lt=progress.job_id)
-    after: int | None = 0 if earlier.exists() else None
-    while after is not None:
-        with progress.storing():
-            target = copy.Target(collection_id, progress.job_id)
-            after = copy.delete_other_votes(cast("copy.Cursor", connection.cursor()), target, after=after)
-
-
-def _formulas_of(collection: Collection, *, is_changed: bool) -> dict[str, int]:
-    """The counts of formulas."""
-    if not is_changed:
-        return stored_counts(collection)
-    indexing.ensure()
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE corpus_formula, corpus_formulamathml")
-    return formula_counts(collection)
+        n_orphans = staging.orphaned_answers(cast("staging.Cursor", connection.cursor()), collection_id)
+    return counts_of(collection) | formulas, n_orphans

@@ -1,33 +1,31 @@
 """The files of an import: where they are, and what they contain."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from django.conf import settings
 
-from assay.errors import BadFile
+from assay.errors import BadFile, Refused
 from assay.formats.documents.articles import is_article
 from assay.formats.documents.dump import Reader
+from assay.formats.documents.indexes import FORMS, Index, Representation
 from assay.formats.documents.sources import DUMPS, FORUM, TREC
 from assay.formats.documents.tables import is_table
-from assay.formats.formulas.indexes import FORMS, Index, Representation
-from corpus.articles import files as articles
-from corpus.images import files as images
-from corpus.imports.files import FOLDER, ImportRefused, open_file, open_raw, path_of
+from corpus.articles import reading as articles
+from corpus.images import reading as images
 from corpus.imports.selectors import import_dir, offered_path
+from corpus.locations import FOLDER, open_file, open_raw, path_of
 
 TABLE = "table"
-ORDER = (
-    "jsonl",
-    TABLE,
-    FORUM,
-    TREC,
-    *DUMPS,
-    articles.FORM,
-    *FORMS,
-    images.FORM,
-)  # in which files are imported: comments, links and votes need posts
+# The order in which files are imported: comments, links and votes need posts.
+ORDER = ("jsonl", TABLE, FORUM, TREC, *DUMPS, articles.FORM, *FORMS, images.FORM)
+
+
+class ImportRefused(Refused):
+    """An import cannot start."""
+
+    title = "This cannot be imported"
 
 
 class Source(NamedTuple):
@@ -59,24 +57,18 @@ def sources_of(paths: Iterable[Path], *, within: Path | None = None) -> list[Sou
     existing: list[Path] = []
     for path in paths:
         if path.is_dir():
-            existing += [
-                file for file in sorted(path.iterdir()) if file.is_file() and not _is_one_of_many(file)
-            ]
+            files = (file for file in sorted(path.iterdir()) if file.is_file())
+            existing += [file for file in files if not (images.is_image(file.name) or is_article(file.name))]
             existing += [path] if images.has_images(path) or articles.has_articles(path) else []
         elif path.is_file():
             existing.append(path)
         else:
             raise ImportRefused(f"There is no file or folder {path}.")
-    files = [(file.resolve(), file.name or file.resolve().name) for file in existing]
+    named = [(file.resolve(), file.name or file.resolve().name) for file in existing]
     if within is None:
-        return [Source(str(file), name) for file, name in files]
-    inside = [(file.relative_to(within), name) for file, name in files if file.is_relative_to(within)]
+        return [Source(str(file), name) for file, name in named]
+    inside = [(file.relative_to(within), name) for file, name in named if file.is_relative_to(within)]
     return [Source(f"{FOLDER}{file.as_posix()}", name) for file, name in inside]
-
-
-def _is_one_of_many(file: Path) -> bool:
-    """Whether a file of a folder is imported with others, as the folder."""
-    return images.is_image(file.name) or is_article(file.name)
 
 
 def sources_in_folder(name: str) -> list[Source]:
@@ -105,13 +97,9 @@ def recognize(
     ImportRefused
         No file has a known format, or a version differs.
     """
-    return [_with_options(file, representation, version) for file in _recognize_all(sources)]
-
-
-def _recognize_all(sources: Sequence[Source]) -> list[Recognized]:
-    """The files that can be imported, in the order of import. Other files are ignored, unless there are only such."""
-    files, refusals = [], []
-    for source in sources:
+    files: list[Recognized] = []
+    refusals: list[str] = []
+    for source in sources:  # other files are ignored, unless there are only such
         try:
             files += _recognize(source)
         except BadFile as refusal:
@@ -122,7 +110,8 @@ def _recognize_all(sources: Sequence[Source]) -> list[Recognized]:
             "XHTML, lines of JSON, tables of documents, formula indexes, or images."
         )
         raise ImportRefused(f"{' '.join(refusals[:5]) or 'There is no file.'} {accepted}")
-    return sorted(files, key=lambda file: ORDER.index(_kind_of(file.form)))
+    ordered = sorted(files, key=lambda file: ORDER.index(_kind_of(file.form)))
+    return [_with_options(file, representation, version) for file in ordered]
 
 
 def _kind_of(form: str) -> str:
@@ -131,12 +120,12 @@ def _kind_of(form: str) -> str:
 
 
 def _recognize(source: Source) -> list[Recognized]:
-    """What a source contains: one form, or images and articles."""
+    """The contents of a source: one form, or images and articles."""
     forms = []
-    if _has_images(source):
+    if _has(source, images.has_images, images.is_image, images.is_archive_of_images):
         with images.opened(source.location, source.name) as files:
             forms.append(Recognized(source, images.FORM, sum(file.size for file in files)))
-    if _has_articles(source):
+    if _has(source, articles.has_articles, is_article, articles.is_archive_of_articles):
         with articles.opened(source.location, source.name) as opened:
             forms.append(Recognized(source, articles.FORM, opened.size))
     if forms:
@@ -148,26 +137,20 @@ def _recognize(source: Source) -> list[Recognized]:
         return [Recognized(source, form.name, file.seek(0, 2))]
 
 
-def _has_images(source: Source) -> bool:
-    """Whether a source is a folder of images, an archive of images, or an image."""
+def _has(
+    source: Source,
+    in_folder: Callable[[Path], bool],
+    by_name: Callable[[str], bool],
+    in_archive: Callable[[BinaryIO], bool],
+) -> bool:
+    """Return whether a source is a folder or an archive of files of a kind, or a file of it."""
     path = path_of(source.location)
     if path is not None and path.is_dir():
-        return images.has_images(path)
-    if images.is_image(source.name):
+        return in_folder(path)
+    if by_name(source.name):
         return True
     with open_raw(source.location, source.name) as file:
-        return images.is_archive_of_images(file)
-
-
-def _has_articles(source: Source) -> bool:
-    """Whether a source is a folder of articles, an archive of articles, or an article."""
-    path = path_of(source.location)
-    if path is not None and path.is_dir():
-        return articles.has_articles(path)
-    if is_article(source.name):
-        return True
-    with open_raw(source.location, source.name) as file:
-        return articles.is_archive_of_articles(file)
+        return in_archive(file)
 
 
 def _with_options(file: Recognized, representation: Representation | None, version: int) -> Recognized:

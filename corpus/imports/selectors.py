@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q
 
 from assay.formats.documents.articles import is_article
-from corpus.collections.counts import in_words
-from corpus.images.files import is_image
-from corpus.imports.files import KIND
+from corpus.collections.selectors import in_words, unfinished_import
+from corpus.images.reading import is_image
 from corpus.models import Collection, Import
 from jobs.models import Job
 
@@ -56,24 +55,6 @@ class ImportPage:
     n_orphans: int
 
 
-def import_jobs(collection: Collection | None = None) -> QuerySet[Job]:
-    """Imports into one collection, or into any, newest first.
-
-    An import can have a hundred files. A join with them would repeat its job as often, to be sorted and made distinct.
-    """
-    files = Import.objects.filter(job=OuterRef("pk"))
-    is_import = Exists(files) | Q(kind=KIND)
-    if collection:
-        is_into = Q(kind=KIND, arguments__collection_id=collection.pk)
-        is_import = Exists(files.filter(collection=collection)) | is_into
-    return Job.objects.filter(is_import).select_related("created_by").prefetch_related("imports")
-
-
-def unfinished_import(collection: Collection) -> Job | None:
-    """The import into a collection that is queued or running."""
-    return import_jobs(collection).filter(state__in=Job.UNFINISHED).first()
-
-
 def interrupted_import(collection: Collection, locations: AnyCollection[str]) -> Job | None:
     """The unfinished import into a collection, if it imports only files at these locations."""
     job = unfinished_import(collection)
@@ -105,12 +86,10 @@ def skipped_rows(file: Import) -> list[SkippedRows]:
 
 
 def _lines(lines: list[int] | list[str], n: int) -> str:
-    if not lines:
-        return ""
-    if isinstance(lines[0], str):  # names of images
-        return f"{', '.join(map(str, lines))}{', …' * (n > len(lines))}"
-    numbers = ", ".join(f"{line:,}" for line in lines)
-    return f"line{'s' * (n > 1)} {numbers}{', …' * (n > len(lines))}"
+    """The numbers of the first lines, or names of files."""
+    words = ", ".join(line if isinstance(line, str) else f"{line:,}" for line in lines)
+    start = f"line{'s' * (n > 1)} " if lines and not isinstance(lines[0], str) else ""
+    return f"{start}{words}{', …' * (n > len(lines))}" if lines else ""
 
 
 def import_dir() -> Path | None:
@@ -119,7 +98,7 @@ def import_dir() -> Path | None:
 
 
 def is_folder_here() -> bool:
-    """Whether this machine sees the import folder. Otherwise only the workers that see it know its files."""
+    """Return whether this machine sees the import folder. Otherwise only the workers that see it know its files."""
     root = import_dir()
     return root is None or root.is_dir()
 
@@ -137,7 +116,11 @@ def offered_paths() -> OfferedPaths:
     folders, n_left, are_all = deque([root]), MAX_LOOKED_AT, True
     while folders and n_left > 0:
         most = min(n_left, MAX_OFFERED + 1)
-        entries = _entries(folders.popleft(), most)
+        try:
+            with os.scandir(folders.popleft()) as listed:
+                entries = list(islice(listed, most))  # in no order
+        except OSError:  # it cannot be read
+            entries = []
         n_left -= max(len(entries), 1)
         are_all &= len(entries) < most
         usual = sorted((each for each in entries if _is_offered(each)), key=lambda entry: entry.name)
@@ -150,17 +133,8 @@ def offered_paths() -> OfferedPaths:
     )
 
 
-def _entries(folder: Path, most: int) -> list[os.DirEntry[str]]:
-    """At most so many entries of a folder, in no order; none if it cannot be read."""
-    try:
-        with os.scandir(folder) as entries:
-            return list(islice(entries, most))
-    except OSError:
-        return []
-
-
 def _is_offered(entry: os.DirEntry[str]) -> bool:
-    """Whether a page can show the entry: of a name that is not UTF-8, the system makes characters that no text has."""
+    """Return whether a page can show the entry: a name that is not UTF-8 has characters that no text has."""
     name = entry.name
     is_text = os.fsencode(name) == name.encode(errors="replace")
     return is_text and not name.startswith(".") and not is_image(name) and not is_article(name)

@@ -8,20 +8,21 @@ from typing import Any
 from django.core.files import File
 from django.db import transaction
 
+from accounts.audit import services as audit
 from accounts.models import User
-from assay.formats.formulas.indexes import Representation
-from audit import services as audit
+from assay.formats.documents.indexes import Representation
 from corpus.clusterings.selectors import unfinished_clustering
+from corpus.collections.selectors import unfinished_import
 from corpus.formulas.selectors import last_ids
 from corpus.imports.archives import unpacked
-from corpus.imports.files import KIND, UPLOAD, ImportRefused, claim_uploads, discard_uploads, place_of
 from corpus.imports.jobs import record
-from corpus.imports.recognition import Source, recognize, sources_in_folder
-from corpus.imports.selectors import is_folder_here, unfinished_import
-from corpus.models import Collection
-from files import services as file_services
+from corpus.imports.recognition import ImportRefused, Source, recognize, sources_in_folder
+from corpus.imports.selectors import is_folder_here
+from corpus.locations import UPLOAD, claim_uploads, discard_uploads, place_of
+from corpus.models import Collection, Import
 from jobs import places
 from jobs import services as jobs
+from jobs.files import storage
 from jobs.models import Job
 
 NAMED = 20  # files of an import in the audit log and on its page
@@ -93,7 +94,7 @@ def import_upload_or_path(
             on_stored(job)
             return job
         sources = sources_in_folder(path) if path and not uploads else []
-        store = stack.enter_context(file_services.storing())
+        store = stack.enter_context(storage.storing())
         for upload in uploads:
             with unpacked(upload) as files:
                 sources += [
@@ -133,7 +134,7 @@ def start_import(
         names = ", ".join(file.source.name for file in files)
         title = f"Import {names} into {current}"
         job = jobs.request(
-            kind=KIND,
+            kind=Import.JOB,
             title=title if len(title) <= 200 else f"Import {len(files)} files into {current}"[:200],
             arguments={
                 "collection_id": current.pk,
@@ -168,7 +169,7 @@ def start_import_elsewhere(
     arguments = {"collection_id": current.pk, "last_ids": last_ids(), "path": path}
     audit.record(action="import.requested", subject=current, details={"path": path}, by=by)
     return jobs.request(
-        kind=KIND,
+        kind=Import.JOB,
         title=f"Import {path} into {current}"[:200],
         arguments=arguments | {"representation": representation},
         by=by,

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
-from corpus.collections import selectors as collection_selectors
+from corpus.collections.selectors import collections_for, import_jobs
 from corpus.imports import selectors, services
 from corpus.imports.forms import ImportForm
 from web.pages import context_of
@@ -16,15 +16,15 @@ from web.pages import context_of
 @organizer_required
 def imports(request: AuthenticatedRequest) -> HttpResponse:
     """All imports, newest first. Organizers only."""
-    return render(request, "corpus/imports/imports.html", {"jobs": selectors.import_jobs()[:100]})
+    return render(request, "corpus/imports/imports.html", {"jobs": import_jobs()[:100]})
 
 
 @require_safe
 @organizer_required
 def collection_imports(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The imports into one collection. Organizers only."""
-    collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)
-    jobs = selectors.import_jobs(collection)[:100]
+    collection = get_object_or_404(collections_for(request.user), slug=slug)
+    jobs = import_jobs(collection)[:100]
     return render(request, "corpus/imports/imports.html", {"collection": collection, "jobs": jobs})
 
 
@@ -32,7 +32,7 @@ def collection_imports(request: AuthenticatedRequest, slug: str) -> HttpResponse
 @organizer_required
 def import_job(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     """One import: its progress, what was imported, and what was skipped and why. Organizers only."""
-    job = get_object_or_404(selectors.import_jobs(), pk=job_id)
+    job = get_object_or_404(import_jobs(), pk=job_id)
     return render(request, "corpus/imports/import.html", context_of(selectors.import_page(job)))
 
 

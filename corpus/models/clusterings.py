@@ -9,12 +9,13 @@ from jobs.models import Job
 class Clustering(models.Model):
     """One clustering of the formulas of a collection. Its job leads; helper jobs compute parts.
 
-    Visual ids that an index gave are kept. Those that an earlier clustering assigned are kept unless `is_anew` is set.
+    Visual ids that an index gave are kept. Those that an earlier clustering assigned are kept unless
+    `is_from_scratch` is set.
     """
 
     collection = models.ForeignKey(Collection, models.PROTECT, related_name="clusterings")
     job = models.OneToOneField(Job, models.PROTECT, related_name="clustering")
-    is_anew = models.BooleanField("replaces ids that the index did not give", default=False)
+    is_from_scratch = models.BooleanField("replaces ids that the index did not give", default=False)
     is_complete = models.BooleanField(default=False)
     counts = models.JSONField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -42,9 +43,7 @@ class ClusteringPart(models.Model):
     is_stored = models.BooleanField("its visual ids are stored", default=False)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["clustering", "first"], name="clustering_part_unique"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["clustering", "first"], name="clustering_part_unique")]
 
     def __str__(self) -> str:
         return f"{self.first} to {self.last}"

@@ -49,9 +49,7 @@ class Document(models.Model):
     )
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["collection", "docno"], name="document_docno_unique"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["collection", "docno"], name="document_docno_unique")]
         indexes = [models.Index(fields=["collection", "thread"], name="document_thread")]
 
     def __str__(self) -> str:
@@ -68,9 +66,7 @@ class Author(models.Model):
     reputation = models.IntegerField(null=True, blank=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["collection", "code"], name="author_code_unique"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["collection", "code"], name="author_code_unique")]
 
     def __str__(self) -> str:
         return self.name
@@ -89,9 +85,7 @@ class Comment(models.Model):
     published_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["document", "code"], name="comment_code_unique"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["document", "code"], name="comment_code_unique")]
 
     def __str__(self) -> str:
         return self.code
@@ -110,16 +104,14 @@ class DocumentLink(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["source", "target", "kind"], name="link_unique"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["source", "target", "kind"], name="link_unique")]
 
     def __str__(self) -> str:
         return f"{self.source_id} {self.kind} {self.target_id}"
 
 
 class VoteCount(models.Model):
-    """How many votes of one type a document got.
+    """The number of votes of one type that a document got.
 
     An import of votes counts them in rows of its own. They count when the collection names its job
     (`Collection.votes_counted_by`), so that no row is rewritten at the end.
@@ -135,7 +127,7 @@ class VoteCount(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["document", "vote_type", "counted_by"], name="vote_type_unique"),
+            models.UniqueConstraint(fields=["document", "vote_type", "counted_by"], name="vote_type_unique")
         ]
 
     def __str__(self) -> str:

@@ -51,11 +51,9 @@ class Formula(models.Model):
 
     class Meta:
         verbose_name_plural = "formulas"
-        constraints = [
-            models.UniqueConstraint(fields=["collection", "code"], name="formula_code_unique"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["collection", "code"], name="formula_code_unique")]
         indexes = [
-            models.Index(fields=["collection", "visual"], name="formula_visual", condition=~Q(visual="")),
+            models.Index(fields=["collection", "visual"], name="formula_visual", condition=~Q(visual=""))
         ]
 
     def __str__(self) -> str:
@@ -81,7 +79,7 @@ class FormulaMathML(models.Model):
         verbose_name = "MathML of a formula"
         verbose_name_plural = "MathML of formulas"
         constraints = [
-            models.UniqueConstraint(fields=["collection", "form", "code"], name="formula_mathml_unique"),
+            models.UniqueConstraint(fields=["collection", "form", "code"], name="formula_mathml_unique")
         ]
 
     def __str__(self) -> str:

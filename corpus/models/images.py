@@ -30,9 +30,7 @@ class Image(models.Model):
 
     class Meta:
         ordering = ["name"]
-        constraints = [
-            models.UniqueConstraint(fields=["collection", "name"], name="image_name_unique"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["collection", "name"], name="image_name_unique")]
         indexes = [models.Index(fields=["collection", "sha256"], name="image_sha256")]
 
     def __str__(self) -> str:

@@ -1,7 +1,12 @@
 """Imports of files."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
 from django.db import models
 
+from assay.errors import BadFile
+from assay.formats.documents.batch import FIRST_LINES
 from corpus.models.collections import Collection
 from jobs.models import Job
 
@@ -12,6 +17,8 @@ class Import(models.Model):
     Everything before the byte `position` of the unpacked file is committed; a killed import continues there. The files
     of a job are imported in the order of their ids.
     """
+
+    JOB = "corpus.imports.files"  # the kind of the jobs
 
     collection = models.ForeignKey(Collection, models.PROTECT, related_name="imports")
     format = models.CharField(max_length=40)
@@ -36,3 +43,27 @@ class Import(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def check_size(self, size: int) -> None:
+        """Refuse a file whose size has changed since the import was requested."""
+        if size != self.size:
+            raise BadFile(f"{self.name} has changed since the import was requested. Start another import.")
+
+    def add(
+        self,
+        *,
+        counts: Mapping[str, int],
+        skipped: Mapping[str, int],
+        first: Mapping[str, Sequence[int | str]],
+        position: int,
+    ) -> None:
+        """Save that the file is imported up to a position: the rows of its last part that were imported or skipped.
+
+        `first` has the lines or names of skipped rows by reason, of which the first of the file are kept.
+        """
+        self.counts = dict(Counter(self.counts) + Counter(counts))
+        self.skipped = dict(Counter(self.skipped) + Counter(skipped))
+        for reason, rows in first.items():
+            self.skipped_lines[reason] = [*self.skipped_lines.get(reason, []), *rows][:FIRST_LINES]
+        self.position = position
+        self.save(update_fields=["position", "counts", "skipped", "skipped_lines"])

@@ -4,17 +4,14 @@ from typing import Any
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.access import user_of
 from corpus.collections.selectors import collections_for
 from corpus.models import Document
 from corpus.threads import selectors
-from web.api.schema import operation
-from web.api.views import ApiView, ListView
+from web.api.views import Endpoints, get
 
 
 class HeadSerializer(serializers.ModelSerializer[Document]):
@@ -79,24 +76,17 @@ class DocumentSerializer(serializers.ModelSerializer[Document]):
         fields = ["docno", "kind", "thread", "title", "body", "tags", "score", "published_at", "language"]
 
 
-class ThreadList(ListView):
+class Threads(Endpoints):
     tag = "Collections"
-    serializer_class = HeadSerializer
-    ordering = ("docno",)
 
-    @operation("list_threads")
-    def get(self, request: Request, slug: str) -> Response:
+    @get("collections/<slug:slug>/threads/", "threads", HeadSerializer, ordering=("docno",))
+    def list_threads(self, request: Request, slug: str) -> Any:
         """List the threads of a collection, in the byte order of their docnos."""
         collection = get_object_or_404(collections_for(user_of(request)), slug=slug)
-        return self.listed(selectors.heads(collection), HeadSerializer)
+        return selectors.heads(collection)
 
-
-class ThreadDetail(ApiView):
-    tag = "Collections"
-    serializer_class = ThreadSerializer
-
-    @operation("get_thread")
-    def get(self, request: Request, slug: str, docno: str) -> Response:
+    @get("collections/<slug:slug>/threads/<path:docno>/", "thread", ThreadSerializer)
+    def get_thread(self, request: Request, slug: str, docno: str) -> Any:
         """Read a thread with its answers and comments.
 
         Name it by the docno of its question, or of any of its answers.
@@ -106,23 +96,13 @@ class ThreadDetail(ApiView):
         thread = selectors.thread(collection, docno if head is None else head)
         if thread is None:
             raise Http404
-        return Response(ThreadSerializer(thread).data)
+        return thread
 
-
-class DocumentDetail(ApiView):
-    tag = "Collections"
-    serializer_class = DocumentSerializer
-
-    @operation("get_document")
-    def get(self, request: Request, slug: str, docno: str) -> Response:
+    @get("collections/<slug:slug>/documents/<path:docno>/", "document", DocumentSerializer)
+    def get_document(self, request: Request, slug: str, docno: str) -> Any:
         """Read one document."""
         collection = get_object_or_404(collections_for(user_of(request)), slug=slug)
-        document = get_object_or_404(collection.documents, docno=docno)
-        return Response(DocumentSerializer(document).data)
+        return get_object_or_404(collection.documents, docno=docno)
 
 
-urlpatterns = [
-    path("collections/<slug:slug>/threads/", ThreadList.as_view(), name="threads"),
-    path("collections/<slug:slug>/threads/<path:docno>/", ThreadDetail.as_view(), name="thread"),
-    path("collections/<slug:slug>/documents/<path:docno>/", DocumentDetail.as_view(), name="document"),
-]
+urlpatterns = Threads.urls()

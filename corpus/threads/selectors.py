@@ -1,4 +1,4 @@
-"""Threads as pages show them, and the HTML of documents with its links resolved.
+"""Threads as pages show them, the page of a collection, and the HTML of documents with its links resolved.
 
 Every function makes a fixed number of queries, however long a thread is. `corpus.collections.selectors.collections_for`
 decides who may read a collection.
@@ -6,6 +6,7 @@ decides who may read a collection.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 from typing import NamedTuple
@@ -16,14 +17,18 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from accounts.models import User
 from assay.formats.runs.citations import CitedPost
 from assay.html import images, links
 from assay.html.forum import html_language, is_right_to_left
 from assay.html.highlight import mark
+from corpus.collections.selectors import formulas_in_words, import_jobs, in_words
 from corpus.images.selectors import shown_images
 from corpus.models import Author, Collection, Comment, Document, DocumentLink
+from jobs.models import Job
 
 PAGE_SIZE = 50  # threads
+MAX_IMPORTS = 10  # on the page of a collection
 MAX_OPEN_COMMENTS = 5  # of a post; the others are folded
 
 
@@ -178,7 +183,7 @@ def sources(collection_id: int, docnos: Iterable[str]) -> dict[str, CitedPost]:
 
 
 def has_posts(collection: Collection) -> bool:
-    """Whether a collection that can be searched has posts of a forum. One query."""
+    """Return whether a collection that can be searched has posts of a forum. One query."""
     is_loaded = collection.status == Collection.Status.READY
     return is_loaded and Document.objects.filter(collection=collection, kind=Document.Kind.POST).exists()
 
@@ -201,20 +206,14 @@ def thread(collection: Collection, docno: str, *, formula: str = "") -> Thread |
     documents = list(collection.documents.filter(thread=docno).order_by(*order).defer("source"))
     if not documents:
         return None
-    comments = _comments(documents)
+    comments: dict[int, list[Comment]] = defaultdict(list)
+    for comment in Comment.objects.filter(document__in=documents).order_by("published_at", "id"):
+        comments[comment.document_id].append(comment)
     head = next((document for document in documents if document.docno == docno), None)
     posts = _posts(collection, documents, comments, accepted=head.accepted if head else "", formula=formula)
     duplicates, related = _neighbors(collection, documents)
     question = posts.pop(docno, None)
     return Thread(docno, question, list(posts.values()), duplicates, related)
-
-
-def _comments(documents: Sequence[Document]) -> dict[int, list[Comment]]:
-    comments = Comment.objects.filter(document__in=documents).order_by("published_at", "id")
-    by_document: dict[int, list[Comment]] = defaultdict(list)
-    for comment in comments:
-        by_document[comment.document_id].append(comment)
-    return by_document
 
 
 def _posts(
@@ -223,10 +222,13 @@ def _posts(
     comments: Mapping[int, list[Comment]],
     *,
     accepted: str,
-    formula: str = "",
+    formula: str,
 ) -> dict[str, Post]:
     all_comments = [comment for document in documents for comment in comments.get(document.pk, [])]
-    names = _names(collection, [*documents, *all_comments])
+    written: list[Document | Comment] = [*documents, *all_comments]
+    codes = {text.author_code for text in written if text.author_code}
+    authors = Author.objects.filter(collection=collection, code__in=codes)
+    names: dict[str, str] = dict(authors.values_list("code", "name")) if codes else {}
     bodies = [document.body for document in documents] + [comment.text for comment in all_comments]
     if formula:
         bodies = [mark(body, formula) for body in bodies]
@@ -241,37 +243,22 @@ def _posts(
             )
             for comment in comments.get(document.pk, [])
         ]
-        posts[document.docno] = _post(
-            document, body_of[document.pk], _name(document, names), rendered, document.docno == accepted
+        posts[document.docno] = Post(
+            docno=document.docno,
+            anchor=anchor(document.docno),
+            kind=document.kind,
+            title=safe_html(document.title),
+            body=body_of[document.pk],
+            tags=document.tags,
+            score=document.score,
+            is_accepted=document.docno == accepted,
+            author=_name(document, names),
+            published_at=document.published_at,
+            comments=rendered[:MAX_OPEN_COMMENTS],
+            folded=rendered[MAX_OPEN_COMMENTS:],
+            language=document.language,
         )
     return posts
-
-
-def _post(
-    document: Document, body: SafeString, author: str, comments: list[RenderedComment], is_accepted: bool
-) -> Post:
-    return Post(
-        docno=document.docno,
-        anchor=anchor(document.docno),
-        kind=document.kind,
-        title=safe_html(document.title),
-        body=body,
-        tags=document.tags,
-        score=document.score,
-        is_accepted=is_accepted,
-        author=author,
-        published_at=document.published_at,
-        comments=comments[:MAX_OPEN_COMMENTS],
-        folded=comments[MAX_OPEN_COMMENTS:],
-        language=document.language,
-    )
-
-
-def _names(collection: Collection, written: Iterable[Document | Comment]) -> dict[str, str]:
-    codes = {text.author_code for text in written if text.author_code}
-    if not codes:
-        return {}
-    return dict(Author.objects.filter(collection=collection, code__in=codes).values_list("code", "name"))
 
 
 def _name(text: Document | Comment, names: Mapping[str, str]) -> str:
@@ -296,7 +283,9 @@ def _neighbors(
         is_outgoing = link.source_id in ours
         other = link.target if is_outgoing else link.source
         if other.pk not in ours:
-            by_kind[link.kind].setdefault(other.docno, _neighbor(collection, other, is_outgoing))
+            url = address(collection, other.thread, other.docno)
+            neighbor = Neighbor(other.docno, other.title, other.score, url, is_outgoing)
+            by_kind[link.kind].setdefault(other.docno, neighbor)
     for docno in by_kind[DocumentLink.Kind.DUPLICATE]:
         by_kind[DocumentLink.Kind.RELATED].pop(docno, None)
     duplicates, related = (
@@ -304,11 +293,6 @@ def _neighbors(
         for kind in (DocumentLink.Kind.DUPLICATE, DocumentLink.Kind.RELATED)
     )
     return duplicates, related
-
-
-def _neighbor(collection: Collection, other: Document, is_outgoing: bool) -> Neighbor:
-    url = address(collection, other.thread, other.docno)
-    return Neighbor(other.docno, other.title, other.score, url, is_outgoing)
 
 
 class ThreadList(NamedTuple):
@@ -340,3 +324,33 @@ def threads(collection: Collection, after: str) -> ThreadList:
     """The threads that follow a docno. One query, as fast on the last page as on the first."""
     rows = list(heads(collection).filter(docno__gt=after).order_by("docno")[: PAGE_SIZE + 1])
     return ThreadList(rows[:PAGE_SIZE], rows[PAGE_SIZE - 1].docno if len(rows) > PAGE_SIZE else "")
+
+
+@dataclass(frozen=True)
+class CollectionPage:
+    """`missing_docno` and `missing_formula` are what the reader searched for and is not here."""
+
+    collection: Collection
+    counts: list[str]
+    formulas: list[str]
+    imports: Iterable[Job]
+    threads: ThreadList
+    after: str
+    missing_docno: str
+    missing_formula: str
+
+
+def collection_page(
+    collection: Collection, user: User, *, after: str = "", missing_docno: str = "", missing_formula: str = ""
+) -> CollectionPage:
+    """The page of a collection, with the threads that follow the docno `after`; imports for organizers only."""
+    return CollectionPage(
+        collection=collection,
+        counts=in_words(collection.counts),
+        formulas=formulas_in_words(collection),
+        imports=import_jobs(collection)[:MAX_IMPORTS] if user.is_organizer else [],
+        threads=threads(collection, after),
+        after=after,
+        missing_docno=missing_docno,
+        missing_formula=missing_formula,
+    )

@@ -1,12 +1,34 @@
-"""The page of a thread."""
+"""The pages of a collection and of a thread."""
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, login_required
-from corpus.collections import selectors as collection_selectors
+from corpus.collections.selectors import collections_for
 from corpus.threads import selectors
+from web.pages import context_of
+
+
+@login_required
+@require_safe
+def collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """A collection with a list of its threads. Everyone who may read the collection."""
+    collection = get_object_or_404(collections_for(request.user), slug=slug)
+    page = selectors.collection_page(collection, request.user, after=request.GET.get("after", ""))
+    return render(request, "corpus/collections/collection.html", context_of(page))
+
+
+@login_required
+@require_safe
+def find(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Redirect from a docno to its thread, or show an error. Everyone who may read the collection."""
+    collection = get_object_or_404(collections_for(request.user), slug=slug)
+    docno = request.GET.get("docno", "").strip()
+    if thread := selectors.thread_of(collection, docno):
+        return redirect(selectors.address(collection, thread, docno))
+    page = selectors.collection_page(collection, request.user, missing_docno=docno)
+    return render(request, "corpus/collections/collection.html", context_of(page), status=404)
 
 
 @login_required
@@ -16,7 +38,7 @@ def thread(request: AuthenticatedRequest, slug: str, docno: str) -> HttpResponse
 
     Everyone who may read the collection.
     """
-    collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)
+    collection = get_object_or_404(collections_for(request.user), slug=slug)
     if thread := selectors.thread(collection, docno, formula=request.GET.get("formula", "")):
         return render(request, "corpus/threads/thread.html", {"collection": collection, "thread": thread})
     if head := selectors.thread_of(collection, docno):

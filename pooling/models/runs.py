@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from pooling.models.teams import Team
+from participation.models.teams import Team
 from tracks.models import Track
 
 
@@ -30,7 +30,7 @@ class Run(models.Model):
     pooled_as = models.CharField(
         max_length=40,
         blank=True,
-        help_text="The kind as which it is pooled, where the protocol pools its kind as another. Empty: as the "
+        help_text="The kind that it is pooled as, where the protocol pools its kind as another. Empty: as the "
         "protocol states.",
     )
     is_manual = models.BooleanField("manual", default=False)
@@ -96,12 +96,12 @@ class Run(models.Model):
 
     @property
     def stated_use(self) -> str:
-        """What it uses, in a word of the protocol; empty if the protocol does not ask for it."""
+        """The word of the protocol for what it uses; empty if the protocol does not ask for it."""
         return self.track.protocol.parsed.runs.stated_use(self.uses)
 
     @property
     def use_name(self) -> str:
-        """What it uses, as on pages; empty if the protocol does not ask for it."""
+        """The name of what it uses, as on pages; empty if the protocol does not ask for it."""
         return self.track.protocol.parsed.runs.uses.get(self.uses, "")
 
     @property

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.urls import path, reverse
+from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,15 +13,14 @@ from pooling.models import Pool
 from pooling.pools import entries, exports, selectors, services
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.schema import operation
-from web.api.serializers import Strict
-from web.api.views import ApiView, ListView, accepted
+from web.api.serializers import Address, Strict
+from web.api.views import Endpoints, accepted, get, parameter, post
 
 
 class PoolSerializer(serializers.ModelSerializer[Pool]):
     """The units to judge."""
 
-    url = serializers.SerializerMethodField(help_text="The address of this pool in the API.")
+    url = Address("api:pool", help_text="The address of this pool in the API.")
     track = serializers.CharField(source="track.slug")
     protocol = serializers.CharField(source="protocol.slug")
     depth = serializers.DictField(child=serializers.IntegerField(), help_text="By kind of run.")
@@ -51,9 +50,6 @@ class PoolSerializer(serializers.ModelSerializer[Pool]):
             "created_at",
         ]
 
-    def get_url(self, pool: Pool) -> str:
-        return reverse("api:pool", args=[pool.pk])
-
     def get_job(self, pool: Pool) -> str | None:
         return reverse("api:job", args=[pool.job_id]) if pool.job_id else None
 
@@ -70,7 +66,7 @@ class PoolDetailSerializer(PoolSerializer):
 
 
 class PoolRequestSerializer(Strict):
-    """What a pool is built with. What is left out is as the protocol states."""
+    """The settings of a pool. A setting that is left out is as the protocol states."""
 
     name = serializers.CharField(max_length=100)
     seed = serializers.IntegerField(
@@ -121,20 +117,18 @@ class EntrySerializer(serializers.Serializer[Any]):
     n_members = serializers.IntegerField(help_text="All members, also those that are not shown.")
 
 
-class PoolList(ListView):
+class Pools(Endpoints):
     tag = "Pools"
     permission_classes = [Organizer]
-    serializer_class = PoolRequestSerializer
-    ordering = ("-pk",)
 
-    @operation("list_pools", responses=PoolSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
+    @get("tracks/<slug:slug>/pools/", "pools", PoolSerializer, ordering=("-pk",))
+    def list_pools(self, request: Request, slug: str) -> Any:
         """List the pools of a track, newest first."""
         track = track_of(request, slug)
-        return self.listed(selectors.pools().filter(track=track).defer("statistics"), PoolSerializer)
+        return selectors.pools().filter(track=track).defer("statistics")
 
-    @operation("request_pool", request=PoolRequestSerializer, responses={202: PoolSerializer})
-    def post(self, request: Request, slug: str) -> Response:
+    @post("tracks/<slug:slug>/pools/", "pools", PoolSerializer, takes=PoolRequestSerializer, status=202)
+    def request_pool(self, request: Request, slug: str) -> Any:
         """Build a pool from the runs that are submitted now."""
         track = track_of(request, slug)
         data = self.validated(request)
@@ -148,30 +142,22 @@ class PoolList(ListView):
         )
         return accepted(PoolSerializer(pool).data, pool.job_id)
 
-
-class PoolDetail(ApiView):
-    tag = "Pools"
-    permission_classes = [Organizer]
-    serializer_class = PoolDetailSerializer
-
-    @operation("get_pool")
-    def get(self, request: Request, pool_id: int) -> Response:
+    @get("pools/<int:pool_id>/", "pool", PoolDetailSerializer)
+    def get_pool(self, request: Request, pool_id: int) -> Any:
         """Read a pool, with everything from which it can be rebuilt."""
         pool = get_object_or_404(selectors.pools(), pk=pool_id)
         is_ready = pool.status == Pool.Status.READY
         record = {"record": exports.pool_record(pool) if is_ready else {}}
         return Response(PoolSerializer(pool).data | record)
 
-
-class EntryList(ListView):
-    tag = "Pools"
-    permission_classes = [Organizer]
-    serializer_class = EntrySerializer
-    ordering = ("pk",)
-    parameters = ("topic",)
-
-    @operation("list_pool_entries")
-    def get(self, request: Request, pool_id: int) -> Response:
+    @get(
+        "pools/<int:pool_id>/entries/",
+        "pool_entries",
+        EntrySerializer,
+        ordering=("pk",),
+        parameters=[parameter("topic", "The code of a topic: only its units.")],
+    )
+    def list_pool_entries(self, request: Request, pool_id: int) -> Any:
         """List the units of a pool with the runs that contributed each, and at which rank."""
         pool = get_object_or_404(selectors.pools(), pk=pool_id)
         rows = entries.entries_of(pool)
@@ -182,8 +168,4 @@ class EntryList(ListView):
         return self.get_paginated_response(EntrySerializer(shown, many=True).data)
 
 
-urlpatterns = [
-    path("tracks/<slug:slug>/pools/", PoolList.as_view(), name="pools"),
-    path("pools/<int:pool_id>/", PoolDetail.as_view(), name="pool"),
-    path("pools/<int:pool_id>/entries/", EntryList.as_view(), name="pool_entries"),
-]
+urlpatterns = Pools.urls()

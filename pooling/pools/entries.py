@@ -117,7 +117,8 @@ def shown_entries(pool: Pool, entries: Sequence[PoolEntry]) -> list[ShownEntry]:
             entry=entry,
             latex=latex.get(entry.docno)
             or next((seen[member.docno].latex for member in members[entry.pk]), ""),
-            snippet=entry.passage or _snippet(entry.document),
+            snippet=entry.passage
+            or (sanitize.plain(entry.document.body)[:SNIPPET] if entry.document else ""),
             address=_address(pool.track.collection, entry.document),
             members=[seen[member.docno] for member in members[entry.pk]],
             n_members=n_members.get(entry.pk, 0),
@@ -173,10 +174,6 @@ def _address(collection: Collection | None, document: Document | None) -> str:
     if collection is None or document is None:
         return ""
     return address(collection, document.thread, document.docno)
-
-
-def _snippet(document: Document | None) -> str:
-    return "" if document is None else sanitize.plain(document.body)[:SNIPPET]
 
 
 class HiddenMember(NamedTuple):

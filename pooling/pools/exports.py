@@ -1,6 +1,7 @@
 """The files of a pool: entries, members, contributions, overlap, and the record from which it can be rebuilt."""
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
@@ -19,26 +20,17 @@ def pool_lines(pool: Pool) -> Iterator[bytes]:
 
 def contribution_lines(pool: Pool) -> Iterator[bytes]:
     """Topic, docno, team, tag, rank, in the order of `assay pool`."""
-    contributions = Contribution.objects.filter(entry__pool=pool)
     fields = ("entry__topic__code", "entry__docno", "run_id", "rank")
+    contributions = Contribution.objects.filter(entry__pool=pool).order_by(*fields[:2])
+    return _by_run(pool, contributions.values_list(*fields).iterator(chunk_size=CHUNK))
+
+
+def _by_run(pool: Pool, rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:
+    """Lines of unit, team, tag and rank, from rows that end with run and rank. Those of a unit must be adjacent."""
     names = {run["run"]: (i, run["team"], run["tag"]) for i, run in enumerate(pool.statistics["runs"])}
-    rows = contributions.order_by(*fields[:2]).values_list(*fields).iterator(chunk_size=CHUNK)
-    yield from _by_run(rows, names)
-
-
-def _by_run(
-    rows: Iterator[tuple[str, str, int, int]], names: dict[int, tuple[int, str, str]]
-) -> Iterator[bytes]:
-    """Sort the rows of each unit by run. The rows of a unit must be adjacent."""
-    unit: tuple[str, str] | None = None
-    lines: list[tuple[int, bytes]] = []
-    for topic, docno, run, rank in rows:
-        if (topic, docno) != unit:
-            yield from (line for _, line in sorted(lines))
-            unit, lines = (topic, docno), []
-        position, team, tag = names[run]
-        lines.append((position, f"{topic}\t{docno}\t{team}\t{tag}\t{rank}\n".encode()))
-    yield from (line for _, line in sorted(lines))
+    for unit, group in groupby(rows, key=lambda row: row[:-2]):
+        for (_, team, tag), rank in sorted((names[run], rank) for *_, run, rank in group):
+            yield ("\t".join(map(str, (*unit, team, tag, rank))) + "\n").encode()
 
 
 def member_lines(pool: Pool) -> Iterator[bytes]:
@@ -51,12 +43,9 @@ def member_lines(pool: Pool) -> Iterator[bytes]:
 
 def member_contribution_lines(pool: Pool) -> Iterator[bytes]:
     """Topic, docno of the unit, docno of the member, team, tag, rank."""
-    contributions = MemberContribution.objects.filter(member__entry__pool=pool)
     fields = ("member__entry__topic__code", "member__entry__docno", "member__docno", "run_id", "rank")
-    names = {run["run"]: (i, run["team"], run["tag"]) for i, run in enumerate(pool.statistics["runs"])}
-    rows = contributions.order_by(*fields[:3]).values_list(*fields).iterator(chunk_size=CHUNK)
-    joined = ((topic, f"{docno}\t{member}", run, rank) for topic, docno, member, run, rank in rows)
-    yield from _by_run(joined, names)
+    contributions = MemberContribution.objects.filter(member__entry__pool=pool).order_by(*fields[:3])
+    return _by_run(pool, contributions.values_list(*fields).iterator(chunk_size=CHUNK))
 
 
 def pool_record(pool: Pool) -> dict[str, Any]:

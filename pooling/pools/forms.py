@@ -97,10 +97,7 @@ class PreviewForm(forms.Form):
     depth = forms.IntegerField(label="Depth to show", required=False, min_value=1, max_value=MAX_DEPTH)
     max_runs_per_team = RunsPerTeamField()
     tops_up = forms.ModelChoiceField(
-        queryset=Pool.objects.none(),
-        required=False,
-        label="Tops up",
-        empty_label="no other pool",
+        queryset=Pool.objects.none(), required=False, label="Tops up", empty_label="no other pool"
     )
 
     def __init__(self, data: Mapping[str, Any], *, track: Track, seconds: float) -> None:

@@ -1,11 +1,12 @@
-"""What a pool is built from: the stored columns of runs, the formulas that they name, and what earlier pools hold."""
+"""The input of a pool: the stored columns of runs, the formulas that they name, and what earlier pools hold."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
+from django.db.models import QuerySet
 from numpy.typing import NDArray
 
 from assay.formats.runs import columns
@@ -16,8 +17,8 @@ from corpus.clusterings.selectors import latest_clustering
 from corpus.clusterings.services import cluster_submitted
 from corpus.formulas.selectors import formulas_of
 from corpus.models import Collection
+from pooling.errors import PoolRefused
 from pooling.models import Pool, PoolEntry, PoolMember, Run
-from pooling.pools.errors import IdsMissing, PoolRefused
 from pooling.pools.selectors import chain
 from tracks.models import Track
 
@@ -25,7 +26,7 @@ Report = Callable[[int, str], None]  # number of runs that are read, and the cur
 
 
 class Materials(NamedTuple):
-    """The arguments of `strategies.build_pool`, runs first."""
+    """The arguments of `strategies.build_pool`. `already` and `tied` are in the pools that are topped up."""
 
     inputs: list[PoolInput]
     formulas: Formulas | None
@@ -46,13 +47,6 @@ def read(
     """Read everything that is needed to build a pool of some runs, in their order.
 
     `makes_ids`: make visual ids for submitted formulas without one, if the protocol clusters submitted formulas.
-
-    Raises
-    ------
-    PoolRefused
-        A run's columns are missing or damaged, or the collection's formulas are not loaded or not clustered.
-    IdsMissing
-        Formulas have no visual ids, and `makes_ids` is false.
     """
     inputs = []
     for i, run in enumerate(runs):
@@ -62,8 +56,12 @@ def read(
     if has_members(protocol):
         report(len(runs), "looking up formulas")
         formulas = _formulas(track, protocol, [read.columns for read in inputs], makes_ids=makes_ids)
-    already, tied = _earlier(tops_up)
-    return Materials(inputs, formulas, known_items(track, protocol), already, tied)
+    pools = chain(tops_up) if tops_up is not None else []
+    entries = PoolEntry.objects.filter(pool__in=pools).values_list("topic__code", "docno")
+    members = PoolMember.objects.filter(entry__pool__in=pools).values_list("entry__topic__code", "docno")
+    return Materials(
+        inputs, formulas, known_items(track, protocol), already=_by_topic(entries), tied=_by_topic(members)
+    )
 
 
 def _columns(run: Run) -> columns.RunColumns:
@@ -89,7 +87,10 @@ def _formulas(
     formulas = formulas_of(collection.pk, ids)
     without = int((formulas.visual == b"").sum())
     if is_of_submitted and without and latest_clustering(collection, is_complete=True) is None:
-        raise IdsMissing(without)
+        raise PoolRefused(
+            f"{without:,} of the submitted formulas have no visual id yet. Make visual ids to see a preview. "
+            "Building a pool also makes them."
+        )
     if not is_of_submitted and without == len(formulas):
         raise PoolRefused(
             f"None of the {len(ids):,} formulas of the runs has a visual id. "
@@ -99,13 +100,7 @@ def _formulas(
 
 
 def make_ids(track: Track, runs: Sequence[Run]) -> int:
-    """Make visual ids for the formulas of some runs, and return the number of formulas.
-
-    Raises
-    ------
-    PoolRefused
-        A run's columns are missing or damaged, or there is no collection.
-    """
+    """Make visual ids for the formulas of some runs, and return the number of formulas."""
     ids = submitted(_columns(run).docno for run in runs)
     return len(cluster_submitted(_collection(track), ids))
 
@@ -134,18 +129,8 @@ def known_items(track: Track, protocol: Protocol) -> ByTopic:
     return {code: {docno} if docno else set() for code, docno in topics}
 
 
-def _earlier(tops_up: Pool | None) -> tuple[ByTopic, ByTopic]:
-    """By topic: the units of the earlier pools, and the members of these units."""
-    if tops_up is None:
-        return {}, {}
-    pools = chain(tops_up)
-    entries = PoolEntry.objects.filter(pool__in=pools).values_list("topic__code", "docno")
-    members = PoolMember.objects.filter(entry__pool__in=pools).values_list("entry__topic__code", "docno")
-    return _by_topic(entries.iterator(chunk_size=10_000)), _by_topic(members.iterator(chunk_size=10_000))
-
-
-def _by_topic(rows: Iterable[tuple[str, str]]) -> ByTopic:
+def _by_topic(rows: QuerySet[Any, tuple[str, str]]) -> ByTopic:
     docnos: defaultdict[str, set[str]] = defaultdict(set)
-    for topic, docno in rows:
+    for topic, docno in rows.iterator(chunk_size=10_000):
         docnos[topic].add(docno)
     return docnos

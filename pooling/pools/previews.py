@@ -12,15 +12,15 @@ import numpy as np
 from django.db.models import Max, Q
 from django.urls import reverse
 
-from assay.charts import DepthChart, depth_chart
+from assay import plots
 from assay.digests import sha256_of
 from assay.pools.preview import Preview, preview_pool, usual_seconds
 from assay.pools.strategies import PoolError, check_strategies
 from corpus.clusterings.selectors import latest_clustering
 from jobs.models import Job
+from pooling.errors import PoolRefused
 from pooling.models import Pool, Run
 from pooling.pools import inputs
-from pooling.pools.errors import PoolRefused
 from pooling.pools.selectors import left_out, pooled_depths, runs_to_pool
 from tracks.models import Track
 
@@ -28,11 +28,7 @@ KIND = "pooling.preview"  # of the jobs that compute previews
 ROWS = (1, 2, 3, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000)
 
 
-def silent(_done: int, _step: str) -> None:
-    """Ignore the progress."""
-
-
-class Row(NamedTuple):
+class DepthRow(NamedTuple):
     """One depth: for each kind of run, with the pool's size in total and per topic, and the hours of judging."""
 
     depth: int
@@ -47,15 +43,13 @@ class Row(NamedTuple):
 
 
 def preview(
-    track: Track, *, tops_up: Pool | None = None, most: int | None = None, report: inputs.Report = silent
+    track: Track,
+    *,
+    tops_up: Pool | None = None,
+    most: int | None = None,
+    report: inputs.Report = lambda n, step: None,
 ) -> Preview:
-    """The sizes of a pool at every depth, from at most `most` runs per team. It reads every run, so it is for jobs.
-
-    Raises
-    ------
-    PoolRefused
-        There are no runs to pool, the pool cannot be built, or (`IdsMissing`) formulas have no visual ids yet.
-    """
+    """The sizes of a pool at every depth, from at most `most` runs per team. It reads every run, so it is for jobs."""
     protocol = track.protocol.parsed
     runs = _runs(track, most)
     try:
@@ -97,6 +91,17 @@ def job_of(track: Track, tops_up: Pool | None, most: int | None) -> Job | None:
     return Job.objects.filter(kind=KIND, arguments__key=key_of(track, tops_up, most)).order_by("-pk").first()
 
 
+def packed(preview: Preview) -> dict[str, Any]:
+    """A preview as plain values, for the result of a job; `unpacked` reads it."""
+    sizes = zlib.compress(preview.sizes.astype("<i4").tobytes())
+    return {
+        "topics": preview.topics.tolist(),
+        "sizes": base64.b64encode(sizes).decode(),
+        "depths": dict(preview.depths),
+        "judges": preview.judges,
+    }
+
+
 def unpacked(stored: Mapping[str, Any]) -> Preview:
     """The preview from the result of a job."""
     topics = np.array(stored["topics"], dtype=np.str_)
@@ -108,17 +113,17 @@ def unpacked(stored: Mapping[str, Any]) -> Preview:
 
 @dataclass(frozen=True)
 class PreviewTables:
-    """The sizes of a pool by depth, as a chart and a table; and by topic at the chosen depth.
+    """The sizes of a pool by depth, as a plot and a table; and by topic at the chosen depth.
 
     `budget` is the deepest depth within the hours of judging: 0 if there is none, None if no hours are set.
     """
 
     preview: Preview
     seconds: float
-    rows: list[Row]
-    chart: DepthChart
+    rows: list[DepthRow]
+    plot: plots.Plot
     budget: int | None
-    chosen: Row
+    chosen: DepthRow
     topics: list[tuple[str, int, float]]
 
 
@@ -149,17 +154,12 @@ def preview_page(track: Track, *, query: str, arguments: Mapping[str, Any] | Non
     if job is None:
         return page
     if job.state == Job.State.FAILED:
-        return replace(page, needs_ids=_may_need_ids(track))
+        collection, clusters = track.collection, track.protocol.parsed.instances.clustering
+        is_complete = collection is None or latest_clustering(collection, is_complete=True) is not None
+        return replace(page, needs_ids=clusters == "submitted" and not is_complete)
     if job.state != Job.State.DONE:
         return page
     return replace(page, tables=preview_tables(track, unpacked(job.result), **arguments))
-
-
-def _may_need_ids(track: Track) -> bool:
-    """Whether the protocol makes visual ids of submitted formulas, and no clustering has given them to all formulas."""
-    if track.protocol.parsed.instances.clustering != "submitted" or track.collection is None:
-        return False
-    return latest_clustering(track.collection, is_complete=True) is None
 
 
 def preview_tables(
@@ -180,51 +180,45 @@ def preview_tables(
     if budget and budget == usual:
         notes[usual] = "the protocol, within the budget"
     chosen = min(max(1, depth or budget or usual or last), last)
-    rows = [
-        _row(sizes, k, seconds, notes.get(k, ""), _address(track, sizes.depth_by_kind(k), tops_up, most))
-        for k in sorted({*ROWS, *notes, chosen, last})
-        if 1 <= k <= last
-    ]
+    others = {"tops_up": tops_up.pk if tops_up else None, "max_runs_per_team": most}
+    query = {name: value for name, value in others.items() if value is not None}
+    new_pool = reverse("pooling:new_pool", args=[track.slug])
+    hours_at, rows = sizes.hours(seconds).tolist(), []
+    for k in sorted(k for k in {*ROWS, *notes, chosen, last} if 1 <= k <= last):
+        kinds, counts = sizes.depth_by_kind(k), sizes.sizes[k - 1]
+        filled_in = {f"depth_{kind}": depth for kind, depth in kinds.items()} | query
+        rows.append(
+            DepthRow(
+                depth=k,
+                kinds=kinds,
+                n=int(counts.sum()),
+                least=int(counts.min()) if len(counts) else 0,
+                most=int(counts.max()) if len(counts) else 0,
+                mean=float(counts.mean()) if len(counts) else 0.0,
+                hours=hours_at[k - 1],
+                address=f"{new_pool}?{urlencode(filled_in)}",
+                note=notes.get(k, ""),
+            )
+        )
     return PreviewTables(
         preview=sizes,
         seconds=seconds,
         rows=rows,
-        chart=depth_chart(sizes.totals.tolist(), sizes.hours(seconds).tolist(), list(notes.items())),
+        plot=plots.costs(
+            f"{track.slug}-depths",
+            f"{track.name}: Units to judge and hours of judging by depth",
+            sizes.totals.tolist(),
+            hours_at,
+            list(notes.items()),
+            across="Depth of the deepest kind of run" if len(sizes.depths) > 1 else "Depth",
+        ),
         budget=budget,
         chosen=next(row for row in rows if row.depth == chosen),
-        topics=_topics(sizes, chosen, seconds),
+        topics=[
+            (code, n, n * sizes.judges * seconds / 3600)
+            for code, n in zip(sizes.topics.tolist(), sizes.sizes[chosen - 1].tolist(), strict=True)
+        ],
     )
-
-
-def _address(track: Track, depths: Mapping[str, int], tops_up: Pool | None, most: int | None) -> str:
-    """The form of a new pool, filled in."""
-    others = {"tops_up": tops_up.pk if tops_up else None, "max_runs_per_team": most}
-    query = {f"depth_{kind}": k for kind, k in depths.items()}
-    query |= {name: value for name, value in others.items() if value is not None}
-    return f"{reverse('pooling:new_pool', args=[track.slug])}?{urlencode(query)}"
-
-
-def _row(preview: Preview, depth: int, seconds: float, note: str, address: str) -> Row:
-    sizes = preview.sizes[depth - 1]
-    n = int(sizes.sum())
-    return Row(
-        depth=depth,
-        kinds=preview.depth_by_kind(depth),
-        n=n,
-        least=int(sizes.min()) if len(sizes) else 0,
-        most=int(sizes.max()) if len(sizes) else 0,
-        mean=n / len(sizes) if len(sizes) else 0.0,
-        hours=float(preview.hours(seconds)[depth - 1]),
-        address=address,
-        note=note,
-    )
-
-
-def _topics(preview: Preview, depth: int, seconds: float) -> list[tuple[str, int, float]]:
-    """Code, units and hours of each topic at a depth."""
-    hours_per_unit = preview.judges * seconds / 3600
-    sizes = preview.sizes[depth - 1].tolist()
-    return [(code, n, n * hours_per_unit) for code, n in zip(preview.topics.tolist(), sizes, strict=True)]
 
 
 def seconds_per_judgment(track: Track) -> float:

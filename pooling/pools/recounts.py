@@ -4,7 +4,6 @@ Entries and contributions stay as they were built, so that judged units stay jud
 statistics of runs and teams are counted again, from the stored contributions of the other runs.
 """
 
-from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -32,16 +31,13 @@ def disqualified_ids(pool_id: int) -> frozenset[int]:
 
 
 def recount_of(pool: Pool) -> dict[str, Any]:
-    """What `Pool.recount` must be now: the disqualified runs and the statistics without them; empty without any."""
+    """The value of `Pool.recount` now: the disqualified runs and the statistics without them; empty without any."""
     without = [run["id"] for run in disqualified_runs(pool)]
     if not without or not pool.statistics:
         return {}
-    return {"without": without, "statistics": _statistics(pool, without)}
-
-
-def _statistics(pool: Pool, without: Collection[int]) -> dict[str, Any]:
     runs = [run for run in pool.statistics["runs"] if run["run"] not in without]
-    return recounted(pool.statistics, _units(pool, [run["run"] for run in runs]), runs)
+    units = _units(pool, [run["run"] for run in runs])
+    return {"without": without, "statistics": recounted(pool.statistics, units, runs)}
 
 
 def _units(pool: Pool, run_ids: list[int]) -> PooledUnits:

@@ -12,10 +12,13 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from assay.pools.members import Members
+from assay.formats.runs.columns import RunColumns
+from assay.pools.depth import Members
+from assay.pools.near_duplicates import passages_of
 from assay.pools.strategies import BuiltPool
+from assay.protocols.schema import Protocol
+from pooling.errors import PoolRefused
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
-from pooling.pools.errors import PoolRefused
 from tracks.models import Topic
 
 PART = 20_000  # rows in memory as text at a time
@@ -41,19 +44,16 @@ def store(
 ) -> None:
     """Store all rows of a pool.
 
-    Parameters
-    ----------
-    documents : finds the documents of units.
-    posts : finds the posts of members.
-    passages : the text of each unit, in the order of `built.units`; empty if units are no citations.
-
-    Raises
-    ------
-    PoolRefused
-        The track no longer has a topic of the runs.
+    `documents` finds those of units and `posts` those of members. `passages` are the texts of the units, in order; none
+    if units are no citations.
     """
     units = built.units
-    topics = _topic_ids(pool, units.topics.tolist())
+    known_topics = dict(Topic.objects.filter(track=pool.track).values_list("code", "pk"))
+    codes = units.topics.tolist()
+    missing = [code for code in codes if code not in known_topics]
+    if missing:
+        raise PoolRefused(f"The track no longer has the topic {', '.join(missing[:5])}.")
+    topics = np.array([known_topics[code] for code in codes], dtype=np.int64)
     entry_ids = _new_keys(PoolEntry._meta.db_table, len(units))
     for part in _parts(len(units)):
         known = documents(units.docno[part])
@@ -80,6 +80,11 @@ def store(
         )
     if built.members is not None:
         _store_members(built.members, entry_ids, posts, runs)
+
+
+def passages(protocol: Protocol, built: BuiltPool, runs: Sequence[RunColumns]) -> list[str]:
+    """The text of each unit of a pool, for `store`; nothing if the units are no citations."""
+    return passages_of(built.units, built.members, runs) if protocol.cites_posts else []
 
 
 def _store_members(members: Members, entry_ids: Keys, lookup: DocumentLookup, runs: Keys) -> None:
@@ -113,14 +118,6 @@ def _store_members(members: Members, entry_ids: Keys, lookup: DocumentLookup, ru
 
 def _parts(n: int) -> Iterator[slice]:
     return (slice(start, start + PART) for start in range(0, n, PART))
-
-
-def _topic_ids(pool: Pool, codes: Sequence[str]) -> Keys:
-    known = dict(Topic.objects.filter(track=pool.track).values_list("code", "pk"))
-    missing = [code for code in codes if code not in known]
-    if missing:
-        raise PoolRefused(f"The track no longer has the topic {', '.join(missing[:5])}.")
-    return np.array([known[code] for code in codes], dtype=np.int64)
 
 
 def _new_keys(table: str, n: int) -> Keys:

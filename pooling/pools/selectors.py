@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from django.db.models import F, Func, IntegerField, QuerySet
 
-from assay.charts import SizeChart, size_chart
-from assay.pools.team_limit import beyond_limit
+from assay import plots
+from assay.pools.strategies import beyond_limit
 from assay.protocols.schema import RunRules
 from jobs.models import Job
 from pooling.models import Pool, PoolRun, Run
@@ -152,10 +152,10 @@ def overlap_page(pool: Pool, run: str) -> OverlapPage:
 
 
 class Sizes(NamedTuple):
-    """The number of units of each topic of a pool, also as a chart."""
+    """The number of units of each topic of a pool, also as a plot."""
 
     by_topic: list[tuple[str, int]]
-    chart: SizeChart
+    plot: plots.Plot
     least: int
     most: int
     mean: float
@@ -182,44 +182,36 @@ class PoolPage:
 
 
 def pool_page(pool: Pool) -> PoolPage:
-    """What the page of a pool shows."""
+    """The page of a pool."""
     if pool.status != Pool.Status.READY or not pool.statistics:
         pool_runs = pool.pool_runs.select_related("run__team").defer("run__report")
         return PoolPage(pool, pool.track, pool.job, pool_runs)
     statistics = current_statistics(pool)
-    disqualified = list(
-        Run.objects.filter(pool_runs__pool=pool, status=Run.Status.DISQUALIFIED)
-        .select_related("team")
-        .defer("report")
-    )
+    disqualified = Run.objects.filter(pool_runs__pool=pool, status=Run.Status.DISQUALIFIED)
+    disqualified = disqualified.select_related("team").defer("report")
+    by_topic = [(topic["topic"], topic["n"]) for topic in statistics["topics"]]
+    numbers, n = [n for _, n in by_topic], statistics["n"]
+    # of each team: the percentage of the pool that only it contributed, and the pool's size without it
+    alone = [(team, team["alone"]) for team in statistics["teams"]]
     return PoolPage(
         pool=pool,
         track=pool.track,
         job=pool.job,
         statistics=statistics,
-        sizes=_sizes(statistics),
-        teams=[team | _without(team, statistics["n"]) for team in statistics["teams"]],
+        sizes=Sizes(
+            by_topic=by_topic,
+            plot=plots.bars(
+                f"pool-{pool.pk}", f"{pool.name}: Units of each topic", by_topic, up="Units", digits=0
+            ),
+            least=min(numbers, default=0),
+            most=max(numbers, default=0),
+            mean=sum(numbers) / len(numbers) if numbers else 0,
+        ),
+        teams=[team | {"share": 100 * k / n if n else 0.0, "without": n - k} for team, k in alone],
         matrix=overlap_matrix(statistics) if len(statistics["runs"]) <= OVERLAP_RUNS else [],
-        disqualified=disqualified,
+        disqualified=list(disqualified),
         is_recounted=sorted(run.pk for run in disqualified) == pool.recount.get("without", []),
     )
-
-
-def _sizes(statistics: Statistics) -> Sizes:
-    by_topic = [(topic["topic"], topic["n"]) for topic in statistics["topics"]]
-    numbers = [n for _, n in by_topic]
-    return Sizes(
-        by_topic=by_topic,
-        chart=size_chart(by_topic),
-        least=min(numbers, default=0),
-        most=max(numbers, default=0),
-        mean=sum(numbers) / len(numbers) if numbers else 0,
-    )
-
-
-def _without(team: dict[str, Any], n: int) -> dict[str, float]:
-    """The percentage of the pool that only this team contributed, and the pool's size without the team."""
-    return {"share": 100 * team["alone"] / n if n else 0.0, "without": n - team["alone"]}
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,11 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-import numpy as np
 from django.db import transaction
-from numpy.typing import NDArray
 
+from accounts.audit import services as audit
 from accounts.models import User
 from assay.pools.files import members_digest, pool_digest
 from assay.pools.order import MAX_SEED, ORDERS
@@ -17,16 +16,16 @@ from assay.pools.statistics import statistics
 from assay.pools.strategies import BuiltPool, PoolError, check_strategies, with_depth
 from assay.pools.strategies import build_pool as build_units
 from assay.protocols.schema import JudgingOrder, Protocol
-from audit import services as audit
-from corpus.formulas.selectors import formulas_of
 from corpus.models import Collection
 from jobs import services as jobs
 from jobs.models import Job
+from pooling.errors import PoolRefused
 from pooling.models import Pool, PoolRun
-from pooling.pools import citations, inputs, recounts, rows, selectors
-from pooling.pools.errors import PoolRefused
+from pooling.pools import inputs, previews, recounts, rows, selectors
+from pooling.pools.rows import passages
 from pooling.pools.selectors import runs_to_pool
-from pooling.runs.units import document_ids, has_units
+from pooling.runs.changes import RECOUNT
+from pooling.runs.units import cited_post_ids, document_ids, formula_post_ids, has_units
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
@@ -54,12 +53,6 @@ def request(
     that tops up another one contains only units that neither that pool nor those that it tops up contain. With
     `max_runs_per_team`, only the first runs of each team are pooled, in the order that the team chose; the pool records
     which were left out.
-
-    Raises
-    ------
-    PoolRefused
-        The name is taken, the protocol's strategy is unknown, there are no runs to pool, or the pool to top up is not
-        ready or belongs to another track or protocol.
     """
     track = track_services.lock(track.pk)
     protocol = track.protocol.parsed
@@ -122,13 +115,7 @@ def _check_request(track: Track, *, name: str, seed: int, tops_up: Pool | None) 
 
 
 def with_order(protocol: Protocol, order: str) -> Protocol:
-    """The protocol with another order of judging; unchanged if `order` is empty.
-
-    Raises
-    ------
-    PoolError
-        There is no such order.
-    """
+    """The protocol with another order of judging; unchanged if `order` is empty."""
     if not order:
         return protocol
     if order not in ORDERS:
@@ -149,14 +136,7 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     """Build a requested pool. One transaction stores all of it, so a partial pool never exists.
 
     That can take longer than the time after which a silent job counts as lost. So the job's row, with its heartbeat, is
-    locked at the end of the transaction only; if the job was lost meanwhile, nothing is stored.
-
-    Raises
-    ------
-    PoolRefused
-        A run's columns are missing or damaged, or the pool cannot be built by the protocol.
-    JobLost
-        Another worker has taken over the job.
+    locked at the end of the transaction only; if the job was lost meanwhile (`JobLost`), nothing is stored.
     """
     pool = Pool.objects.select_related("track__collection", "protocol", "tops_up").get(pk=pool_id)
     if pool.status == Pool.Status.READY:  # an earlier attempt stored it, but did not finish the job
@@ -192,8 +172,8 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
         rows.store(
             pool,
             built,
-            **_lookups(pool, built)._asdict(),
-            passages=citations.passages(protocol, built, [each.columns for each in read.inputs]),
+            **_lookups(pool, built),
+            passages=passages(protocol, built, [each.columns for each in read.inputs]),
             run_ids=[run.pk for run in runs],
         )
         with progress.storing():
@@ -226,43 +206,76 @@ def request_ids(*, track: Track, by: User) -> Job:
 
 @jobs.handler("pooling.make_ids")
 def make_ids(progress: jobs.Progress, *, track_id: int) -> dict[str, Any]:
-    """Make visual ids for the formulas of the submitted runs. Safe to repeat: existing ids stay.
-
-    Raises
-    ------
-    PoolRefused
-        A run's columns are missing or damaged, or there is no collection.
-    """
+    """Make visual ids for the formulas of the submitted runs. Safe to repeat: existing ids stay."""
     track = Track.objects.select_related("collection", "protocol").get(pk=track_id)
     progress.update(0, 1, "comparing formulas")
     return {"n": inputs.make_ids(track, list(runs_to_pool(track)))}
 
 
-class _Lookups(NamedTuple):
-    """How the documents of units and the posts of members are found."""
-
-    documents: rows.DocumentLookup = rows.no_documents
-    posts: rows.DocumentLookup = rows.no_documents
-
-
-def _lookups(pool: Pool, built: BuiltPool) -> _Lookups:
-    """Nothing is found if no collection is loaded."""
+def _lookups(pool: Pool, built: BuiltPool) -> dict[str, rows.DocumentLookup]:
+    """Return the lookups of documents and posts for `rows.store`; none if no collection is loaded."""
     collection, protocol = pool.track.collection, pool.protocol.parsed
     if collection is None or collection.status != Collection.Status.READY:
-        return _Lookups()
-    if citations.are_units(protocol):
-        return _Lookups(documents=partial(citations.posts_of, collection.pk))
+        return {}
+    by_docno = partial(document_ids, collection.pk)
+    if protocol.cites_posts:
+        return {"documents": partial(cited_post_ids, collection.pk)}
     if built.members is not None:
-        return _Lookups(posts=partial(document_ids, collection.pk))
+        return {"posts": by_docno}
     if protocol.unit == "formula":
-        return _Lookups(documents=partial(_posts_of, collection))
-    has_documents = has_units(pool.track, protocol)
-    return _Lookups(documents=partial(document_ids, collection.pk)) if has_documents else _Lookups()
+        return {"documents": partial(formula_post_ids, collection.pk)}
+    return {"documents": by_docno} if has_units(pool.track, protocol) else {}
 
 
-def _posts_of(collection: Collection, formulas: NDArray[np.bytes_]) -> dict[str, int]:
-    """Primary keys of the posts that contain formulas, by formula."""
-    known = formulas_of(collection.pk, formulas)
-    posts = document_ids(collection.pk, np.unique(known.post))
-    pairs = zip(known.formula.tolist(), known.post.tolist(), strict=True)
-    return {formula.decode(): posts[post.decode()] for formula, post in pairs if post.decode() in posts}
+@transaction.atomic
+def request_preview(*, track: Track, tops_up: Pool | None, most: int | None = None, by: User) -> Job:
+    """Queue the job that previews a pool of the runs submitted so far, of at most `most` runs per team.
+
+    A job that already previews these runs, or has done so, is returned instead.
+    """
+    track = track_services.lock(track.pk)
+    job = previews.job_of(track, tops_up, most)
+    if job is not None and job.state != Job.State.FAILED:
+        return job
+    return jobs.request(
+        kind=previews.KIND,
+        title=f"Preview a pool of {track}"[:200],
+        arguments={
+            "track_id": track.pk,
+            "tops_up_id": tops_up.pk if tops_up else None,
+            "most": most,
+            "key": previews.key_of(track, tops_up, most),
+        },
+        by=by,
+        subject=track,
+    )
+
+
+@jobs.handler(previews.KIND)
+def compute_preview(
+    progress: jobs.Progress, *, track_id: int, tops_up_id: int | None, key: str, most: int | None
+) -> dict[str, Any]:
+    """Compute a preview. Safe to repeat: it writes nothing but the result of the job."""
+    track = Track.objects.select_related("collection", "protocol").get(pk=track_id)
+    tops_up = None if tops_up_id is None else Pool.objects.get(pk=tops_up_id)
+    if previews.key_of(track, tops_up, most) != key:
+        raise PoolRefused("The runs or formulas changed after the preview was requested. Compute it again.")
+    total = runs_to_pool(track).count() + 2
+    report = lambda n, step: progress.update(n, total, step)  # noqa: E731
+    return previews.packed(previews.preview(track, tops_up=tops_up, most=most, report=report))
+
+
+@jobs.handler(RECOUNT)
+def recount(progress: jobs.Progress, *, run_id: int) -> dict[str, Any]:
+    """Count the statistics of the pools that contain a run again, without their disqualified runs.
+
+    The lock of a pool makes it wait for a pool that is just being stored. Safe to repeat.
+    """
+    ids = list(Pool.objects.filter(pool_runs__run=run_id).order_by("pk").values_list("pk", flat=True))
+    for n, pool_id in enumerate(ids):
+        progress.update(n, len(ids), "counting")
+        with progress.storing():
+            pool = Pool.objects.select_for_update(of=("self",)).get(pk=pool_id)
+            pool.recount = recounts.recount_of(pool)
+            pool.save(update_fields=["recount"])
+    return {"pools": len(ids)}

@@ -1,6 +1,7 @@
 """The pages and files of pools, for organizers."""
 
 import json
+from collections.abc import Callable
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import HttpResponse, HttpResponseBase
@@ -11,12 +12,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
+from pooling.errors import StatisticsMissing
 from pooling.models import Pool
-from pooling.pools import entries, exports, preview_services, previews, selectors, services
-from pooling.pools.errors import StatisticsMissing
+from pooling.pools import entries, exports, previews, selectors, services
 from pooling.pools.forms import PoolForm, PreviewForm
 from tracks.tracks.selectors import tracks_for
-from web.downloads import download
+from web.downloads import Content, download
 from web.pages import context_of
 
 READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
@@ -65,7 +66,7 @@ def compute_preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = PreviewForm(request.POST, track=track, seconds=previews.seconds_per_judgment(track))
     if form.is_valid():
         tops_up, most = form.arguments["tops_up"], form.arguments["most"]
-        preview_services.request(track=track, tops_up=tops_up, most=most, by=request.user)
+        services.request_preview(track=track, tops_up=tops_up, most=most, by=request.user)
     return redirect(f"{reverse('pooling:preview', args=[track.slug])}?{form.query}")
 
 
@@ -91,59 +92,38 @@ def _ready(pool_id: int) -> Pool:
 
 
 def _with_statistics(pool_id: int) -> Pool:
-    """A pool that is ready.
-
-    Raises
-    ------
-    StatisticsMissing
-        It has no statistics.
-    """
     pool = _ready(pool_id)
     if not pool.statistics:
         raise StatisticsMissing(pool.name)
     return pool
 
 
-@require_safe
-@organizer_required
-def pool_file(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
-    """The pool as a TSV: topic, docno, position. Organizers only."""
-    pool = _ready(pool_id)
-    return download(exports.pool_lines(pool), f"{pool.track.slug}-pool-{pool.pk}.tsv")
+def _file(
+    content: Callable[[Pool], Content], ending: str, pool_of: Callable[[int], Pool] = _ready
+) -> Callable[..., HttpResponseBase]:
+    """A view that sends a file of a pool. Organizers only."""
+
+    @require_safe
+    @organizer_required
+    def view(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
+        pool = pool_of(pool_id)
+        return download(content(pool), f"{pool.track.slug}-pool-{pool.pk}{ending}")
+
+    return view
 
 
-@require_safe
-@organizer_required
-def pool_contributions(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
-    """The contributions of runs: topic, docno, team, tag, rank. Organizers only."""
-    pool = _with_statistics(pool_id)
-    return download(exports.contribution_lines(pool), f"{pool.track.slug}-pool-{pool.pk}-contributions.tsv")
+def _record(pool: Pool) -> str:
+    return json.dumps(exports.pool_record(pool), cls=DjangoJSONEncoder, indent=1, ensure_ascii=False)
 
 
-@require_safe
-@organizer_required
-def pool_members(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
-    """The members of units: topic, docno, member, post, thread, position. Organizers only."""
-    pool = _ready(pool_id)
-    return download(exports.member_lines(pool), f"{pool.track.slug}-pool-{pool.pk}-members.tsv")
-
-
-@require_safe
-@organizer_required
-def pool_member_contributions(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
-    """The contributions of runs to members: topic, docno, member, team, tag, rank. Organizers only."""
-    pool = _with_statistics(pool_id)
-    name = f"{pool.track.slug}-pool-{pool.pk}-member-contributions.tsv"
-    return download(exports.member_contribution_lines(pool), name)
-
-
-@require_safe
-@organizer_required
-def pool_record(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
-    """Everything from which the pool can be rebuilt, as JSON. Organizers only."""
-    pool = _ready(pool_id)
-    record = json.dumps(exports.pool_record(pool), cls=DjangoJSONEncoder, indent=1, ensure_ascii=False)
-    return download(record, f"{pool.track.slug}-pool-{pool.pk}.json")
+pool_file = _file(exports.pool_lines, ".tsv")
+pool_contributions = _file(exports.contribution_lines, "-contributions.tsv", _with_statistics)
+pool_members = _file(exports.member_lines, "-members.tsv")
+pool_member_contributions = _file(
+    exports.member_contribution_lines, "-member-contributions.tsv", _with_statistics
+)
+pool_record = _file(_record, ".json")
+pool_overlap_file = _file(exports.overlap_lines, "-overlap.tsv", _with_statistics)
 
 
 @require_safe
@@ -160,14 +140,6 @@ def pool_overlap(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """The overlap of runs: a matrix, or one run with all others. Organizers only."""
     page = selectors.overlap_page(_with_statistics(pool_id), request.GET.get("run", ""))
     return render(request, "pooling/pools/overlap.html", context_of(page))
-
-
-@require_safe
-@organizer_required
-def pool_overlap_file(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
-    """The complete overlap matrix as a TSV. Organizers only."""
-    pool = _with_statistics(pool_id)
-    return download(exports.overlap_lines(pool), f"{pool.track.slug}-pool-{pool.pk}-overlap.tsv")
 
 
 @require_safe

@@ -1,6 +1,6 @@
 """Runs: who sees which, and what their pages show."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,13 +12,15 @@ from accounts.models import User
 from assay.formats.reports import Report
 from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
 from assay.protocols.schema import EVERY_RANK
-from pooling.models import Pool, PoolRun, Run, RunChange, Team
+from participation.models import Team
+from participation.teams.selectors import disk_limit, disk_use, may_submit_for, own_teams, teams_of
+from pooling.models import Pool, PoolRun, Run, RunChange
 from pooling.runs.units import FORMULAS, has_formulas, has_posts, has_units
-from pooling.teams.selectors import may_submit_for, teams_of
+from tracks.acceptance import Acceptance, is_accepting, state, states_for, why_closed
 from tracks.assessors.selectors import is_assessor
-from tracks.deadlines.selectors import State, is_accepting, state, states_for, why_closed
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
+from web.counting import size
 
 STATE_ORDER = Case(
     When(status=Run.Status.SUBMITTED, then=Value(0)),
@@ -28,7 +30,7 @@ STATE_ORDER = Case(
 
 
 def n_of_kinds(team: Team) -> Counter[str]:
-    """How many runs of each kind count toward the limits of a team. One query."""
+    """Count the runs of each kind that count toward the limits of a team. One query."""
     counted = team.runs.exclude(status=Run.Status.WITHDRAWN).order_by()
     return Counter(counted.values_list("kind", flat=True))
 
@@ -41,13 +43,13 @@ class RunsPage:
     runs: QuerySet[Run]
     has_uses: bool  # whether teams state what a run uses
     teams: QuerySet[Team]
-    states: list[State]
+    states: list[Acceptance]
     is_accepting_runs: bool
     why_closed: str
 
 
 def runs_page(user: AnyUser, track: Track) -> RunsPage:
-    """What the runs page of a track shows to a user."""
+    """The runs page of a track for a user."""
     of_kinds = states_for(user, track)
     return RunsPage(
         track=track,
@@ -62,7 +64,7 @@ def runs_page(user: AnyUser, track: Track) -> RunsPage:
 
 @dataclass(frozen=True)
 class Answer:
-    """What happened to one file of a submission: accepted as `run`, only checked, or refused with its report.
+    """The outcome for one file of a submission: accepted as `run`, only checked, or refused with its report.
 
     `problems` are refusals that are not about a line of the file; `row` is the row of the form.
     """
@@ -84,7 +86,7 @@ class SubmitPage:
     rules: Sequence[str]
     checks_docnos: bool
     ids: str  # what the documents of a run are called
-    states: list[State]
+    states: list[Acceptance]
     is_open: bool
     why_closed: str
     answers: Sequence[Answer] = ()
@@ -92,7 +94,7 @@ class SubmitPage:
 
 
 def submit_page(user: AnyUser, track: Track) -> SubmitPage:
-    """What the submission page of a track shows."""
+    """The submission page of a track."""
     protocol, of_kinds = track.protocol.parsed, states_for(user, track)
     return SubmitPage(
         track=track,
@@ -107,7 +109,7 @@ def submit_page(user: AnyUser, track: Track) -> SubmitPage:
 
 
 def may_see_runs(user: AnyUser, track: Track) -> bool:
-    """Whether a user may see runs of a track: assessors must not know which run retrieved a document."""
+    """Return whether a user may see runs of a track: assessors must not know which run retrieved a document."""
     return is_organizer(user) or not is_assessor(user, track)
 
 
@@ -160,7 +162,6 @@ class RunPage:
 
 
 def run_page(user: User, run: Run) -> RunPage:
-    """What the page of a run shows."""
     is_open = state(run.track, run.kind).is_accepting
     changes = list(run.changes.select_related("by"))
     disqualified = [change for change in changes if change.kind == RunChange.Kind.DISQUALIFIED]
@@ -191,3 +192,87 @@ def others_of(run: Run) -> QuerySet[Run]:
     """The other runs of the team of a run, with which it can be compared."""
     others = Run.objects.filter(team=run.team_id).exclude(pk=run.pk).defer("report")
     return others.order_by(STATE_ORDER, "priority", "pk")
+
+
+class RunRow(NamedTuple):
+    """A run in the list of its team. `place` is its place among the submitted runs; None in another state."""
+
+    run: Run
+    place: int | None
+    pools: list[PooledTo]
+
+
+class Quota(NamedTuple):
+    """The number of runs of a kind that a team has, and may have; `most` is None without a limit."""
+
+    kind: str
+    n: int
+    most: int | None
+
+    @property
+    def left(self) -> int | None:
+        return None if self.most is None else max(0, self.most - self.n)
+
+
+class Disk(NamedTuple):
+    """The disk space of a team's runs, in words and in percent of the limit."""
+
+    used: str
+    limit: str
+    left: str
+    percent: int
+
+
+@dataclass(frozen=True)
+class TeamRunsPage:
+    """The runs of a team. `teams` are all teams whose runs the user may see."""
+
+    track: Track
+    team: Team
+    teams: list[Team]
+    rows: list[RunRow]
+    quotas: list[Quota]
+    disk: Disk
+    n_submitted: int
+    states: list[Acceptance]
+    is_accepting_runs: bool
+    why_closed: str
+    may_order: bool
+    may_submit: bool
+    tab: str = "runs"
+
+
+def team_of(user: AnyUser, track: Track) -> Team | None:
+    """The first team of a user in a track."""
+    return own_teams(user, track).order_by("pk").first()
+
+
+def team_runs_page(user: User, team: Team) -> TeamRunsPage:
+    """The page of a team's runs. The number of queries does not grow with the runs."""
+    track = team.track
+    pools: defaultdict[int, list[PooledTo]] = defaultdict(list)
+    for run_id, in_pool in pooled(team.runs.all()):
+        pools[run_id].append(in_pool)
+    rules, n_of = track.protocol.parsed.runs, n_of_kinds(team)
+    kinds = [kind for kind in rules.kinds if kind.submitted_by == "teams" or n_of[kind.key]]
+    used, limit = disk_use(team), disk_limit(team)
+    percent = min(100, round(100 * used / limit)) if limit else 100
+    runs = list(runs_of(user, track).filter(team=team).order_by(STATE_ORDER, "priority", "pk"))
+    n_submitted = sum(run.is_submitted for run in runs)
+    of_kinds = states_for(user, track)
+    is_open = is_accepting(of_kinds)
+    may_submit = may_submit_for(user, team)
+    return TeamRunsPage(
+        track=track,
+        team=team,
+        teams=list(own_teams(user, track)) if not user.is_organizer else [],
+        rows=[RunRow(run, n if run.is_submitted else None, pools[run.pk]) for n, run in enumerate(runs, 1)],
+        quotas=[Quota(kind.name, n_of[kind.key], kind.max_per_team) for kind in kinds],
+        disk=Disk(size(used), size(limit), size(max(0, limit - used)), percent),
+        n_submitted=n_submitted,
+        states=of_kinds,
+        is_accepting_runs=is_open,
+        why_closed=why_closed(of_kinds),
+        may_order=may_submit and n_submitted > 1 and (is_open or user.is_organizer),
+        may_submit=may_submit,
+    )

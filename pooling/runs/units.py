@@ -1,4 +1,4 @@
-"""Look up docnos in a track's collection, in bulk."""
+"""The units of a track's collection: docnos looked up in bulk, and the sample run that is made of real units."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,13 +8,16 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from assay.formats.runs.citations import PostLookup
+from assay.formats.runs.examples import N_UNITS, Unit, placeholders, sample_run
 from assay.formats.runs.formulas import FormulaLookup
 from assay.formats.runs.rules import ABSENT, FIT, OTHER_UNIT, UnitLookup
+from assay.measures.characters import CITATION
 from assay.protocols.schema import Protocol
 from corpus.formulas.selectors import formulas_of
-from corpus.models import Collection, Document
+from corpus.models import Collection, Document, Formula
 from corpus.threads import selectors as threads
-from tracks.models import Track
+from tracks.downloads.contents import Made, makes_samples
+from tracks.models import Download, Track
 
 BATCH = 20_000
 
@@ -24,7 +27,7 @@ FORMULAS = {"formula", "visually-distinct-formula"}
 
 
 def has_units(track: Track, protocol: Protocol) -> bool:
-    """Whether docnos of runs can be looked up: the collection is loaded, and its documents are the units."""
+    """Return whether docnos of runs can be looked up: the collection is loaded, and its documents are the units."""
     collection = track.collection
     is_loaded = collection is not None and collection.status == Collection.Status.READY
     return is_loaded and protocol.unit in KINDS and not protocol.cites_posts
@@ -47,7 +50,13 @@ def unit_lookup(track: Track, protocol: Protocol) -> UnitLookup | None:
 def _states(collection_id: int, docno: NDArray[np.bytes_], kinds: tuple[str, ...]) -> NDArray[np.uint8]:
     """The state of each docno, of which none is there twice. Usually all fit, which a count shows much faster."""
     docnos = [each.decode() for each in docno.tolist()]
-    if _n_fitting(collection_id, docnos, kinds) == len(docnos):
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM corpus_document WHERE collection_id = %s AND docno = ANY(%s) AND kind = ANY(%s)",
+            [collection_id, docnos, list(kinds or Document.Kind.values)],
+        )
+        n_fitting = cursor.fetchone()[0]
+    if n_fitting == len(docnos):
         return np.full(len(docnos), FIT, dtype=np.uint8)
     kind_of = {known: kind for known, _, kind in _documents(collection_id, docno)}
     states = [
@@ -57,18 +66,8 @@ def _states(collection_id: int, docno: NDArray[np.bytes_], kinds: tuple[str, ...
     return np.array(states, dtype=np.uint8)
 
 
-def _n_fitting(collection_id: int, docnos: list[str], kinds: tuple[str, ...]) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM corpus_document WHERE collection_id = %s AND docno = ANY(%s) AND kind = ANY(%s)",
-            [collection_id, docnos, list(kinds or Document.Kind.values)],
-        )
-        n: int = cursor.fetchone()[0]
-    return n
-
-
 def has_formulas(track: Track, protocol: Protocol) -> bool:
-    """Whether runs rank formulas that can be looked up: the formula index of the collection is loaded."""
+    """Return whether runs rank formulas that can be looked up: the formula index of the collection is loaded."""
     collection = track.collection
     if collection is None or collection.status != Collection.Status.READY:
         return False
@@ -99,7 +98,7 @@ def visual_ids_among(track: Track, protocol: Protocol, ids: NDArray[np.bytes_]) 
 
 
 def has_posts(track: Track, protocol: Protocol) -> bool:
-    """Whether runs cite posts that can be looked up: the collection is loaded and has posts of a forum."""
+    """Return whether runs cite posts that can be looked up: the collection is loaded and has posts of a forum."""
     return protocol.cites_posts and track.collection is not None and threads.has_posts(track.collection)
 
 
@@ -124,3 +123,46 @@ def _documents(collection_id: int, docno: NDArray[np.bytes_]) -> Iterator[tuple[
                 [collection_id, docnos[start : start + BATCH]],
             )
             yield from cursor.fetchall()
+
+
+def formula_post_ids(collection_id: int, formulas: NDArray[np.bytes_]) -> dict[str, int]:
+    """Primary keys of the posts that contain formulas, by formula."""
+    known = formulas_of(collection_id, formulas)
+    posts = document_ids(collection_id, np.unique(known.post))
+    pairs = zip(known.formula.tolist(), known.post.tolist(), strict=True)
+    return {formula.decode(): posts[post.decode()] for formula, post in pairs if post.decode() in posts}
+
+
+def cited_post_ids(collection_id: int, docnos: NDArray[np.bytes_]) -> dict[str, int]:
+    """Primary keys of the posts of some citations, by citation, for those that the collection has."""
+    parts = [CITATION.fullmatch(docno) for docno in docnos.tolist()]
+    posts = {part[0].decode(): part[1] for part in parts if part}
+    if not posts:
+        return {}
+    known = document_ids(collection_id, np.unique(np.array(list(posts.values()))))
+    return {docno: known[post.decode()] for docno, post in posts.items() if post.decode() in known}
+
+
+@makes_samples
+def sample(track: Track) -> Made | None:
+    """The sample run of a track, which accepts it; None while it has no topics, or its collection no units.
+
+    Four queries at most.
+    """
+    protocol = track.protocol.parsed
+    topics = list(track.topics.values_list("code", flat=True))
+    collection, units = track.collection, placeholders(protocol)  # if the docnos of runs are not looked up
+    if collection is not None and has_units(track, protocol):
+        documents = collection.documents.order_by("docno")
+        if kinds := KINDS[protocol.unit]:
+            documents = documents.filter(kind__in=kinds)
+        units = [Unit(docno) for docno in documents.values_list("docno", flat=True)[:N_UNITS]]
+    elif collection is not None and has_formulas(track, protocol):
+        posts = [Formula.Place.TITLE, Formula.Place.QUESTION, Formula.Place.ANSWER]
+        formulas = collection.formulas.filter(place__in=posts).order_by("code")
+        units = [Unit(code, post) for code, post in formulas.values_list("code", "post")[:N_UNITS]]
+    if not topics or not units:
+        return None
+    extension, content = sample_run(protocol, topics, units)
+    about = f"A run that {track} accepts: {len(units)} lines for each topic. Replace them by yours."
+    return Made(Download.Kind.SAMPLE_RUN, f"{track.slug}-sample-run.{extension}", about, content)

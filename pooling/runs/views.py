@@ -1,25 +1,40 @@
-"""The pages of runs."""
+"""The pages of runs: lists, submission, one run with its changes, and two runs compared."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.forms import Form
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required
+from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from assay.errors import Refused
+from participation.models import Team
+from participation.teams import selectors as team_selectors
+from pooling.errors import RunRefused
 from pooling.models import Run
-from pooling.runs import selectors, services, team_pages
-from pooling.teams import selectors as team_selectors
+from pooling.runs import changes, comparisons, selectors, services
+from pooling.runs.forms import MAX_RUNS, TEMPLATE_ROW, DescriptionForm, ReasonForm, RunForm, run_forms
+from pooling.runs.selectors import Answer
+from tracks.agreements.selectors import has_accepted
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
+from web.arrivals import arrived_at
 from web.downloads import download
+from web.forms import CompareForm
 from web.pages import context_of
 
 READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 
 
-def track_of_runs(request: AuthenticatedRequest, slug: str) -> Track:
+def _track(request: AuthenticatedRequest, slug: str) -> Track:
     """A track whose runs the user may see."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     if not selectors.may_see_runs(request.user, track):
@@ -27,13 +42,18 @@ def track_of_runs(request: AuthenticatedRequest, slug: str) -> Track:
     return track
 
 
+def _run(request: AuthenticatedRequest, run_id: int) -> Run:
+    """A run that the user may see, or 404."""
+    return get_object_or_404(selectors.runs_for(request.user), pk=run_id)
+
+
 @require_safe
 @never_cache
 @login_required
 def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The runs of all teams for organizers. Members of a team go to its runs, assessors see none."""
-    track = track_of_runs(request, slug)
-    team = None if request.user.is_organizer else team_pages.team_of(request.user, track)
+    track = _track(request, slug)
+    team = None if request.user.is_organizer else selectors.team_of(request.user, track)
     if team is not None:
         return redirect("pooling:team_runs", track.slug, team.pk)
     return render(request, "pooling/runs/runs.html", context_of(selectors.runs_page(request.user, track)))
@@ -44,9 +64,9 @@ def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @login_required
 def team_runs(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpResponse:
     """The runs of a team: states, quota, pools, order. Its members, and organizers."""
-    track = track_of_runs(request, slug)
+    track = _track(request, slug)
     team = get_object_or_404(team_selectors.visible_teams(request.user, track), pk=team_id)
-    page = team_pages.team_runs_page(request.user, team)
+    page = selectors.team_runs_page(request.user, team)
     return render(request, "pooling/runs/team_runs.html", context_of(page))
 
 
@@ -55,20 +75,15 @@ def team_runs(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpRes
 @login_required
 def run(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """A run with its report. Its team, and organizers."""
-    page = selectors.run_page(request.user, visible_run(request, run_id))
+    page = selectors.run_page(request.user, _run(request, run_id))
     return render(request, "pooling/runs/run.html", context_of(page))
-
-
-def visible_run(request: AuthenticatedRequest, run_id: int) -> Run:
-    """A run that the user may see, or 404."""
-    return get_object_or_404(selectors.runs_for(request.user), pk=run_id)
 
 
 @require_safe
 @login_required
 def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
     """The run file as it was uploaded. Its team, and organizers."""
-    run = visible_run(request, run_id)
+    run = _run(request, run_id)
     return download(run.original.open("rb"), run.file_name, is_checked=False)
 
 
@@ -77,10 +92,176 @@ def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
 @login_required
 def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for confirmation, then withdraw the run. Its team, and organizers, until the track closes."""
-    run = visible_run(request, run_id)
+    run = _run(request, run_id)
     if request.method != "POST":
         context = {"track": run.track, "run": run, "tab": "runs"}
         return render(request, "pooling/runs/withdraw.html", context)
     services.withdraw(run=run, by=request.user)
     messages.success(request, f"{run.tag} is withdrawn.")
     return redirect("pooling:team_runs", run.track.slug, run.team_id)
+
+
+@READ_AND_POST
+@never_cache
+@login_required
+def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
+    """Check, repair or submit runs. Members of the track's teams, and organizers."""
+    track = _track(request, slug)
+    if not team_selectors.teams_of(request.user, track).exists():
+        raise PermissionDenied
+    forms = run_forms(request, track, request.user)
+    if request.method != "POST":
+        if not has_accepted(request.user, track):
+            agreement = reverse("tracks:agreement", args=[slug])
+            return redirect(f"{agreement}?{urlencode({'next': request.path})}")
+        return _page(request, track, forms)
+    action, _, row = request.POST.get("action", "").partition("-")
+    if action == "repair":
+        return _repair(request, track, forms, row or "1")
+    forms[0].is_valid()
+    team: Team | None = forms[0].cleaned_data.get("team")
+    # Each file is answered on its own. Rows without a file are skipped, unless no row has one.
+    chosen = [form for form in forms if form.has_file] or forms[:1]
+    answers = [_answer(request, track, team, form, is_only_checked=action == "check") for form in chosen]
+    run = answers[0].run
+    if len(answers) > 1 or run is None:
+        return _page(request, track, forms, answers)
+    messages.success(request, f"{run.tag} is submitted for {run.team}.")
+    if request.headers.get("HX-Request"):
+        return HttpResponse(headers={"HX-Redirect": run.get_absolute_url()})
+    return redirect(run)
+
+
+def _page(
+    request: AuthenticatedRequest, track: Track, forms: list[RunForm], answers: Sequence[Answer] = ()
+) -> HttpResponse:
+    """The form with its answers. For htmx only the answers, so that the chosen files stay chosen."""
+    is_htmx = request.headers.get("HX-Request")
+    template = "pooling/runs/_submission.html" if is_htmx else "pooling/runs/submit.html"
+    page = replace(selectors.submit_page(request.user, track), answers=answers)
+    more = RunForm(track=track, user=request.user, row=TEMPLATE_ROW)
+    rows = {"forms": forms, "more": more, "max_runs": MAX_RUNS}
+    return render(request, template, context_of(page) | rows)
+
+
+def _answer(
+    request: AuthenticatedRequest, track: Track, team: Team | None, form: RunForm, *, is_only_checked: bool
+) -> Answer:
+    if team is None or not form.is_valid():
+        return Answer(form.row, _name(form), problems=_problems(form))
+    submission: dict[str, Any] = {"track": track, "team": team, "by": request.user} | form.submission
+    submission["arrived_at"] = arrived_at(request)
+    try:
+        if is_only_checked:
+            report = services.check_submission(**submission).report
+            return Answer(form.row, _name(form), report=report, is_only_checked=True)
+        return Answer(form.row, _name(form), run=services.submit(**submission))
+    except RunRefused as refusal:
+        return Answer(form.row, _name(form), report=refusal.checked.report)
+    except Refused as refusal:
+        return Answer(form.row, _name(form), problems=[refusal.message])
+
+
+def _name(form: RunForm) -> str:
+    upload = form.files.get(form.add_prefix("file"))
+    return (upload.name if upload else "") or ""
+
+
+def _problems(form: RunForm) -> list[str]:
+    """The errors of the fields of a row."""
+    problems = [
+        f"{form[field].label}: {error}" if field in form.fields else str(error)
+        for field, errors in form.errors.items()
+        for error in errors
+    ]
+    return problems or ["Choose the team."]
+
+
+def _repair(request: AuthenticatedRequest, track: Track, forms: list[RunForm], row: str) -> HttpResponseBase:
+    """Send the repaired file of a row."""
+    form = next((form for form in forms if form.row == row), forms[0])
+    if not form.is_valid():
+        return _page(request, track, forms, [Answer(form.row, _name(form), problems=_problems(form))])
+    sent = form.submission
+    checked = services.check(track=track, file=sent["file"], file_name=sent["file_name"])
+    repaired = checked.repaired()
+    if repaired is None:
+        problems = ["Nothing in this file can be repaired safely."]
+        answer = Answer(form.row, _name(form), report=checked.report, problems=problems)
+        return _page(request, track, forms, [answer])
+    return download(repaired, "repaired-run.tsv")
+
+
+@READ_AND_POST
+@never_cache
+@login_required
+def describe(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
+    """Change the description of a run. Its team until the deadline, and organizers."""
+    run = _run(request, run_id)
+    form = DescriptionForm(request.POST or None, initial={"description": run.description})
+    if not (request.method == "POST" and form.is_valid()):
+        return _ask(request, "describe", run, form)
+    changes.describe(run=run, by=request.user, **form.cleaned_data)
+    messages.success(request, f"The description of {run.tag} is saved.")
+    return redirect(run)
+
+
+@require_POST
+@login_required
+def move(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
+    """Move a run up or down in the order of its team. Its team until the deadline, and organizers."""
+    run = _run(request, run_id)
+    changes.move(run=run, is_up=request.POST.get("to") == "up", by=request.user)
+    return redirect("pooling:team_runs", run.track.slug, run.team_id)
+
+
+@READ_AND_POST
+@never_cache
+@organizer_required
+def disqualify(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
+    """Ask for a reason, then disqualify the run. Organizers only, after the track closed."""
+    run, form = _run(request, run_id), ReasonForm(request.POST or None)
+    if not (request.method == "POST" and form.is_valid()):
+        return _ask(request, "disqualify", run, form)
+    changes.disqualify(run=run, by=request.user, **form.cleaned_data)
+    messages.success(request, f"{run.tag} is disqualified.")
+    return redirect(run)
+
+
+@READ_AND_POST
+@never_cache
+@organizer_required
+def reinstate(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
+    """Ask for a reason, then reverse a disqualification. Organizers only."""
+    run, form = _run(request, run_id), ReasonForm(request.POST or None)
+    if not (request.method == "POST" and form.is_valid()):
+        return _ask(request, "reinstate", run, form)
+    changes.reinstate(run=run, by=request.user, **form.cleaned_data)
+    messages.success(request, f"The disqualification of {run.tag} is reversed.")
+    return redirect(run)
+
+
+def _ask(request: AuthenticatedRequest, page: str, run: Run, form: Form) -> HttpResponse:
+    context = {"track": run.track, "run": run, "form": form, "tab": "runs"}
+    return render(request, f"pooling/runs/{page}.html", context)
+
+
+@require_safe
+@login_required
+def choose_other(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
+    """Redirect from the form of a run's page to the comparison. The run's team, and organizers."""
+    run, form = _run(request, run_id), CompareForm(request.GET)
+    if not form.is_valid():
+        return redirect(run)
+    return redirect("pooling:compare_runs", run.pk, form.cleaned_data["other"])
+
+
+@require_safe
+@never_cache
+@login_required
+def compare(request: AuthenticatedRequest, run_id: int, other_id: int) -> HttpResponse:
+    """The documents of two runs compared. The team of both, and organizers."""
+    page = comparisons.difference_page(
+        request.user, _run(request, run_id), other_id, request.GET.get("topic", "")
+    )
+    return render(request, "pooling/runs/compare.html", context_of(page))

@@ -1,4 +1,4 @@
-"""How pages write the depth to which a run is pooled."""
+"""The depth to which a run is pooled, as pages write it."""
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma

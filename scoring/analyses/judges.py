@@ -1,14 +1,13 @@
-"""The grades of either judge as qrels: what disagreement does to a leaderboard."""
+"""The grades of either judge as qrels: the effect of disagreement on a leaderboard."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import columns_from
-from assessment.agreement.selectors import MAIN_ROUND, round_of, shared_judgments
-from assessment.machines.comparison import PEOPLE, machine_grades, machines_of, people_grades
+from assessment.agreement.machines import PEOPLE, machine_grades, machines_of, people_grades
+from assessment.judgments.disagreements import MAIN_ROUND, round_of, shared_judgments
 from pooling.models import PoolMember
 from tracks.models import Track
 
@@ -45,25 +44,23 @@ def sides_of(track: Track) -> list[Sides]:
         if shared:
             names.append(pair)
             chosen.append(shared)
-    scale = _scale(track)
-    for name, compared in _with_machines(track):
-        names.append((PEOPLE, name))
-        chosen.append(compared)
-    return [_sides(pair, shared, track, scale) for pair, shared in zip(names, chosen, strict=True) if shared]
-
-
-def _with_machines(track: Track) -> Iterator[tuple[str, dict[Unit, tuple[int, int]]]]:
-    """The documents that people and a machine graded, with the grades of both, for each machine."""
-    machines = machines_of(track)
-    if not machines:
-        return
-    people, by_machine = people_grades(track), machine_grades(track)
-    for machine in machines:
-        own = by_machine.get(machine.assessor.user_id, {})
-        yield (
-            f"machine {machine}",
-            {unit: (people[unit], own[unit]) for unit in people.keys() & own.keys()},
-        )
+    if machines := machines_of(track):  # the documents that people and a machine graded
+        by_people, by_machine = people_grades(track), machine_grades(track)
+        for machine in machines:
+            own = by_machine.get(machine.assessor.user_id, {})
+            names.append((PEOPLE, f"machine {machine}"))
+            chosen.append({unit: (by_people[unit], own[unit]) for unit in by_people.keys() & own.keys()})
+    protocol = track.protocol.parsed
+    # a grade is multiplied to be on the scale of the qrels
+    scale = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
+    unit_of: dict[Unit, str] = {}
+    if protocol.judging.layout == "formula-instances":  # the formula of each instance in the pools
+        members = PoolMember.objects.filter(entry__pool__track=track, position__gt=0)
+        rows = members.values_list("entry__topic__code", "docno", "entry__docno")
+        unit_of = {(topic, docno): unit for topic, docno, unit in rows.iterator(chunk_size=5_000)}
+    return [
+        _sides(pair, shared, unit_of, scale) for pair, shared in zip(names, chosen, strict=True) if shared
+    ]
 
 
 def _grades(track: Track) -> dict[Unit, list[tuple[str, int]]]:
@@ -78,14 +75,9 @@ def _grades(track: Track) -> dict[Unit, list[tuple[str, int]]]:
     return {unit: several for unit, several in given.items() if len(several) > 1}
 
 
-def _scale(track: Track) -> int:
-    """By how much a grade is multiplied to be on the scale of the qrels."""
-    protocol = track.protocol.parsed
-    return protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
-
-
-def _sides(names: tuple[str, str], shared: dict[Unit, tuple[int, int]], track: Track, scale: int) -> Sides:
-    unit_of = _units_of_members(track)
+def _sides(
+    names: tuple[str, str], shared: dict[Unit, tuple[int, int]], unit_of: dict[Unit, str], scale: int
+) -> Sides:
     sides: tuple[dict[Unit, int], dict[Unit, int]] = ({}, {})
     for (topic, docno), pair in shared.items():
         unit = topic, unit_of.get((topic, docno), docno)
@@ -93,17 +85,6 @@ def _sides(names: tuple[str, str], shared: dict[Unit, tuple[int, int]], track: T
             side[unit] = max(side.get(unit, grade), grade)
     columns = (_columns(sides[0], scale), _columns(sides[1], scale))
     return Sides(names, len({topic for topic, _ in sides[0]}), len(sides[0]), columns)
-
-
-def _units_of_members(track: Track) -> dict[Unit, str]:
-    """The formula of each instance that is judged in the pools of a track."""
-    if track.protocol.parsed.judging.layout != "formula-instances":
-        return {}
-    members = PoolMember.objects.filter(entry__pool__track=track, position__gt=0)
-    rows: Iterable[tuple[str, str, str]] = members.values_list(
-        "entry__topic__code", "docno", "entry__docno"
-    ).iterator(chunk_size=5_000)
-    return {(topic, docno): unit for topic, docno, unit in rows}
 
 
 def _columns(grades: dict[Unit, int], scale: int) -> QrelsColumns:

@@ -8,16 +8,14 @@ from typing import NamedTuple
 
 from accounts.access import AnyUser
 from assay import plots
-from assay.evaluation.score_table import as_tsv, shown
 from assay.formats.spreadsheet import as_csv
 from assay.statistics.analysis_tables import comparison_tables, tables_of, units_table
 from assay.statistics.qrels_summary import summarize_qrels
-from assay.tables import Cell, Table
+from assay.tables import Cell, Table, as_tsv, plain, shown
 from scoring.analyses.selectors import evaluated, has_instances, newest, other_versions, rankings_by_label
-from scoring.leaderboards.levels import relevant_from
-from scoring.leaderboards.pages import LeaderboardPage, charted_measure, shared_fields
 from scoring.models import Analysis, Leaderboard, Qrels
 from scoring.qrels.selectors import qrels_columns
+from scoring.selectors import LeaderboardPage, charted_measure, shared_fields
 
 MAX_OPEN_ROWS = 40  # a longer table is folded
 DESCRIPTIONS = {
@@ -85,19 +83,23 @@ def reports_page(user: AnyUser, board: Leaderboard, measure: str = "") -> Report
 
 
 def _stored_tables(board: Leaderboard, measure: str) -> list[Table]:
-    level = relevant_from(board.track.protocol.parsed.scoring, board.qrels)
-    counts = summarize_qrels(qrels_columns(board.qrels), level=level).as_json()
+    level = board.relevant_from
+    counts = plain(summarize_qrels(qrels_columns(board.qrels), level=level))
     tables = [units_table([(str(board.qrels), counts)], level)]
     tags = [evaluation.run.tag for evaluation in evaluated(board)]
     for label, ranking in rankings_by_label(board, measure).items():
-        tables += comparison_tables(f"label_{label}", f"By {label}", measure, tags, ranking.as_json())
+        tables += comparison_tables(f"label_{label}", f"By {label}", measure, tags, plain(ranking))
     return tables
 
 
 def _section(kind: Analysis.Kind, analysis: Analysis | None, measure: str) -> Section:
     is_ready = analysis is not None and analysis.status == Analysis.Status.READY
     tables = tables_of(kind.value, analysis.result) if analysis and is_ready else []
-    of_measure = [_only(table, measure) for table in tables]
+    of_measure = []  # the rows of the measure that the page shows; files have all rows
+    for table in tables:
+        place = table.header.index("measure") if "measure" in table.header else None
+        rows = [row for row in table.rows if place is None or row[place] == measure]
+        of_measure.append(replace(table, rows=rows))
     return Section(
         kind.value,
         str(kind.label).capitalize(),
@@ -106,14 +108,6 @@ def _section(kind: Analysis.Kind, analysis: Analysis | None, measure: str) -> Se
         [_shown(table) for table in of_measure],
         _plots(tables, measure),
     )
-
-
-def _only(table: Table, measure: str) -> Table:
-    """The rows of the measure that the page shows, of a table that has several; its files have all rows."""
-    if "measure" not in table.header:
-        return table
-    place = table.header.index("measure")
-    return replace(table, rows=[row for row in table.rows if row[place] == measure])
 
 
 def _shown(table: Table) -> ShownTable:
@@ -147,7 +141,9 @@ def _plots(tables: Sequence[Table], measure: str) -> list[tuple[str, plots.Plot]
             ("relevant units found", [_height(row["of all relevant"]) for row in depths]),
             (f"Kendall's tau by {measure}", [_height(row["tau"]) for row in depths]),
         ]
-        title, labels = "Shallower pools by depth", [_short(row["depth"]) for row in depths]
+        # the first of several depths: a chart has no space for more
+        labels = [number[0] if (number := re.search(r"\d+", str(row["depth"]))) else "" for row in depths]
+        title = "Shallower pools by depth"
         drawn.append(("depths", plots.lines("depths", title, labels, lines, across="Depth", up="Share, tau")))
     topics = _rows(by_name.get("topics"), measure)
     if len(topics) > 1:
@@ -157,12 +153,6 @@ def _plots(tables: Sequence[Table], measure: str) -> list[tuple[str, plots.Plot]
         labels = [str(row["topics"]) for row in topics]
         drawn.append(("topics", plots.lines("topics", title, labels, lines, across="Topics", up="Tau")))
     return drawn
-
-
-def _short(depth: Cell) -> str:
-    """The first of several depths; a chart has no space for more."""
-    number = re.search(r"\d+", str(depth))
-    return number[0] if number else ""
 
 
 def _height(value: Cell) -> float:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from accounts.access import AnyUser, is_organizer
 from assay.statistics.ranking_comparison import RankingComparison, compare_by_label
 from scoring.evaluations.selectors import topic_values
-from scoring.leaderboards.selectors import leaderboards_for
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
+from scoring.selectors import leaderboards_for
 
 
 def analyses_for(user: AnyUser) -> QuerySet[Analysis]:
@@ -45,7 +45,7 @@ def other_versions(board: Leaderboard) -> QuerySet[Qrels]:
 
 
 def has_instances(board: Leaderboard) -> bool:
-    """Whether instances of formulas were judged, of which the runs are scored by the distinct formulas."""
+    """Return whether instances of formulas were judged, of which the runs are scored by the distinct formulas."""
     is_collapsed = board.track.protocol.parsed.scoring.collapse_instances
     return is_collapsed and board.qrels.pool_id is not None
 

@@ -3,14 +3,14 @@
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 from django.db import transaction
-from django.db.models import QuerySet
 
+from accounts.audit import services as audit
 from accounts.models import User
-from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
@@ -31,16 +31,15 @@ from assay.statistics.board_analyses import (
 )
 from assay.statistics.qrels_summary import summarize_qrels
 from assay.statistics.reusability import Scoring
-from audit import services as audit
+from assay.tables import plain
 from jobs import services as jobs
-from pooling.models import PoolRun, Run
+from pooling.models import Pool, PoolRun, Run
 from pooling.pools import inputs
 from pooling.pools.selectors import chain, runs_to_pool
-from scoring.analyses.errors import AnalysisRefused
 from scoring.analyses.judges import sides_of
 from scoring.analyses.selectors import evaluated, has_instances, other_versions, scores_of
+from scoring.errors import AnalysisRefused
 from scoring.evaluations.stored_runs import columns_of, judged_documents, ranking_of
-from scoring.leaderboards.levels import relevant_from
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
 from scoring.qrels.frozen import instances_of
 from scoring.qrels.selectors import qrels_columns
@@ -153,16 +152,20 @@ class _Rankings:
 
 def _reusability(analysis: Analysis, progress: jobs.Progress) -> Result:
     board = analysis.leaderboard
-    evaluations, rules = evaluated(board), board.track.protocol.parsed.scoring
+    evaluations = evaluated(board)
     scoring = Scoring(
         _Rankings(board.track, [evaluation.run for evaluation in evaluations]),
         qrels_columns(board.qrels),
         parse_measures(board.measures),
         cast(Average, board.average),
-        relevant_from(rules, board.qrels),
-        _judged_of(board.qrels),
+        board.relevant_from,
+        partial(judged_documents, board.qrels),
     )
-    pooled = list(_pooled_runs(board))
+    # the submitted runs, without those that a limit of runs per team kept out of the pools of the qrels
+    pools_of_qrels = _pools_of(board.qrels)
+    left_out = {run["run"] for pool in pools_of_qrels for run in pool.left_out}
+    was_pooled = PoolRun.objects.filter(pool__in=pools_of_qrels).values_list("run_id", flat=True)
+    pooled = list(runs_to_pool(board.track).exclude(pk__in=left_out - set(was_pooled)))
     result = reuse(
         scoring,
         _pools(analysis, pooled, progress),
@@ -177,25 +180,15 @@ def _reusability(analysis: Analysis, progress: jobs.Progress) -> Result:
     }
 
 
-def _pooled_runs(board: Leaderboard) -> QuerySet[Run]:
-    """The submitted runs, without those that a limit of runs per team kept out of the pools of the qrels."""
-    pools = chain(board.qrels.pool) if board.qrels.pool else []
-    left_out = {run["run"] for pool in pools for run in pool.left_out}
-    pooled = PoolRun.objects.filter(pool__in=pools).values_list("run_id", flat=True)
-    return runs_to_pool(board.track).exclude(pk__in=left_out - set(pooled))
-
-
-def _judged_of(qrels: Qrels) -> Callable[[QrelsColumns], JudgedDocuments]:
-    def judged(columns: QrelsColumns) -> JudgedDocuments:
-        return judged_documents(qrels, columns)
-
-    return judged
+def _pools_of(qrels: Qrels) -> list[Pool]:
+    """The pools whose judgments are in the qrels; none for an imported file."""
+    return chain(qrels.pool) if qrels.pool else []
 
 
 def _pools(analysis: Analysis, runs: Sequence[Run], progress: jobs.Progress) -> list[tuple[str, PooledUnits]]:
     """Pools of the track's runs to ten parts of the judged depths; a single complete pool if there are no depths."""
     track = analysis.leaderboard.track
-    protocol = track.protocol.parsed
+    protocol, judged_pools = track.protocol.parsed, _pools_of(analysis.leaderboard.qrels)
     read = inputs.read(
         track,
         protocol,
@@ -208,7 +201,7 @@ def _pools(analysis: Analysis, runs: Sequence[Run], progress: jobs.Progress) -> 
         return pools_by_depth(
             read.inputs,
             protocol=protocol,
-            depths=_depths_of(analysis.leaderboard.qrels) or protocol.runs.depths,
+            depths=deepest(pool.depth for pool in judged_pools) or protocol.runs.depths,
             seed=analysis.seed,
             formulas=read.formulas,
             known=read.known,
@@ -216,11 +209,6 @@ def _pools(analysis: Analysis, runs: Sequence[Run], progress: jobs.Progress) -> 
         )
     except PoolError as error:
         raise AnalysisRefused(f"{error}.") from error
-
-
-def _depths_of(qrels: Qrels) -> dict[str, int]:
-    """The depths of the pools of the qrels, by kind of run; empty for an imported file."""
-    return deepest(pool.depth for pool in chain(qrels.pool)) if qrels.pool else {}
 
 
 def _topics(analysis: Analysis, progress: jobs.Progress) -> Result:
@@ -242,9 +230,14 @@ def _compare(analysis: Analysis, progress: jobs.Progress) -> Result:
     board = analysis.leaderboard
     evaluations = evaluated(board)
     versions = [board.qrels, *other_versions(board).filter(pk__in=analysis.arguments["qrels"])]
+    scoring, inputs_of_versions = board.track.protocol.parsed.scoring, []
+    for version in versions:
+        columns = qrels_columns(version)
+        judged = judged_documents(version, columns)
+        inputs_of_versions.append(Version(str(version), columns, judged, scoring.level_of(version.report)))
     result = by_versions(
         _Rankings(board.track, [evaluation.run for evaluation in evaluations]),
-        [_version(board, version) for version in versions],
+        inputs_of_versions,
         measures=board.measures,
         average=cast(Average, board.average),
         report=progress.update,
@@ -258,15 +251,10 @@ def _compare(analysis: Analysis, progress: jobs.Progress) -> Result:
     }
 
 
-def _version(board: Leaderboard, qrels: Qrels) -> Version:
-    columns, level = qrels_columns(qrels), relevant_from(board.track.protocol.parsed.scoring, qrels)
-    return Version(str(qrels), columns, judged_documents(qrels, columns), level)
-
-
 def _instances(analysis: Analysis, progress: jobs.Progress) -> Result:
     board = analysis.leaderboard
     evaluations, measures = evaluated(board), parse_measures(board.measures)
-    level = relevant_from(board.track.protocol.parsed.scoring, board.qrels)
+    level = board.relevant_from
     columns = [instances_of(board.qrels), qrels_columns(board.qrels)]
     judged = [JudgedDocuments(columns[0]), judged_documents(board.qrels, columns[1])]
     means = np.empty((len(measures), 2, len(evaluations)))
@@ -281,7 +269,7 @@ def _instances(analysis: Analysis, progress: jobs.Progress) -> Result:
         **_head(board, evaluations),
         "level": level,
         "names": names,
-        "units": [summarize_qrels(rows, level=level).as_json() for rows in columns],
+        "units": [plain(summarize_qrels(rows, level=level)) for rows in columns],
         "measures": compared(board.measures, means, rankings),
     }
 

@@ -9,8 +9,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from scoring.analyses import report_pages, selectors, services
-from scoring.leaderboards import selectors as leaderboard_selectors
 from scoring.models import Leaderboard
+from scoring.selectors import leaderboards_for
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.pages import context_of
@@ -21,7 +21,7 @@ from web.pages import context_of
 @organizer_required
 def reports(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """The reports of a leaderboard. Organizers only."""
-    board = get_object_or_404(leaderboard_selectors.leaderboards_for(request.user), pk=board_id)
+    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
     page = report_pages.reports_page(request.user, board, request.GET.get("measure", ""))
     return render(request, "scoring/analyses/reports.html", context_of(page))
 
@@ -33,7 +33,7 @@ def effect(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """To what disagreement does to the newest leaderboard of a track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     board = (
-        leaderboard_selectors.leaderboards_for(request.user)
+        leaderboards_for(request.user)
         .filter(track=track, status=Leaderboard.Status.READY)
         .order_by("-pk")
         .first()
@@ -48,7 +48,7 @@ def effect(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_required
 def analyze(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """Start an analysis. Organizers only."""
-    board = get_object_or_404(leaderboard_selectors.leaderboards_for(request.user), pk=board_id)
+    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
     chosen = set(request.POST.getlist("versions"))
     versions = [version for version in selectors.other_versions(board) if str(version.pk) in chosen]
     kind = request.POST.get("kind", "")
@@ -60,7 +60,7 @@ def analyze(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
 @organizer_required
 def report_table(request: AuthenticatedRequest, board_id: int, name: str, kind: str) -> HttpResponseBase:
     """One table of stored scores as TSV or CSV. Organizers only."""
-    board = get_object_or_404(leaderboard_selectors.leaderboards_for(request.user), pk=board_id)
+    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
     content = report_pages.report_file(board, name, kind, request.GET.get("measure", ""))
     return _table(content, f"{board.track.slug}-leaderboard-{board.pk}-{name}.{kind}")
 

@@ -1,29 +1,29 @@
 """A run among the others of its leaderboard: by topic, as curves, and compared with one other run."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
-from numpy.typing import NDArray
 
 from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay import plots
-from assay.evaluation.score_table import ALL, HEADER, one_word, shown, tsv_lines
 from assay.formats.spreadsheet import csv_lines
+from assay.measures.scores import ALL, HEADER
 from assay.protocols.measures import FAMILIES, parse_measure
 from assay.statistics.rank_correlation import overlap_of_runs
 from assay.statistics.significance import paired_t, randomization, unpacked_pairs
-from pooling.models import Run, Team
+from assay.tables import one_word, shown, tsv_lines
+from participation.models import Team
+from pooling.models import Run
+from scoring.errors import LeaderboardRefused
 from scoring.evaluations.stored_runs import columns_of
-from scoring.leaderboards.errors import LeaderboardRefused
-from scoring.leaderboards.pages import LeaderboardPage, shared_fields
-from scoring.leaderboards.selectors import leaderboards_for, means_of, name_order, places_of
 from scoring.models import Evaluation, Leaderboard, Score
+from scoring.selectors import LeaderboardPage, leaderboards_for, shared_fields, titled
 
 EXTREMES = 5  # topics listed on which a run is farthest from the median
 RUNS_AT_ONCE = 20  # whose values by topic are in memory
@@ -43,6 +43,25 @@ def evaluations_for(user: AnyUser) -> QuerySet[Evaluation]:
     if isinstance(user, User):
         may_see |= Q(run__team__in=Team.objects.filter(members=user))
     return evaluations.filter(may_see, leaderboard__in=leaderboards_for(user).order_by().values("pk"))
+
+
+def name_order(evaluation: Evaluation) -> tuple[str, str, int]:
+    """Sorts evaluations by team and tag."""
+    return evaluation.run.team.name, evaluation.run.tag, evaluation.pk
+
+
+def means_of(board: Leaderboard) -> dict[int, dict[str, float]]:
+    """The mean of each measure, by evaluation."""
+    means: defaultdict[int, dict[str, float]] = defaultdict(dict)
+    scores = Score.objects.filter(evaluation__leaderboard=board, topic=ALL)
+    for evaluation_id, measure, value in scores.values_list("evaluation_id", "measure", "value"):
+        means[evaluation_id][measure] = value
+    return means
+
+
+def places_of(board: Leaderboard) -> dict[int, int]:
+    """The position of each evaluation in the arrays of the stored statistics."""
+    return {pk: position for position, pk in enumerate(board.statistics.get("evaluations", []))}
 
 
 def topic_values(board: Leaderboard, measure: str) -> ByTopic:
@@ -69,6 +88,7 @@ def with_names(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
 
 
 def _score_rows(board: Leaderboard, evaluations: QuerySet[Evaluation]) -> Iterator[tuple[str, ...]]:
+    """The rows of each run: topics by code, then the means."""
     ordered = sorted(evaluations, key=lambda evaluation: (one_word(evaluation.run.tag), evaluation.pk))
     for start in range(0, len(ordered), RUNS_AT_ONCE):
         some = ordered[start : start + RUNS_AT_ONCE]
@@ -77,17 +97,10 @@ def _score_rows(board: Leaderboard, evaluations: QuerySet[Evaluation]) -> Iterat
         for pk, topic, measure, value in scores.values_list("evaluation_id", "topic", "measure", "value"):
             values[pk][topic][measure] = value
         for evaluation in some:
-            yield from _rows_of(one_word(evaluation.run.tag), board.measures, values[evaluation.pk])
-
-
-def _rows_of(
-    tag: str, measures: list[str], values: Mapping[str, Mapping[str, float]]
-) -> Iterator[tuple[str, ...]]:
-    """The rows of a run: topics by code, then the means."""
-    for topic in sorted(values, key=lambda code: (code == ALL, code)):
-        of_topic = values[topic]
-        for measure in measures:
-            yield tag, topic, measure, shown(of_topic[measure])
+            of_run = values[evaluation.pk]
+            for topic in sorted(of_run, key=lambda code: (code == ALL, code)):
+                for measure in board.measures:
+                    yield one_word(evaluation.run.tag), topic, measure, shown(of_run[topic][measure])
 
 
 class TopicRow(NamedTuple):
@@ -155,6 +168,8 @@ def evaluation_page(user: AnyUser, evaluation: Evaluation, measure: str = "") ->
         gaps.append((own - median, Extreme(topic, shown(own), shown(median), above)))
         cells = [shown(values[topic][name]) for name in board.measures]
         rows.append(TopicRow(topic, cells, shown(median), shown(best), above))
+    gaps.sort(key=lambda item: -item[0])
+    of_board = evaluations_for(user).filter(leaderboard=board)
     bars = [(topic, values[topic][charted]) for topic in sorted(values)]
     return EvaluationPage(
         **shared,
@@ -171,10 +186,16 @@ def evaluation_page(user: AnyUser, evaluation: Evaluation, measure: str = "") ->
             others=summaries,
         ),
         mean=shown(means[charted]),
-        extremes=_extremes(gaps),
+        extremes=[
+            ("Farthest above the median", [extreme for gap, extreme in gaps[:EXTREMES] if gap > 0]),
+            (
+                "Farthest below the median",
+                [extreme for gap, extreme in gaps[: -EXTREMES - 1 : -1] if gap < 0],
+            ),
+        ],
         n_runs=board.evaluations.count(),
         curves=_curves(evaluation),
-        others=_other_runs(user, evaluation),
+        others=sorted(with_names(of_board.exclude(pk=evaluation.pk)), key=name_order),
     )
 
 
@@ -187,20 +208,6 @@ def values_by_topic(evaluation: Evaluation) -> dict[str, dict[str, float]]:
     return values
 
 
-def _extremes(gaps: list[tuple[float, Extreme]]) -> list[tuple[str, list[Extreme]]]:
-    """The topics farthest above and below the median, each under its heading."""
-    gaps = sorted(gaps, key=lambda item: -item[0])
-    above = [extreme for gap, extreme in gaps[:EXTREMES] if gap > 0]
-    below = [extreme for gap, extreme in reversed(gaps[-EXTREMES:]) if gap < 0]
-    return [("Farthest above the median", above), ("Farthest below the median", below)]
-
-
-def _other_runs(user: AnyUser, evaluation: Evaluation) -> list[Evaluation]:
-    """Other runs of the leaderboard that the user may open."""
-    same_board = evaluations_for(user).filter(leaderboard=evaluation.leaderboard_id)
-    return sorted(with_names(same_board.exclude(pk=evaluation.pk)), key=name_order)
-
-
 def _curves(evaluation: Evaluation) -> Curves | None:
     """Charts and tables of the stored curves; None if no curves are stored."""
     stored = evaluation.curves
@@ -211,7 +218,7 @@ def _curves(evaluation: Evaluation) -> Curves | None:
     return Curves(
         level=stored["level"],
         judged_only=stored["judged_only"],
-        in_characters=stored.get("in_characters", False),  # curves of 0.1.0 do not have it
+        in_characters=stored.get("in_characters", False),
         precision=list(zip(cutoffs, map(shown, stored["precision"]), strict=True)),
         by_recall=list(zip(recalls, map(shown, stored["by_recall"]), strict=True)),
         precision_plot=plots.lines(
@@ -291,9 +298,22 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
     differences = list(zip(topics, (pairs[0] - pairs[1]).tolist(), strict=True))
     summary = FAMILIES[parse_measure(shared["charted"]).family].summary
     is_mean = summary == "mean"
-    *means, difference = _means(
-        pairs if is_mean or not topics else _overall(first, second, shared["charted"])
-    )
+    overall = pairs
+    if topics and not is_mean:  # the values of the two runs over all topics, as on their leaderboard
+        of_board = means_of(board)
+        overall = np.array([[of_board[run.pk][shared["charted"]]] for run in (first, second)])
+    means = [shown(_mean(values)) for values in overall.tolist()] if topics else ["", ""]
+    tests = None
+    if topics and is_mean:
+        test = randomization(pairs, seed=board.seed)
+        tests = PairTests(
+            randomization=float(test.p[0, 1]),
+            is_exact=test.is_exact,
+            n_permutations=test.n_permutations,
+            seed=board.seed,
+            t=float(paired_t(pairs).p[0, 1]),
+            tukey=_tukey(first, second, shared["charted"]),
+        )
     return RunComparisonPage(
         **shared,
         first=first,
@@ -305,7 +325,7 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
         means=means,
         summary=summary,
         overlap=_overlap(first, second),
-        mean_difference=difference,
+        mean_difference=f"{_mean((overall[0] - overall[1]).tolist()):+.4f}" if topics else "",
         n_better=sum(gap > 0 for _, gap in differences),
         n_worse=sum(gap < 0 for _, gap in differences),
         n_equal=sum(gap == 0 for _, gap in differences),
@@ -315,25 +335,8 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
             sorted(differences, key=lambda item: -item[1]),
             up=f"Difference in {shared['charted']}",
         ),
-        tests=_tests(pairs, board.seed, _tukey(first, second, shared["charted"]))
-        if topics and is_mean
-        else None,
+        tests=tests,
     )
-
-
-def _overall(first: Evaluation, second: Evaluation, measure: str) -> NDArray[np.float64]:
-    """(2, 1) the values of two runs over all topics, as on their leaderboard."""
-    means = means_of(first.leaderboard)
-    return np.array([[means[run.pk][measure]] for run in (first, second)])
-
-
-def _means(pairs: NDArray[np.float64]) -> tuple[str, str, str]:
-    """The means of two runs, and their difference; empty without topics."""
-    if not pairs.shape[1]:
-        return "", "", ""
-    first, second = map(_mean, pairs.tolist())
-    difference = _mean((pairs[0] - pairs[1]).tolist())
-    return shown(first), shown(second), f"{difference:+.4f}"
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -360,13 +363,36 @@ def _tukey(first: Evaluation, second: Evaluation, measure: str) -> float | None:
     return float(p[places[first.pk], places[second.pk]])
 
 
-def _tests(pairs: NDArray[np.float64], seed: int, tukey: float | None) -> PairTests:
-    test = randomization(pairs, seed=seed)
-    return PairTests(
-        randomization=float(test.p[0, 1]),
-        is_exact=test.is_exact,
-        n_permutations=test.n_permutations,
-        seed=seed,
-        t=float(paired_t(pairs).p[0, 1]),
-        tukey=tukey,
+class ScoredRun(NamedTuple):
+    """A run with its means, in the order of the leaderboard's measures."""
+
+    evaluation: Evaluation
+    means: list[str]
+
+
+class BoardScores(NamedTuple):
+    """The scores of some runs on one leaderboard; `measures` are names with titles."""
+
+    board: Leaderboard
+    measures: list[tuple[str, str]]
+    runs: list[ScoredRun]
+
+
+def scores_of(user: AnyUser, runs: QuerySet[Run]) -> list[BoardScores]:
+    """The scores of runs by leaderboard, newest first. Two queries."""
+    evaluations = evaluations_for(user).filter(
+        run__in=runs.order_by(), leaderboard__status=Leaderboard.Status.READY
     )
+    newest_first = evaluations.defer("run__report", "curves").order_by("-leaderboard", "run__priority", "run")
+    ordered = sorted(newest_first, key=lambda each: (-each.leaderboard_id, not each.run.is_submitted))
+    means: defaultdict[int, dict[str, float]] = defaultdict(dict)
+    scores = Score.objects.filter(evaluation__in=[evaluation.pk for evaluation in ordered], topic=ALL)
+    for pk, measure, value in scores.values_list("evaluation_id", "measure", "value"):
+        means[pk][measure] = value
+    boards: dict[int, BoardScores] = {}
+    for evaluation in ordered:
+        board = evaluation.leaderboard
+        of_board = boards.setdefault(board.pk, BoardScores(board, titled(board.measures), []))
+        row = [shown(means[evaluation.pk][measure]) for measure in board.measures]
+        of_board.runs.append(ScoredRun(evaluation, row))
+    return list(boards.values())

@@ -4,16 +4,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
-from assay.evaluation.duplicates import DuplicatesError, with_duplicates
-from assay.evaluation.units import NotComputed, check_units, collapse_instances
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked, RunColumns, load, load_ranking
 from assay.measures.matching import JudgedDocuments
+from assay.measures.units import (
+    DuplicatesError,
+    NotComputed,
+    check_units,
+    collapse_instances,
+    with_duplicates,
+)
 from corpus.formulas.selectors import formulas_of
 from corpus.models import Collection
 from pooling.models import PoolMember, Run
 from pooling.pools.selectors import chain
-from scoring.leaderboards.errors import LeaderboardRefused
+from scoring.errors import LeaderboardRefused
 from scoring.models import Qrels
 from scoring.qrels.selectors import qrels_columns
 from tracks.models import Track
@@ -53,7 +58,7 @@ def ranking_of(run: Run, track: Track) -> Ranked:
         with _reading(run) as file:
             return load_ranking(file)
     columns = columns_of(run)
-    return collapse_instances(columns, formulas_of(track.collection_id, columns.docno)).columns
+    return collapse_instances(columns, formulas_of(track.collection_id, columns.docno))[0]
 
 
 def columns_of(run: Run) -> RunColumns:

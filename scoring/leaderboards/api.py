@@ -5,7 +5,6 @@ from hashlib import sha256
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.urls import path, reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -19,12 +18,11 @@ from scoring.leaderboards import files, selectors, services
 from scoring.leaderboards.selectors import BoardRow, Cell
 from scoring.models import Evaluation, Leaderboard
 from scoring.qrels.selectors import qrels_for
+from scoring.selectors import leaderboards_for
 from tracks.tracks.api import track_of
-from web.api.files import TsvRenderer
 from web.api.permissions import Everyone, Organizer
-from web.api.schema import operation
-from web.api.serializers import Strict
-from web.api.views import ApiView, ListView, accepted
+from web.api.serializers import Address, Strict
+from web.api.views import Endpoints, TsvRenderer, accepted, get, post
 
 MAX_SEED = 2**63 - 1
 
@@ -32,7 +30,7 @@ MAX_SEED = 2**63 - 1
 class LeaderboardSerializer(serializers.ModelSerializer[Leaderboard]):
     """The runs of a track scored against a version of its qrels."""
 
-    url = serializers.SerializerMethodField(help_text="The address of this leaderboard in the API.")
+    url = Address("api:leaderboard", help_text="The address of this leaderboard in the API.")
     track = serializers.CharField(source="track.slug")
     qrels = serializers.IntegerField(source="qrels_id")
     version = serializers.IntegerField(source="qrels.version")
@@ -64,9 +62,6 @@ class LeaderboardSerializer(serializers.ModelSerializer[Leaderboard]):
             "seed",
             "created_at",
         ]
-
-    def get_url(self, board: Leaderboard) -> str:
-        return reverse("api:leaderboard", args=[board.pk])
 
 
 class CellSerializer(serializers.Serializer[Cell]):
@@ -108,7 +103,7 @@ class LeaderboardDetailSerializer(LeaderboardSerializer):
 
 
 class ReleaseSerializer(Strict):
-    """Who may see a leaderboard."""
+    """The people who may see a leaderboard."""
 
     level = serializers.ChoiceField(Leaderboard.Release.values)
     reason = serializers.CharField(
@@ -116,7 +111,7 @@ class ReleaseSerializer(Strict):
         required=False,
         allow_blank=True,
         default="",
-        help_text="Needed if something speaks against the release, such as an open batch. The audit log keeps it.",
+        help_text="Needed if a check of the release fails, such as an open batch. The audit log keeps it.",
     )
 
 
@@ -138,53 +133,8 @@ class EvaluationSerializer(serializers.Serializer[Evaluation]):
         return evaluation_selectors.values_by_topic(evaluation)
 
 
-class LeaderboardList(ListView):
-    tag = "Leaderboards"
-    permission_classes = [Everyone]
-    serializer_class = LeaderboardSerializer
-    ordering = ("-pk",)
-
-    @operation("list_leaderboards", responses=LeaderboardSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
-        """List the leaderboards of a track that you may see, newest first."""
-        user = user_of(request)
-        track = track_of(request, slug)
-        return self.listed(selectors.leaderboards_for(user).filter(track=track), LeaderboardSerializer)
-
-
-class LeaderboardDetail(ApiView):
-    tag = "Leaderboards"
-    permission_classes = [Everyone]
-    serializer_class = LeaderboardDetailSerializer
-
-    @operation("get_leaderboard")
-    def get(self, request: Request, board_id: int) -> Response:
-        """Read a leaderboard with the means of all its runs."""
-        user = user_of(request)
-        board = get_object_or_404(selectors.leaderboards_for(user), pk=board_id)
-        return Response(LeaderboardDetailSerializer(board, context={"user": user}).data)
-
-
-class LeaderboardFile(ApiView):
-    tag = "Leaderboards"
-    permission_classes = [Everyone]
-    renderer_classes = [TsvRenderer, JSONRenderer]
-
-    @operation("download_leaderboard", responses={(200, "text/tab-separated-values"): OpenApiTypes.STR})
-    def get(self, request: Request, board_id: int) -> Response:
-        """Download a leaderboard as the file of its page. `Repr-Digest` (RFC 9530) has its SHA-256."""
-        user = user_of(request)
-        board = get_object_or_404(selectors.leaderboards_for(user), pk=board_id)
-        content = files.leaderboard_file(user, board, "tsv").encode()
-        headers = {
-            "Content-Disposition": f'attachment; filename="{board.track.slug}-leaderboard-{board.pk}.tsv"',
-            "Repr-Digest": f"sha-256=:{b64encode(sha256(content).digest()).decode()}:",
-        }
-        return Response(content, headers=headers, content_type=TsvRenderer.media_type)
-
-
 class ScoringSerializer(Strict):
-    """How the runs are scored."""
+    """The options of scoring."""
 
     seed = serializers.IntegerField(
         required=False,
@@ -196,67 +146,82 @@ class ScoringSerializer(Strict):
     )
 
 
-class Scoring(ApiView):
+class Leaderboards(Endpoints):
     tag = "Leaderboards"
-    permission_classes = [Organizer]
-    serializer_class = ScoringSerializer
+    permission_classes = [Everyone]
 
-    @operation("score_runs", responses={202: LeaderboardSerializer})
-    def post(self, request: Request, qrels_id: int) -> Response:
+    @get("tracks/<slug:slug>/leaderboards/", "leaderboards", LeaderboardSerializer, ordering=("-pk",))
+    def list_leaderboards(self, request: Request, slug: str) -> Any:
+        """List the leaderboards of a track that you may see, newest first."""
+        user = user_of(request)
+        track = track_of(request, slug)
+        return leaderboards_for(user).filter(track=track)
+
+    @get("leaderboards/<int:board_id>/", "leaderboard", LeaderboardDetailSerializer)
+    def get_leaderboard(self, request: Request, board_id: int) -> Any:
+        """Read a leaderboard with the means of all its runs."""
+        user = user_of(request)
+        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        return Response(LeaderboardDetailSerializer(board, context={"user": user}).data)
+
+    @get(
+        "leaderboards/<int:board_id>/file/",
+        "leaderboard_file",
+        {(200, "text/tab-separated-values"): OpenApiTypes.STR},
+        renderers=[TsvRenderer, JSONRenderer],
+    )
+    def download_leaderboard(self, request: Request, board_id: int) -> Any:
+        """Download a leaderboard as the file of its page. `Repr-Digest` (RFC 9530) has its SHA-256."""
+        user = user_of(request)
+        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        content = files.leaderboard_file(user, board, "tsv").encode()
+        headers = {
+            "Content-Disposition": f'attachment; filename="{board.track.slug}-leaderboard-{board.pk}.tsv"',
+            "Repr-Digest": f"sha-256=:{b64encode(sha256(content).digest()).decode()}:",
+        }
+        return Response(content, headers=headers, content_type=TsvRenderer.media_type)
+
+    @get("leaderboards/<int:board_id>/evaluations/", "evaluations", EvaluationSerializer, ordering=("pk",))
+    def list_evaluations(self, request: Request, board_id: int) -> Any:
+        """List the values by topic of each run of a leaderboard: before its public release, of your own runs only."""
+        user = user_of(request)
+        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        return evaluation_selectors.evaluations_for(user).filter(leaderboard=board)
+
+    @post(
+        "leaderboards/<int:board_id>/release/",
+        "release_leaderboard",
+        LeaderboardSerializer,
+        takes=ReleaseSerializer,
+        who=[Organizer],
+    )
+    def release_leaderboard(self, request: Request, board_id: int) -> Any:
+        """Set who may see a leaderboard, its qrels and its scores. `hidden` withdraws a release."""
+        user = person_of(request)
+        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        services.release(leaderboard=board, by=user, **self.validated(request))
+        return leaderboards_for(user).get(pk=board.pk)
+
+    @post(
+        "qrels/<int:qrels_id>/score/",
+        "score_runs",
+        LeaderboardSerializer,
+        takes=ScoringSerializer,
+        status=202,
+        who=[Organizer],
+    )
+    def score_runs(self, request: Request, qrels_id: int) -> Any:
         """Score the runs of the track against a version of the qrels, and against those of its groups of assessors."""
         user = person_of(request)
         qrels = get_object_or_404(qrels_for(user), pk=qrels_id)
         board = services.request_with_groups(qrels=qrels, by=user, **self.validated(request))
         return accepted(LeaderboardSerializer(board).data, board.job_id)
 
-
-class Release(ApiView):
-    tag = "Leaderboards"
-    permission_classes = [Organizer]
-    serializer_class = ReleaseSerializer
-
-    @operation("release_leaderboard", responses=LeaderboardSerializer)
-    def post(self, request: Request, board_id: int) -> Response:
-        """Set who may see a leaderboard, its qrels and its scores. `hidden` withdraws a release."""
-        user = person_of(request)
-        board = get_object_or_404(selectors.leaderboards_for(user), pk=board_id)
-        services.release(leaderboard=board, by=user, **self.validated(request))
-        return Response(LeaderboardSerializer(selectors.leaderboards_for(user).get(pk=board.pk)).data)
-
-
-class EvaluationList(ListView):
-    tag = "Leaderboards"
-    permission_classes = [Everyone]
-    serializer_class = EvaluationSerializer
-    ordering = ("pk",)
-
-    @operation("list_evaluations", responses=EvaluationSerializer(many=True))
-    def get(self, request: Request, board_id: int) -> Response:
-        """List the values by topic of each run of a leaderboard: before its public release, of your own runs only."""
-        user = user_of(request)
-        board = get_object_or_404(selectors.leaderboards_for(user), pk=board_id)
-        rows = evaluation_selectors.evaluations_for(user).filter(leaderboard=board)
-        return self.listed(rows, EvaluationSerializer)
-
-
-class EvaluationDetail(ApiView):
-    tag = "Leaderboards"
-    permission_classes = [Everyone]
-    serializer_class = EvaluationSerializer
-
-    @operation("get_evaluation")
-    def get(self, request: Request, evaluation_id: int) -> Response:
+    @get("evaluations/<int:evaluation_id>/", "evaluation", EvaluationSerializer)
+    def get_evaluation(self, request: Request, evaluation_id: int) -> Any:
         """Read the values of a run by topic."""
         evaluations = evaluation_selectors.evaluations_for(user_of(request))
-        return Response(EvaluationSerializer(get_object_or_404(evaluations, pk=evaluation_id)).data)
+        return get_object_or_404(evaluations, pk=evaluation_id)
 
 
-urlpatterns = [
-    path("tracks/<slug:slug>/leaderboards/", LeaderboardList.as_view(), name="leaderboards"),
-    path("leaderboards/<int:board_id>/", LeaderboardDetail.as_view(), name="leaderboard"),
-    path("leaderboards/<int:board_id>/file/", LeaderboardFile.as_view(), name="leaderboard_file"),
-    path("leaderboards/<int:board_id>/evaluations/", EvaluationList.as_view(), name="evaluations"),
-    path("leaderboards/<int:board_id>/release/", Release.as_view(), name="release_leaderboard"),
-    path("qrels/<int:qrels_id>/score/", Scoring.as_view(), name="score_runs"),
-    path("evaluations/<int:evaluation_id>/", EvaluationDetail.as_view(), name="evaluation"),
-]
+urlpatterns = Leaderboards.urls()

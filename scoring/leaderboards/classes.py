@@ -12,16 +12,15 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from accounts.access import AnyUser
-from assay.evaluation.classes import TopicClass, classes_of, means_over
-from assay.evaluation.score_table import one_word, shown
 from assay.formats.spreadsheet import as_csv
-from assay.measures.scores import RunScores
+from assay.measures.scores import RunScores, TopicClass, classes_of
 from assay.protocols.measures import FAMILIES, parse_measure
 from assay.protocols.schema import Average
+from assay.tables import one_word, shown
 from scoring.evaluations.selectors import topic_values
-from scoring.leaderboards.pages import LeaderboardPage, shared_fields
 from scoring.leaderboards.selectors import BoardRow, board_rows
 from scoring.models import Leaderboard
+from scoring.selectors import LeaderboardPage, shared_fields
 from tracks.topics.selectors import hide_fields, topics_for
 
 HEADER = ["team", "run", "label", "value", "topics", "measure", "mean"]
@@ -113,7 +112,7 @@ def _values(board: Leaderboard, measure: str) -> _Values:
 
 
 def _mean(scores: RunScores, topics: TopicClass, board: Leaderboard) -> float:
-    return float(means_over(scores, topics, cast("Average", board.average))[0])
+    return float(scores.means_over(topics, cast("Average", board.average))[0])
 
 
 def _table(

@@ -1,22 +1,24 @@
 """Two leaderboards compared: two campaigns run by run, or two versions of qrels and what changed between them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from django.shortcuts import get_object_or_404
 
 from accounts.access import AnyUser, is_organizer
 from accounts.models import User
-from assay.evaluation.score_table import shown
 from assay.statistics.rank_correlation import kendall_tau, ranks
-from scoring.leaderboards.pages import titled
-from scoring.leaderboards.selectors import BoardRow, board_rows, leaderboards_for
+from assay.tables import shown
+from scoring.leaderboards.selectors import board_rows
 from scoring.models import Leaderboard, Qrels, QrelsEntry
 from scoring.qrels.selectors import CHUNK
+from scoring.selectors import leaderboards_for, titled
 from tracks.models import Track
+
+K = TypeVar("K", bound=Hashable)
 
 UNITS_LISTED = 200  # changed units on the page; the counts include all
 
@@ -57,7 +59,7 @@ class ChangedUnit(NamedTuple):
 
 
 class TopicChanges(NamedTuple):
-    """How many units of a topic differ."""
+    """Numbers of units of a topic that differ."""
 
     topic: str
     n_added: int
@@ -67,7 +69,7 @@ class TopicChanges(NamedTuple):
 
 @dataclass(frozen=True)
 class QrelsChanges:
-    """What differs between two versions of qrels. `grade_changes` are pairs of grades with numbers of units."""
+    """The differences of two versions of qrels. `grade_changes` are pairs of grades with numbers of units."""
 
     old: Qrels
     new: Qrels
@@ -110,82 +112,77 @@ def comparison_page(user: AnyUser, left: Leaderboard, other_id: int) -> Comparis
     right = get_object_or_404(boards, pk=other_id)
     measures = [name for name in left.measures if name in right.measures]
     rows = _rows(user, left, right, measures)
+    # two versions of one track; a user who sees its leaderboards sees its qrels too
+    is_other = left.track_id == right.track_id and left.qrels_id != right.qrels_id and isinstance(user, User)
     return ComparisonPage(
         track=left.track,
         board=left,
         other=right,
         measures=titled(measures),
         rows=rows,
-        taus=[_tau(rows, n) for n in range(len(measures))],
+        taus=[
+            tau_of(
+                [
+                    (float(row.pairs[n].left), float(row.pairs[n].right))
+                    for row in rows
+                    if row.pairs[n].is_on_both
+                ]
+            )
+            for n in range(len(measures))
+        ],
         n_both=sum(row.pairs[0].is_on_both for row in rows),
-        changes=qrels_changes(left.qrels, right.qrels) if _may_compare_qrels(user, left, right) else None,
+        changes=qrels_changes(left.qrels, right.qrels) if is_other else None,
         is_organizer=is_organizer(user),
     )
 
 
-def _may_compare_qrels(user: AnyUser, left: Leaderboard, right: Leaderboard) -> bool:
-    """Two versions of one track; a user who sees its leaderboards sees its qrels too."""
-    return left.track_id == right.track_id and left.qrels_id != right.qrels_id and isinstance(user, User)
-
-
 def _rows(user: AnyUser, left: Leaderboard, right: Leaderboard, measures: list[str]) -> list[ComparedRun]:
-    sides = [{_name(row): row for row in board_rows(user, board)} for board in (left, right)]
-    columns = [[board.measures.index(name) for name in measures] for board in (left, right)]
-    places = [_places(side, indices) for side, indices in zip(sides, columns, strict=True)]
-    compared = []
-    for name in sides[0] | sides[1]:
-        rows = [side.get(name) for side in sides]
-        run = next(row for row in rows if row)
-        pairs = [
-            _pair(
-                [
-                    row.cells[indices[n]].value if row else None
-                    for row, indices in zip(rows, columns, strict=True)
-                ],
-                [of_side.get(name, [None] * len(measures))[n] for of_side in places],
-            )
-            for n in range(len(measures))
-        ]
-        compared.append(ComparedRun(run.run.team.name, run.run.tag, run.is_baseline, pairs))
-    return sorted(compared, key=_order)
-
-
-def _name(row: BoardRow) -> Name:
-    return row.run.team.name.casefold(), row.run.tag.casefold()
-
-
-def _places(side: dict[Name, BoardRow], indices: list[int]) -> dict[Name, list[int | None]]:
-    """The place of each run by each measure."""
-    by_measure = [
-        ranks(np.array([row.cells[index].value for row in side.values()])).tolist() for index in indices
+    """The runs of either leaderboard: those on both first, then by the first measure."""
+    sides = [
+        {(row.run.team.name.casefold(), row.run.tag.casefold()): row for row in board_rows(user, board)}
+        for board in (left, right)
     ]
-    return {name: [places[n] for places in by_measure] for n, name in enumerate(side)}
+    pairs: defaultdict[Name, list[Pair]] = defaultdict(list)
+    for measure in measures:
+        values = [
+            {name: row.cells[board.measures.index(measure)].value for name, row in side.items()}
+            for side, board in zip(sides, (left, right), strict=True)
+        ]
+        places = [places_by_value(of_side) for of_side in values]
+        for name in sides[0] | sides[1]:
+            before, after = (of_side.get(name) for of_side in values)
+            difference = "" if before is None or after is None else f"{after - before:+.4f}"
+            texts = ("" if before is None else shown(before), "" if after is None else shown(after))
+            pairs[name].append(Pair(*texts, difference, places[0].get(name), places[1].get(name)))
+    runs = [sides[0].get(name) or sides[1][name] for name in pairs]
+    compared = [
+        ComparedRun(row.run.team.name, row.run.tag, row.is_baseline, of_run)
+        for row, of_run in zip(runs, pairs.values(), strict=True)
+    ]
+
+    def order(run: ComparedRun) -> tuple[bool, float, str]:
+        first = run.pairs[0]
+        return not first.is_on_both, -float(first.left or first.right or 0), run.tag
+
+    return sorted(compared, key=order)
 
 
-def _pair(values: list[float | None], places: list[int | None]) -> Pair:
-    left, right = values
-    difference = f"{right - left:+.4f}" if left is not None and right is not None else ""
-    texts = ["" if value is None else shown(value) for value in values]
-    return Pair(texts[0], texts[1], difference, places[0], places[1])
+def places_by_value(values: Mapping[K, float]) -> dict[K, int]:
+    """The place of each key by its value, from 1 for the highest."""
+    return dict(zip(values, ranks(np.array(list(values.values()))).tolist(), strict=True))
 
 
-def _order(run: ComparedRun) -> tuple[bool, float, str]:
-    first = run.pairs[0]
-    return not first.is_on_both, -float(first.left or first.right or 0), run.tag
-
-
-def _tau(rows: list[ComparedRun], n: int) -> float | None:
-    """Kendall's tau-b of the runs on both; None with fewer than two, or if all runs of a leaderboard are tied."""
-    pairs = [row.pairs[n] for row in rows if row.pairs[n].is_on_both]
+def tau_of(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Kendall's tau-b of pairs of values; None with fewer than two, or if all values of a side are equal."""
     if len(pairs) < 2:
         return None
-    left, right = (np.array([float(getattr(pair, side)) for pair in pairs]) for side in ("left", "right"))
+    left, right = np.array(pairs, dtype=np.float64).T
     tau = kendall_tau(left, right)
-    return None if np.isnan(tau) else tau
+    return None if np.isnan(tau) else float(tau)
 
 
 def qrels_changes(old: Qrels, new: Qrels) -> QrelsChanges:
-    """What differs between two versions of qrels: counts by topic, by change of grade, and the first units."""
+    """The differences of two versions of qrels: counts by topic, by change of grade, and the first units."""
     before, after = _grades(old), _grades(new)
     changed = [
         ChangedUnit(topic, docno, before.get((topic, docno)), after.get((topic, docno)))
@@ -194,6 +191,9 @@ def qrels_changes(old: Qrels, new: Qrels) -> QrelsChanges:
     ]
     old_topics, new_topics = {unit[0] for unit in before}, {unit[0] for unit in after}
     grade_changes = Counter((unit.before, unit.after) for unit in changed)
+    counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for unit in changed:
+        counts[unit.topic][0 if unit.before is None else 1 if unit.after is None else 2] += 1
     return QrelsChanges(
         old=old,
         new=new,
@@ -202,7 +202,7 @@ def qrels_changes(old: Qrels, new: Qrels) -> QrelsChanges:
         n_regraded=sum(unit.before is not None and unit.after is not None for unit in changed),
         topics_added=sorted(new_topics - old_topics),
         topics_removed=sorted(old_topics - new_topics),
-        by_topic=_by_topic(changed),
+        by_topic=[TopicChanges(topic, *counts[topic]) for topic in sorted(counts)],
         grade_changes=sorted(grade_changes.items(), key=lambda item: (-item[1], str(item[0]))),
         units=changed[:UNITS_LISTED],
         n_units=len(changed),
@@ -212,10 +212,3 @@ def qrels_changes(old: Qrels, new: Qrels) -> QrelsChanges:
 def _grades(qrels: Qrels) -> dict[Unit, int]:
     entries = QrelsEntry.objects.filter(qrels=qrels).values_list("topic", "docno", "grade")
     return {(topic, docno): grade for topic, docno, grade in entries.iterator(chunk_size=CHUNK)}
-
-
-def _by_topic(changed: Iterable[ChangedUnit]) -> list[TopicChanges]:
-    counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for unit in changed:
-        counts[unit.topic][0 if unit.before is None else 1 if unit.after is None else 2] += 1
-    return [TopicChanges(topic, *counts[topic]) for topic in sorted(counts)]

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from accounts.access import AnyUser
-from assay.evaluation.score_table import as_tsv, one_word
 from assay.formats.spreadsheet import as_csv
-from assay.papers.tables import CHECK, Column, Group, PaperTable, Row, Value, as_latex
-from scoring.leaderboards.selectors import BoardRow, leaderboard_page, mean_seconds
+from assay.papers.tables import CHECK, Column, Group, PaperTable, Value, as_latex
+from assay.tables import as_tsv, one_word
+from scoring.leaderboards.selectors import BoardRow, leaderboard_page, mean_seconds, number_of
 from scoring.models import Leaderboard
 
 
@@ -34,12 +34,9 @@ def _table(board: Leaderboard, rows: Sequence[BoardRow]) -> tuple[list[str], lis
     seconds = mean_seconds(board)
     if seconds is None:
         return header, [_cells(board, row) for row in rows]
-    cells = [[*_cells(board, row), _seconds(seconds.get(row.run.pk))] for row in rows]
+    means = {pk: f"{mean:.1f}" for pk, mean in seconds.items()}
+    cells = [[*_cells(board, row), means.get(row.run.pk, "")] for row in rows]
     return [*header, "seconds per topic"], cells
-
-
-def _seconds(mean: float | None) -> str:
-    return "" if mean is None else f"{mean:.1f}"
 
 
 def _has_uses(board: Leaderboard) -> bool:
@@ -48,15 +45,12 @@ def _has_uses(board: Leaderboard) -> bool:
 
 def _cells(board: Leaderboard, row: BoardRow) -> list[str]:
     run, evaluation = row.run, row.evaluation
-    words = [one_word(run.team.name), one_word(run.tag), run.kind, row.pooled_as, _made(row)]
+    words = [one_word(run.team.name), one_word(run.tag), run.kind, row.pooled_as]
+    words += ["manual" if run.is_manual else "automatic"]
     words += [board.track.protocol.parsed.runs.stated_use(run.uses)] if _has_uses(board) else []
     counts = [str(evaluation.n_topics), str(evaluation.n_missing)]
     ends = [part for cell in row.cells for part in (cell.low, cell.high, cell.tier)]
     return [*words, *counts, *(cell.text for cell in row.cells), *ends, row.judged_at_10, row.unjudged]
-
-
-def _made(row: BoardRow) -> str:
-    return "manual" if row.run.is_manual else "automatic"
 
 
 def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
@@ -93,8 +87,8 @@ def _json_row(board: Leaderboard, row: BoardRow) -> dict[str, Any]:
     values = {
         measure: {
             "value": float(cell.text),
-            "low": _number(cell.low),
-            "high": _number(cell.high),
+            "low": number_of(cell.low),
+            "high": number_of(cell.high),
             "tier": cell.tier,
         }
         for measure, cell in zip(board.measures, row.cells, strict=True)
@@ -109,14 +103,10 @@ def _json_row(board: Leaderboard, row: BoardRow) -> dict[str, Any]:
         "sha256": evaluation.run_sha256,
         "topics": evaluation.n_topics,
         "missing": evaluation.n_missing,
-        "judged_at_10": _number(row.judged_at_10),
-        "unjudged": _number(row.unjudged),
+        "judged_at_10": number_of(row.judged_at_10),
+        "unjudged": number_of(row.unjudged),
         "measures": values,
     }
-
-
-def _number(text: str) -> float | None:
-    return float(text) if text else None
 
 
 def _latex(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
@@ -128,18 +118,11 @@ def _latex(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
     )
     words = (Column("Team"), Column("Run"), Column(letter, is_mark=True), Column("M", is_mark=True))
     measures = (Column(measure, is_number=True, is_measure=True) for measure in board.measures)
-    group = Group("", tuple(_paper_row(row, main.key) for row in rows))
+    lines = []
+    for row in rows:
+        mark = CHECK if row.run.kind == main.key else f"({CHECK})"
+        marks = (mark if row.as_kind == main.key else "", CHECK if row.run.is_manual else "")
+        names = map(Value, (row.run.team.name, row.run.tag, *marks))
+        lines.append((*names, *(Value(cell.text, cell.is_best) for cell in row.cells)))
+    group = Group("", tuple(lines))
     return as_latex(PaperTable("leaderboard", "Leaderboard", caption, (*words, *measures), (group,)))
-
-
-def _paper_row(row: BoardRow, main: str) -> Row:
-    run = row.run
-    mark = CHECK if run.kind == main else f"({CHECK})"
-    cells = (Value(cell.text, cell.is_best) for cell in row.cells)
-    return (
-        Value(run.team.name),
-        Value(run.tag),
-        Value(mark if row.as_kind == main else ""),
-        Value(CHECK if run.is_manual else ""),
-        *cells,
-    )

@@ -11,18 +11,18 @@ from web.forms import style_fields
 
 
 class ReleaseForm(forms.Form):
-    """Who may see a leaderboard, and why although something speaks against it."""
+    """The people who may see a leaderboard, and the reason to release it although checks fail."""
 
     level = forms.ChoiceField(choices=Leaderboard.Release, widget=forms.HiddenInput)
     reason = forms.CharField(
         required=False,
         max_length=500,
-        label="Reason to release it nevertheless",
+        label="Reason to release it anyway",
         help_text="Needed to release it now. The audit log keeps it.",
     )
 
     release_at = LocalTimeField(
-        label="Release it at a set time instead of now", help_text="What speaks against it is checked then."
+        label="Release it at a set time instead of now", help_text="The checks run at that time."
     )
     zone = ZoneField(label="Time zone of this time", required=False, initial=times.AOE)
 

@@ -5,17 +5,16 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
-import numpy as np
 from django.http import Http404
 
 from accounts.access import AnyUser
-from assay.evaluation.score_table import one_word, shown
 from assay.formats.spreadsheet import as_csv
-from assay.statistics.rank_correlation import kendall_tau, ranks
-from scoring.leaderboards.pages import LeaderboardPage, shared_fields
-from scoring.leaderboards.selectors import leaderboards_for, means_of
+from assay.tables import one_word, shown
+from scoring.evaluations.selectors import means_of
+from scoring.leaderboards.comparison import places_by_value, tau_of
 from scoring.models import Evaluation, Leaderboard, Qrels
 from scoring.qrels.selectors import group_versions
+from scoring.selectors import LeaderboardPage, leaderboards_for, shared_fields
 
 ALL = "all judgments"
 
@@ -43,7 +42,7 @@ class GroupRow(NamedTuple):
 
 
 class GroupTau(NamedTuple):
-    """Kendall's tau between the rankings of two columns; None if it is not defined."""
+    """Kendall's tau-b between two columns, over the runs on both; None if it is not defined."""
 
     first: str
     second: str
@@ -91,7 +90,20 @@ def groups_page(user: AnyUser, board: Leaderboard, measure: str = "") -> GroupsP
         **shared,
         groups=columns,
         rows=_rows(columns, means),
-        taus=_taus(columns, means),
+        taus=[
+            GroupTau(
+                columns[first].group,
+                columns[second].group,
+                tau_of(
+                    [
+                        (means[first][run][1], means[second][run][1])
+                        for run in means[first]
+                        if run in means[second]
+                    ]
+                ),
+            )
+            for first, second in combinations(range(len(columns)), 2)
+        ],
     )
 
 
@@ -146,12 +158,7 @@ def _means(column: GroupColumn) -> Means:
 
 def _rows(columns: Sequence[GroupColumn], means: Sequence[Means]) -> list[GroupRow]:
     """The runs, best first in the first column."""
-    places = [
-        dict(
-            zip(of_column, ranks(np.array([value for _, value in of_column.values()])).tolist(), strict=True)
-        )
-        for of_column in means
-    ]
+    places = [places_by_value({run: value for run, (_, value) in of_column.items()}) for of_column in means]
     rules = columns[0].board.track.protocol.parsed.runs
     runs = {run: evaluation.run for of_column in means for run, (evaluation, _) in of_column.items()}
 
@@ -171,16 +178,3 @@ def _rows(columns: Sequence[GroupColumn], means: Sequence[Means]) -> list[GroupR
         )
         for run in sorted(runs, key=order)
     ]
-
-
-def _taus(columns: Sequence[GroupColumn], means: Sequence[Means]) -> list[GroupTau]:
-    """Kendall's tau-b of each two columns, over the runs on both."""
-    taus = []
-    for first, second in combinations(range(len(columns)), 2):
-        runs = [run for run in means[first] if run in means[second]]
-        left, right = (np.array([means[n][run][1] for run in runs]) for n in (first, second))
-        tau = kendall_tau(left, right) if len(runs) > 1 else np.nan
-        taus.append(
-            GroupTau(columns[first].group, columns[second].group, None if np.isnan(tau) else float(tau))
-        )
-    return taus

@@ -1,4 +1,4 @@
-"""What a release of a leaderboard makes visible, and what speaks against it."""
+"""The parts that a release of a leaderboard makes visible, and the checks that fail."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ WIDER = [Leaderboard.Release.HIDDEN, Leaderboard.Release.PARTICIPANTS, Leaderboa
 
 @dataclass(frozen=True)
 class ReleasePage:
-    """What the release shows: `visible` becomes visible to `audience`, `hidden` stays with the organizers."""
+    """The effect of a release: `visible` becomes visible to `audience`, `hidden` stays with the organizers."""
 
     track: Track
     board: Leaderboard
@@ -27,12 +27,12 @@ class ReleasePage:
 
 
 def is_wider(board: Leaderboard, level: str) -> bool:
-    """Whether more people see the leaderboard at this level than now."""
+    """Return whether more people see the leaderboard at this level than now."""
     return WIDER.index(Leaderboard.Release(level)) > WIDER.index(Leaderboard.Release(board.release))
 
 
 def hindrances(track: Track) -> list[str]:
-    """Why the qrels of a track should not be shown yet: whole sentences. Two queries at most."""
+    """Reasons not to show the qrels of a track yet, in whole sentences. Two queries at most."""
     reasons = []
     if (
         track.status == Track.Status.DRAFT
@@ -54,13 +54,18 @@ def hindrances(track: Track) -> list[str]:
 def release_page(board: Leaderboard, level: str) -> ReleasePage:
     """The check before a release. A fixed number of queries."""
     track, is_public = board.track, level == Leaderboard.Release.PUBLIC
+    hidden = ["Judgments, comments and the names of assessors.", "The pool, and the files of the runs."]
+    if not is_public:
+        hidden.insert(0, "The runs of other teams by topic.")
+    if n_others := track.leaderboards.exclude(pk=board.pk).filter(release=Leaderboard.Release.HIDDEN).count():
+        hidden.append(f"{counted(n_others, 'other leaderboard')} of the track, with qrels of their own.")
     return ReleasePage(
         track=track,
         board=board,
         level=level,
         audience=_audience(track, is_public=is_public),
         visible=_visible(board, is_public=is_public),
-        hidden=_hidden(board, is_public=is_public),
+        hidden=hidden,
         hindrances=hindrances(track),
     )
 
@@ -104,14 +109,4 @@ def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:
             f"Among them {counted(runs['withdrawn'], 'run')} withdrawn or disqualified since. Score the runs again to "
             "leave such runs out.",
         )
-    return facts
-
-
-def _hidden(board: Leaderboard, *, is_public: bool) -> list[str]:
-    facts = ["Judgments, comments and the names of assessors.", "The pool, and the files of the runs."]
-    if not is_public:
-        facts.insert(0, "The runs of other teams by topic.")
-    others = board.track.leaderboards.exclude(pk=board.pk).filter(release=Leaderboard.Release.HIDDEN).count()
-    if others:
-        facts.append(f"{counted(others, 'other leaderboard')} of the track, with qrels of their own.")
     return facts

@@ -5,11 +5,11 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models.functions import Now
 
+from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
-from audit import services as audit
+from scoring.errors import LeaderboardRefused
 from scoring.leaderboards import services
-from scoring.leaderboards.errors import LeaderboardRefused
 from scoring.leaderboards.releases import is_wider
 from scoring.models import Leaderboard, ScheduledRelease
 from tracks.tracks import services as track_services
@@ -22,7 +22,7 @@ def schedule(
 ) -> ScheduledRelease:
     """Release a leaderboard at a time, instead of the time that was set before.
 
-    What speaks against a release is checked at that time; `reason` overrides it, as in `release`.
+    The checks of a release run at that time; `reason` overrides it, as in `release`.
 
     Raises
     ------
@@ -69,8 +69,10 @@ def release_due() -> int:
 def _release(pk: int) -> bool:
     try:
         with transaction.atomic():
-            row = _locked(pk)
-            if row is None:
+            rows = ScheduledRelease.objects.select_for_update(of=("self",), skip_locked=True)
+            due = rows.filter(pk=pk, release_at__lte=Now(), problem="")
+            row = due.select_related("leaderboard__track", "created_by").first()
+            if row is None:  # another process has it, or it was changed meanwhile
                 return False
             services.release(
                 leaderboard=row.leaderboard, level=row.level, by=row.created_by, reason=row.reason
@@ -80,10 +82,3 @@ def _release(pk: int) -> bool:
         ScheduledRelease.objects.filter(pk=pk).update(problem=refusal.message)
         return False
     return True
-
-
-def _locked(pk: int) -> ScheduledRelease | None:
-    """The row, locked, if no other process has it and its time has come."""
-    rows = ScheduledRelease.objects.select_for_update(of=("self",), skip_locked=True)
-    due = rows.filter(pk=pk, release_at__lte=Now(), problem="")
-    return due.select_related("leaderboard__track", "created_by").first()

@@ -1,36 +1,29 @@
 """Leaderboards that a user may see, and the rows of one: each run with its means, intervals and tiers."""
 
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Q, QuerySet, Value
+from django.db.models import Q, Value
 from django.db.models.functions import Concat, Lower
 
 from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay import plots
-from assay.evaluation.score_table import ALL, shown
 from assay.protocols.measures import FAMILIES, parse_measure
 from assay.protocols.schema import RunRules
-from pooling.models import Run, Team
-from scoring.leaderboards.pages import LeaderboardPage, interaction_rules, shared_fields
-from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
-from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from assay.tables import shown
+from participation.models import Team
+from pooling.models import Run
+from scoring.evaluations.selectors import means_of, name_order, places_of
+from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels
+from scoring.selectors import LeaderboardPage, interaction_rules, leaderboards_for, shared_fields
 
 FILTERS = {"all": "all runs", "best": "best of each team"}
 OF_KIND = "kind-"  # begins the filter of a kind of run
 WORD_COLUMNS = {"team", "run", "kind"}  # sorted from A to Z first; numbers from the highest
 MAX_CURVES = 8  # of runs in one plot
 MAX_COMPARABLE = 100  # leaderboards in the list of those to compare with
-
-
-def public_leaderboards() -> QuerySet[Leaderboard]:
-    """The leaderboards that everybody sees, oldest first. One query."""
-    boards = Leaderboard.objects.filter(release=Leaderboard.Release.PUBLIC, status=Leaderboard.Status.READY)
-    return boards.select_related("qrels").order_by("pk")
 
 
 class Cell(NamedTuple):
@@ -63,12 +56,12 @@ class BoardRow(NamedTuple):
 
     @property
     def as_kind(self) -> str:
-        """The key of the kind as which the run is pooled."""
+        """The key of the kind that the run is pooled as."""
         return self.rules.pooled_as(self.run.kind, self.run.tag, self.run.pooled_as)
 
     @property
     def pooled_as(self) -> str:
-        """The kind as which the run is pooled; in parentheses if it is not its own, as in overview papers."""
+        """The kind that the run is pooled as; in parentheses if it is not its own, as in overview papers."""
         name = self.rules.name_of(self.as_kind)
         return name if self.as_kind == self.run.kind else f"({name})"
 
@@ -79,6 +72,11 @@ class BoardRow(NamedTuple):
     @property
     def unjudged(self) -> str:
         return _share(self.evaluation.unjudged)
+
+
+def number_of(text: str) -> float | None:
+    """A number that a row shows; None where it is empty."""
+    return float(text) if text else None
 
 
 def _share(value: float | None) -> str:
@@ -130,7 +128,9 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
     rows.sort(key=keys[key], reverse=sort.startswith("-") == (key in WORD_COLUMNS))
     shared = shared_fields(user, board, key)
     tier_column = board.measures.index(shared["charted"])
-    filters = _filters(board)
+    scored = [kind for kind in board.track.protocol.parsed.runs.kinds if kind.scored and not kind.baseline]
+    of_kinds = {f"{OF_KIND}{kind.key}": f"{kind.name} runs" for kind in scored}
+    filters = FILTERS | (of_kinds if len(of_kinds) > 1 else {})
     show = show if show in filters else "all"
     shown_rows = _filtered(rows, show, tier_column)
     return RankingPage(
@@ -163,8 +163,8 @@ def _means_plot(board: Leaderboard, rows: list[BoardRow], measure: str) -> plots
         plots.Interval(
             f"{row.run.team.name}: {row.run.tag}",
             row.cells[column].value,
-            _number(row.cells[column].low),
-            _number(row.cells[column].high),
+            number_of(row.cells[column].low),
+            number_of(row.cells[column].high),
             row.is_own,
         )
         for row in rows
@@ -173,10 +173,6 @@ def _means_plot(board: Leaderboard, rows: list[BoardRow], measure: str) -> plots
     name, title = f"{board.track.slug}-leaderboard", f"{board.track.name}: {measure}"
     title += ", with 95 % confidence intervals" if has_intervals else ""
     return plots.intervals(name, title, points, across=measure) if points else None
-
-
-def _number(text: str) -> float | None:
-    return float(text) if text else None
 
 
 def _curves_plot(board: Leaderboard, rows: list[BoardRow]) -> plots.Plot | None:
@@ -192,7 +188,7 @@ def _curves_plot(board: Leaderboard, rows: list[BoardRow]) -> plots.Plot | None:
 
 
 def has_groups(qrels: Qrels) -> bool:
-    """Whether a version has the judgments of one group of assessors, or of all groups that have a version each."""
+    """Check that a version has the judgments of one group of assessors, or of all groups that have a version each."""
     report = qrels.report
     if "group" in report:
         return True
@@ -224,20 +220,22 @@ def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatis
     if board.status != Leaderboard.Status.READY:
         return []
     means, place = means_of(board), places_of(board)
-    own = (
-        set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
-        if isinstance(user, User)
-        else set()
-    )
+    own = set()
+    if isinstance(user, User):
+        own = set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
     sees_all = is_organizer(user) or board.release == Leaderboard.Release.PUBLIC
     best = [shown(max((of_run[name] for of_run in means.values()), default=0.0)) for name in board.measures]
+    evaluations = board.evaluations.select_related("run__team").defer("run__report")
     rows = []
-    for evaluation in _evaluations(board):
-        position = place.get(evaluation.pk)
-        cells = [
-            _cell(means[evaluation.pk][measure], highest, statistics.get(measure), position)
-            for measure, highest in zip(board.measures, best, strict=True)
-        ]
+    for evaluation in sorted(evaluations, key=name_order):
+        evaluation.leaderboard = board
+        position, cells = place.get(evaluation.pk), []
+        for measure, highest in zip(board.measures, best, strict=True):
+            value, tested = means[evaluation.pk][measure], statistics.get(measure)
+            interval = ("", "", "")
+            if tested is not None and position is not None:
+                interval = shown(tested.low[position]), shown(tested.high[position]), tested.tier[position]
+            cells.append(Cell(value, shown(value), shown(value) == highest, *interval))
         is_own = evaluation.run.team_id in own
         rows.append(BoardRow(evaluation, evaluation.run, cells, is_own, sees_all or is_own))
     return rows
@@ -251,53 +249,9 @@ def mean_seconds(board: Leaderboard) -> dict[int, float] | None:
     return {pk: sum(seconds.values()) / len(seconds) for pk, seconds in stated if seconds}
 
 
-def _evaluations(board: Leaderboard) -> list[Evaluation]:
-    evaluations = (
-        Evaluation.objects.filter(leaderboard=board).select_related("run__team").defer("run__report")
-    )
-    ordered = sorted(evaluations, key=name_order)
-    for evaluation in ordered:
-        evaluation.leaderboard = board
-    return ordered
-
-
-def name_order(evaluation: Evaluation) -> tuple[str, str, int]:
-    """Sorts evaluations by team and tag."""
-    return evaluation.run.team.name, evaluation.run.tag, evaluation.pk
-
-
-def means_of(board: Leaderboard) -> dict[int, dict[str, float]]:
-    """The mean of each measure, by evaluation."""
-    means: defaultdict[int, dict[str, float]] = defaultdict(dict)
-    scores = Score.objects.filter(evaluation__leaderboard=board, topic=ALL)
-    for evaluation_id, measure, value in scores.values_list("evaluation_id", "measure", "value"):
-        means[evaluation_id][measure] = value
-    return means
-
-
 def statistics_of(board: Leaderboard) -> dict[str, MeasureStatistics]:
     """The stored statistics by measure, without the values of pairs of runs. One query."""
     return {stored.measure: stored for stored in board.by_measure.defer("pairs")}
-
-
-def places_of(board: Leaderboard) -> dict[int, int]:
-    """The position of each evaluation in the arrays of the stored statistics."""
-    return {pk: position for position, pk in enumerate(board.statistics.get("evaluations", []))}
-
-
-def _cell(value: float, best: str, statistics: MeasureStatistics | None, position: int | None) -> Cell:
-    text = shown(value)
-    if statistics is None or position is None:
-        return Cell(value, text, text == best, "", "", "")
-    low, high = shown(statistics.low[position]), shown(statistics.high[position])
-    return Cell(value, text, text == best, low, high, statistics.tier[position])
-
-
-def _filters(board: Leaderboard) -> dict[str, str]:
-    """The filters by their value in the address: all runs, the best of each team, and each of several kinds."""
-    scored = [kind for kind in board.track.protocol.parsed.runs.kinds if kind.scored and not kind.baseline]
-    of_kinds = {f"{OF_KIND}{kind.key}": f"{kind.name} runs" for kind in scored}
-    return FILTERS | (of_kinds if len(of_kinds) > 1 else {})
 
 
 def _filtered(rows: list[BoardRow], show: str, column: int) -> list[BoardRow]:
@@ -335,7 +289,7 @@ def _columns(board: Leaderboard, key: str, sort: str) -> list[Column]:
         labels["judged"] = "judged@10"
     labels |= {"unjudged": "Unjudged", "missing": "Missing"}
     titles = {name: parse_measure(name).title for name in board.measures} | {
-        "kind": "the kind of run; in parentheses, the other kind as which it is pooled",
+        "kind": "the kind of run; in parentheses, the other kind that it is pooled as",
         "judged": "share of the top 10 ranks that is judged",
         "unjudged": "share of all documents returned for the topics of the qrels that is not judged",
         "missing": "topics of the qrels that are missing from the run",
@@ -350,22 +304,3 @@ def _columns(board: Leaderboard, key: str, sort: str) -> list[Column]:
             Column(label, titles.get(name, ""), link, direction, is_number, name in board.measures)
         )
     return columns
-
-
-def leaderboards_for(user: AnyUser) -> QuerySet[Leaderboard]:
-    """Leaderboards that the user may see."""
-    boards = Leaderboard.objects.select_related(
-        "track__protocol", "qrels", "job", "created_by", "released_by"
-    ).defer("qrels__report")
-    if is_organizer(user):
-        return boards
-    may_see = Q(release=Leaderboard.Release.PUBLIC)
-    if isinstance(user, User):
-        own_tracks = Team.objects.filter(members=user).values("track")
-        may_see |= Q(release=Leaderboard.Release.PARTICIPANTS, track__in=own_tracks)
-    return boards.filter(may_see, track__in=tracks_for(user))
-
-
-def leaderboards_of(user: AnyUser, track: Track) -> QuerySet[Leaderboard]:
-    """Leaderboards of a track that the user may see, newest first."""
-    return leaderboards_for(user).filter(track=track)

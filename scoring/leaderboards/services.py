@@ -7,10 +7,12 @@ from typing import Any, NamedTuple, cast
 from django.db import transaction
 from django.utils import timezone
 
+from accounts import letters
+from accounts.audit import services as audit
 from accounts.models import User
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
-from assay.protocols.measures import Measure, parse_measures
+from assay.protocols.measures import Measure, parse_measures, with_level
 from assay.protocols.schema import Average
 from assay.statistics.leaderboard import (
     JudgedShares,
@@ -20,20 +22,21 @@ from assay.statistics.leaderboard import (
     mean_curves,
 )
 from assay.statistics.significance import packed_pairs
-from audit import services as audit
 from jobs import services as jobs
+from participation.models import Team
+from participation.teams.selectors import members_to_mail
 from pooling.models import Run
+from scoring.errors import LeaderboardRefused, ReleaseHindered
 from scoring.evaluations.stored_runs import check_can_be_scored, judged_documents, ranking_of
-from scoring.leaderboards import notices
-from scoring.leaderboards.errors import LeaderboardRefused, ReleaseHindered
-from scoring.leaderboards.levels import measures_for, relevant_from
 from scoring.leaderboards.releases import hindrances, is_wider
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
 from scoring.qrels import selectors as qrels_selectors
+from scoring.qrels.services import rescores
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
 CHUNK = 5_000
+RELEASED = "leaderboards.released"  # kind of letters; they contain no scores
 
 
 @transaction.atomic
@@ -56,7 +59,10 @@ def request(*, qrels: Qrels, by: User, seed: int | None = None) -> Leaderboard:
             f"{qrels.track} has no runs to score. The protocol scores runs of these kinds: {kinds}."
         )
     check_can_be_scored(qrels.track)
-    measures = measures_for(protocol.scoring, qrels)
+    scoring = protocol.scoring
+    measures, level = parse_measures(scoring.measures), scoring.level_of(qrels.report)
+    if level != scoring.relevant_from:  # in the qrels of a single group of assessors
+        measures = with_level(measures, scoring.relevant_from, level)
     board = Leaderboard.objects.create(
         track=qrels.track,
         qrels=qrels,
@@ -103,6 +109,7 @@ def _refuse_while_scoring(qrels: Qrels) -> None:
         )
 
 
+@rescores
 def rescore(*, qrels: Qrels, by: User) -> Leaderboard | None:
     """Score the runs against a new version of the qrels if the track has a finished leaderboard.
 
@@ -184,7 +191,7 @@ def _score_runs(
         curves = mean_curves(
             hits,
             judged,
-            level=relevant_from(rules, board.qrels),
+            level=board.relevant_from,
             judged_only=rules.judged_only,
             average=average,
             in_characters=in_characters,
@@ -231,37 +238,33 @@ def _store(
         ],
     }
     if statistics is not None:
-        _store_statistics(board, statistics)
-    board.save(update_fields=["status", "statistics"])
-
-
-def _store_statistics(board: Leaderboard, statistics: LeaderboardStatistics) -> None:
-    board.statistics |= {
-        "n_topics": statistics.n_topics,
-        "level": statistics.level,
-        "n_resamples": statistics.n_resamples,
-    }
-    MeasureStatistics.objects.bulk_create(
-        MeasureStatistics(
-            leaderboard=board,
-            measure=measure,
-            low=of_measure.low,
-            high=of_measure.high,
-            tier=of_measure.tier,
-            means=of_measure.test.means.tolist() if of_measure.test else [],
-            critical=of_measure.test.critical if of_measure.test else None,
-            n_permutations=of_measure.test.n_permutations if of_measure.test else 0,
-            pairs=packed_pairs(of_measure.test.p) if of_measure.test else None,
+        board.statistics |= {
+            "n_topics": statistics.n_topics,
+            "level": statistics.level,
+            "n_resamples": statistics.n_resamples,
+        }
+        MeasureStatistics.objects.bulk_create(
+            MeasureStatistics(
+                leaderboard=board,
+                measure=measure,
+                low=of_measure.low,
+                high=of_measure.high,
+                tier=of_measure.tier,
+                means=test.means.tolist() if (test := of_measure.test) else [],
+                critical=test.critical if test else None,
+                n_permutations=test.n_permutations if test else 0,
+                pairs=packed_pairs(test.p) if test else None,
+            )
+            for measure, of_measure in statistics.measures.items()
         )
-        for measure, of_measure in statistics.measures.items()
-    )
+    board.save(update_fields=["status", "statistics"])
 
 
 @transaction.atomic
 def release(*, leaderboard: Leaderboard, level: str, by: User, reason: str = "") -> Leaderboard:
     """Set who may see a leaderboard: organizers only (withdraws a release), the track's teams, or everybody.
 
-    Setting the current level again changes nothing. `reason` overrides what speaks against showing it to more people;
+    Setting the current level again changes nothing. `reason` overrides failed checks when more people will see it;
     the audit log keeps it.
 
     Raises
@@ -291,11 +294,22 @@ def release(*, leaderboard: Leaderboard, level: str, by: User, reason: str = "")
     board.released_at, board.released_by = (None, None) if is_hidden else (timezone.now(), by)
     board.save(update_fields=["release", "released_at", "released_by"])
     if not is_hidden:
-        notices.released(board)
+        _notify_teams(board)
     action = "leaderboard.hidden" if is_hidden else "leaderboard.released"
     details = {"visible to": board.get_release_display(), "qrels": str(board.qrels), "reason": reason.strip()}
     audit.record(action=action, subject=board, track=board.track, details=details, by=by)
     return board
+
+
+def _notify_teams(board: Leaderboard) -> None:
+    """Mail the members of the teams with runs on a leaderboard who chose that: once, at its first release."""
+    if board.mailed_at is not None:
+        return
+    board.mailed_at = timezone.now()
+    board.save(update_fields=["mailed_at"])
+    teams = Team.objects.filter(runs__evaluations__leaderboard=board).distinct()
+    for user_id in sorted({user_id for team in teams for user_id in members_to_mail(team)}):
+        letters.post(kind=RELEASED, data={"user": user_id, "leaderboard": board.pk}, site="")
 
 
 @track_services.checks_opening

@@ -6,18 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 from django.http import Http404
-from numpy.typing import NDArray
 
 from accounts.access import AnyUser, is_organizer
 from assay import plots
-from assay.evaluation.score_table import shown
+from assay.tables import shown
 from pooling.models import Contribution
 from scoring.evaluations.selectors import topic_values
-from scoring.leaderboards.levels import relevant_from
-from scoring.leaderboards.pages import LeaderboardPage, shared_fields
 from scoring.leaderboards.selectors import BoardRow, board_rows
 from scoring.models import Leaderboard, QrelsEntry
 from scoring.qrels.selectors import CHUNK, grade_label
+from scoring.selectors import LeaderboardPage, shared_fields
 from tracks.models import Topic
 
 
@@ -52,57 +50,40 @@ class TopicsPage(LeaderboardPage):
 def topics_page(user: AnyUser, board: Leaderboard, measure: str = "", sort: str = "") -> TopicsPage:
     """All topics of a leaderboard, by default the hardest first: the one with the lowest mean."""
     shared = shared_fields(user, board, measure)
-    level = relevant_from(board.track.protocol.parsed.scoring, board.qrels)
-    judged, relevant = _counts(board, level)
-    rows = [
-        _spread(topic, np.array(list(values.values())), judged[topic], relevant[topic])
-        for topic, values in topic_values(board, shared["charted"]).items()
-    ]
+    charted = shared["charted"]
+    judged, relevant = _counts(board)
+    rows = []
+    for topic, by_run in topic_values(board, charted).items():
+        values = np.array(list(by_run.values()))
+        middle = float(values.mean()), float(np.median(values)), float(values.min()), float(values.max())
+        rows.append(TopicSpread(topic, *middle, float(values.std()), judged[topic], relevant[topic]))
     key = sort.removeprefix("-")
     if key not in SORTS:
         key = sort = "mean"
-    rows.sort(key=lambda row: row[SORTS[key]], reverse=sort.startswith("-"))
+    is_reversed = sort.startswith("-")
+    rows.sort(key=lambda row: row[SORTS[key]], reverse=is_reversed)
+    columns = [(name, name, "") for name in SORTS]
+    columns[SORTS[key]] = (key, key, "descending") if is_reversed else (key, f"-{key}", "ascending")
     return TopicsPage(
         **shared,
-        level=level,
+        level=board.relevant_from,
         rows=rows,
         sort=sort,
-        columns=[_column(name, sort) for name in SORTS],
+        columns=columns,
         n_runs=board.evaluations.count(),
-        plot=_plot(board, rows, shared["charted"]),
+        plot=plots.spreads(
+            f"{board.track.slug}-topics",
+            f"{board.track.name}: {charted} of all runs by topic",
+            [plots.Spread(row.topic, row.lowest, row.median, row.mean, row.best) for row in rows],
+            up=charted,
+        ),
     )
 
 
-def _plot(board: Leaderboard, rows: list[TopicSpread], measure: str) -> plots.Plot:
-    spreads = [plots.Spread(row.topic, row.lowest, row.median, row.mean, row.best) for row in rows]
-    title = f"{board.track.name}: {measure} of all runs by topic"
-    return plots.spreads(f"{board.track.slug}-topics", title, spreads, up=measure)
-
-
-def _spread(topic: str, values: NDArray[np.float64], n_judged: int, n_relevant: int) -> TopicSpread:
-    return TopicSpread(
-        topic,
-        mean=float(values.mean()),
-        median=float(np.median(values)),
-        lowest=float(values.min()),
-        best=float(values.max()),
-        deviation=float(values.std()),
-        n_judged=n_judged,
-        n_relevant=n_relevant,
-    )
-
-
-def _column(name: str, sort: str) -> tuple[str, str, str]:
-    """The name of a column, the `sort` that its heading asks for, and the current direction."""
-    if name != sort.removeprefix("-"):
-        return name, name, ""
-    return (name, name, "descending") if sort.startswith("-") else (name, f"-{name}", "ascending")
-
-
-def _counts(board: Leaderboard, level: int) -> tuple[Counter[str], Counter[str]]:
+def _counts(board: Leaderboard) -> tuple[Counter[str], Counter[str]]:
     """Judged and relevant units of each topic of the qrels."""
-    judged: Counter[str] = Counter()
-    relevant: Counter[str] = Counter()
+    level, judged = board.relevant_from, Counter[str]()
+    relevant = Counter[str]()
     entries = QrelsEntry.objects.filter(qrels=board.qrels_id, grade__gte=0).values_list("topic", "grade")
     for topic, grade in entries.iterator(chunk_size=CHUNK):
         judged[topic] += 1
@@ -156,6 +137,8 @@ def topic_page(user: AnyUser, board: Leaderboard, code: str, measure: str = "") 
     rows = [row for row in board_rows(user, board) if row.may_open and row.evaluation.pk in values]
     rows.sort(key=lambda row: -values[row.evaluation.pk])
     all_values = np.array(list(values.values()))
+    entries = QrelsEntry.objects.filter(qrels=board.qrels_id, topic=code)
+    grades = Counter(entries.values_list("grade", flat=True))
     return TopicPage(
         **shared,
         topic=board.track.topics.filter(code=code).first(),
@@ -166,20 +149,12 @@ def topic_page(user: AnyUser, board: Leaderboard, code: str, measure: str = "") 
         lowest=shown(float(all_values.min())),
         best=shown(float(all_values.max())),
         n_runs=len(all_values),
-        grades=_grades(board, code),
+        grades=[
+            (grade, grade_label(board.track.protocol.parsed, board.qrels, grade), n)
+            for grade, n in sorted(grades.items(), reverse=True)
+        ],
         unique=_unique(board, code) if is_organizer(user) else None,
     )
-
-
-def _grades(board: Leaderboard, code: str) -> list[tuple[int, str, int]]:
-    """Each grade of a topic, highest first, with its label and its number of units."""
-    entries = QrelsEntry.objects.filter(qrels=board.qrels_id, topic=code)
-    counts = Counter(entries.values_list("grade", flat=True))
-    protocol = board.track.protocol.parsed
-    return [
-        (grade, grade_label(protocol, board.qrels, grade), n)
-        for grade, n in sorted(counts.items(), reverse=True)
-    ]
 
 
 def _unique(board: Leaderboard, code: str) -> list[UniqueUnits]:
@@ -188,8 +163,9 @@ def _unique(board: Leaderboard, code: str) -> list[UniqueUnits]:
     teams: dict[str, set[str]] = {}
     for docno, team in contributions.values_list("entry__docno", "run__team__name").distinct():
         teams.setdefault(docno, set()).add(team)
-    level = relevant_from(board.track.protocol.parsed.scoring, board.qrels)
-    relevant_entries = QrelsEntry.objects.filter(qrels=board.qrels_id, topic=code, grade__gte=level)
+    relevant_entries = QrelsEntry.objects.filter(
+        qrels=board.qrels_id, topic=code, grade__gte=board.relevant_from
+    )
     relevant = set(relevant_entries.values_list("docno", flat=True))
     unique = [(next(iter(names)), docno in relevant) for docno, names in teams.items() if len(names) == 1]
     n_pooled = Counter(team for team, _ in unique)

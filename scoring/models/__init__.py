@@ -1,8 +1,7 @@
 from scoring.models.analyses import Analysis
 from scoring.models.evaluations import Evaluation, Score
-from scoring.models.leaderboards import Leaderboard, MeasureStatistics
+from scoring.models.leaderboards import Leaderboard, MeasureStatistics, ScheduledRelease
 from scoring.models.qrels import Qrels, QrelsEntry
-from scoring.models.schedules import ScheduledRelease
 
 __all__ = [
     "Analysis",

@@ -36,7 +36,7 @@ class Evaluation(models.Model):
 
     @property
     def mismatch(self) -> str:
-        """Why all values are 0, if nothing of the run is in the qrels; else empty."""
+        """Return why all values are 0, if nothing of the run is in the qrels; else empty."""
         is_over_all = self.leaderboard.average == "judged"
         n_common = self.n_topics - self.n_missing if is_over_all else self.n_topics
         if n_common == 0:

@@ -1,12 +1,9 @@
 """Qrels and their judgments as packages for others, each with a README and checksums."""
 
-import csv
-from io import StringIO
-
 from django.db.models import Q
 
 from assay.formats.qrels.exports import Part, forms_of, package, sealed, split_at_random, zipped
-from assay.formats.spreadsheet import harmless
+from assay.formats.spreadsheet import as_csv
 from assessment.models import Batch, Judgment
 from scoring.models import Qrels
 from scoring.qrels.selectors import qrels_columns
@@ -65,10 +62,7 @@ def judgments_package(qrels: Qrels) -> bytes:
     rows = list(judgments.order_by("topic__code", "docno", "pk").values_list(*fields))
     names = pseudonyms(track=qrels.track)
     n_assessors = len({row[2] for row in rows})
-    file = StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(JUDGMENTS)
-    writer.writerows(map(harmless, (*row[:2], names[row[2]], *row[3:])) for row in rows)
+    table = as_csv(JUDGMENTS, ((*row[:2], names[row[2]], *row[3:]) for row in rows))
     readme = "\n".join(
         [
             f"# Judgments of {qrels.track}",
@@ -80,6 +74,4 @@ def judgments_package(qrels: Qrels) -> bytes:
             "",
         ]
     )
-    return zipped(
-        sealed({"judgments.csv": file.getvalue().encode(), "README.md": readme.encode()}), "judgments"
-    )
+    return zipped(sealed({"judgments.csv": table.encode(), "README.md": readme.encode()}), "judgments")

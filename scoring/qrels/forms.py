@@ -134,6 +134,6 @@ class ImportForm(forms.Form):
 
     @property
     def contents(self) -> dict[str, Any]:
-        """What `services.import_file` needs of the form."""
+        """Return what `services.import_file` needs of the form."""
         name = self.cleaned_data["file"].name or ""
         return {"columns": self.columns, "file_name": name, "name": self.cleaned_data["name"]}

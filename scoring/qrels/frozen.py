@@ -1,7 +1,7 @@
-"""What the judgments of a pool become when they are frozen: for the preview, and for the freezing itself."""
+"""The grades of a pool's units as they would be frozen now: for the preview, and for the freezing itself."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -11,7 +11,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from assay.digests import sha256_of
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.protocols.schema import Protocol, QrelsRules
-from assay.qrels.freezing import (
+from assay.qrels import (
     Conflict,
     DocumentVote,
     Frozen,
@@ -21,14 +21,14 @@ from assay.qrels.freezing import (
     Vote,
     freeze,
     freeze_group,
+    given_grades,
     known_items,
 )
-from assay.qrels.given import given_grades
 from assessment.models import Batch, Judgment, TopicAssignment
 from pooling.models import Pool, PoolEntry, PoolMember
 from pooling.pools.selectors import chain
+from scoring.errors import QrelsRefused
 from scoring.models import Qrels
-from scoring.qrels.errors import QrelsRefused
 from tracks.models import Assessor, Machine
 from web.counting import counted
 
@@ -75,20 +75,46 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
     protocol = pool.protocol.parsed
     votes = _votes(pool) if machine is None else _votes_of(machine, pool)
     votes = list(votes) if protocol.qrels.export_groups else votes  # they are read again for each group
+    units = _units(pool)
     try:
-        frozen = _frozen(pool, protocol, votes, also)
-        groups = _groups(pool, protocol, votes) if machine is None else {}
+        if protocol.pool.strategy == "known-item":  # needs no judgments
+            frozen = known_items(units, max(grade.value for grade in protocol.judging.grades))
+        else:
+            sources = pool.track.topics.exclude(source="").values_list("code", "source")
+            frozen = freeze(
+                units,
+                votes,
+                rules=protocol.qrels,
+                judges=protocol.judging.judges,
+                also=also,
+                members=_members(pool),
+                given=given_grades(sources, protocol),
+            )
+        groups = {}
+        if protocol.qrels.export_groups and machine is None:  # groups of assessors with judgments
+            members = Assessor.objects.filter(track=pool.track_id).values_list("group", "user__username")
+            for group in protocol.judging.groups:
+                alone = freeze_group(units, votes, {name for of, name in members if of == group})
+                if alone.rows:
+                    groups[group] = (columns_from(alone.rows), alone.report)
     except Undecided as undecided:
         raise QrelsRefused(_conflict_message(undecided.conflicts)) from None
     if not frozen.rows:
         raise QrelsRefused(_empty_message(pool, protocol, frozen))
-    report = frozen.report | {"also": list(also), "inputs": _inputs(pool)}
-    alone = {group: (columns_from(rows.rows), rows.report) for group, rows in groups.items()}
-    return FrozenPool(columns_from(frozen.rows), report, alone)
+    runs = pool.pool_runs.annotate(team=F("run__team__name"), tag=F("run__tag"))
+    inputs = {  # from which the qrels can be rebuilt
+        "pool": pool.name,
+        "pool_sha256": pool.sha256,
+        "seed": pool.seed,
+        "runs": list(runs.order_by("team", "tag", "id").values("team", "tag", "sha256", "depth")),
+        "tops_up": [{"pool": topped.name, "pool_sha256": topped.sha256} for topped in chain(pool)[1:]],
+    }
+    report = frozen.report | {"also": list(also), "inputs": inputs}
+    return FrozenPool(columns_from(frozen.rows), report, groups)
 
 
 def _empty_message(pool: Pool, protocol: Protocol, frozen: Frozen) -> str:
-    """Why no unit of a pool has a grade."""
+    """Return why no unit of a pool has a grade."""
     rules, n_dropped = protocol.qrels, len(frozen.report.get("dropped", ()))
     reasons = []
     if n_ungraded := frozen.report.get("unjudged", {}).get("n", 0):
@@ -125,34 +151,6 @@ def instances_of(qrels: Qrels) -> QrelsColumns:
         raise QrelsRefused(_conflict_message(undecided.conflicts)) from None
 
 
-def _groups(pool: Pool, protocol: Protocol, votes: Iterable[DocumentVote]) -> dict[str, Frozen]:
-    """The judgments of each group of assessors that has some, if the protocol exports groups."""
-    if not protocol.qrels.export_groups:
-        return {}
-    units = _units(pool)
-    members = Assessor.objects.filter(track=pool.track_id).values_list("group", "user__username")
-    frozen = {
-        group: freeze_group(units, votes, {name for of, name in members if of == group})
-        for group in protocol.judging.groups
-    }
-    return {group: rows for group, rows in frozen.items() if rows.rows}
-
-
-def _frozen(pool: Pool, protocol: Protocol, votes: Iterable[DocumentVote], also: Sequence[str]) -> Frozen:
-    """Entries by the protocol's rule; those of a known-item task need no judgments."""
-    if protocol.pool.strategy == "known-item":
-        return known_items(_units(pool), max(grade.value for grade in protocol.judging.grades))
-    return freeze(
-        _units(pool),
-        votes,
-        rules=protocol.qrels,
-        judges=protocol.judging.judges,
-        also=also,
-        members=_members(pool),
-        given=given_grades(_sources(pool), protocol),
-    )
-
-
 def _units(pool: Pool) -> list[Unit]:
     entries = PoolEntry.objects.filter(pool__in=chain(pool)).values_list("topic__code", "docno").distinct()
     return list(map(Unit._make, entries.iterator(chunk_size=CHUNK)))
@@ -166,11 +164,6 @@ def _members(pool: Pool) -> dict[Unit, Member]:
     return {
         Unit(topic, docno): Member(Unit(topic, unit), position > 0) for topic, docno, unit, position in rows
     }
-
-
-def _sources(pool: Pool) -> Iterator[tuple[str, str]]:
-    """Code and source of the topics that have one. The query runs when they are read."""
-    yield from pool.track.topics.exclude(source="").values_list("code", "source")
 
 
 def _votes(pool: Pool) -> Iterable[DocumentVote]:
@@ -222,15 +215,3 @@ def _conflict_message(conflicts: Sequence[Conflict]) -> str:
         f"The judgments of {counted(len(conflicts), 'unit')} conflict. Have these units adjudicated first, or withdraw "
         f"the topic from the assessor whose judgments must not count: {named}{more}."
     )
-
-
-def _inputs(pool: Pool) -> dict[str, Any]:
-    """The inputs from which the qrels can be rebuilt."""
-    runs = pool.pool_runs.annotate(team=F("run__team__name"), tag=F("run__tag"))
-    return {
-        "pool": pool.name,
-        "pool_sha256": pool.sha256,
-        "seed": pool.seed,
-        "runs": list(runs.order_by("team", "tag", "id").values("team", "tag", "sha256", "depth")),
-        "tops_up": [{"pool": topped.name, "pool_sha256": topped.sha256} for topped in chain(pool)[1:]],
-    }

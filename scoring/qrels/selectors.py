@@ -16,10 +16,10 @@ from accounts.access import AnyUser, is_organizer
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.protocols.schema import Protocol, QrelsRules
 from pooling.models import Pool, Run
-from scoring.leaderboards.selectors import leaderboards_for
+from scoring.errors import QrelsRefused
 from scoring.models import Leaderboard, Qrels, QrelsEntry
-from scoring.qrels.errors import QrelsRefused
 from scoring.qrels.frozen import freeze_pool
+from scoring.selectors import leaderboards_for
 from tracks.models import Machine, Track
 
 CHUNK = 5_000
@@ -84,7 +84,7 @@ def qrels_tsv(qrels: Qrels) -> bytes:
 
 
 class TopicCounts(NamedTuple):
-    """How many units of a topic have each grade."""
+    """The number of units of a topic with each grade."""
 
     topic: str
     n: int
@@ -141,7 +141,7 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
 
 @dataclass(frozen=True)
 class FreezePreview:
-    """What a version would contain if it were frozen now. `same` is a version that has the same grades already."""
+    """The content of a version if it were frozen now. `same` is a version that has the same grades already."""
 
     digest: str
     n_judged: int
@@ -195,7 +195,7 @@ def grade_label(protocol: Protocol, qrels: Qrels, grade: int) -> str:
 
 
 def _report_for(user: AnyUser, qrels: Qrels) -> dict[str, Any]:
-    """How a version was made. Organizers see all of it; others see which topics were dropped."""
+    """Return how a version was made. Organizers see all of it; others see which topics were dropped."""
     if not is_organizer(user):
         return {
             key: qrels.report[key]

@@ -1,6 +1,6 @@
-"""Freezes judgments into a new version of a track's qrels, imports a version from a file, and archives versions."""
+"""Freezes judgments into a new version of qrels, imports a version from a file, archives and offers versions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -10,25 +10,43 @@ from django.db.models import Max
 from django.utils import timezone
 from numpy.typing import NDArray
 
+from accounts.audit import services as audit
 from accounts.models import User
 from assay.digests import sha256_of
-from assay.evaluation.score_table import ALL
 from assay.formats.qrels.reader import GradeScale, QrelsColumns, format_qrels
 from assay.formats.runs.rules import ABSENT
 from assay.measures.characters import NotACitation, spans_of
+from assay.measures.scores import ALL
 from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Protocol
-from audit import services as audit
 from corpus.formulas.selectors import formulas_of
 from pooling.models import Pool
 from pooling.runs.units import unit_lookup, visual_ids_among
+from scoring.errors import JudgmentsChanged, QrelsRefused
 from scoring.models import Qrels, QrelsEntry
-from scoring.qrels.errors import JudgmentsChanged, QrelsRefused
+from scoring.qrels.exports import file_stem
 from scoring.qrels.frozen import freeze_pool
-from tracks.models import Machine, Topic, Track
+from scoring.qrels.selectors import qrels_tsv
+from tracks.downloads import services as downloads
+from tracks.models import Download, Machine, Topic, Track
 from tracks.tracks import services as track_services
 
 DOCNOS_NAMED = 20
+
+Rescorer = Callable[..., object | None]  # (qrels, by) -> what was started
+_rescorers: list[Rescorer] = []
+
+
+def rescores(function: Rescorer) -> Rescorer:
+    """Register a function that is called with each version that an organizer has frozen or imported."""
+    _rescorers.append(function)
+    return function
+
+
+def rescore(*, qrels: Qrels, by: User) -> bool:
+    """Score the runs against a new version; false if there is nothing to score yet."""
+    started = [function(qrels=qrels, by=by) for function in _rescorers]
+    return any(started)
 
 
 @transaction.atomic
@@ -68,23 +86,19 @@ def freeze_judgments(
     qrels.report = frozen.report
     _store(qrels, frozen.columns)
     for group, (columns, report) in frozen.groups.items():
-        _store_group(qrels, group, columns, report)
+        # after the one with all judgments, even if the group has changed nothing since
+        version = Qrels(
+            track=track,
+            source=Qrels.Source.FROZEN,
+            pool=pool,
+            protocol=pool.protocol,
+            created_by=by,
+            name=f"{group} alone, of {qrels}"[:100],
+            report=report | {"group": group, "part_of": qrels.version},
+        )
+        version.version = _next_version(version)
+        store_loaded(version, columns)
     return qrels
-
-
-def _store_group(qrels: Qrels, group: str, columns: QrelsColumns, report: dict[str, Any]) -> None:
-    """Store a version of a group after the one with all judgments, even if the group has changed nothing since."""
-    version = Qrels(
-        track=qrels.track,
-        source=Qrels.Source.FROZEN,
-        pool=qrels.pool,
-        protocol=qrels.protocol,
-        created_by=qrels.created_by,
-        name=f"{group} alone, of {qrels}"[:100],
-        report=report | {"group": group, "part_of": qrels.version},
-    )
-    version.version = _next_version(version)
-    store_loaded(version, columns)
 
 
 @transaction.atomic
@@ -103,7 +117,11 @@ def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User
         first = next(filter(None, map(grades.complaint, columns.grade.tolist())))
         raise QrelsRefused(f"{first[0].upper()}{first[1:]}.")
     columns = grades.without_codes(columns)
-    _refuse_what_cannot_be_scored(protocol, columns)
+    if any(measure.in_characters for measure in parse_measures(protocol.scoring.measures)):
+        try:
+            spans_of(columns.docno)
+        except NotACitation as error:
+            raise QrelsRefused(f"{error}.") from None
     codes = set(Topic.objects.filter(track=track).values_list("code", flat=True))
     unknown = [code for code in columns.topics.tolist() if code not in codes]
     if len(unknown) == len(columns.topics):
@@ -120,15 +138,6 @@ def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User
         "unknown_documents": _unknown_documents(track, protocol, columns),
     }
     return _store(qrels, columns)
-
-
-def _refuse_what_cannot_be_scored(protocol: Protocol, columns: QrelsColumns) -> None:
-    """Refuse documents that are not citations if a measure counts their characters."""
-    if any(measure.in_characters for measure in parse_measures(protocol.scoring.measures)):
-        try:
-            spans_of(columns.docno)
-        except NotACitation as error:
-            raise QrelsRefused(f"{error}.") from None
 
 
 @transaction.atomic
@@ -227,3 +236,25 @@ def _copy_entries(qrels_id: int, columns: QrelsColumns) -> None:
 def _escaped(word: bytes) -> bytes:
     """A word for COPY. Words contain no white space, so only a backslash needs escaping."""
     return word.replace(b"\\", b"\\\\")
+
+
+def offer(*, qrels: Qrels, track: Track, by: User) -> Download:
+    """Attach a copy of a version to the downloads of another track, such as next year's. It is not released yet.
+
+    Raises
+    ------
+    QrelsRefused
+        The track is that of the qrels.
+    DownloadRefused
+        They are attached already.
+    """
+    if track.pk == qrels.track_id:
+        raise QrelsRefused(f"{track} cannot offer its own qrels: release its leaderboard instead.")
+    return downloads.attach_file(
+        track=track,
+        kind=Download.Kind.QRELS,
+        file=BytesIO(qrels_tsv(qrels)),
+        name=f"{file_stem(qrels)}.tsv",
+        description=f"Qrels of {qrels.track}, {qrels}."[:1000],
+        by=by,
+    )

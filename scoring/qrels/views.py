@@ -11,9 +11,8 @@ from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
 from assay.formats.qrels.exports import SplitError
 from assessment.judgments.services import note_export
-from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Qrels
-from scoring.qrels import exports, offers, selectors, services
+from scoring.qrels import exports, selectors, services
 from scoring.qrels.forms import ExportForm, FreezeForm, ImportForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
@@ -38,7 +37,7 @@ def qrels_list(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @organizer_required
 def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """What the judgments of a pool become; then freeze them into a version. Organizers only."""
+    """Show what the judgments of a pool become; then freeze them into a version. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     form = FreezeForm(request.POST or request.GET, track=track)
     digest = request.POST.get("digest", "")
@@ -70,7 +69,7 @@ def import_qrels(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 def _to_version(request: AuthenticatedRequest, version: Qrels) -> HttpResponse:
     """Redirect to a new version. If the track has a leaderboard, scoring against the version starts."""
-    if leaderboard_services.rescore(qrels=version, by=request.user):
+    if services.rescore(qrels=version, by=request.user):
         messages.info(
             request, "The runs are being scored against this version. Older leaderboards stay unchanged."
         )
@@ -135,18 +134,10 @@ def archive(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
 
 @require_POST
 @organizer_required
-def score(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
-    """Score the runs against a version. Organizers only."""
-    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
-    return redirect(leaderboard_services.request_with_groups(qrels=version, by=request.user))
-
-
-@require_POST
-@organizer_required
 def offer(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """Offer a version in the downloads of another track, not released yet. Organizers only."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
     track = get_object_or_404(tracks_for(request.user), slug=request.POST.get("track", ""))
-    row = offers.offer(qrels=version, track=track, by=request.user)
+    row = services.offer(qrels=version, track=track, by=request.user)
     messages.success(request, f"{row.name} is attached to {track}. Release it when participants may have it.")
     return redirect("tracks:edit_download", track.slug, row.pk)

@@ -4,8 +4,9 @@ from typing import Any
 
 from django import template
 
-from pooling.models import Run, Team
-from scoring.evaluations.own_scores import scores_of
+from participation.models import Team
+from pooling.models import Run
+from scoring.evaluations.selectors import scores_of
 
 register = template.Library()
 

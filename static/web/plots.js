@@ -110,13 +110,18 @@
     return option;
   };
 
+  const legend = (look) => ({
+    type: "scroll",
+    top: 0,
+    textStyle: { color: look.text },
+    pageTextStyle: { color: look.text },
+  });
+
   const lines = (plot, look) => {
     const shown = format(plot);
     const option = frame(plot, look);
     const many = plot.series.length > 1;
-    option.legend = many
-      ? { type: "scroll", top: 0, textStyle: { color: look.text }, pageTextStyle: { color: look.text } }
-      : undefined;
+    option.legend = many ? legend(look) : undefined;
     option.grid.top = many ? 40 : 16;
     option.xAxis.boundaryGap = false;
     option.yAxis.scale = plot.series.some((series) => series.values.some((value) => value < 0));
@@ -149,15 +154,13 @@
     return option;
   };
 
-  const intervals = (plot, look, width) => {
-    const shown = format(plot);
-    const [mean, low, high] = ["mean", "low", "high"].map((name) => values(plot, name));
-    const own = plot.series[0].own;
+  // A row for each label, the first one on top, with room for the longest label.
+  const inRows = (plot, look, width) => {
     const longest = Math.max(...plot.labels.map((text) => text.length));
     const label = Math.min(24 + 7 * longest, 0.45 * width);
     const option = frame(plot, look);
     [option.xAxis, option.yAxis] = [option.yAxis, option.xAxis];
-    Object.assign(option.xAxis, { name: plot.across, nameGap: 30, scale: true });
+    Object.assign(option.xAxis, { name: plot.across, nameGap: 30 });
     Object.assign(option.yAxis, { name: "", inverse: true });
     Object.assign(option.yAxis.axisLabel, {
       rotate: 0,
@@ -167,6 +170,15 @@
     });
     option.grid = { left: label, right: 16, top: 8, bottom: 52 };
     option.dataZoom = [];
+    return option;
+  };
+
+  const intervals = (plot, look, width) => {
+    const shown = format(plot);
+    const [mean, low, high] = ["mean", "low", "high"].map((name) => values(plot, name));
+    const own = plot.series[0].own;
+    const option = inRows(plot, look, width);
+    option.xAxis.scale = true;
     option.tooltip.formatter = ([{ dataIndex: n }]) =>
       rows(plot.labels[n], [
         [plot.across, shown(mean[n])],
@@ -231,9 +243,77 @@
     return option;
   };
 
-  const OPTIONS = { bars, groups, lines, intervals, spreads };
+  // Bars of one length, divided by the numbers of their parts.
+  const shares = (plot, look, width) => {
+    const totals = plot.labels.map((_, n) => plot.series.reduce((sum, { values }) => sum + values[n], 0));
+    const option = inRows(plot, look, width);
+    option.legend = legend(look);
+    option.grid.top = 32;
+    option.xAxis.max = 100;
+    option.tooltip.trigger = "item"; // of all parts it would be higher than a plot of one row
+    option.tooltip.formatter = ({ seriesIndex, seriesName, dataIndex: n, value }) =>
+      rows(plot.labels[n], [[seriesName, `${plot.series[seriesIndex].values[n]} (${value.toFixed(0)} %)`]]);
+    option.series = plot.series.map((part) => ({
+      type: "bar",
+      stack: "all",
+      barMaxWidth: ROW,
+      name: part.name,
+      itemStyle: { borderColor: look.page, borderWidth: 1 },
+      data: part.values.map((value, n) => (totals[n] ? (100 * value) / totals[n] : 0)),
+    }));
+    return option;
+  };
 
-  const heightOf = (plot) => (plot.kind === "intervals" ? 64 + ROW * plot.labels.length : 320);
+  // One curve with two axes: hours are proportional to units.
+  const costs = (plot, look) => {
+    const [units, hours] = ["units", "hours"].map((name) => values(plot, name));
+    const marks = plot.series.find((series) => series.name === "marks");
+    const option = frame(plot, look);
+    const [mostUnits, mostHours] = [units, hours].map((numbers) => Math.max(...numbers, 0));
+    const last = plot.labels.length;
+    option.grid = { left: 72, right: 72, top: 44, bottom: 52 };
+    option.dataZoom = [];
+    Object.assign(option.xAxis, { boundaryGap: false, nameGap: 30 });
+    Object.assign(option.xAxis.axisLabel, { rotate: 0, interval: "auto" });
+    const axis = (name, max) => {
+      const formatter = (value) => value.toLocaleString("en", { maximumFractionDigits: 2 });
+      const axisLabel = { ...option.yAxis.axisLabel, formatter, showMaxLabel: false };
+      return { ...option.yAxis, name, max: max || 1, nameGap: 56, axisLabel };
+    };
+    option.yAxis = [axis("Units", mostUnits), { ...axis("Hours", mostHours), splitLine: { show: false } }];
+    option.tooltip.formatter = ([{ dataIndex: n }]) =>
+      rows(`${plot.across} ${plot.labels[n]}`, [
+        ["Units", units[n]],
+        ["Hours", hours[n].toFixed(1)],
+      ]);
+    const line = { type: "line", symbol: "none", lineStyle: { color: look.main, width: 2.5 } };
+    const markLine = {
+      silent: true,
+      symbol: "none",
+      lineStyle: { color: look.muted, type: "dashed" },
+      data: marks.values.map((depth, n) => ({
+        xAxis: plot.labels[depth - 1],
+        label: {
+          formatter: marks.texts[n],
+          align: depth > 0.7 * last ? "right" : "left",
+          offset: [0, -16 * (n % 2)],
+          color: look.text,
+          fontWeight: "bold",
+        },
+      })),
+    };
+    option.series = [
+      { ...line, data: units, markLine },
+      { ...line, data: hours, yAxisIndex: 1 },
+    ];
+    return option;
+  };
+
+  const OPTIONS = { bars, costs, groups, lines, intervals, shares, spreads };
+
+  const heightOf = (plot) =>
+    ({ intervals: 64 + ROW * plot.labels.length, shares: 88 + 1.5 * ROW * plot.labels.length })[plot.kind] ??
+    320;
 
   const save = (blob, name) => {
     const link = document.createElement("a");

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from pooling.models import Team
+from participation.models import Team
 from tests.helpers.factories import PASSWORD, make_track, make_user
 from tracks.models import Assessor, Track
 

@@ -15,10 +15,9 @@ from itertools import chain
 import pytest
 
 from assay.errors import AssayError
-from assay.formats.documents import jsonl, stackexchange, trec
+from assay.formats.documents import index_rows, jsonl, stackexchange, trec
 from assay.formats.documents.batch import Malformed, Unusable
 from assay.formats.documents.dump import Reader
-from assay.formats.formulas import chunks
 from assay.formats.qrels.reader import QrelsError, parse_qrels
 from assay.formats.runs.reader import check_run
 from assay.formats.separated import SeparatedLines
@@ -71,7 +70,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     ),
     "dump": lambda text: stackexchange.convert(text.encode(), "posts"),
     "chunks of a dump": lambda text: list(Reader(io.BytesIO(f"<posts>{text}".encode()), "Posts.xml")),
-    "formula index": lambda text: chunks.convert(text.encode(), "formulas-latex-v1"),
+    "formula index": lambda text: index_rows.convert(text.encode(), "formulas-latex-v1"),
     "topics": lambda text: read_topics(text.encode(), "topics.xml"),
     "topics in XML": lambda text: read_topics(f"<Topics>{text}</Topics>".encode(), "topics.xml"),
     "topics of NTCIR": lambda text: read_topics(f"<topics>{text}</topics>".encode(), "topics.xml"),

@@ -31,3 +31,26 @@ def test_a_line_is_interrupted_where_there_is_no_value() -> None:
 
     assert plot.data["series"] == [{"name": "x", "values": [0.25, None]}]
     assert plot.script_id == "plot-l"
+
+
+def test_costs_mark_depths_of_the_curve_only() -> None:
+    plot = plots.costs(
+        "c", "Costs", [3, 5], [0.12345, 0.2], [(2, "the protocol"), (9, "the budget")], across="Depth"
+    )
+
+    assert plot.data["labels"] == ["1", "2"]
+    assert plot.data["series"] == [
+        {"name": "units", "values": [3, 5]},
+        {"name": "hours", "values": [0.1235, 0.2]},
+        {"name": "marks", "values": [2], "texts": ["the protocol"]},
+    ]
+
+
+def test_shares_have_the_numbers_of_each_part() -> None:
+    rows = [("ada", [("High", 3), ("Low", 1)]), ("bob", [("High", 0), ("Low", 2)])]
+
+    plot = plots.shares("s", "Choices", rows, across="Percent", up="Assessor")
+
+    assert plot.data["labels"] == ["ada", "bob"]
+    assert plot.data["series"] == [{"name": "High", "values": [3, 0]}, {"name": "Low", "values": [1, 2]}]
+    assert plots.shares("s", "Choices", [], across="Percent", up="Assessor").data["series"] == []

@@ -16,17 +16,17 @@ from django.conf import LazySettings
 from playwright.sync_api import Page, expect
 
 from accounts.models import User
+from assessment.judging import services as task_services
 from assessment.judgments import services as judgment_services
+from assessment.judgments.selectors import members_to_judge
 from assessment.models import Batch, Judgment
-from assessment.tasks import services as task_services
-from assessment.tasks.members import members_to_judge
 from jobs import services as jobs
 from pooling.models import Pool, PoolEntry, PoolMember
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Analysis, Qrels, QrelsEntry
-from tests.assessment.tasks.test_browser import ready
+from tests.assessment.judging.test_browser import ready
 from tests.helpers.browser import log_in, violations
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
 from tests.helpers.formula_scene import build_formula_scene

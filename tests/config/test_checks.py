@@ -1,16 +1,14 @@
 """The system checks of the settings."""
 
-import os
-import subprocess
-import sys
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings as project
+from django.core.management import call_command
 
 from config import checks
-from tests.helpers.paths import ROOT
 
 
 def ids(messages: list[Any]) -> list[str]:
@@ -67,14 +65,15 @@ def test_a_deployment_without_https_is_a_warning(settings: Any) -> None:
     assert checks.https() == []
 
 
-def test_deployment_for_any_host_or_without_trusted_proxies_is_named_by_check() -> None:
-    command = [sys.executable, "manage.py", "check", "--deploy"]
-    environment = {**os.environ, "ALLOWED_HOSTS": "assay.example.org,*", "BEHIND_PROXY": "true"}
+def test_deployment_for_any_host_or_without_trusted_proxies_is_named_by_check(settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["assay.example.org", "*"]
+    settings.BEHIND_PROXY, settings.TRUSTED_PROXIES = True, None
+    printed = StringIO()
 
-    checked = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    call_command("check", deploy=True, tags=["security"], stderr=printed)
 
-    assert "(assay.W007) ALLOWED_HOSTS contains *" in checked.stderr
-    assert "(assay.W008) BEHIND_PROXY is true, but TRUSTED_PROXIES is not set" in checked.stderr
+    assert "(assay.W007) ALLOWED_HOSTS contains *" in printed.getvalue()
+    assert "(assay.W008) BEHIND_PROXY is true, but TRUSTED_PROXIES is not set" in printed.getvalue()
 
 
 def test_policy_contains_no_other_host() -> None:

@@ -18,7 +18,8 @@ from corpus.models import Collection, Document, Import
 from demo import campaign, content, judging, make_runs, people
 from jobs import services as jobs
 from jobs.models import Job
-from pooling.models import Pool, PoolEntry, Run, Team
+from participation.models import Team
+from pooling.models import Pool, PoolEntry, Run
 from pooling.runs import services as run_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels, Score
@@ -67,9 +68,14 @@ def judged_by_topic(slug: str) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_demo_creates_one_finished_track_and_one_in_progress(transactional_db: None) -> None:
+def test_demo_creates_a_finished_track_and_one_in_progress_once(transactional_db: None) -> None:
     demo(password="for-this-test")
 
+    check_content()
+    check_second_demo()
+
+
+def check_content() -> None:
     assert all(log_in(username, "for-this-test") for username in people.USERNAMES)
     assert User.objects.get(username=people.ORGANIZER).is_organizer
     assert Document.objects.filter(collection__slug=campaign.COLLECTION).count() >= 80
@@ -150,10 +156,8 @@ def test_remarks_and_opinions_are_of_pooled_answers(transactional_db: None) -> N
     assert named <= ranked
 
 
-def test_second_demo_changes_nothing_and_needs_few_queries_whatever_users_changed(
-    transactional_db: None,
-) -> None:
-    demo()
+def check_second_demo() -> None:
+    """A second demo changes nothing and needs few queries, whatever users have changed."""
     run_services.withdraw(
         run=Run.objects.get(track__slug="demo-2026", tag="abacus-text"), by=User.objects.get(username="pat")
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.docs.outputs import ROOT
+from maintenance.docs.outputs import ROOT
 
 OUTPUT = ROOT / "docs" / "_build" / "html"
 DOCTREES = ROOT / "docs" / "_build" / "doctrees"
@@ -29,7 +29,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _build() -> None:
     """As `make docs` does, and after it only what has changed."""
-    options = ["-q", "-W", "--keep-going", "-b", "html", "-d", str(DOCTREES)]
+    options = ["-c", "maintenance/docs", "-q", "-W", "--keep-going", "-b", "html", "-d", str(DOCTREES)]
     command = [sys.executable, "-m", "sphinx", *options, "docs", str(OUTPUT)]
     build = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if build.returncode:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import COMMANDS
-from tools.docs.outputs import ROOT, actual, blocks, commands, pages
+from maintenance.docs.outputs import ROOT, actual, blocks, commands, pages
 
 PAGES = [str(page.relative_to(ROOT)) for page in pages()]
 NO_SESSIONS = {"", "text", "toml", "json", "xml", "python", "sh"}  # sh: requests to a site with curl
@@ -18,7 +18,7 @@ NO_SESSIONS = {"", "text", "toml", "json", "xml", "python", "sh"}  # sh: request
 def test_page_shows_the_actual_output(name: str) -> None:
     page = (ROOT / name).read_text().splitlines()
 
-    assert actual(page) == page, "to update it: python -m tools.docs.outputs --write"
+    assert actual(page) == page, "to update it: python -m maintenance.docs.outputs --write"
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts import tokens as services
 from accounts.models import User
-from accounts.tokens import services
 from web.api.scopes import Scope
 
 

@@ -3,8 +3,8 @@
 from django.core.files.base import ContentFile
 
 from accounts.models import User
-from archives.models import Archive, LoadedArchive
 from jobs.models import Job
+from publishing.models import Archive, LoadedArchive
 from tracks.models import Track
 
 

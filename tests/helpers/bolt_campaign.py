@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 from accounts.models import User
 from assay import samples
+from assay.formats.declaration import Declaration
 from corpus.imports import recognition
 from corpus.imports.services import start_import
 from corpus.models import Collection
 from jobs import services as jobs
+from participation.teams import services as team_services
 from pooling.models import Pool
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
-from pooling.runs.services import Declaration
-from pooling.teams import services as team_services
 from tests.helpers.factories import make_assessor, make_collection, make_organizer, make_track
 from tracks.models import Track
 from tracks.topics.services import import_topics

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from accounts.models import User
 from corpus.models import Collection, Document, Formula
-from pooling.models import Run, Team
+from participation.models import Team
+from participation.teams import services as team_services
+from pooling.models import Run
 from pooling.runs import services as run_services
-from pooling.teams import services as team_services
 from tests.helpers.factories import (
     make_answer,
     make_collection,

@@ -3,9 +3,9 @@
 from itertools import count
 from typing import cast
 
-from assessment.assignments import services as assignment_services
+from assessment.judging import services as task_services
 from assessment.models import Batch
-from assessment.tasks import services as task_services
+from assessment.planning import services as assignment_services
 from corpus.models import Clustering, Collection, Disagreement, Formula, Import
 from jobs import services as jobs
 from jobs.models import Job

@@ -7,14 +7,15 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
 from accounts.models import User
-from assessment.assignments import services as assignment_services
 from assessment.batches import services as batch_services
+from assessment.judging import services as task_services
 from assessment.judgments import services as judgment_services
 from assessment.models import Batch, Judgment, JudgmentImport, Task
-from assessment.tasks import services as task_services
-from pooling.models import Pool, PoolEntry, Team
+from assessment.planning import services as assignment_services
+from participation.models import Team
+from pooling.models import Pool, PoolEntry
 from tests.helpers.factories import make_answer, make_document, make_organizer
-from tracks.machines import services as machine_services
+from tracks.assessors import machines as machine_services
 from tracks.models import Machine, Topic, Track
 
 _number = count(1)

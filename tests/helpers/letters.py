@@ -7,7 +7,7 @@ import pytest
 from django.core import mail
 from django.db import transaction
 
-from accounts.letters import services as letters
+from accounts import letters
 from config.celery import app
 
 

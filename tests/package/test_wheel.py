@@ -1,7 +1,8 @@
 """The library as a user installs it: a wheel in an empty virtual environment, without Django and without this folder.
 
-The wheel is built from a copy of the sources. The environment gets the dependencies that the wheel itself declares,
-as links to the packages installed here, so that the test needs no network and fails if a dependency is not declared.
+An sdist is built from a copy of the sources, and the wheel from the sdist. The environment gets the dependencies that
+the wheel itself declares, as links to the packages installed here, so that the test needs no network and fails if a
+dependency is not declared.
 """
 
 import re
@@ -32,15 +33,26 @@ QUALIFIER = re.compile(r"[^\w.-].*")  # of a requirement: extra, version, condit
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from the files that a checkout has."""
-    folder = tmp_path_factory.mktemp("wheel")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist, built from the files that a checkout has, and the wheel, built from the sdist."""
+    folder = tmp_path_factory.mktemp("distributions")
     source = folder / "source"
     shutil.copytree(ROOT / "assay", source / "assay", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    pip("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(source))
-    (path,) = folder.glob("*.whl")
+    output = folder / "dist"
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(output)],
+        cwd=source, capture_output=True, check=True,
+    )  # fmt: skip
+    (sdist,) = output.glob("*.tar.gz")
+    pip("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(output), str(sdist))
+    return output
+
+
+@pytest.fixture(scope="module")
+def wheel(distributions: Path) -> Path:
+    (path,) = distributions.glob("*.whl")
     return path
 
 
@@ -100,13 +112,43 @@ def test_wheel_contains_only_the_library(wheel: Path) -> None:
     assert "assay/samples/runs/abacus.tsv" in names
 
 
-def test_wheel_declares_few_dependencies_and_those_of_the_site_as_an_extra(metadata: Message) -> None:
+def test_wheel_declares_few_dependencies_and_its_types(wheel: Path, metadata: Message) -> None:
     assert metadata["Version"] == VERSION
     assert sorted(declared(metadata)) == ["lxml", "nh3", "numpy", "tqdm"]
-    assert any(
-        line.startswith("Django") and 'extra == "site"' in line
-        for line in metadata.get_all("Requires-Dist", [])
+    assert metadata.get_all("Provides-Extra") == ["client"]
+    with zipfile.ZipFile(wheel) as archive:
+        assert "assay/py.typed" in archive.namelist()
+
+
+def test_editable_install_of_make_setup_needs_nothing_else(tmp_path: Path) -> None:
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--target", str(tmp_path)]
+
+    pip("install", *options, "--editable", str(ROOT))
+
+    assert next(tmp_path.glob("*.pth")).read_text().strip() == str(ROOT)
+
+
+def test_package_index_can_show_both_files(distributions: Path) -> None:
+    files = [str(path) for path in distributions.iterdir()]
+    assert len(files) == 2
+
+    done = subprocess.run(
+        [sys.executable, "-m", "twine", "check", "--strict", *files],
+        capture_output=True,
+        text=True,
+        check=False,
     )
+
+    assert done.returncode == 0, done.stdout
+
+
+def test_links_of_the_description_leave_the_package_index(metadata: Message) -> None:
+    description = str(metadata.get_payload())
+
+    targets = re.findall(r"\]\(([^)]+)\)", description)
+
+    assert len(targets) > 10
+    assert all(target.startswith("https://") for target in targets)
 
 
 def test_versions_of_the_dependencies_are_those_that_the_wheel_accepts(environment: Path) -> None:
@@ -141,9 +183,7 @@ def test_every_module_of_the_library_can_be_imported(environment: Path) -> None:
     code = (
         "import importlib, pkgutil, sys, assay\n"
         "names = [module.name for module in pkgutil.walk_packages(assay.__path__, 'assay.')]\n"
-        "with_httpx = {'assay.client.server', 'assay.client.files', 'assay.cli.remote_judging'}\n"
-        "others = {'assay.__main__', *with_httpx}\n"
-        "for name in set(names) - others: importlib.import_module(name)\n"
+        "for name in set(names) - {'assay.__main__'}: importlib.import_module(name)\n"
         "print(len(names) > 100, 'django' in sys.modules)"
     )
 

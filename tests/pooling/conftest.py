@@ -11,10 +11,12 @@ from django.core.cache import cache
 from playwright.sync_api import Page
 
 from accounts.models import User
+from assay.formats.declaration import STATEMENTS
 from jobs import services as jobs
-from pooling.models import Run, Team
+from participation.models import Team
+from participation.teams import services as team_services
+from pooling.models import Run
 from pooling.runs import services as run_services
-from pooling.teams import services as team_services
 from tests.helpers.browser import log_in
 from tests.helpers.factories import (
     make_answer,
@@ -51,14 +53,11 @@ class Scene:
     def submit(self, path: Path, **options: Any) -> Run:
         """Submit a file for our team as its member."""
         declared = run_services.Declaration(
-            **({"kind": "primary"} | {k: options.pop(k) for k in list(options) if k in DECLARED})
+            **({"kind": "primary"} | {k: options.pop(k) for k in list(options) if k in STATEMENTS})
         )
         options = {"track": self.track, "team": self.ours, "by": self.member} | options
         with path.open("rb") as file:
             return run_services.submit(file=file, file_name=path.name, declared=declared, **options)
-
-
-DECLARED = {"kind", "tag", "pooled_as", "is_manual", "uses", "description"}
 
 
 def build_scene(folder: Path) -> Scene:

@@ -1,6 +1,7 @@
 """Runs, pools and teams for programs."""
 
 import gzip
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from io import BytesIO
@@ -18,12 +19,12 @@ from django.utils import timezone
 
 from jobs import services as jobs
 from pooling.models import Pool, Run
-from pooling.runs import services
-from pooling.runs.changes import services as change_services
+from pooling.runs import changes, services
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_user
 from tests.scoring.conftest import Scene, build_scene
 from tracks.models import Deadline
+from web.arrivals import ARRIVAL
 
 pytestmark = pytest.mark.django_db
 
@@ -104,7 +105,8 @@ class StatementTimestamp(Func):
 def test_run_is_in_time_if_its_upload_began_before_the_deadline(scene: Scene) -> None:
     Deadline.objects.create(track=scene.track, closes_at=timezone.now() + timedelta(hours=1))
     client, address = api(scene.member), "/api/v1/tracks/arq/runs/?kind=primary"
-    body = {"wsgi.input": ClosingBody(LINES), "CONTENT_LENGTH": str(len(LINES))}
+    arrived = {ARRIVAL: time.monotonic()}  # as the server notes it
+    body = {"wsgi.input": ClosingBody(LINES), "CONTENT_LENGTH": str(len(LINES)), **arrived}
 
     in_time = client.generic("POST", address, b"", **body, CONTENT_TYPE="application/octet-stream")
     after = submit_raw(client, LINES.replace(b"good", b"more"))
@@ -320,7 +322,7 @@ def test_lists_make_as_many_queries_for_many_rows(scene: Scene) -> None:
     counts: dict[str, list[int]] = {}
     for n in range(3):
         run = scene.submit(scene.ours if n else scene.theirs, f"t{n}", f"10 9 d{n}")
-        change_services.describe(run=run, description=f"text {n}", by=scene.organizer)
+        changes.describe(run=run, description=f"text {n}", by=scene.organizer)
         scene.ours.members.add(make_user())
         pool = call(client, "POST", "pools", "arq", data={"name": f"P{n}", "seed": n}).json()
         jobs.run(Pool.objects.get(pk=pool["id"]).job_id)

@@ -202,7 +202,7 @@ def test_cluster_completes_the_visual_ids(assay: Assay, tmp_path: Path) -> None:
 def test_cluster_makes_the_same_groups_without_the_given_ids(assay: Assay) -> None:
     names = ("formulas-latex.tsv", "formulas-slt.tsv")
 
-    kept, made = (rows_of(assay("cluster", *names, *words)) for words in ((), ("--anew",)))
+    kept, made = (rows_of(assay("cluster", *names, *words)) for words in ((), ("--from-scratch",)))
 
     ids = [[row["visual_id"] for row in rows] for rows in (kept, made)]
     pairs = set(zip(*ids, strict=True))

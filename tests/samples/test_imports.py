@@ -4,7 +4,7 @@ import pytest
 
 from assay import samples
 from assay.formats.documents.jsonl import convert
-from assay.formats.formulas.files import read_files
+from assay.formats.formulas import read_files
 from assay.formats.topics.reader import read_labels, read_topics
 from tests.samples.reading import lines_of
 

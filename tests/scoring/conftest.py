@@ -9,12 +9,13 @@ from django.conf import LazySettings
 
 from accounts.models import User
 from assay.formats.qrels.reader import parse_qrels
+from assessment.judging import services as task_services
 from assessment.models import Batch
-from assessment.tasks import services as task_services
 from jobs import services as jobs
-from pooling.models import Pool, PoolEntry, Run, Team
+from participation.models import Team
+from participation.teams import services as team_services
+from pooling.models import Pool, PoolEntry, Run
 from pooling.runs import services as run_services
-from pooling.teams import services as team_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels
 from scoring.qrels import services as qrels_services

@@ -92,6 +92,9 @@ def test_two_judges_become_one_grade_and_versions_of_their_groups(
 ) -> None:
     scene = build_scene("ntcir-12-wikipedia")
     change(scene, 'aggregate = "sum"', f'aggregate = "{aggregate}"')
+    if aggregate == "maximum":  # whose grades end at 2
+        change(scene, "rel=3", "rel=2")
+        change(scene, "relevant_from = 3", "relevant_from = 2")
     change(scene, "export_groups = true", f"export_groups = {exported}")
     people = ((scene.ada, "graduate", "relevant"), (scene.bob, "undergraduate", "partially-relevant"))
     for user, group, _ in people:

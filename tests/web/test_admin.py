@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from pooling.models import Team
+from participation.models import Team
 from tests.helpers.factories import PASSWORD, make_organizer, make_user
 
 pytestmark = pytest.mark.django_db

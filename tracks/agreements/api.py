@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,11 +13,10 @@ from tracks.agreements.selectors import AgreementPage
 from tracks.guidelines.forms import MOST_CHARACTERS
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
-from web.api.permissions import Everyone, Organizer
-from web.api.schema import operation
+from web.api.permissions import Everyone, LoggedIn, Organizer
 from web.api.scopes import Scope
 from web.api.serializers import Strict
-from web.api.views import ApiView
+from web.api.views import Endpoints, get, post
 
 REVISION = "The number of the version in force that you have read; 0 if there is none."
 
@@ -53,55 +51,6 @@ class NewAgreementSerializer(RevisionSerializer):
     text = serializers.CharField(max_length=MOST_CHARACTERS, trim_whitespace=False, help_text="Markdown.")
 
 
-class Agreement(ApiView):
-    tag = "Tracks"
-    permission_classes = [Everyone]
-    serializer_class = DataAgreementSerializer
-
-    @operation("get_data_agreement")
-    def get(self, request: Request, slug: str) -> Response:
-        """Read the data agreement of a track, and whether you have accepted it."""
-        return _shown(request, _track(request, slug))
-
-
-class AgreementPublication(ApiView):
-    tag = "Tracks"
-    permission_classes = [Organizer]
-    serializer_class = NewAgreementSerializer
-
-    @operation("publish_data_agreement", responses=DataAgreementSerializer)
-    def post(self, request: Request, slug: str) -> Response:
-        """Bring a text into force. Everyone has to accept it, also who accepted an earlier version."""
-        track = _track(request, slug)
-        services.publish(track=track, by=person_of(request), **self.validated(request))
-        return _shown(request, _track(request, slug))
-
-
-class AgreementWithdrawal(ApiView):
-    tag = "Tracks"
-    permission_classes = [Organizer]
-    serializer_class = RevisionSerializer
-
-    @operation("withdraw_data_agreement", responses=DataAgreementSerializer)
-    def post(self, request: Request, slug: str) -> Response:
-        """Ask nobody to accept an agreement any more. Versions and acceptances are kept."""
-        services.withdraw(track=_track(request, slug), **self.validated(request))
-        return _shown(request, _track(request, slug))
-
-
-class AgreementAcceptance(ApiView):
-    tag = "Tracks"
-    write_scopes = (Scope.RUNS, Scope.MANAGE)
-    serializer_class = RevisionSerializer
-
-    @operation("accept_data_agreement", responses=DataAgreementSerializer)
-    def post(self, request: Request, slug: str) -> Response:
-        """Accept the data agreement for yourself. Read it first. Repeated, it changes nothing."""
-        track = _track(request, slug)
-        services.accept(track=track, user=person_of(request), **self.validated(request))
-        return _shown(request, track)
-
-
 def _track(request: Request, slug: str) -> Track:
     return get_object_or_404(tracks_for(user_of(request)).select_related("agreement"), slug=slug)
 
@@ -111,21 +60,51 @@ def _shown(request: Request, track: Track) -> Response:
     return Response(DataAgreementSerializer(page).data)
 
 
-urlpatterns = [
-    path("tracks/<slug:slug>/data-agreement/", Agreement.as_view(), name="data_agreement"),
-    path(
+class Agreements(Endpoints):
+    tag = "Tracks"
+    permission_classes = [Organizer]
+
+    @get("tracks/<slug:slug>/data-agreement/", "data_agreement", DataAgreementSerializer, who=[Everyone])
+    def get_data_agreement(self, request: Request, slug: str) -> Any:
+        """Read the data agreement of a track, and whether you have accepted it."""
+        return _shown(request, _track(request, slug))
+
+    @post(
         "tracks/<slug:slug>/data-agreement/publish/",
-        AgreementPublication.as_view(),
-        name="publish_data_agreement",
-    ),
-    path(
+        "publish_data_agreement",
+        DataAgreementSerializer,
+        takes=NewAgreementSerializer,
+    )
+    def publish_data_agreement(self, request: Request, slug: str) -> Any:
+        """Bring a text into force. Everyone has to accept it, also who accepted an earlier version."""
+        track = _track(request, slug)
+        services.publish(track=track, by=person_of(request), **self.validated(request))
+        return _shown(request, _track(request, slug))
+
+    @post(
         "tracks/<slug:slug>/data-agreement/withdraw/",
-        AgreementWithdrawal.as_view(),
-        name="withdraw_data_agreement",
-    ),
-    path(
+        "withdraw_data_agreement",
+        DataAgreementSerializer,
+        takes=RevisionSerializer,
+    )
+    def withdraw_data_agreement(self, request: Request, slug: str) -> Any:
+        """Ask nobody to accept an agreement any more. Versions and acceptances are kept."""
+        services.withdraw(track=_track(request, slug), **self.validated(request))
+        return _shown(request, _track(request, slug))
+
+    @post(
         "tracks/<slug:slug>/data-agreement/accept/",
-        AgreementAcceptance.as_view(),
-        name="accept_data_agreement",
-    ),
-]
+        "accept_data_agreement",
+        DataAgreementSerializer,
+        takes=RevisionSerializer,
+        who=[LoggedIn],
+        write_scopes=(Scope.RUNS, Scope.MANAGE),
+    )
+    def accept_data_agreement(self, request: Request, slug: str) -> Any:
+        """Accept the data agreement for yourself. Read it first. Repeated, it changes nothing."""
+        track = _track(request, slug)
+        services.accept(track=track, user=person_of(request), **self.validated(request))
+        return _shown(request, track)
+
+
+urlpatterns = Agreements.urls()

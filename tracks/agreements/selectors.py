@@ -11,7 +11,7 @@ from tracks.models import AgreementAcceptance, AgreementVersion, Track
 
 
 def has_accepted(user: AnyUser, track: Track) -> bool:
-    """Whether a user may have the data of a track: organizers, and everyone who accepted the version in force.
+    """Return whether a user may have the data of a track: organizers, and everyone who accepted the version in force.
 
     Everyone, if the track has no agreement. One query at most.
     """

@@ -5,13 +5,41 @@ import hashlib
 from django.db import transaction
 
 from accounts.access import AnyUser
+from accounts.audit import services as audit
 from accounts.models import User
-from audit import services as audit
-from tracks.agreements.errors import AgreementNeeded, NoText, NothingChanged, VersionChanged
+from assay.errors import Refused
 from tracks.agreements.selectors import has_accepted
 from tracks.guidelines.markdown import plain_html
 from tracks.models import AgreementAcceptance, AgreementVersion, Track
 from tracks.tracks.services import lock
+
+
+class AgreementRefused(Refused):
+    title = "The data agreement was not changed"
+
+
+class NothingChanged(AgreementRefused):
+    """The text is that of the version in force."""
+
+
+class NoText(AgreementRefused):
+    """The text is empty."""
+
+
+class VersionChanged(AgreementRefused):
+    """Another version came into force after the page was opened."""
+
+    title = "Another version is in force"
+
+    def __init__(self, track: Track) -> None:
+        state = f"Version {track.agreement.number} is in force now" if track.agreement else "It was withdrawn"
+        super().__init__(f"The data agreement changed after you opened the page. {state}: read it first.")
+
+
+class AgreementNeeded(Refused):
+    """A person wants what only those may do who have accepted the agreement."""
+
+    title = "Accept the data agreement first"
 
 
 @transaction.atomic
@@ -27,9 +55,11 @@ def publish(*, track: Track, text: str, revision: int, by: User) -> AgreementVer
     current = lock(track.pk)
     _check_revision(current, revision)
     if not text.strip():
-        raise NoText
+        raise NoText("The text is empty. Write it, then publish; or withdraw the agreement.")
     if current.agreement is not None and current.agreement.text == text:
-        raise NothingChanged(current.agreement)
+        raise NothingChanged(
+            f"The text is the same as that of version {current.agreement.number}. Change it, then publish."
+        )
     latest = current.agreement_versions.order_by("-number").first()
     version = AgreementVersion.objects.create(
         track=current,
@@ -89,7 +119,9 @@ def check_accepted(*, track: Track, user: AnyUser) -> None:
     AgreementNeeded
     """
     if not has_accepted(user, track):
-        raise AgreementNeeded(track)
+        raise AgreementNeeded(
+            f"{track} has a data agreement. Read and accept it on the page of the track, then try again."
+        )
 
 
 def _check_revision(track: Track, revision: int) -> None:

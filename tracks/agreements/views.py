@@ -70,22 +70,19 @@ def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if request.POST.get("action") not in {"publish", "withdraw"}:
         return _editor(request, track, form)
     try:
-        messages.success(request, _apply(request, track, form))
+        if request.POST["action"] == "withdraw":
+            services.withdraw(track=track, revision=form.cleaned_data["revision"])
+            done = "The agreement is withdrawn. Nobody is asked to accept it any more."
+        else:
+            number = services.publish(track=track, by=request.user, **form.cleaned_data).number
+            done = (
+                f"Version {number} is in force. Participants accept it before they get data or submit runs."
+            )
+        messages.success(request, done)
     except Refused as refusal:
         form.add_error(None, refusal.message)
         return _editor(request, track, form, status=409)
     return redirect("tracks:agreement", track.slug)
-
-
-def _apply(request: AuthenticatedRequest, track: Track, form: MarkdownForm) -> str:
-    """Publish or withdraw the agreement; what was done."""
-    if request.POST["action"] == "withdraw":
-        services.withdraw(track=track, revision=form.cleaned_data["revision"])
-        return "The agreement is withdrawn. Nobody is asked to accept it any more."
-    version = services.publish(track=track, by=request.user, **form.cleaned_data)
-    return (
-        f"Version {version.number} is in force. Participants accept it before they get data or submit runs."
-    )
 
 
 def _editor(

@@ -1,18 +1,17 @@
 """The assessors of a track for programs."""
 
-from django.urls import path
+from typing import Any
+
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.selectors import people_named
 from tracks.assessors import selectors, services
 from tracks.models import Assessor
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.schema import operation
 from web.api.serializers import Strict
-from web.api.views import ListView
+from web.api.views import Endpoints, get, post
 
 
 class AssessorSerializer(serializers.ModelSerializer[Assessor]):
@@ -35,28 +34,25 @@ class NewAssessorSerializer(Strict):
     )
 
 
-class AssessorList(ListView):
+class Assessors(Endpoints):
     tag = "Tracks"
     permission_classes = [Organizer]
-    serializer_class = NewAssessorSerializer
-    ordering = ("pk",)
 
-    @operation("list_assessors", responses=AssessorSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
+    @get("tracks/<slug:slug>/assessors/", "assessors", AssessorSerializer, ordering=("pk",))
+    def list_assessors(self, request: Request, slug: str) -> Any:
         """List the people who judge for a track."""
         track = track_of(request, slug)
-        return self.listed(selectors.people_judging(track), AssessorSerializer)
+        return selectors.people_judging(track)
 
-    @operation("add_assessor", responses={200: AssessorSerializer})
-    def post(self, request: Request, slug: str) -> Response:
+    @post("tracks/<slug:slug>/assessors/", "assessors", AssessorSerializer, takes=NewAssessorSerializer)
+    def add_assessor(self, request: Request, slug: str) -> Any:
         """Let a person judge for a track. Repeated, it changes nothing."""
         track = track_of(request, slug)
         data = self.validated(request)
         person = people_named([data["username"]]).first()
         if person is None:
             raise serializers.ValidationError({"username": f"There is nobody named {data['username']}."})
-        assessor = services.add(track=track, user=person, group=data["group"])
-        return Response(AssessorSerializer(assessor).data)
+        return services.add(track=track, user=person, group=data["group"])
 
 
-urlpatterns = [path("tracks/<slug:slug>/assessors/", AssessorList.as_view(), name="assessors")]
+urlpatterns = Assessors.urls()

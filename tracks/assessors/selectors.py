@@ -8,7 +8,7 @@ from tracks.models import Assessor, Track
 
 
 def is_assessor(user: AnyUser, track: Track) -> bool:
-    """Whether the user judges for the track. One query."""
+    """Return whether the user judges for the track. One query."""
     return (
         isinstance(user, User)
         and user.is_active
@@ -17,7 +17,7 @@ def is_assessor(user: AnyUser, track: Track) -> bool:
 
 
 def judges_anywhere(user: AnyUser) -> bool:
-    """Whether the user judges for any track. One query."""
+    """Return whether the user judges for any track. One query."""
     return isinstance(user, User) and user.is_active and user.assessor_of.filter(ended_at=None).exists()
 
 

@@ -7,8 +7,8 @@ from typing import Protocol
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.audit import services as audit
 from accounts.models import User
-from audit import services as audit
 from tracks.models import Assessor, Track
 from tracks.tracks import services as track_services
 from tracks.tracks.services import TrackRefused

@@ -4,13 +4,13 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import organizer_of
-from tracks.deadlines import selectors, services
+from tracks import acceptance
+from tracks.deadlines import services
 from tracks.deadlines.services import MAX_GRACE_MINUTES, Window
 from tracks.models import Deadline, Track
 from tracks.tracks import services as track_services
@@ -18,9 +18,8 @@ from tracks.tracks.api import track_of
 from web import times
 from web.api.conditional import require_match
 from web.api.permissions import Everyone
-from web.api.schema import operation
 from web.api.serializers import Strict
-from web.api.views import ApiView
+from web.api.views import Endpoints, get, put
 
 MOST_KINDS = 100
 ALL = "Empty for all kinds."
@@ -29,7 +28,7 @@ LOCAL = "As `2026-05-01T23:59` in the zone, or with an offset as `2026-05-01T23:
 
 
 class DeadlineSerializer(serializers.ModelSerializer[Deadline]):
-    """From when to when runs of a kind are accepted."""
+    """The start and end of the time in which runs of a kind are accepted."""
 
     kind = serializers.CharField(help_text=f"The kind of runs. {ALL}")
 
@@ -46,7 +45,10 @@ class DeadlinesSerializer(serializers.Serializer[Any]):
 
 
 class NewDeadlineSerializer(Strict):
-    """From when to when runs of a kind are accepted. A kind without a closing time has that of all kinds."""
+    """The start and end of the time in which runs of a kind are accepted.
+
+    A kind without a closing time has that of all kinds.
+    """
 
     kind = serializers.CharField(default="", allow_blank=True, help_text=f"A kind of the protocol. {ALL}")
     opens_at = serializers.CharField(default=None, allow_null=True, max_length=40, help_text=LOCAL)
@@ -65,30 +67,8 @@ class NewDeadlinesSerializer(Strict):
     deadlines = serializers.ListField(child=NewDeadlineSerializer(), max_length=MOST_KINDS)
 
 
-class Deadlines(ApiView):
-    tag = "Tracks"
-    permission_classes = [Everyone]
-    serializer_class = NewDeadlinesSerializer
-
-    @operation("get_deadlines", responses=DeadlinesSerializer)
-    def get(self, request: Request, slug: str) -> Response:
-        """Read the deadlines of a track. What is accepted now is with the track itself."""
-        return Response(_shown(track_of(request, slug)))
-
-    @operation("set_deadlines", responses=DeadlinesSerializer)
-    @transaction.atomic
-    def put(self, request: Request, slug: str) -> Response:
-        """Set all deadlines of a track. Organizers only."""
-        organizer_of(request)
-        track = track_services.lock(track_of(request, slug).pk)
-        require_match(request, _shown(track))
-        data = self.validated(request)
-        services.set_deadlines(track=track, zone=data["zone"], windows=_windows(**data))
-        return Response(_shown(track))
-
-
 def _shown(track: Track) -> Any:
-    deadlines = selectors.deadlines_of(track)
+    deadlines = acceptance.deadlines_of(track)
     zone = next((each.zone for each in deadlines), times.AOE)
     return DeadlinesSerializer({"zone": zone, "deadlines": deadlines}).data
 
@@ -126,4 +106,25 @@ def _instant(text: str | None, field: str, zone: str) -> datetime | None:
         raise serializers.ValidationError({"deadlines": f"{field}: {error}"}) from error
 
 
-urlpatterns = [path("tracks/<slug:slug>/deadlines/", Deadlines.as_view(), name="deadlines")]
+class Deadlines(Endpoints):
+    tag = "Tracks"
+    permission_classes = [Everyone]
+
+    @get("tracks/<slug:slug>/deadlines/", "deadlines", DeadlinesSerializer)
+    def get_deadlines(self, request: Request, slug: str) -> Any:
+        """Read the deadlines of a track. What is accepted now is with the track itself."""
+        return Response(_shown(track_of(request, slug)))
+
+    @put("tracks/<slug:slug>/deadlines/", "deadlines", DeadlinesSerializer, takes=NewDeadlinesSerializer)
+    @transaction.atomic
+    def set_deadlines(self, request: Request, slug: str) -> Any:
+        """Set all deadlines of a track. Organizers only."""
+        organizer_of(request)
+        track = track_services.lock(track_of(request, slug).pk)
+        require_match(request, _shown(track))
+        data = self.validated(request)
+        services.set_deadlines(track=track, zone=data["zone"], windows=_windows(**data))
+        return Response(_shown(track))
+
+
+urlpatterns = Deadlines.urls()

@@ -28,7 +28,7 @@ class ZoneField(forms.ChoiceField):
         super().__init__(choices=[(name, name) for name in times.zone_names()], **kwargs)
 
 
-class Row(NamedTuple):
+class KindFields(NamedTuple):
     """The fields of a kind of run."""
 
     label: str
@@ -52,29 +52,26 @@ class DeadlinesForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["zone"].initial = self.shown_zone
         for kind in self.kinds:
-            self._add_row(kind)
+            row, name = self.stored.get(kind, Deadline()), self.kinds[kind] if kind else "all"
+            for field, value in (("opens", row.opens_at), ("closes", row.closes_at)):
+                self.fields[f"{field}-{kind}"] = LocalTimeField(
+                    initial=times.local_text(value, self.shown_zone), label=f"{name} runs: {field}"
+                )
+            self.fields[f"grace-{kind}"] = forms.IntegerField(
+                initial=row.grace_minutes,
+                required=False,
+                min_value=0,
+                max_value=MAX_GRACE_MINUTES,
+                label=f"{name} runs: grace period in minutes",
+            )
         self.fields["opens-"].disabled = track.status != Track.Status.DRAFT
         style_fields(self)
 
-    def _add_row(self, kind: str) -> None:
-        row, name = self.stored.get(kind, Deadline()), self.kinds[kind] if kind else "all"
-        for field, value in (("opens", row.opens_at), ("closes", row.closes_at)):
-            self.fields[f"{field}-{kind}"] = LocalTimeField(
-                initial=times.local_text(value, self.shown_zone), label=f"{name} runs: {field}"
-            )
-        self.fields[f"grace-{kind}"] = forms.IntegerField(
-            initial=row.grace_minutes,
-            required=False,
-            min_value=0,
-            max_value=MAX_GRACE_MINUTES,
-            label=f"{name} runs: grace period in minutes",
-        )
-
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[KindFields]:
         """The fields, row by row."""
         for kind in self.kinds:
             fields = (self[f"{name}-{kind}"] for name in ("opens", "closes", "grace"))
-            yield Row(self.kinds[kind] if kind else "All runs", *fields)
+            yield KindFields(self.kinds[kind] if kind else "All runs", *fields)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}

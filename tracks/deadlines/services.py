@@ -1,12 +1,12 @@
-"""Set the deadlines of a track, and open and close tracks on time."""
+"""Set the deadlines of a track, and open and close tracks on time. Decision: ADR 30."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 
-from audit import services as audit
+from accounts.audit import services as audit
 from tracks.models import Deadline, Track
 from tracks.tracks import services as track_services
 from tracks.tracks.services import TrackRefused
@@ -21,7 +21,7 @@ class DeadlineRefused(TrackRefused):
 
 @dataclass(frozen=True)
 class Window:
-    """From when to when runs of a kind are accepted."""
+    """The start and end of the time in which runs of a kind are accepted."""
 
     opens_at: datetime | None = None
     closes_at: datetime | None = None
@@ -51,27 +51,23 @@ def set_deadlines(*, track: Track, zone: str, windows: Mapping[str, Window]) -> 
     for kind, window in windows.items():
         _check(current, kind, window, earlier.get(kind))
     current.deadlines.exclude(kind__in=windows).delete()
-    rows = [_save(current, kind, zone, window, earlier.get(kind)) for kind, window in windows.items()]
-    audit.record(action="deadlines.set", subject=current, track=current, details={"times": _in_words(rows)})
+    rows, changes = [], []
+    for kind, window in windows.items():
+        row = earlier.get(kind) or Deadline(track=current, kind=kind)
+        row.opens_at, row.closes_at, row.grace_minutes = (
+            window.opens_at,
+            window.closes_at,
+            window.grace_minutes,
+        )
+        row.zone = zone
+        row.save()
+        rows.append(row)
+        for verb, moment in (("open", row.opens_at), ("close", row.closes_at)):
+            if moment:
+                changes.append(f"{kind or 'all'} runs {verb} {times.in_words(moment, zone)}")
+    details = {"times": "; ".join(changes) or "none"}
+    audit.record(action="deadlines.set", subject=current, track=current, details=details)
     return rows
-
-
-def _in_words(rows: Iterable[Deadline]) -> str:
-    parts = [
-        f"{row.kind or 'all'} runs {verb} {times.in_words(moment, row.zone)}"
-        for row in rows
-        for verb, moment in (("open", row.opens_at), ("close", row.closes_at))
-        if moment
-    ]
-    return "; ".join(parts) or "none"
-
-
-def _save(track: Track, kind: str, zone: str, window: Window, earlier: Deadline | None) -> Deadline:
-    row = earlier or Deadline(track=track, kind=kind)
-    row.opens_at, row.closes_at, row.grace_minutes = window.opens_at, window.closes_at, window.grace_minutes
-    row.zone = zone
-    row.save()
-    return row
 
 
 def _check(track: Track, kind: str, window: Window, earlier: Deadline | None) -> None:
@@ -99,14 +95,10 @@ def _check(track: Track, kind: str, window: Window, earlier: Deadline | None) ->
             "time, or close the track by hand."
         )
     if not kind and window.opens_at != (earlier and earlier.opens_at):
-        _check_opening(track)
-
-
-def _check_opening(track: Track) -> None:
-    """Refuse an opening time of all kinds where it would do nothing."""
-    if track.status != Track.Status.DRAFT:
-        raise DeadlineRefused(f"{track} was opened already, so its opening time cannot change.")
-    track_services.check_opening(track)
+        # Refuse an opening time of all kinds where it would do nothing
+        if track.status != Track.Status.DRAFT:
+            raise DeadlineRefused(f"{track} was opened already, so its opening time cannot change.")
+        track_services.check_opening(track)
 
 
 def settle_due() -> int:
@@ -115,9 +107,8 @@ def settle_due() -> int:
     It brings the stored state up to date. Whether a run is accepted does not depend on it (`selectors.state`).
     """
     waiting = Track.objects.exclude(status=Track.Status.CLOSED).filter(deadlines__isnull=False).distinct()
-    return sum(map(_settle, waiting.order_by("pk")))
-
-
-@transaction.atomic
-def _settle(track: Track) -> bool:
-    return track_services.lock(track.pk).status != track.status
+    n_changed = 0
+    for track in waiting.order_by("pk"):
+        with transaction.atomic():
+            n_changed += track_services.lock(track.pk).status != track.status
+    return n_changed

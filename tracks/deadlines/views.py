@@ -7,7 +7,8 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
-from tracks.deadlines import selectors, services
+from tracks import acceptance
+from tracks.deadlines import services
 from tracks.deadlines.forms import DeadlinesForm
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
@@ -16,7 +17,7 @@ from tracks.tracks.selectors import tracks_for
 @require_http_methods(["GET", "HEAD", "POST"])
 @organizer_required
 def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Set from when to when runs of each kind are accepted. Organizers only."""
+    """Set when runs of each kind are accepted. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     form = DeadlinesForm(request.POST or None, track=track)
     if request.method == "POST" and form.is_valid():
@@ -29,5 +30,5 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             if track.status == Track.Status.CLOSED:
                 messages.warning(request, f"{track} is closed. Open it for runs to apply the deadlines.")
             return redirect("tracks:deadlines", track.slug)
-    context = {"track": track, "form": form, "states": selectors.states(track), "tab": "track"}
+    context = {"track": track, "form": form, "states": acceptance.states(track), "tab": "track"}
     return render(request, "tracks/deadlines/deadlines.html", context)

@@ -1,19 +1,21 @@
 """Downloads for programs: what a track offers, and the files."""
 
-from django.http import Http404, HttpResponseBase
-from django.urls import path, reverse
+from typing import Any
+
+from django.http import Http404
+from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import user_of
 from tracks.agreements.services import check_accepted
-from tracks.downloads import selectors, sending
+from tracks.downloads import selectors, services
 from tracks.downloads.selectors import Item
 from tracks.tracks.api import track_of
 from web.api.permissions import Everyone
-from web.api.schema import FILE, operation
-from web.api.views import ApiView, FileView
+from web.api.schema import FILE
+from web.api.views import FILE_RENDERERS, Endpoints, get
 
 
 class ItemSerializer(serializers.Serializer[Item]):
@@ -31,31 +33,24 @@ class ItemSerializer(serializers.Serializer[Item]):
 
 
 class DownloadsSerializer(serializers.Serializer[object]):
-    """What a track offers to you now."""
+    """The downloads that a track offers to you now."""
 
     results = ItemSerializer(many=True)
 
 
-class Downloads(ApiView):
+class Downloads(Endpoints):
     tag = "Downloads"
     permission_classes = [Everyone]
-    serializer_class = DownloadsSerializer
 
-    @operation("list_downloads")
-    def get(self, request: Request, slug: str) -> Response:
+    @get("tracks/<slug:slug>/downloads/", "downloads", DownloadsSerializer)
+    def list_downloads(self, request: Request, slug: str) -> Any:
         """List the files and links that are released to you, with sizes and SHA-256."""
         track = track_of(request, slug)
         items = {"results": list(selectors.items_for(user_of(request), track))}
         return Response(DownloadsSerializer(items, context={"track": track}).data)
 
-
-class DownloadFile(FileView):
-    tag = "Downloads"
-    permission_classes = [Everyone]
-    serializer_class = ItemSerializer
-
-    @operation("get_download", responses=FILE)
-    def get(self, request: Request, slug: str, file: str) -> HttpResponseBase:
+    @get("tracks/<slug:slug>/downloads/<str:file>", "download", FILE, renderers=FILE_RENDERERS)
+    def get_download(self, request: Request, slug: str, file: str) -> Any:
         """Download a file, or the part of it that `Range` names. If the track has a data agreement, accept it first.
 
         The organizers see who fetched which file.
@@ -65,10 +60,7 @@ class DownloadFile(FileView):
         if item is None:
             raise Http404
         check_accepted(track=track, user=user)
-        return sending.send(request._request, track, item, user)
+        return services.send(request._request, track, item, user)
 
 
-urlpatterns = [
-    path("tracks/<slug:slug>/downloads/", Downloads.as_view(), name="downloads"),
-    path("tracks/<slug:slug>/downloads/<str:file>", DownloadFile.as_view(), name="download"),
-]
+urlpatterns = Downloads.urls()

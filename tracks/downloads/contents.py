@@ -71,7 +71,7 @@ def originals(track: Track, *, with_private: bool = False) -> list[TopicImport]:
 
 
 def is_private(topic_import: TopicImport) -> bool:
-    """Whether the file has what participants do not see."""
+    """Return whether the file has what participants do not see."""
     return topic_import.has_private_parts or bool(topic_import.track.protocol.parsed.topics.participants_see)
 
 

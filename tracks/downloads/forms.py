@@ -1,6 +1,5 @@
 """The forms of downloads: to attach a file or a link, and to release a part."""
 
-from datetime import datetime
 from typing import Any, BinaryIO, cast
 
 from django import forms
@@ -8,6 +7,7 @@ from django import forms
 from corpus.imports.selectors import is_folder_here, offered_path, offered_paths
 from tracks.deadlines.forms import LocalTimeField, ZoneField
 from tracks.downloads.services import ATTACHED, Release
+from tracks.guidelines.forms import MarkdownField
 from tracks.models import Download
 from web import times
 from web.forms import style_fields
@@ -17,7 +17,7 @@ RELEASES = [(HIDDEN, "not yet"), (NOW, "now"), (LATER, "at a set time")]
 
 
 class ReleaseForm(forms.Form):
-    """Who gets a part from when on. A time that is not changed stays the same instant."""
+    """The audience of a part, and its start. A time that is not changed stays the same instant."""
 
     audience = forms.ChoiceField(choices=Download.Audience.choices, label="For")
     release = forms.ChoiceField(choices=RELEASES, label="Released")
@@ -41,24 +41,19 @@ class ReleaseForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
         if data.get("release") == LATER and "zone" in data:
-            data["moment"] = self._moment(data)
+            text, zone = data.get("released_at") or "", data["zone"]
+            try:
+                is_same = text and text == self.initial["released_at"] and zone == self.initial["zone"]
+                data["moment"] = self.before if is_same else times.instant_of(text, zone)
+            except times.NoSuchTime as error:
+                self.add_error("released_at", str(error) if text else "Enter the time of the release.")
         elif data.get("release") == NOW:
             data["moment"] = times.now()
         return data
 
-    def _moment(self, data: dict[str, Any]) -> datetime | None:
-        text, zone = data.get("released_at") or "", data["zone"]
-        if text and text == self.initial["released_at"] and zone == self.initial["zone"]:
-            return self.before
-        try:
-            return times.instant_of(text, zone)
-        except times.NoSuchTime as error:
-            self.add_error("released_at", str(error) if text else "Enter the time of the release.")
-            return None
-
     @property
     def terms(self) -> Release:
-        """What the form asks for."""
+        """The release that the form asks for."""
         data = self.cleaned_data
         return Release(data["audience"], data.get("moment"), data["zone"])
 
@@ -86,21 +81,11 @@ class TopicsForm(ReleaseForm):
 class InstructionsForm(ReleaseForm):
     """Also the text of the instructions."""
 
-    text = forms.CharField(
-        label="Markdown",
-        max_length=200_000,
-        required=False,
-        strip=False,
-        widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "true"}),
-    )
+    text = MarkdownField(rows=16)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial.setdefault("text", self.download.text)
-
-    def clean_text(self) -> str:
-        """Browsers send the line ends of Windows."""
-        return str(self.cleaned_data["text"]).replace("\r\n", "\n").replace("\r", "\n")
 
 
 class AttachForm(AttachedForm):

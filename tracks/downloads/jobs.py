@@ -16,10 +16,10 @@ from django.db import transaction
 
 from accounts.models import User
 from corpus.collections.exports import documents, formulas
-from corpus.imports.files import FOLDER, open_raw, place_of
 from corpus.imports.selectors import offered_path
-from files import services as file_services
+from corpus.locations import FOLDER, open_raw, place_of
 from jobs import services as jobs
+from jobs.files import storage
 from jobs.models import Job
 from tracks.downloads import services
 from tracks.models import Download, Track
@@ -142,7 +142,7 @@ def _store(progress: jobs.Progress, track: Track, name: str, lines: Iterable[str
     with tempfile.TemporaryFile() as file:
         write_packed(file, lines)
         sha256, n_bytes = services.digest_of(file)
-        with file_services.storing() as store:
+        with storage.storing() as store:
             stored = store("downloads", File(file))
             with progress.storing():
                 services.replace_file(

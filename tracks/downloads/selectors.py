@@ -13,9 +13,9 @@ from assay.digests import sha256_of
 from jobs.models import Job
 from tracks.agreements.selectors import has_accepted
 from tracks.downloads.contents import Made, is_private, original_name, originals, sample_runs, topic_files
-from tracks.downloads.rules import released_to
 from tracks.guidelines.markdown import plain_html
 from tracks.models import Download, Fetch, Track
+from tracks.tracks.selectors import released_to
 from web import times
 
 MADE = {Download.Kind.TOPICS, Download.Kind.SAMPLE_RUN}  # released to everyone unless a row states otherwise
@@ -44,7 +44,7 @@ class Item:
 
 
 class Terms(NamedTuple):
-    """Who gets a part from when on; `state` says it in words, `is_open` is whether that has come."""
+    """The audience of a part, and its start; `state` says it in words, `is_open` is true once it has started."""
 
     key: str
     state: str
@@ -76,7 +76,7 @@ class DownloadsPage:
 
 
 def downloads_page(user: AnyUser, track: Track) -> DownloadsPage:
-    """What the page of downloads shows to a user. The number of queries does not grow with the files."""
+    """The page of downloads for a user. The number of queries does not grow with the files."""
     rows = _rows(track)
     kinds = _kinds_for(user, track, rows)
     items = list(items_for(user, track))
@@ -138,7 +138,7 @@ def checksums(user: AnyUser, track: Track) -> str:
 
 
 def fetches_of(track: Track) -> QuerySet[Fetch]:
-    """Who fetched which file, newest first."""
+    """The log of who fetched which file, newest first."""
     return track.fetches.select_related("user").order_by("-pk")
 
 
@@ -150,7 +150,7 @@ def log_rows(track: Track) -> Iterator[tuple[str, ...]]:
 
 
 def terms_of(row: Download, now: datetime) -> Terms:
-    """Who gets a part from when on."""
+    """The audience of a part, and its start."""
     key = row.kind if row.kind in SINGLE else str(row.pk)
     if row.released_at is None:
         return Terms(key, "not released", False)

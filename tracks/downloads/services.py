@@ -1,22 +1,26 @@
-"""Attach, release and remove downloads, and record who fetched them."""
+"""Attach, release, remove and send downloads, and record who fetched them."""
 
 import hashlib
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO
 
 from django.core.files import File
+from django.core.files.storage import default_storage
 from django.db import transaction
+from django.http import HttpRequest, HttpResponseBase
 
+from accounts.access import AnyUser
+from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
-from audit import services as audit
-from files import services as file_services
+from jobs.files import storage
 from tracks.downloads.selectors import SINGLE, Item, items_for
 from tracks.models import Download, Fetch, Track
 from tracks.tracks import services as track_services
-from web.downloads import safe_name
+from web.downloads import download_range, is_first_part, safe_name
 
 ATTACHED = (Download.Kind.COLLECTION, Download.Kind.QRELS, Download.Kind.OTHER)
 PIECE = 1 << 20
@@ -28,7 +32,7 @@ class DownloadRefused(Refused):
 
 @dataclass(frozen=True)
 class Release:
-    """Who gets a part from when on; without a time, nobody until it is released. `zone` is for reading the time."""
+    """The audience of a part and its start; without a time, nobody until its release. `zone` is for reading it."""
 
     audience: str = Download.Audience.EVERYONE
     released_at: datetime | None = None
@@ -71,11 +75,11 @@ def attach_file(
     check(track, kind, name)
     sha256, n_bytes = digest_of(file)
     with ExitStack() as stack:
-        stored = stack.enter_context(file_services.storing())("downloads", File(file))
+        stored = stack.enter_context(storage.storing())("downloads", File(file))
         stack.enter_context(transaction.atomic())
         track = track_services.lock(track.pk)
         check(track, kind, name)
-        file_services.claim(stored)
+        storage.claim(stored)
         row = Download(track=track, kind=kind, name=safe_name(name), description=description, created_by=by)
         row.file, row.sha256, row.n_bytes = stored, sha256, n_bytes
         _apply(row, release)
@@ -120,12 +124,12 @@ def attach_link(
 
 def replace_file(*, track: Track, name: str, stored: str, sha256: str, n_bytes: int, by_id: int) -> Download:
     """A stored file becomes that of an export; call it in the transaction that stores the result of the job."""
-    file_services.claim(stored)
+    storage.claim(stored)
     row = Download.objects.select_for_update(of=("self",)).filter(track=track, name=name).first()
     if row is None:
         row = Download(track=track, kind=Download.Kind.COLLECTION, name=name, created_by_id=by_id)
     elif row.file:
-        file_services.discard([str(row.file)])
+        storage.discard([str(row.file)])
     row.file, row.sha256, row.n_bytes, row.url = stored, sha256, n_bytes, ""
     row.save()
     return row
@@ -135,7 +139,7 @@ def replace_file(*, track: Track, name: str, stored: str, sha256: str, n_bytes: 
 def edit(
     *, download: Download, release: Release, description: str | None = None, text: str | None = None
 ) -> Download:
-    """Change who gets a part from when on, its description, and the text of the instructions."""
+    """Change who gets a part, its start, its description, and the text of the instructions."""
     track_services.lock(download.track_id)
     if text is not None and download.kind == Download.Kind.INSTRUCTIONS:
         download.text = text
@@ -164,14 +168,24 @@ def remove(*, download: Download) -> None:
     """Remove an attached file or link. The log of who fetched it stays."""
     track_services.lock(download.track_id)
     if download.file:
-        file_services.discard([str(download.file)])
+        storage.discard([str(download.file)])
     _record("removed", download)
     download.delete()
 
 
-def note_fetch(*, track: Track, user: User | None, item: Item) -> Fetch:
-    """Record that somebody fetches a file."""
-    return Fetch.objects.create(track=track, user=user, name=item.name, sha256=item.sha256)
+def send(request: HttpRequest, track: Track, item: Item, user: AnyUser) -> HttpResponseBase:
+    """The file, or the part that the request asks for. Who fetches it is recorded; once, if the download is resumed."""
+    if request.method == "GET" and is_first_part(request):
+        by = user if isinstance(user, User) else None
+        Fetch.objects.create(track=track, user=by, name=item.name, sha256=item.sha256)
+
+    def read(start: int, stop: int) -> Iterable[bytes]:
+        if item.content is not None:
+            return [item.content[start:stop]]
+        pieces: Iterable[bytes] = default_storage.read_range(item.stored, start, stop)  # type: ignore[attr-defined]
+        return pieces
+
+    return download_range(request, item.name, n_bytes=item.n_bytes or 0, sha256=item.sha256, read=read)
 
 
 def _record(change: str, row: Download, by: User | None = None) -> None:
@@ -189,10 +203,8 @@ def check(track: Track, kind: str, name: str) -> None:
     name = safe_name(name)
     if kind not in ATTACHED:
         raise DownloadRefused(f"Files cannot be attached as {kind!r}; use {', '.join(ATTACHED)}.")
-    if Download.objects.filter(track=track, name=name).exists() or name in _made_names(track):
+    organizer = User(is_staff=True, is_active=True)  # who sees every file that is made
+    if Download.objects.filter(track=track, name=name).exists() or any(
+        item.name == name for item in items_for(organizer, track) if item.row is None
+    ):
         raise DownloadRefused(f"{track} already has a file {name}. Remove it first, or use another name.")
-
-
-def _made_names(track: Track) -> set[str]:
-    organizer = User(is_staff=True, is_active=True)
-    return {item.name for item in items_for(organizer, track) if item.row is None}

@@ -12,9 +12,9 @@ from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
 from assay.formats.spreadsheet import csv_lines
 from tracks.agreements.selectors import has_accepted
-from tracks.downloads import jobs, selectors, sending, services
-from tracks.downloads.forms import AttachForm, ReleaseForm, form_of
-from tracks.models import Download, Track
+from tracks.downloads import jobs, selectors, services
+from tracks.downloads.forms import AttachForm, form_of
+from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.pages import context_of
@@ -29,7 +29,7 @@ def _track(request: HttpRequest, slug: str) -> Track:
 @require_safe
 @never_cache
 def downloads(request: HttpRequest, slug: str) -> HttpResponse:
-    """What participants get of a track. Everyone who sees the track; each part from its release on."""
+    """The files that participants get of a track. Everyone who sees the track; each part from its release on."""
     page = selectors.downloads_page(request.user, _track(request, slug))
     return render(request, "tracks/downloads/downloads.html", context_of(page))
 
@@ -42,16 +42,11 @@ def download_file(request: HttpRequest, slug: str, file: str) -> HttpResponseBas
     if item is None:
         raise Http404
     if not has_accepted(request.user, track):
-        return _to_agreement(request, track)
-    return sending.send(request, track, item, request.user)
-
-
-def _to_agreement(request: HttpRequest, track: Track) -> HttpResponse:
-    """Send a visitor to the login, and others to the data agreement; both lead back to the downloads."""
-    page = reverse("tracks:downloads", args=[track.slug])
-    if not request.user.is_authenticated:
-        return redirect_to_login(page)
-    return redirect(f"{reverse('tracks:agreement', args=[track.slug])}?next={page}")
+        page = reverse("tracks:downloads", args=[track.slug])
+        if not request.user.is_authenticated:
+            return redirect_to_login(page)
+        return redirect(f"{reverse('tracks:agreement', args=[track.slug])}?next={page}")
+    return services.send(request, track, item, request.user)
 
 
 @require_safe
@@ -68,37 +63,33 @@ def attach(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = _track(request, slug)
     form = AttachForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        common = {
+            "track": track,
+            "kind": data["kind"],
+            "description": data["description"],
+            "by": request.user,
+        }
+        named = common | {"name": form.file_name, "release": form.terms}
+        done = f"{form.file_name} is attached."
         try:
-            messages.success(request, _attach(request, track, form))
+            if data.get("path"):
+                jobs.request_file_of_folder(path=data["path"], **common)
+                done = f"A job stores {data['path']}. It will appear here, not released."
+            elif data["url"]:
+                services.attach_link(url=data["url"], sha256=data["sha256"], **named)
+            else:
+                services.attach_file(file=form.file, **named)
+            messages.success(request, done)
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            return _to_page(request, track)
+            page = reverse("tracks:downloads", args=[track.slug])
+            if request.headers.get("HX-Request"):  # from a script that shows the progress of the upload
+                return HttpResponse(headers={"HX-Redirect": page})
+            return redirect(page)
     context = {"track": track, "form": form, "tab": "downloads"}
     return render(request, "tracks/downloads/attach.html", context)
-
-
-def _attach(request: AuthenticatedRequest, track: Track, form: AttachForm) -> str:
-    data = form.cleaned_data
-    common = {"track": track, "kind": data["kind"], "description": data["description"], "by": request.user}
-    if data.get("path"):
-        jobs.request_file_of_folder(path=data["path"], **common)
-        return f"A job stores {data['path']}. It will appear here, not released."
-    if data["url"]:
-        services.attach_link(
-            url=data["url"], name=form.file_name, sha256=data["sha256"], release=form.terms, **common
-        )
-    else:
-        services.attach_file(file=form.file, name=form.file_name, release=form.terms, **common)
-    return f"{form.file_name} is attached."
-
-
-def _to_page(request: HttpRequest, track: Track) -> HttpResponse:
-    """The page of downloads; for a script that shows the progress of an upload, its address."""
-    page = reverse("tracks:downloads", args=[track.slug])
-    return (
-        HttpResponse(headers={"HX-Redirect": page}) if request.headers.get("HX-Request") else redirect(page)
-    )
 
 
 @READ_AND_POST
@@ -111,20 +102,16 @@ def edit(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
         raise Http404
     form = form_of(row)(request.POST or None, download=row, initial={"shows_labels": track.shows_labels})
     if request.method == "POST" and form.is_valid():
-        _save(track, row, form)
+        data = form.cleaned_data
+        if "shows_labels" in data:
+            services.show_labels(track=track, shows_labels=data["shows_labels"])
+        services.edit(
+            download=row, release=form.terms, description=data.get("description"), text=data.get("text")
+        )
         messages.success(request, f"{row} saved.")
         return redirect("tracks:downloads", track.slug)
     context = {"track": track, "form": form, "row": row, "key": key, "tab": "downloads"}
     return render(request, "tracks/downloads/edit.html", context)
-
-
-def _save(track: Track, row: Download, form: ReleaseForm) -> None:
-    data = form.cleaned_data
-    if "shows_labels" in data:
-        services.show_labels(track=track, shows_labels=data["shows_labels"])
-    services.edit(
-        download=row, release=form.terms, description=data.get("description"), text=data.get("text")
-    )
 
 
 @require_POST
@@ -154,7 +141,7 @@ def export_collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @never_cache
 @organizer_required
 def log(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Who fetched which file, newest first. Organizers only."""
+    """The log of who fetched which file, newest first. Organizers only."""
     track = _track(request, slug)
     rows = selectors.fetches_of(track)[: selectors.SHOWN_FETCHES]
     context = {"track": track, "fetches": rows, "most": selectors.SHOWN_FETCHES, "tab": "downloads"}
@@ -164,7 +151,7 @@ def log(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_safe
 @organizer_required
 def log_csv(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
-    """Who fetched which file, as CSV. Organizers only."""
+    """The log of who fetched which file, as CSV. Organizers only."""
     track = _track(request, slug)
     lines = csv_lines(("fetched_at", "user", "file", "sha256"), selectors.log_rows(track))
     return download(lines, f"{track.slug}-downloads.csv")

@@ -4,10 +4,8 @@ from typing import Any
 
 from django.db import transaction
 from django.shortcuts import get_object_or_404
-from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.access import person_of
 from tracks.guidelines import selectors, services
@@ -15,10 +13,9 @@ from tracks.guidelines.forms import MOST_CHARACTERS
 from tracks.models import GuidelinesDraft, GuidelinesVersion, Track
 from tracks.tracks import services as track_services
 from web.api.conditional import require_match
-from web.api.permissions import Organizer
-from web.api.schema import operation
+from web.api.permissions import LoggedIn, Organizer
 from web.api.serializers import Strict
-from web.api.views import ApiView, ListView
+from web.api.views import Endpoints, get, post, put
 
 
 class GuidelinesSerializer(serializers.ModelSerializer[GuidelinesVersion]):
@@ -60,59 +57,51 @@ class NewGuidelinesSerializer(NewDraftSerializer):
     )
 
 
-class Guidelines(ListView):
-    tag = "Tracks"
-    serializer_class = GuidelinesSerializer
-    ordering = ("-number",)
-
-    @operation("list_guidelines")
-    def get(self, request: Request, slug: str) -> Response:
-        """List the published versions, newest first: the first is in force. Assessors of the track, and organizers."""
-        return self.listed(selectors.versions_of(_track(request, slug)), GuidelinesSerializer)
-
-
-class Draft(ApiView):
-    tag = "Tracks"
-    permission_classes = [Organizer]
-    serializer_class = NewDraftSerializer
-
-    @operation("get_guidelines_draft", responses=DraftSerializer)
-    def get(self, request: Request, slug: str) -> Response:
-        """Read the draft of the next version."""
-        return Response(DraftSerializer(selectors.draft_of(_track(request, slug))).data)
-
-    @operation("save_guidelines_draft", responses=DraftSerializer)
-    @transaction.atomic
-    def put(self, request: Request, slug: str) -> Response:
-        """Save the draft of the next version."""
-        track = _track(request, slug)
-        track_services.lock(track.pk)
-        require_match(request, DraftSerializer(selectors.draft_of(track)).data)
-        draft = services.save_draft(track=track, by=person_of(request), **self.validated(request))
-        return Response(DraftSerializer(draft).data)
-
-
-class GuidelinesPublication(ApiView):
-    tag = "Tracks"
-    permission_classes = [Organizer]
-    serializer_class = NewGuidelinesSerializer
-
-    @operation("publish_guidelines", responses={200: GuidelinesSerializer})
-    def post(self, request: Request, slug: str) -> Response:
-        """Save a text as the draft, and bring it into force for all judgments from now on."""
-        data: dict[str, Any] = self.validated(request)
-        version = services.publish(track=_track(request, slug), by=person_of(request), **data)
-        return Response(GuidelinesSerializer(version).data)
-
-
 def _track(request: Request, slug: str) -> Track:
     return get_object_or_404(selectors.tracks_with_guidelines(person_of(request)), slug=slug)
 
 
-urlpatterns = [
-    path("tracks/<slug:slug>/guidelines/", Guidelines.as_view(), name="guidelines"),
-    path("tracks/<slug:slug>/guidelines/draft/", Draft.as_view(), name="guidelines_draft"),
-    path(
-        "tracks/<slug:slug>/guidelines/publish/", GuidelinesPublication.as_view(), name="publish_guidelines"
-    ),
-]
+class Guidelines(Endpoints):
+    tag = "Tracks"
+    permission_classes = [Organizer]
+
+    @get(
+        "tracks/<slug:slug>/guidelines/",
+        "guidelines",
+        GuidelinesSerializer,
+        who=[LoggedIn],
+        ordering=("-number",),
+    )
+    def list_guidelines(self, request: Request, slug: str) -> Any:
+        """List the published versions, newest first: the first is in force. Assessors of the track, and organizers."""
+        return selectors.versions_of(_track(request, slug))
+
+    @get("tracks/<slug:slug>/guidelines/draft/", "guidelines_draft", DraftSerializer)
+    def get_guidelines_draft(self, request: Request, slug: str) -> Any:
+        """Read the draft of the next version."""
+        return selectors.draft_of(_track(request, slug))
+
+    @put(
+        "tracks/<slug:slug>/guidelines/draft/", "guidelines_draft", DraftSerializer, takes=NewDraftSerializer
+    )
+    @transaction.atomic
+    def save_guidelines_draft(self, request: Request, slug: str) -> Any:
+        """Save the draft of the next version."""
+        track = _track(request, slug)
+        track_services.lock(track.pk)
+        require_match(request, DraftSerializer(selectors.draft_of(track)).data)
+        return services.save_draft(track=track, by=person_of(request), **self.validated(request))
+
+    @post(
+        "tracks/<slug:slug>/guidelines/publish/",
+        "publish_guidelines",
+        GuidelinesSerializer,
+        takes=NewGuidelinesSerializer,
+    )
+    def publish_guidelines(self, request: Request, slug: str) -> Any:
+        """Save a text as the draft, and bring it into force for all judgments from now on."""
+        data: dict[str, Any] = self.validated(request)
+        return services.publish(track=_track(request, slug), by=person_of(request), **data)
+
+
+urlpatterns = Guidelines.urls()

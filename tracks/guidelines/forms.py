@@ -9,25 +9,28 @@ from web.forms import style_fields
 MOST_CHARACTERS = 200_000
 
 
+class MarkdownField(forms.CharField):
+    """A text in Markdown, with the line ends of Unix: browsers send those of Windows."""
+
+    def __init__(self, *, rows: int) -> None:
+        widget = forms.Textarea(attrs={"rows": rows, "spellcheck": "true"})
+        super().__init__(
+            label="Markdown", max_length=MOST_CHARACTERS, required=False, strip=False, widget=widget
+        )
+
+    def clean(self, value: Any) -> str:
+        return str(super().clean(value)).replace("\r\n", "\n").replace("\r", "\n")
+
+
 class MarkdownForm(forms.Form):
     """A text in Markdown; `revision` is the one that the page showed."""
 
-    text = forms.CharField(
-        label="Markdown",
-        max_length=MOST_CHARACTERS,
-        required=False,
-        strip=False,
-        widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "true"}),
-    )
+    text = MarkdownField(rows=24)
     revision = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         style_fields(self)
-
-    def clean_text(self) -> str:
-        """Browsers send the line ends of Windows."""
-        return str(self.cleaned_data["text"]).replace("\r\n", "\n").replace("\r", "\n")
 
 
 class GuidelinesForm(MarkdownForm):

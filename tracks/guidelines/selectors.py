@@ -117,7 +117,7 @@ def versions_page(track: Track) -> VersionsPage:
 
 @dataclass(frozen=True)
 class ChangesPage:
-    """What changed from one version to a later one."""
+    """The changes from one version to a later one."""
 
     track: Track
     old: GuidelinesVersion

@@ -1,13 +1,45 @@
-"""Write and publish guidelines. A published version is never changed; each publication makes a new one."""
+"""Write and publish guidelines. A published version is never changed; each publication makes a new one.
+
+Decision: ADR 23.
+"""
 
 from django.db import transaction
 
+from accounts.audit import services as audit
 from accounts.models import User
-from audit import services as audit
-from tracks.guidelines.errors import BadExamples, DraftChanged, NoText, NothingChanged
+from assay.errors import Refused
 from tracks.guidelines.rendering import rendered
 from tracks.models import GuidelinesDraft, GuidelinesReading, GuidelinesVersion, Track
 from tracks.tracks.services import lock
+
+
+class GuidelinesRefused(Refused):
+    title = "The guidelines were not published"
+
+
+class NothingChanged(GuidelinesRefused):
+    """The text is that of the version in force."""
+
+
+class NoText(GuidelinesRefused):
+    """The text is empty."""
+
+
+class BadExamples(GuidelinesRefused):
+    """A worked example names something that the track does not have."""
+
+
+class DraftChanged(Refused):
+    """Somebody else saved the draft after the page with this text was opened."""
+
+    title = "The draft was changed meanwhile"
+
+    def __init__(self, draft: GuidelinesDraft) -> None:
+        super().__init__(
+            f"{draft.edited_by or 'Somebody'} saved another text at {draft.edited_at:%H:%M:%S} UTC. Your text is kept "
+            "on this page. Open the editor in another tab to compare; save again to replace the other text."
+        )
+        self.draft = draft
 
 
 @transaction.atomic
@@ -53,13 +85,15 @@ def publish(*, track: Track, text: str, revision: int, summary: str = "", by: Us
     DraftChanged, NoText, NothingChanged, BadExamples
     """
     if not text.strip():
-        raise NoText
+        raise NoText("The guidelines are empty. Write them, then publish.")
     current = lock(track.pk)
     if current.guidelines is not None and current.guidelines.text == text:
-        raise NothingChanged(current.guidelines)
+        raise NothingChanged(
+            f"The text is the same as that of version {current.guidelines.number}. Change it, then publish."
+        )
     html, problems = rendered(current, text)
     if problems:
-        raise BadExamples(problems)
+        raise BadExamples(" ".join(problems))
     save_draft(track=current, text=text, revision=revision, by=by)
     number = current.guidelines.number + 1 if current.guidelines else 1
     version = GuidelinesVersion.objects.create(

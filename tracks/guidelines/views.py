@@ -9,7 +9,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from assay.errors import Refused
 from tracks.guidelines import selectors, services
-from tracks.guidelines.errors import DraftChanged
 from tracks.guidelines.forms import GuidelinesForm
 from tracks.guidelines.rendering import rendered
 from tracks.models import Track
@@ -49,7 +48,7 @@ def version(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespon
 @require_safe
 @login_required
 def changes(request: AuthenticatedRequest, slug: str, old: int, new: int) -> HttpResponse:
-    """What changed between two versions. Assessors of the track, and organizers."""
+    """The changes between two versions. Assessors of the track, and organizers."""
     track = get_object_or_404(selectors.tracks_with_guidelines(request.user), slug=slug)
     before, after = (get_object_or_404(selectors.versions_of(track), number=number) for number in (old, new))
     page = selectors.changes_page(track, before, after)
@@ -74,30 +73,23 @@ def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if action == "preview":
         return _editor(request, track, form)
     try:
-        return _publish(request, track, form) if action == "publish" else _save(request, track, form, action)
-    except DraftChanged as refusal:
+        if action == "publish":
+            version = services.publish(track=track, by=request.user, **form.cleaned_data)
+            text = f"Version {version.number} is in force. Assessors see a note when they judge."
+            messages.success(request, text)
+            return redirect("tracks:guidelines", track.slug)
+        text, revision = form.cleaned_data["text"], form.cleaned_data["revision"]
+        services.save_draft(track=track, text=text, revision=revision, by=request.user)
+        messages.success(request, "The draft is saved. Assessors do not see it before you publish it.")
+        chooses_examples = action == "examples"
+        return redirect("assessment:examples" if chooses_examples else "tracks:edit_guidelines", track.slug)
+    except services.DraftChanged as refusal:
         form.add_error(None, refusal.message)
         form.data = request.POST.copy()
         form.data["revision"] = str(refusal.draft.revision)
     except Refused as refusal:
         form.add_error(None, refusal.message)
     return _editor(request, track, form, status=409)
-
-
-def _publish(request: AuthenticatedRequest, track: Track, form: GuidelinesForm) -> HttpResponse:
-    version = services.publish(track=track, by=request.user, **form.cleaned_data)
-    messages.success(request, f"Version {version.number} is in force. Assessors see a note when they judge.")
-    return redirect("tracks:guidelines", track.slug)
-
-
-def _save(
-    request: AuthenticatedRequest, track: Track, form: GuidelinesForm, action: str | None
-) -> HttpResponse:
-    """Save the draft, and go on to the choice of examples if asked to."""
-    text, revision = form.cleaned_data["text"], form.cleaned_data["revision"]
-    services.save_draft(track=track, text=text, revision=revision, by=request.user)
-    messages.success(request, "The draft is saved. Assessors do not see it before you publish it.")
-    return redirect("assessment:examples" if action == "examples" else "tracks:edit_guidelines", track.slug)
 
 
 def _editor(

@@ -1,4 +1,4 @@
-"""When tracks accept runs."""
+"""Deadlines of tracks."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -7,10 +7,10 @@ from tracks.models.tracks import Track
 
 
 class Deadline(models.Model):
-    """From when to when a track accepts runs of a kind; the kind "" means all kinds.
+    """The start and end of the time in which a track accepts runs of a kind; the kind "" means all kinds.
 
     Both times are instants; `zone` is the zone in which they were entered. A field that is empty in the row of a kind
-    has the value of the row of all kinds. `tracks.deadlines.selectors.states` applies these rules.
+    has the value of the row of all kinds. `tracks.acceptance.states` applies these rules.
     """
 
     track = models.ForeignKey(Track, models.CASCADE, related_name="deadlines")

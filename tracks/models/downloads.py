@@ -1,4 +1,4 @@
-"""What participants download, and who fetched what."""
+"""The files that participants download, and the log of their fetches."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,7 +11,7 @@ from tracks.models.tracks import Track
 class Download(models.Model):
     """A part of the downloads of a track: a stored file, a link, a text, or files that are made from the topics.
 
-    The topics and the sample run are made when they are fetched; their row only states who gets them from when on.
+    The topics and the sample run are made when they are fetched; their row only states who gets them, and the start.
     Without a row, everyone who sees the track gets them. `released_at` is empty until somebody releases the part, and
     later than now if it is released at a set time.
     """

@@ -34,5 +34,5 @@ class StoredProtocol(models.Model):
 
 @lru_cache(maxsize=64)
 def _parsed(slug: str, text: str) -> Protocol:
-    """A stored file, maybe of an earlier version of Assay. It never changes, so it is parsed once."""
-    return parse_protocol(text, name=f"{slug}.toml", accepts_earlier=True)
+    """A stored file never changes, so it is parsed once."""
+    return parse_protocol(text, name=f"{slug}.toml")

@@ -2,12 +2,24 @@
 
 from django.db import IntegrityError, transaction
 
+from accounts.audit import services as audit
 from accounts.models import User
-from audit import services as audit
+from assay.errors import Refused
 from tracks.guidelines.markdown import plain_html
 from tracks.models import SitePage
-from tracks.pages.errors import PageChanged, PageRefused
 from tracks.pages.selectors import page_text
+
+
+class PageRefused(Refused):
+    title = "The page was not changed"
+
+
+class PageChanged(PageRefused):
+    def __init__(self) -> None:
+        super().__init__(
+            "Somebody else published another text after you opened the editor. Your text is kept on this page. "
+            "Open the page in another tab to compare; publish again to replace the other text."
+        )
 
 
 @transaction.atomic

@@ -12,7 +12,6 @@ from assay.errors import Refused
 from tracks.guidelines.forms import MarkdownForm
 from tracks.guidelines.markdown import plain_html
 from tracks.pages import selectors, services
-from tracks.pages.errors import PageChanged
 
 
 @require_safe
@@ -37,7 +36,7 @@ def edit(request: AuthenticatedRequest, name: str) -> HttpResponse:
         services.publish(name=name, by=request.user, **form.cleaned_data)
     except Refused as refusal:
         form.add_error(None, refusal.message)
-        if isinstance(refusal, PageChanged):
+        if isinstance(refusal, services.PageChanged):
             data = request.POST.copy()
             data["revision"] = str(selectors.page_text(name).number)
             form.data = data

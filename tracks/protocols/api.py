@@ -3,22 +3,20 @@
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.urls import path, reverse
+from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.access import organizer_of
 from tracks.models import StoredProtocol
 from tracks.protocols import selectors, services
 from web.api.permissions import Everyone
-from web.api.schema import operation
 from web.api.serializers import Strict
-from web.api.views import ApiView, ListView, created
+from web.api.views import Endpoints, created, get, post
 
 
 class ProtocolSerializer(serializers.ModelSerializer[StoredProtocol]):
-    """How a lab evaluates: run format, pooling, grades, measures."""
+    """The rules of a lab: run format, pooling, grades, measures."""
 
     class Meta:
         model = StoredProtocol
@@ -36,19 +34,17 @@ class ProtocolTextSerializer(Strict):
     text = serializers.CharField(trim_whitespace=False, max_length=1_000_000, help_text="TOML.")
 
 
-class ProtocolList(ListView):
+class Protocols(Endpoints):
     tag = "Protocols"
     permission_classes = [Everyone]
-    serializer_class = ProtocolSerializer
-    ordering = ("slug",)
 
-    @operation("list_protocols")
-    def get(self, request: Request) -> Response:
+    @get("protocols/", "protocols", ProtocolSerializer, ordering=("slug",))
+    def list_protocols(self, request: Request) -> Any:
         """List the protocols."""
-        return self.listed(selectors.protocols(), ProtocolSerializer)
+        return selectors.protocols()
 
-    @operation("add_protocol", request=ProtocolTextSerializer, responses={201: ProtocolDetailSerializer})
-    def post(self, request: Request) -> Response:
+    @post("protocols/", "protocols", ProtocolDetailSerializer, takes=ProtocolTextSerializer, status=201)
+    def add_protocol(self, request: Request) -> Any:
         """Add a protocol. Organizers only. The same text twice is one protocol."""
         user = organizer_of(request)
         serializer = ProtocolTextSerializer(data=request.data)
@@ -58,20 +54,10 @@ class ProtocolList(ListView):
         location = reverse("api:protocol", args=[protocol.slug])
         return created(ProtocolDetailSerializer(protocol).data, location)
 
-
-class ProtocolDetail(ApiView):
-    tag = "Protocols"
-    permission_classes = [Everyone]
-    serializer_class = ProtocolDetailSerializer
-
-    @operation("get_protocol")
-    def get(self, request: Request, slug: str) -> Response:
+    @get("protocols/<slug:slug>/", "protocol", ProtocolDetailSerializer)
+    def get_protocol(self, request: Request, slug: str) -> Any:
         """Read a protocol with its text."""
-        protocol = get_object_or_404(selectors.protocols(), slug=slug)
-        return Response(ProtocolDetailSerializer(protocol).data)
+        return get_object_or_404(selectors.protocols(), slug=slug)
 
 
-urlpatterns = [
-    path("protocols/", ProtocolList.as_view(), name="protocols"),
-    path("protocols/<slug:slug>/", ProtocolDetail.as_view(), name="protocol"),
-]
+urlpatterns = Protocols.urls()

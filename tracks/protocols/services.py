@@ -5,10 +5,10 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import ProtectedError
 
+from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from assay.protocols.loader import parse_protocol, shipped_slugs, shipped_text
-from audit import services as audit
 from tracks.models import StoredProtocol
 
 
@@ -25,12 +25,8 @@ class ProtocolTaken(Refused):
 
 
 @transaction.atomic
-def store(
-    *, text: str, by: User | None, is_shipped: bool = False, accepts_earlier: bool = False
-) -> StoredProtocol:
+def store(*, text: str, by: User | None, is_shipped: bool = False) -> StoredProtocol:
     """Store the TOML of a protocol. If the same text is stored already, return its row.
-
-    With `accepts_earlier`, also a file of an earlier version of Assay, such as one of an archive.
 
     Raises
     ------
@@ -40,7 +36,7 @@ def store(
         Another protocol has the same slug.
     """
     text = text.replace("\r\n", "\n")
-    protocol = parse_protocol(text, name="protocol", accepts_earlier=accepts_earlier)
+    protocol = parse_protocol(text, name="protocol")
     stored, is_new = StoredProtocol.objects.get_or_create(
         slug=protocol.slug,
         defaults={
@@ -80,16 +76,12 @@ def load_shipped() -> Loaded:
 def _load(slug: str) -> StoredProtocol:
     text = shipped_text(slug)
     outdated = StoredProtocol.objects.select_for_update().filter(slug=slug).exclude(text=text).first()
-    if outdated is not None and not (outdated.is_shipped and _delete_if_unused(outdated)):
-        return outdated
+    if outdated is not None:
+        if not outdated.is_shipped:
+            return outdated
+        try:
+            with transaction.atomic():
+                outdated.delete()
+        except ProtectedError:  # a track, a pool or qrels use it
+            return outdated
     return store(text=text, by=None, is_shipped=True)
-
-
-def _delete_if_unused(stored: StoredProtocol) -> bool:
-    """Delete a protocol to which no row refers; False if one does."""
-    try:
-        with transaction.atomic():
-            stored.delete()
-    except ProtectedError:
-        return False
-    return True

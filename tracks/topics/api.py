@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.urls import path
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -16,9 +15,8 @@ from tracks.topics import selectors, services
 from tracks.topics.forms import MAX_TEXT
 from tracks.tracks.api import track_of
 from web.api.permissions import Everyone, Organizer
-from web.api.schema import operation
 from web.api.serializers import Strict
-from web.api.views import ApiView, ListView
+from web.api.views import Endpoints, get, patch, post
 
 
 class TopicSerializer(serializers.ModelSerializer[Topic]):
@@ -52,54 +50,6 @@ class TopicTextSerializer(Strict):
     known_item = serializers.RegexField(r"^\S*$", required=False, allow_blank=True, max_length=MAX_NAME)
 
 
-class TopicList(ListView):
-    tag = "Topics"
-    permission_classes = [Everyone]
-    serializer_class = TopicSerializer
-    ordering = ("code",)
-
-    @operation("list_topics")
-    def get(self, request: Request, slug: str) -> Response:
-        """List the topics of a track, in the byte order of their codes.
-
-        Organizers and assessors see every part of a topic, others those that the protocol lists.
-        """
-        user = user_of(request)
-        track = track_of(request, slug)
-        page = self.paginate_queryset(selectors.topics_for(user, track)) or []
-        topics = selectors.hide_fields(user, track, page)
-        return self.get_paginated_response(TopicSerializer(topics, many=True).data)
-
-
-class TopicDetail(ApiView):
-    tag = "Topics"
-    permission_classes = [Everyone]
-    serializer_class = TopicSerializer
-
-    @operation("get_topic")
-    def get(self, request: Request, slug: str, code: str) -> Response:
-        """Read a topic."""
-        user = user_of(request)
-        track = track_of(request, slug)
-        topic = get_object_or_404(selectors.topics_for(user, track), code=code)
-        [visible] = selectors.hide_fields(user, track, [topic])
-        return Response(TopicSerializer(visible).data)
-
-    @operation("update_topic", request=TopicTextSerializer, responses={200: TopicSerializer})
-    def patch(self, request: Request, slug: str, code: str) -> Response:
-        """Set the scenario, the criteria or the known item of a topic. Organizers only.
-
-        Fields that are left out stay.
-        """
-        user = organizer_of(request)
-        track = track_of(request, slug)
-        topic = get_object_or_404(selectors.topics_for(user, track), code=code)
-        texts = TopicTextSerializer(data=request.data)
-        texts.is_valid(raise_exception=True)
-        topic = services.edit(topic=topic, by=user, **texts.validated_data)
-        return Response(TopicSerializer(topic).data)
-
-
 class TopicFileSerializer(Strict):
     """A file of topics, or of labels or known items for existing topics."""
 
@@ -118,15 +68,20 @@ class ImportedSerializer(serializers.Serializer[Any]):
     result = serializers.CharField(help_text="What was imported, in a sentence.")
 
 
-class TopicImport(ApiView):
+class Topics(Endpoints):
     tag = "Topics"
-    permission_classes = [Organizer]
-    parser_classes = [MultiPartParser]
-    serializer_class = TopicFileSerializer
-    stores_files = True
+    permission_classes = [Everyone]
 
-    @operation("import_topics", responses={200: ImportedSerializer})
-    def post(self, request: Request, slug: str) -> Response:
+    @post(
+        "tracks/<slug:slug>/import-topics/",
+        "import_topics",
+        ImportedSerializer,
+        takes=TopicFileSerializer,
+        who=[Organizer],
+        parsers=[MultiPartParser],
+        stores_files=True,
+    )
+    def import_topics(self, request: Request, slug: str) -> Any:
         """Import topics, or labels or known items for them.
 
         A topic that exists already is updated. A file with errors changes nothing.
@@ -141,9 +96,39 @@ class TopicImport(ApiView):
         )
         return Response({"result": result})
 
+    @get("tracks/<slug:slug>/topics/", "topics", TopicSerializer, ordering=("code",))
+    def list_topics(self, request: Request, slug: str) -> Any:
+        """List the topics of a track, in the byte order of their codes.
 
-urlpatterns = [
-    path("tracks/<slug:slug>/import-topics/", TopicImport.as_view(), name="import_topics"),
-    path("tracks/<slug:slug>/topics/", TopicList.as_view(), name="topics"),
-    path("tracks/<slug:slug>/topics/<path:code>/", TopicDetail.as_view(), name="topic"),
-]
+        Organizers and assessors see every part of a topic, others those that the protocol lists.
+        """
+        user = user_of(request)
+        track = track_of(request, slug)
+        page = self.paginate_queryset(selectors.topics_for(user, track)) or []
+        topics = selectors.hide_fields(user, track, page)
+        return self.get_paginated_response(TopicSerializer(topics, many=True).data)
+
+    @get("tracks/<slug:slug>/topics/<path:code>/", "topic", TopicSerializer)
+    def get_topic(self, request: Request, slug: str, code: str) -> Any:
+        """Read a topic."""
+        user = user_of(request)
+        track = track_of(request, slug)
+        topic = get_object_or_404(selectors.topics_for(user, track), code=code)
+        [visible] = selectors.hide_fields(user, track, [topic])
+        return visible
+
+    @patch("tracks/<slug:slug>/topics/<path:code>/", "topic", TopicSerializer, takes=TopicTextSerializer)
+    def update_topic(self, request: Request, slug: str, code: str) -> Any:
+        """Set the scenario, the criteria or the known item of a topic. Organizers only.
+
+        Fields that are left out stay.
+        """
+        user = organizer_of(request)
+        track = track_of(request, slug)
+        topic = get_object_or_404(selectors.topics_for(user, track), code=code)
+        texts = TopicTextSerializer(data=request.data)
+        texts.is_valid(raise_exception=True)
+        return services.edit(topic=topic, by=user, **texts.validated_data)
+
+
+urlpatterns = Topics.urls()

@@ -1,11 +1,12 @@
-"""The form that imports topics and labels."""
+"""The forms that import topics and labels, edit a topic, and create a track with its topics."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 
 from assay.formats.documents.batch import MAX_NAME
-from tracks.models import Topic, Track
+from tracks.models import StoredProtocol, Topic, Track
+from tracks.tracks.forms import TrackForm
 from web.forms import style_fields
 
 TOPIC_FILES = ".xml,.jsonl,.json,.csv,.tsv,.txt,.sgml,.gz,.xz,.zip"  # the names that a browser offers
@@ -20,28 +21,24 @@ class TopicFileForm(forms.Form):
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["holds"].choices = _contents(track)  # type: ignore[attr-defined]
+        protocol = track.protocol.parsed
+        choices = []
+        if track.status == Track.Status.DRAFT:
+            choices += [
+                ("topics", "topics, to add or update"),
+                ("all topics", "all topics: remove topics that are missing from the file"),
+            ]
+        choices.append(("labels", "labels for existing topics"))
+        if protocol.pool.strategy == "known-item":
+            choices.append(
+                ("known items", "known items of existing topics: a topic and a docno per line, or qrels")
+            )
+        self.fields["holds"].choices = choices  # type: ignore[attr-defined]
         style_fields(self)
 
 
-def _contents(track: Track) -> list[tuple[str, str]]:
-    protocol = track.protocol.parsed
-    choices = []
-    if track.status == Track.Status.DRAFT:
-        choices += [
-            ("topics", "topics, to add or update"),
-            ("all topics", "all topics: remove topics that are missing from the file"),
-        ]
-    choices.append(("labels", "labels for existing topics"))
-    if protocol.pool.strategy == "known-item":
-        choices.append(
-            ("known items", "known items of existing topics: a topic and a docno per line, or qrels")
-        )
-    return choices
-
-
 class TopicTextForm(forms.Form):
-    """What assessors read with the topic, and the known item of a known-item task."""
+    """The texts that assessors read with the topic, and the known item of a known-item task."""
 
     scenario = forms.CharField(
         required=False,
@@ -74,3 +71,28 @@ class TopicTextForm(forms.Form):
         if len(docno.split()) > 1:
             raise forms.ValidationError("A docno has no white space.")
         return docno
+
+
+class ProtocolChoice(forms.ModelChoiceField[StoredProtocol]):
+    """A protocol with its title: the short name alone says little."""
+
+    def label_from_instance(self, obj: StoredProtocol) -> str:
+        return f"{obj.slug}: {obj.title}"
+
+
+class NewTrackForm(TrackForm):
+    """A new track, optionally with its topic file. A field that is missing gets a value that can be changed later."""
+
+    topics = forms.FileField(
+        required=False,
+        label="Topic file",
+        help_text="You can also import the topics later.",
+        widget=forms.ClearableFileInput(attrs={"accept": TOPIC_FILES}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        stored = cast("forms.ModelChoiceField[StoredProtocol]", self.fields["protocol"]).queryset
+        attrs = self.fields["protocol"].widget.attrs
+        self.fields["protocol"] = ProtocolChoice(stored, help_text="It cannot change once the track is open.")
+        self.fields["protocol"].widget.attrs.update(attrs)

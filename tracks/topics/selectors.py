@@ -14,8 +14,8 @@ from corpus.collections.selectors import collections_for
 from corpus.models import Collection
 from corpus.threads.selectors import RenderedText, addresses, resolve_links, safe_html
 from tracks.assessors.selectors import is_assessor
-from tracks.downloads.rules import released_to
 from tracks.models import Download, Topic, Track
+from tracks.tracks.selectors import released_to
 
 # The names of the parts of a topic in a protocol, with their field and its empty value. The code is always visible, and
 # query and rules are BOLT's names of title and narrative.
@@ -86,19 +86,13 @@ def hide_fields(user: AnyUser, track: Track, topics: Iterable[Topic]) -> list[To
     the track shows them. Labels are in the order of the protocol. Hidden fields are emptied in the rows, so do not save
     these.
     """
-    topics = _with_ordered_labels(track, topics)
-    if is_organizer(user):
-        return topics
-    return _without_known_items(topics) if is_assessor(user, track) else participants_view(track, topics)
-
-
-def _with_ordered_labels(track: Track, topics: Iterable[Topic]) -> list[Topic]:
-    """Topics with their labels in the order of the protocol; the database has no order of them."""
     order = {label: n for n, label in enumerate(track.protocol.parsed.topics.labels)}
     rows = list(topics)
     for topic in rows:
         topic.labels = dict(sorted(topic.labels.items(), key=lambda item: order.get(item[0], len(order))))
-    return rows
+    if is_organizer(user):
+        return rows
+    return _without_known_items(rows) if is_assessor(user, track) else participants_view(track, rows)
 
 
 def _without_known_items(topics: Iterable[Topic]) -> list[Topic]:
@@ -126,7 +120,7 @@ def participants_view(track: Track, topics: Iterable[Topic]) -> list[Topic]:
 
 
 def are_topics_released(user: AnyUser, track: Track) -> bool:
-    """Whether a user who sees the track may see its topics. Without a row about them everyone may. Two queries."""
+    """Return whether a user who sees the track may see its topics; without a row about them, yes. Two queries."""
     rows = Download.objects.filter(track=track, kind=Download.Kind.TOPICS)
     return not rows.exists() or rows.filter(released_to(user, track)).exists()
 
@@ -153,6 +147,10 @@ def topic_page(user: AnyUser, track: Track, topic: Topic) -> TopicPage:
         (collection for collection in readable if collection.pk == track.topic_collection_id), None
     )
     (topic,) = hide_fields(user, track, [topic])
+    cited = citations(topic.source)
+    labels = {grade.key: grade.label for grade in track.protocol.parsed.judging.grades}
+    posts = {citation.docno: citation.docno.rsplit(":", 2)[0] for citation in cited}
+    known = addresses(searched, posts.values()) if searched and cited else {}
     return TopicPage(
         track=track,
         topic=topic,
@@ -162,25 +160,16 @@ def topic_page(user: AnyUser, track: Track, topic: Topic) -> TopicPage:
             has_rules=track.protocol.parsed.cites_posts,
         ),
         thread_collection=threads if topic.thread else None,
-        citations=_citations(topic, track, searched),
+        citations=[
+            ShownCitation(
+                each.docno, labels.get(each.rel, each.rel), each.passage, known.get(posts[each.docno], "")
+            )
+            for each in cited
+        ],
         previous=track.topics.filter(code__lt=topic.code).order_by("-code").first(),
         next=track.topics.filter(code__gt=topic.code).first(),
         is_organizer=is_organizer(user),
     )
-
-
-def _citations(topic: Topic, track: Track, collection: Collection | None) -> list[ShownCitation]:
-    """The citations of a topic that a reader sees. One query, if there are any."""
-    cited = citations(topic.source)
-    labels = {grade.key: grade.label for grade in track.protocol.parsed.judging.grades}
-    posts = {citation.docno: citation.docno.rsplit(":", 2)[0] for citation in cited}
-    known = addresses(collection, posts.values()) if collection and cited else {}
-    return [
-        ShownCitation(
-            each.docno, labels.get(each.rel, each.rel), each.passage, known.get(posts[each.docno], "")
-        )
-        for each in cited
-    ]
 
 
 def render_topic(topic: Topic, collections: Sequence[Collection], *, has_rules: bool = False) -> RenderedText:

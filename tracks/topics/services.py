@@ -11,6 +11,7 @@ from django.core.files import File
 from django.core.files.base import ContentFile
 from django.db import transaction
 
+from accounts.audit import services as audit
 from accounts.models import User
 from assay.digests import sha256_of
 from assay.errors import Refused
@@ -24,9 +25,8 @@ from assay.formats.topics.reader import (
     read_labels,
     read_topic_file,
 )
-from audit import services as audit
 from corpus.models import Collection, Document
-from files import services as file_services
+from jobs.files import storage
 from tracks.models import Topic, TopicImport, Track
 from tracks.tracks import services as track_services
 
@@ -76,23 +76,17 @@ def import_upload(
     """Import an uploaded file by the function for what it holds. Returns the result in a sentence."""
     if upload.size > MAX_SIZE:
         raise TopicsRefused(f"The file has {upload.size:,} bytes; the limit is {MAX_SIZE:,}.")
-    name = upload.name or "the file"
+    data, name = upload.read(), upload.name or "the file"
     if holds == "labels":
-        return str(import_labels(track=track, data=upload.read(), name=name, on_stored=on_stored))
+        return str(import_labels(track=track, data=data, name=name, on_stored=on_stored))
     if holds == "known items":
-        return str(import_known_items(track=track, data=upload.read(), name=name, on_stored=on_stored))
+        return import_known_items(track=track, data=data, name=name, on_stored=on_stored)
     replace = holds == "all topics"
-    data = upload.read()
     return str(import_topics(track=track, data=data, name=name, replace=replace, on_stored=on_stored))
 
 
 def import_topics(
-    *,
-    track: Track,
-    data: bytes,
-    name: str,
-    replace: bool = False,
-    on_stored: OnStored = lambda report: None,
+    *, track: Track, data: bytes, name: str, replace: bool = False, on_stored: OnStored = lambda report: None
 ) -> TopicReport:
     """Import the topics of a file. A topic whose code exists already is updated.
 
@@ -111,9 +105,13 @@ def import_topics(
     is_formula = track.protocol.parsed.unit in FORMULA_UNITS
     content = read_topic_file(data, name, is_formula=is_formula)
     with ExitStack() as stack:
-        file = stack.enter_context(file_services.storing())("topics", ContentFile(data))
+        file = stack.enter_context(storage.storing())("topics", ContentFile(data))
         stack.enter_context(transaction.atomic())
-        current = _draft(track)
+        current = track_services.lock(track.pk)
+        if current.status != Track.Status.DRAFT:  # runs depend on the topics of an opened track
+            raise TopicsRefused(
+                f"{current} is {current.get_status_display()}; only the topics of a draft can change."
+            )
         rows, dropped = _without_other_labels(content, current)
         _check(rows, current, name)
         threads = _threads(rows, current.topic_collection)
@@ -124,23 +122,15 @@ def import_topics(
         if replace:
             missing = current.topics.exclude(code__in=[row.code for row in rows])
             report.n_removed = missing.delete()[0]
-        _count_threads(threads, current, report)
+        if current.topic_collection is not None:
+            report.matched = Counter(match.key for match in threads.values() if match.key)
+            report.unmatched = [code for code, match in threads.items() if not match.key]
         earlier = current.topic_imports.filter(format="topics")
         (earlier if replace else earlier.filter(name=name)).update(is_replaced=True)
         is_private = any(row.labels or row.thread or row.source or row.known_item for row in rows)
         _record(current, data, name, "topics", len(rows), file, is_private=is_private)
         on_stored(report)
     return report
-
-
-def _draft(track: Track) -> Track:
-    """The track, locked, if it is a draft. Runs depend on the topics of an opened track, so those do not change."""
-    current = track_services.lock(track.pk)
-    if current.status != Track.Status.DRAFT:
-        raise TopicsRefused(
-            f"{current} is {current.get_status_display()}; only the topics of a draft can change."
-        )
-    return current
 
 
 def _without_other_labels(content: TopicFile, track: Track) -> tuple[list[TopicRow], list[str]]:
@@ -226,18 +216,12 @@ def _threads(rows: Sequence[TopicRow], collection: Collection | None) -> dict[st
         return {row.code: ThreadMatch() for row in rows}
     questions = Document.objects.filter(collection=collection, kind=Document.Kind.QUESTION)
     named = set(questions.filter(docno__in=[row.thread for row in rows]).values_list("docno", flat=True))
-    by_title = _by_title(
-        {comparable(row.title) for row in rows} - {""}, questions.values_list("docno", "title")
-    )
-    return {row.code: _thread(row, named, by_title) for row in rows}
-
-
-def _by_title(wanted: set[str], questions: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    docnos = defaultdict(list)
-    for docno, title in questions:
+    wanted = {comparable(row.title) for row in rows} - {""}
+    by_title: dict[str, list[str]] = defaultdict(list)
+    for docno, title in questions.values_list("docno", "title"):
         if (key := comparable(title)) in wanted:
-            docnos[key].append(docno)
-    return docnos
+            by_title[key].append(docno)
+    return {row.code: _thread(row, named, by_title) for row in rows}
 
 
 def _thread(row: TopicRow, named: set[str], by_title: Mapping[str, list[str]]) -> ThreadMatch:
@@ -273,17 +257,11 @@ def _values(topic: Topic) -> tuple[object, ...]:
     return (*texts, list(topic.tags), dict(topic.labels))
 
 
-def _count_threads(threads: Mapping[str, ThreadMatch], track: Track, report: TopicReport) -> None:
-    if track.topic_collection is not None:
-        report.matched = Counter(match.key for match in threads.values() if match.key)
-        report.unmatched = [code for code, match in threads.items() if not match.key]
-
-
 def _record(
     track: Track, data: bytes, name: str, form: str, n_topics: int, file: str, *, is_private: bool
 ) -> None:
     """Record what was imported, with the stored file."""
-    file_services.claim(file)
+    storage.claim(file)
     counts, sha256 = {"topics": n_topics}, sha256_of(data)
     TopicImport.objects.create(
         track=track,
@@ -322,7 +300,7 @@ def import_labels(
     """
     labels = read_labels(data, name)
     with ExitStack() as stack:
-        file = stack.enter_context(file_services.storing())("topics", ContentFile(data))
+        file = stack.enter_context(storage.storing())("topics", ContentFile(data))
         stack.enter_context(transaction.atomic())
         current = track_services.lock(track.pk)
         known, ignored = _known_labels(current, labels, name)
@@ -359,7 +337,7 @@ def _known_labels(
 
 
 def _unknown(codes: list[str], track: Track) -> list[str]:
-    """What is wrong with a file that names topics which a track does not have, in one sentence."""
+    """The complaint about a file that names topics which a track does not have, in one sentence."""
     if len(codes) < 2:
         return [f"there is no topic {code} in {track}" for code in codes]
     named, rest = ", ".join(codes[:TOPICS_NAMED]), len(codes) - TOPICS_NAMED
@@ -381,7 +359,7 @@ def import_known_items(
     """
     items = read_known_items(data, name)
     with ExitStack() as stack:
-        file = stack.enter_context(file_services.storing())("topics", ContentFile(data))
+        file = stack.enter_context(storage.storing())("topics", ContentFile(data))
         stack.enter_context(transaction.atomic())
         current = track_services.lock(track.pk)
         _check_known_items(current)
@@ -441,3 +419,18 @@ def edit(*, topic: Topic, by: User, **texts: str) -> Topic:
         details = {"changed": changed}
         audit.record(action="topic.edited", subject=current, track=current.track, details=details, by=by)
     return current
+
+
+@transaction.atomic
+def create_track(*, track: Track, topics: "File[bytes] | None" = None, by: User) -> str:
+    """Store a new track, and import its topics from a file if there is one: both, or neither.
+
+    Returns the result of the import in a sentence; empty without a file.
+
+    Raises
+    ------
+    TrackRefused, BadFile, TopicsRefused
+        The short name is taken, or the file cannot be used.
+    """
+    track_services.create(track=track, by=by)
+    return import_upload(track=track, upload=topics, holds="topics") if topics else ""

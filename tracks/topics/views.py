@@ -1,4 +1,4 @@
-"""Pages of topics."""
+"""The pages of topics, and the one that creates a track with its topics."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -8,16 +8,34 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
 from tracks.topics import selectors, services
-from tracks.topics.forms import TopicFileForm, TopicTextForm
-from tracks.tracks import selectors as track_selectors
+from tracks.topics.forms import NewTrackForm, TopicFileForm, TopicTextForm
+from tracks.tracks.selectors import tracks_for
 from web.pages import context_of
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def new_track(request: AuthenticatedRequest) -> HttpResponse:
+    """Create a track. Organizers only."""
+    form = NewTrackForm(request.POST or None, request.FILES or None, initial=request.GET.dict())
+    if form.is_valid():
+        try:
+            report = services.create_track(
+                track=form.instance, topics=form.cleaned_data["topics"], by=request.user
+            )
+            messages.success(request, f"Created {form.instance}. {report}".strip())
+            return redirect(form.instance)
+        except Refused as refusal:
+            form.instance.pk = None
+            form.add_error("topics" if form.cleaned_data["topics"] else None, refusal.message.split("\n"))
+    return render(request, "tracks/topics/new_track.html", {"form": form})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @organizer_required
 def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import topics, or labels for them. Organizers only."""
-    track = get_object_or_404(track_selectors.tracks_for(request.user), slug=slug)
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
     form = TopicFileForm(request.POST or None, request.FILES or None, track=track)
     if request.method == "POST" and form.is_valid():
         try:
@@ -33,7 +51,7 @@ def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_safe
 def topics(request: HttpRequest, slug: str) -> HttpResponse:
     """The topics of a track. Everyone; drafts for organizers only."""
-    track = get_object_or_404(track_selectors.tracks_for(request.user), slug=slug)
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
     return render(
         request, "tracks/topics/topics.html", context_of(selectors.topics_page(request.user, track))
     )
@@ -42,7 +60,7 @@ def topics(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def topic(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     """A topic, with a link to its thread for those who may read it. Everyone; drafts for organizers only."""
-    track = get_object_or_404(track_selectors.tracks_for(request.user), slug=slug)
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
     topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
     return render(
         request, "tracks/topics/topic.html", context_of(selectors.topic_page(request.user, track, topic))
@@ -53,7 +71,7 @@ def topic(request: HttpRequest, slug: str, code: str) -> HttpResponse:
 @organizer_required
 def edit(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """Write the scenario and the criteria of a topic. Organizers only."""
-    track = get_object_or_404(track_selectors.tracks_for(request.user), slug=slug)
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
     topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
     form = TopicTextForm(request.POST or None, topic=topic)
     if request.method == "POST" and form.is_valid():

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.forms.models import model_to_dict
 from django.shortcuts import get_object_or_404
-from django.urls import path, reverse
+from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,11 +18,9 @@ from tracks.protocols.selectors import protocols
 from tracks.tracks import selectors, services
 from tracks.tracks.forms import TrackForm
 from web.api.conditional import require_match
-from web.api.forms import require_valid
 from web.api.permissions import Everyone, Organizer
-from web.api.schema import operation
-from web.api.serializers import Strict
-from web.api.views import ApiView, ListView, created
+from web.api.serializers import Strict, require_valid
+from web.api.views import Endpoints, created, get, patch, post
 
 
 class TrackSerializer(serializers.ModelSerializer[Track]):
@@ -39,7 +37,7 @@ class TrackSerializer(serializers.ModelSerializer[Track]):
 
 
 class KindStateSerializer(serializers.Serializer[Any]):
-    """Whether runs of a kind are accepted."""
+    """The acceptance of runs of a kind."""
 
     kind = serializers.CharField()
     name = serializers.CharField(help_text="The kind in the words of the protocol, as on pages.")
@@ -73,7 +71,7 @@ class TrackDetailSerializer(serializers.Serializer[selectors.TrackPage]):
 
 
 class TrackChangeSerializer(Strict):
-    """What can be changed about a track. What is left out stays."""
+    """The fields of a track that can be changed. A field that is left out stays."""
 
     name = serializers.CharField(max_length=200, required=False)
     description = serializers.CharField(allow_blank=True, required=False, help_text="Shown to everyone.")
@@ -94,80 +92,6 @@ class NewTrackSerializer(TrackChangeSerializer):
     slug = serializers.SlugField(max_length=100, help_text="For the address, such as arqmath-2020.")
     name = serializers.CharField(max_length=200)
     protocol = serializers.CharField(help_text="The short name of a protocol.")
-
-
-class TrackList(ListView):
-    tag = "Tracks"
-    permission_classes = [Everyone]
-    serializer_class = TrackSerializer
-    ordering = ("slug",)
-
-    @operation("list_tracks", responses=TrackSerializer(many=True))
-    def get(self, request: Request) -> Response:
-        """List the tracks. Only organizers see drafts."""
-        return self.listed(selectors.tracks_for(user_of(request)), TrackSerializer)
-
-    @operation("create_track", request=NewTrackSerializer, responses={201: TrackDetailSerializer})
-    def post(self, request: Request) -> Response:
-        """Create a track, as a draft that only organizers see. Organizers only."""
-        user = organizer_of(request)
-        form = _form(_read(NewTrackSerializer, request), Track())
-        track = services.create(track=form.save(commit=False), by=user)
-        return created(_detail(request, track), reverse("api:track", args=[track.slug]))
-
-
-class TrackDetail(ApiView):
-    tag = "Tracks"
-    permission_classes = [Everyone]
-    serializer_class = TrackDetailSerializer
-
-    @operation("get_track")
-    def get(self, request: Request, slug: str) -> Response:
-        """Read about a track: its protocol, and which kinds of runs it accepts now."""
-        track = track_of(request, slug)
-        return Response(_detail(request, track))
-
-    @operation("change_track", request=TrackChangeSerializer)
-    @transaction.atomic
-    def patch(self, request: Request, slug: str) -> Response:
-        """Change a track. Organizers only.
-
-        What runs are checked against, its protocol and its collection, is fixed once the track was opened.
-        """
-        user = organizer_of(request)
-        track = services.lock(track_of(request, slug).pk)
-        require_match(request, _detail(request, track))
-        changes = _read(TrackChangeSerializer, request)
-        fixed = sorted(set(changes) & services.FIXED_ONCE_OPENED)
-        if fixed and track.status != Track.Status.DRAFT:
-            raise services.TrackRefused(f"{track} was opened: its {', '.join(fixed)} cannot change.")
-        form = _form(changes, track)
-        services.edit(track=form.save(commit=False), changed=form.changed_data)
-        return Response(_detail(request, get_object_or_404(selectors.tracks_for(user), pk=track.pk)))
-
-
-class TrackOpening(ApiView):
-    tag = "Tracks"
-    permission_classes = [Organizer]
-    serializer_class = TrackDetailSerializer
-
-    @operation("open_track", request=None, responses={200: TrackDetailSerializer})
-    def post(self, request: Request, slug: str) -> Response:
-        """Let teams submit runs."""
-        track = track_of(request, slug)
-        return Response(_detail(request, services.open_for_runs(track=track)))
-
-
-class TrackClosing(ApiView):
-    tag = "Tracks"
-    permission_classes = [Organizer]
-    serializer_class = TrackDetailSerializer
-
-    @operation("close_track", request=None, responses={200: TrackDetailSerializer})
-    def post(self, request: Request, slug: str) -> Response:
-        """Accept no more runs."""
-        track = track_of(request, slug)
-        return Response(_detail(request, services.close(track=track)))
 
 
 def _read(serializer_class: type[TrackChangeSerializer], request: Request) -> dict[str, Any]:
@@ -213,9 +137,58 @@ def track_of(request: Request, slug: str) -> Track:
     return get_object_or_404(selectors.tracks_for(user_of(request)), slug=slug)
 
 
-urlpatterns = [
-    path("tracks/", TrackList.as_view(), name="tracks"),
-    path("tracks/<slug:slug>/", TrackDetail.as_view(), name="track"),
-    path("tracks/<slug:slug>/open/", TrackOpening.as_view(), name="open_track"),
-    path("tracks/<slug:slug>/close/", TrackClosing.as_view(), name="close_track"),
-]
+class Tracks(Endpoints):
+    tag = "Tracks"
+    permission_classes = [Everyone]
+
+    @get("tracks/", "tracks", TrackSerializer, ordering=("slug",))
+    def list_tracks(self, request: Request) -> Any:
+        """List the tracks. Only organizers see drafts."""
+        return selectors.tracks_for(user_of(request))
+
+    @post("tracks/", "tracks", TrackDetailSerializer, takes=NewTrackSerializer, status=201)
+    def create_track(self, request: Request) -> Any:
+        """Create a track, as a draft that only organizers see. Organizers only."""
+        user = organizer_of(request)
+        form = _form(_read(NewTrackSerializer, request), Track())
+        track = services.create(track=form.save(commit=False), by=user)
+        return created(_detail(request, track), reverse("api:track", args=[track.slug]))
+
+    @get("tracks/<slug:slug>/", "track", TrackDetailSerializer)
+    def get_track(self, request: Request, slug: str) -> Any:
+        """Read about a track: its protocol, and which kinds of runs it accepts now."""
+        track = track_of(request, slug)
+        return Response(_detail(request, track))
+
+    @patch("tracks/<slug:slug>/", "track", TrackDetailSerializer, takes=TrackChangeSerializer)
+    @transaction.atomic
+    def change_track(self, request: Request, slug: str) -> Any:
+        """Change a track. Organizers only.
+
+        What runs are checked against, its protocol and its collection, is fixed once the track was opened.
+        """
+        user = organizer_of(request)
+        track = services.lock(track_of(request, slug).pk)
+        require_match(request, _detail(request, track))
+        changes = _read(TrackChangeSerializer, request)
+        fixed = sorted(set(changes) & services.FIXED_ONCE_OPENED)
+        if fixed and track.status != Track.Status.DRAFT:
+            raise services.TrackRefused(f"{track} was opened: its {', '.join(fixed)} cannot change.")
+        form = _form(changes, track)
+        services.edit(track=form.save(commit=False), changed=form.changed_data)
+        return Response(_detail(request, get_object_or_404(selectors.tracks_for(user), pk=track.pk)))
+
+    @post("tracks/<slug:slug>/open/", "open_track", TrackDetailSerializer, who=[Organizer])
+    def open_track(self, request: Request, slug: str) -> Any:
+        """Let teams submit runs."""
+        track = track_of(request, slug)
+        return Response(_detail(request, services.open_for_runs(track=track)))
+
+    @post("tracks/<slug:slug>/close/", "close_track", TrackDetailSerializer, who=[Organizer])
+    def close_track(self, request: Request, slug: str) -> Any:
+        """Accept no more runs."""
+        track = track_of(request, slug)
+        return Response(_detail(request, services.close(track=track)))
+
+
+urlpatterns = Tracks.urls()

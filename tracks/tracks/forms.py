@@ -10,7 +10,7 @@ from web.forms import style_fields
 
 
 class TrackForm(forms.ModelForm[Track]):
-    """What organizers set. A field that is fixed once the track was opened is not part of the form then."""
+    """The fields that organizers set. A field that is fixed once the track was opened is not part of the form then."""
 
     class Meta:
         model = Track

@@ -1,14 +1,15 @@
-"""Tracks, who may see them, and the overview page."""
+"""Tracks, who may see them and get their parts, and the overview page."""
 
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 
-from accounts.access import AnyUser
+from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay.protocols.schema import Protocol
-from tracks.deadlines.selectors import State, is_due, states_for
-from tracks.models import Track
+from tracks.acceptance import Acceptance, is_due, states_for
+from tracks.models import Download, Track
 from tracks.protocols.selectors import protocol_page
 
 
@@ -20,13 +21,13 @@ class TrackPage:
     protocol: Protocol
     facts: list[tuple[str, str]]
     n_topics: int
-    states: list[State]
+    states: list[Acceptance]
 
 
 def tracks_for(user: AnyUser) -> QuerySet[Track]:
     """The tracks that a user may see: organizers see all, others all but drafts whose opening time has not come."""
     tracks = Track.objects.select_related("protocol", "collection")
-    if isinstance(user, User) and user.is_organizer:
+    if is_organizer(user):
         return tracks
     return tracks.filter(~Q(status=Track.Status.DRAFT) | is_due())
 
@@ -34,6 +35,19 @@ def tracks_for(user: AnyUser) -> QuerySet[Track]:
 def track_named(slug: str) -> Track | None:
     """The track with a slug, for commands: their user may see everything."""
     return Track.objects.select_related("protocol", "collection").filter(slug=slug).first()
+
+
+def is_member(user: AnyUser, track: Track) -> bool:
+    """Return whether the user is in one of the track's teams. One query."""
+    return isinstance(user, User) and user.is_active and user.teams.filter(track=track).exists()
+
+
+def released_to(user: AnyUser, track: Track) -> Q:
+    """The downloads of a track that a user who sees the track gets, by the clock of the database. One query."""
+    if is_organizer(user):
+        return Q(track=track)
+    released = Q(track=track, released_at__lte=Now())
+    return released if is_member(user, track) else released & Q(audience=Download.Audience.EVERYONE)
 
 
 def track_page(user: AnyUser, track: Track) -> TrackPage:

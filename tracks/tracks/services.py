@@ -6,10 +6,10 @@ from typing import Protocol
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
+from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
-from audit import services as audit
-from tracks.deadlines import selectors as deadlines
+from tracks import acceptance
 from tracks.models import Deadline, Track
 
 FIXED_ONCE_OPENED = {"slug", "protocol", "collection"}  # runs are checked against these fields
@@ -51,9 +51,9 @@ def lock(track_id: int) -> Track:
 def _settle(track: Track) -> None:
     """Open or close a locked track if the time has come. Repeating it changes nothing."""
     status = track.status
-    if status == Track.Status.DRAFT and Track.objects.filter(deadlines.is_due(), pk=track.pk).exists():
+    if status == Track.Status.DRAFT and Track.objects.filter(acceptance.is_due(), pk=track.pk).exists():
         track.status = Track.Status.OPEN
-    if deadlines.has_ended(track, deadlines.states(track)):
+    if acceptance.has_ended(track, acceptance.states(track)):
         track.status, track.is_closed_by_deadline = Track.Status.CLOSED, True
     if track.status != status:
         track.save(update_fields=["status", "is_closed_by_deadline"])
@@ -129,7 +129,7 @@ def open_for_runs(*, track: Track) -> Track:
     current = lock(track.pk)
     check_opening(current)
     current.status = Track.Status.OPEN
-    if deadlines.has_ended(current, deadlines.states(current)):
+    if acceptance.has_ended(current, acceptance.states(current)):
         raise TrackRefused(
             f"The closing time of {current} has passed. Set a later time or none, then open it."
         )

@@ -1,18 +1,20 @@
-"""The overview page of a track, and the buttons that open and close it."""
+"""The pages that show and edit a track, and the buttons that open and close it."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
+from assay.errors import Refused
 from tracks.tracks import selectors, services
+from tracks.tracks.forms import TrackForm
 from web.pages import context_of
 
 
 @require_safe
 def track(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a track is about, and how it is judged and scored. Everyone; drafts for organizers only."""
+    """The overview of a track: its subject, and how it is judged and scored. Everyone; drafts for organizers only."""
     track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
     return render(request, "tracks/tracks/track.html", context_of(selectors.track_page(request.user, track)))
 
@@ -35,3 +37,21 @@ def close_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     services.close(track=track)
     messages.success(request, f"{track} is closed. Runs can no longer be submitted or withdrawn.")
     return redirect(track)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def edit_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Edit a track. Organizers only."""
+    track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
+    form = TrackForm(request.POST or None, instance=track)
+    if form.is_valid():
+        try:
+            messages.success(request, f"Saved {services.edit(track=track, changed=form.changed_data)}.")
+            return redirect(track)
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+    stored = get_object_or_404(
+        selectors.tracks_for(request.user), slug=slug
+    )  # the form has changed the other row
+    return render(request, "tracks/tracks/edit_track.html", {"track": stored, "form": form, "tab": "track"})

@@ -1,4 +1,4 @@
-"""Who may call an endpoint, and which scope the token of the request needs.
+"""Permissions of endpoints, and the scope that the token of a request needs.
 
 Every endpoint names one of these classes. Which rows a person sees is decided by the selectors, as on the pages.
 """
@@ -24,7 +24,7 @@ def scopes_of(view: "APIView", method: str) -> Collection[Scope]:
 
 
 class Everyone(BasePermission):
-    """Visitors too. A request with a token needs its scope nevertheless."""
+    """Visitors too. A request with a token still needs its scope."""
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         """Check the scope. A session has all scopes: its pages can do whatever their user can.

@@ -134,7 +134,7 @@ def of_refusal(refusal: Refused) -> dict[str, Any]:
         status.HTTP_422_UNPROCESSABLE_ENTITY if is_about_content else status.HTTP_409_CONFLICT,
         title=refusal.title,
         detail=refusal.message,
-        code=_kebab(type(refusal).__name__),
+        code=refusal.code or _kebab(type(refusal).__name__),
         errors=refusal.errors,
     )
 

@@ -1,21 +1,20 @@
 """The OpenAPI description of the endpoints: what every endpoint has in common is added here."""
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import is_list_serializer
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.permissions import SAFE_METHODS
 
 from web.api.idempotency import HEADER
 from web.api.permissions import Everyone, LoggedIn, Organizer, scopes_of
 from web.api.problems import CONTENT_TYPE
 from web.api.serializers import ProblemSerializer
-from web.api.views import ApiView
+from web.api.views import Endpoints
 
 PROBLEMS = {
     400: "The request is not valid: see `errors`.",
@@ -40,18 +39,13 @@ SUCCESSES = {
 WHO: dict[Any, str] = {Everyone: "Everyone", LoggedIn: "Everyone with a token", Organizer: "Organizers"}
 
 
-def operation(name: str, **schema: Any) -> Callable[[Any], Any]:
-    """Describe a method of an endpoint. `name` is its name in generated clients; the rest as `extend_schema`."""
-    return extend_schema(operation_id=name, **schema)
-
-
 class Schema(AutoSchema):
     """Adds to each operation its scopes, its error answers and the headers that it understands."""
 
-    view: ApiView  # type: ignore[override]  # every endpoint is one
+    view: Endpoints  # type: ignore[override]  # every endpoint is one
 
     def _is_list_view(self, serializer: Any = None) -> bool:
-        """Whether the answer is an array, in pages or not."""
+        """Return whether the answer is an array, in pages or not."""
         return self._is_paged() or is_list_serializer(serializer)
 
     def _get_paginator(self) -> Any:
@@ -114,7 +108,7 @@ class Schema(AutoSchema):
 
 
 def _docstring(schema: AutoSchema) -> str:
-    handler = getattr(schema.view, schema.method.lower(), None)
+    handler = getattr(schema.view, getattr(schema.view, "action", ""), None)
     return inspect.getdoc(handler) or inspect.getdoc(type(schema.view)) or ""
 
 
@@ -131,9 +125,9 @@ FILE = file_of("application/octet-stream")
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """How the documentation describes our tokens."""
+    """The description of our tokens in the documentation."""
 
-    target_class = "accounts.tokens.authentication.TokenAuthentication"
+    target_class = "accounts.backends.TokenAuthentication"
     name = "token"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What an access token may do. A scope never adds rights: a token can do at most what its user can."""
+"""The rights of an access token. A scope never adds rights: a token can do at most what its user can."""
 
 from django.db.models import TextChoices
 

@@ -1,10 +1,16 @@
 """Serializers that all endpoints share."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from django.core.validators import MaxValueValidator, MinValueValidator
+from django.forms import BaseForm
+from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
 
 MOST_NAMED = 20
 T = TypeVar("T")
@@ -57,6 +63,25 @@ def named(rows: Mapping[str, T], name: str, field: str) -> T:
     return rows[name]
 
 
+def require_valid(form: BaseForm) -> None:
+    """Refuse what the form of a page refuses, so that both have the same rules.
+
+    Raises
+    ------
+    ValidationError
+        With the errors of the form, by field.
+    """
+    if form.is_valid():
+        return
+    errors = {
+        "non_field_errors" if field == "__all__" else field: [
+            ErrorDetail(str(error["message"]), str(error["code"] or "invalid")) for error in each
+        ]
+        for field, each in form.errors.get_json_data().items()
+    }
+    raise serializers.ValidationError(errors)
+
+
 def _bound(field: serializers.IntegerField) -> None:
     """Set the bounds that a field does not set, for the check and for the description."""
     if field.max_value is None:
@@ -65,6 +90,18 @@ def _bound(field: serializers.IntegerField) -> None:
     if field.min_value is None:
         field.min_value = -MAX_WHOLE
         field.validators.append(MinValueValidator(-MAX_WHOLE))
+
+
+@extend_schema_field(OpenApiTypes.STR)
+class Address(serializers.Field[Any, Any, str, Any]):
+    """The address in the API of what is shown. `field` names the value in the address."""
+
+    def __init__(self, name: str, field: str = "pk", **options: Any) -> None:
+        super().__init__(source="*", read_only=True, **options)
+        self.name, self.field = name, field
+
+    def to_representation(self, value: Any) -> str:
+        return reverse(self.name, args=[attrgetter(self.field)(value)])
 
 
 class ErrorSerializer(serializers.Serializer[Any]):

@@ -1,4 +1,4 @@
-"""How many requests a person, an address and wrong tokens may make per minute, over all web processes."""
+"""Limits of requests per minute for a person, an address and wrong tokens, over all web processes."""
 
 import time
 from typing import TYPE_CHECKING

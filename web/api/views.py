@@ -1,17 +1,26 @@
-"""The base of all endpoints."""
+"""The base of all endpoints: a view set for each noun, whose methods are the operations of the API.
 
+Decision: ADR 29.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial, wraps
 from typing import Any, ClassVar
 
 from django.conf import settings
-from django.http import HttpRequest
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponseBase
+from django.urls import URLPattern, path, reverse
 from django.utils.cache import add_never_cache_headers, patch_vary_headers
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.exceptions import ValidationError
-from rest_framework.generics import GenericAPIView
 from rest_framework.permissions import SAFE_METHODS
-from rest_framework.renderers import JSONRenderer
+from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer, ListSerializer
+from rest_framework.viewsets import GenericViewSet
 
 from web.api.conditional import with_etag
 from web.api.idempotency import idempotent
@@ -20,13 +29,126 @@ from web.api.permissions import LoggedIn
 from web.api.problems import TooLarge
 from web.api.scopes import Scope
 
+OPTIONS = {
+    "who": "permission_classes",
+    "read_scopes": "read_scopes",
+    "write_scopes": "write_scopes",
+    "ordering": "ordering",
+    "parsers": "parser_classes",
+    "renderers": "renderer_classes",
+    "stores_files": "stores_files",
+    "tag": "tag",
+}
 
-class ApiView(GenericAPIView[Any]):
-    """An endpoint. Its methods find through a selector, validate by a serializer, call one service, and answer.
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An operation: its method and address, what it takes and gives, and what its address has of its own."""
+
+    method: str
+    address: str
+    name: str  # of the address, in the namespace `api`
+    takes: type[BaseSerializer[Any]] | None
+    gives: Any
+    status: int
+    parameters: tuple[str, ...]  # that the address may have after `?`
+    initial: dict[str, Any]  # attributes of the view set at this address
+
+
+def _endpoint(
+    method: str,
+    address: str,
+    name: str,
+    gives: Any = None,
+    *,
+    takes: Any = None,
+    status: int = 0,
+    request: Any = None,
+    parameters: Any = (),
+    examples: Any = None,
+    **options: Any,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make an operation of a method of a view set. The name of the method is that in generated clients.
+
+    Parameters
+    ----------
+    address, name : as of `path`; several methods can share an address.
+    gives : the serializer of what the method returns, `Serializer(many=True)` for a list, or None for an answer without
+        content. With `ordering`, the method returns a query set, and the answer is a page of it. Or responses as in
+        `extend_schema`: the first is for what the method returns, 204 for None.
+    takes : the serializer of the content of the request, for `validated`. `request` describes it, if that differs.
+    status : of success; without it 200, or 204 if nothing is given. With 201, `url` of the answer is its location.
+    parameters : what the address may have after `?`.
+    options : see `OPTIONS`. They hold for all methods of an address.
+    """
+    initial = {OPTIONS[option]: value for option, value in options.items()}
+    if "ordering" in options:
+        initial |= {"is_list": True, "pagination_class": Pages}
+        gives = gives(many=True)
+    status = status or (204 if gives is None else next(iter(gives)) if isinstance(gives, dict) else 200)
+    query = tuple(each.name for each in parameters if each.location == OpenApiParameter.QUERY)
+    made = Endpoint(method, address, name, takes, gives, status, query, initial)
+
+    def decorate(handler: Callable[..., Any]) -> Callable[..., Any]:
+        answering = _answering(handler, made)
+        described = extend_schema(
+            operation_id=handler.__name__,
+            request=request or takes,
+            responses=gives if isinstance(gives, dict) else {status: gives},
+            parameters=list(parameters),
+            examples=examples,
+        )(idempotent(answering) if method == "post" else answering)
+        vars(described)["endpoint"] = made
+        return described
+
+    return decorate
+
+
+def parameter(name: str, description: str) -> OpenApiParameter:
+    """Show what an address may have after `?`."""
+    return OpenApiParameter(name, OpenApiTypes.STR, description=description)
+
+
+def _answering(handler: Callable[..., Any], endpoint: Endpoint) -> Callable[..., Any]:
+    """Let a method return what its serializer shows."""
+
+    @wraps(handler)
+    def answering(view: "Endpoints", request: Request, **kwargs: Any) -> Any:
+        result = handler(view, request, **kwargs)
+        if isinstance(result, HttpResponseBase):
+            return result
+        gives = endpoint.gives
+        if isinstance(gives, dict):
+            gives = gives[endpoint.status]
+        if gives is None or result is None:
+            return Response(status=204)
+        context = view.get_serializer_context()
+        if isinstance(gives, ListSerializer):
+            of_one: Any = type(gives.child)
+            if not view.is_list:
+                return Response(of_one(result, many=True, context=context).data)
+            return view.listed(result, of_one)
+        data = gives(result, context=context).data
+        if endpoint.status == 201:
+            return created(data, data["url"])
+        return Response(data, status=endpoint.status)
+
+    return answering
+
+
+get = partial(_endpoint, "get")
+post = partial(_endpoint, "post")
+put = partial(_endpoint, "put")
+patch = partial(_endpoint, "patch")
+delete = partial(_endpoint, "delete")
+
+
+class Endpoints(GenericViewSet[Any]):
+    """The operations of a noun. Each finds through a selector, validates by a serializer, and calls one service.
 
     `permission_classes` names who may enter, `read_scopes` and `write_scopes` the scopes of which a token needs one.
-    `tag` is the heading in the documentation. `parameters` are those that the address may have after `?`. A view that
-    calls a service that stores files sets `stores_files`, and lets the service call `keep_answer` in its transaction.
+    `tag` is the heading in the documentation. An operation that calls a service that stores files sets `stores_files`,
+    and lets the service call `keep_answer` in its transaction.
     """
 
     http_method_names = ["get", "post", "patch", "put", "delete", "head"]
@@ -34,14 +156,34 @@ class ApiView(GenericAPIView[Any]):
     read_scopes: ClassVar[tuple[Scope, ...]] = (Scope.READ,)
     write_scopes: ClassVar[tuple[Scope, ...]] = (Scope.MANAGE,)
     tag: ClassVar[str]
-    parameters: ClassVar[tuple[str, ...]] = ()
+    ordering: ClassVar[tuple[str, ...]] = ()
     stores_files: ClassVar[bool] = False
     is_list: ClassVar[bool] = False
+    pagination_class: Any = None
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if post := vars(cls).get("post"):
-            cls.post = idempotent(post)  # type: ignore[attr-defined]
+    @classmethod
+    def urls(cls) -> list[URLPattern]:
+        """The addresses of the operations, in the order in which they are written."""
+        addresses: dict[tuple[str, str], dict[str, Any]] = {}
+        initial: dict[tuple[str, str], dict[str, Any]] = {}
+        for action, handler in vars(cls).items():
+            endpoint: Endpoint | None = getattr(handler, "endpoint", None)
+            if endpoint is not None:
+                key = (endpoint.address, endpoint.name)
+                addresses.setdefault(key, {})[endpoint.method] = action
+                initial.setdefault(key, {}).update(endpoint.initial)
+        return [
+            path(address, cls.as_view(actions, **initial[address, name]), name=name)
+            for (address, name), actions in addresses.items()
+        ]
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """The operation of the request; None for a method that its address does not have."""
+        return getattr(getattr(self, self.action or "", None), "endpoint", None)
+
+    def get_serializer_class(self) -> Any:
+        return self.endpoint and self.endpoint.takes
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check who asks, how often, how much they send, and that nothing in the address would be ignored."""
@@ -57,7 +199,8 @@ class ApiView(GenericAPIView[Any]):
 
     def accepted_parameters(self) -> tuple[str, ...]:
         """The parameters that the address may have after `?`."""
-        return (*self.parameters, *(("cursor", "page_size") if self.is_list else ()))
+        pages = ("cursor", "page_size") if self.is_list and self.request.method in SAFE_METHODS else ()
+        return (*(self.endpoint.parameters if self.endpoint else ()), *pages)
 
     def _check_size(self, request: Request) -> None:
         length = request.META.get("CONTENT_LENGTH") or "0"
@@ -92,19 +235,12 @@ class ApiView(GenericAPIView[Any]):
         data: dict[str, Any] = serializer.validated_data
         return data
 
-
-class ListView(ApiView):
-    """An endpoint that lists rows, page by page, in the order `ordering`."""
-
-    is_list = True
-    pagination_class = Pages
-    ordering: ClassVar[tuple[str, ...]]
-
     def listed(self, rows: Any, serializer: type[Any]) -> Response:
-        """The page of rows that the request asks for."""
+        """The page of rows that the request asks for, in the order of the view set."""
         page = self.paginate_queryset(rows)
-        context = self.get_serializer_context()
-        return self.get_paginated_response(serializer(page, many=True, context=context).data)
+        return self.get_paginated_response(
+            serializer(page, many=True, context=self.get_serializer_context()).data
+        )
 
 
 class FileRenderer(JSONRenderer):
@@ -114,10 +250,24 @@ class FileRenderer(JSONRenderer):
     format = "file"
 
 
-class FileView(ApiView):
-    """An endpoint that sends a file."""
+class TsvRenderer(BaseRenderer):
+    """Tab-separated text, as bytes. A problem stays JSON."""
 
-    renderer_classes = [JSONRenderer, FileRenderer]
+    media_type = "text/tab-separated-values"
+    format = "tsv"
+    charset = "utf-8"
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        content: bytes = data if isinstance(data, bytes) else JSONRenderer().render(data)
+        return content
+
+
+FILE_RENDERERS = [JSONRenderer, FileRenderer]  # of an operation that sends a file
 
 
 def created(data: Any, location: str) -> Response:

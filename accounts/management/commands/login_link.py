@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.links import path_of
 from accounts.selectors import user_named
+from accounts.services import path_of_link
 
 
 class Command(BaseCommand):
@@ -24,4 +24,4 @@ class Command(BaseCommand):
         user = user_named(options["user"])
         if user is None or not user.is_active:
             raise CommandError(f"There is no active user {options['user']}.")
-        self.stdout.write(f"{options['site'].rstrip('/')}{path_of(user)}")
+        self.stdout.write(f"{options['site'].rstrip('/')}{path_of_link(user)}")

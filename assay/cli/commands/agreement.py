@@ -7,11 +7,9 @@ Replaced judgments (is_current is False) are left out, and judgments without a g
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
-from assay.cli.options import add_level, add_protocol, names_of_runs
+from assay.cli.options import add, names_of_runs
 from assay.cli.tables import add_table_options, print_tables
 from assay.errors import InputError
 from assay.formats.compression import read_file
@@ -40,17 +38,9 @@ EXAMPLE = """assay agreement --protocol arqmath-2020-task1 judgments.csv
   assay agreement --level 2 --column docno=Input.post turkle-results.csv"""
 
 
-class Compared(NamedTuple):
-    """The judgments to compare: with a grade, and how many were left out."""
-
-    graded: report.Graded
-    n_without_grade: int
-    n_repeated: int
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_protocol(parser, is_required=False)
-    add_level(parser)
+    add(parser, "--protocol", required=False)
+    add(parser, "--level")
     parser.add_argument(
         "--kind",
         action="append",
@@ -86,82 +76,91 @@ def _column(text: str) -> tuple[str, str]:
 def run(arguments: argparse.Namespace) -> int:
     protocol = load_protocol(arguments.protocol) if arguments.protocol else None
     level = arguments.level or (protocol.agreement.binary_from if protocol else 1)
-    rows = _read(arguments.judgments, dict(arguments.column), protocol.judging if protocol else None)
-    compared = _compared(_of_kinds(rows, arguments.kind))
-    pairs = report.pairs(compared.graded, level)
-    tables = [
-        _all(compared, level),
-        _alphas(compared.graded, level),
-        _pairs(pairs, level),
-        _assessors(pairs, level),
-        _topics(compared.graded, level),
-    ]
-    status = print_tables(tables, arguments)
-    if not compared.graded.n_shared_units:
+    rows = _read(arguments, protocol.judging if protocol else None)
+    # The last judgment of each assessor for each unit counts.
+    last = {(row.topic, row.docno, row.assessor): row.grade for row in rows}
+    graded = report.Graded.from_rows([(*key, grade) for key, grade in last.items() if grade is not None])
+    n_without_grade = sum(grade is None for grade in last.values())
+    status = print_tables(_tables(graded, level, (n_without_grade, len(rows) - len(last))), arguments)
+    if not graded.n_shared_units:
         sys.stdout.flush()
-        print(_why_empty(compared), file=sys.stderr)  # noqa: T201
+        print(_why_empty(graded, n_without_grade), file=sys.stderr)  # noqa: T201
         return NOTHING_COMPARED
     return status
 
 
-def _read(paths: Sequence[str], columns: Mapping[str, str], rules: JudgingRules | None) -> list[JudgmentRow]:
-    """The current judgments of all files.
+def _read(arguments: argparse.Namespace, rules: JudgingRules | None) -> list[JudgmentRow]:
+    """The current judgments of all files, from batches of the kinds of --kind.
 
     Raises
     ------
     InputError
         A file is not a file of judgments. The message names the lines.
     """
-    judges = names_of_runs(paths)
+    judges, columns = names_of_runs(arguments.judgments), dict(arguments.column)
     rows: list[JudgmentRow] = []
-    for path in paths:
+    for path in arguments.judgments:
         read = parse_judgments(read_file(path), path, judge=judges[path], columns=columns)
         is_named = read.form == "turkle" or (read.form == "assay-csv" and "grade" not in read.columns)
-        rows += [_with_grade(row, path, rules, is_named=is_named) for row in read.rows if row.is_current]
-    return rows
-
-
-def _with_grade(row: JudgmentRow, path: str, rules: JudgingRules | None, *, is_named: bool) -> JudgmentRow:
-    try:
-        return replace(row, grade=grade_of(row, rules, is_named=is_named))
-    except ValueError as error:
-        raise JudgmentsError(path, [Complaint(row.line, str(error))]) from None
-
-
-def _of_kinds(rows: list[JudgmentRow], kinds: Sequence[str]) -> list[JudgmentRow]:
+        for row in read.rows:
+            if row.is_current:
+                try:
+                    rows.append(replace(row, grade=grade_of(row, rules, is_named=is_named)))
+                except ValueError as error:
+                    raise JudgmentsError(path, [Complaint(row.line, str(error))]) from None
     known = sorted({row.kind for row in rows} - {""})
-    for kind in kinds:
+    for kind in arguments.kind:
         if kind not in known:
             named = f"the kinds are {', '.join(known)}" if known else "no file has a column kind"
             raise InputError(f"--kind: no batch of the kind {kind!r}; {named}")
-    return [row for row in rows if row.kind in kinds] if kinds else rows
+    return [row for row in rows if not arguments.kind or row.kind in arguments.kind]
 
 
-def _compared(rows: Iterable[JudgmentRow]) -> Compared:
-    """The last judgment of each assessor for each unit, if it has a grade."""
-    last: dict[tuple[str, str, str], int | None] = {}
-    n_rows = 0
-    for row in rows:
-        n_rows += 1
-        last[row.topic, row.docno, row.assessor] = row.grade
-    graded = [(*key, grade) for key, grade in last.items() if grade is not None]
-    return Compared(report.Graded.from_rows(graded), len(last) - len(graded), n_rows - len(last))
-
-
-def _all(compared: Compared, level: int) -> Table:
-    graded = compared.graded
-    left_out = (compared.n_without_grade, compared.n_repeated)
-    return Table(
-        "all",
-        f"{ALPHA}; two-way from grade {level}; without non-answers, and without earlier judgments by the same assessor",
-        ("judges", *COLUMNS, "without_grade", "repeated"),
-        [(len(graded.assessors), *_agreement(graded, level), *left_out)],
-    )
-
-
-def _topics(graded: report.Graded, level: int) -> Table:
-    rows = [(code, *_agreement(graded.of_topic(n), level)) for n, code in enumerate(graded.topics)]
-    return Table("topics", f"{ALPHA}; two-way from grade {level}", ("topic", *COLUMNS), rows)
+def _tables(graded: report.Graded, level: int, left_out: tuple[int, int]) -> list[Table]:
+    """The tables; `left_out` are the numbers of judgments without a grade, and of repeated ones."""
+    pairs = report.pairs(graded, level)
+    by_pair: list[tuple[Cell, ...]] = [
+        (
+            *(pair.first, pair.second, pair.kappa.n, pair.kappa.observed, pair.kappa.value),
+            *(pair.linear.value, pair.quadratic.value, pair.two_way.observed, pair.two_way.value),
+            *(*pair.kappa.interval(), *pair.two_way.interval()),
+        )
+        for pair in pairs
+    ]
+    return [
+        Table(
+            "all",
+            f"{ALPHA}; two-way from grade {level}; without non-answers, and without earlier judgments by the same "
+            "assessor",
+            ("judges", *COLUMNS, "without_grade", "repeated"),
+            [(len(graded.assessors), *_agreement(graded, level), *left_out)],
+        ),
+        Table(
+            "alpha",
+            f"Krippendorff's alpha with 95 % intervals; two-way from grade {level}",
+            ("grades", "alpha", "low", "high"),
+            [(each.name, each.value, *each.interval) for each in report.alphas(graded, level)],
+        ),
+        Table(
+            "pairs",
+            "Cohen's kappa of every two assessors: unweighted, linear and quadratic weights, two-way from grade "
+            f"{level}; 95 % intervals",
+            PAIR_COLUMNS,
+            by_pair,
+        ),
+        Table(
+            "assessors",
+            f"mean kappa of each assessor with the others; two-way from grade {level}",
+            report.ASSESSOR_HEADER,
+            list(report.by_assessor(pairs)),
+        ),
+        Table(
+            "topics",
+            f"{ALPHA}; two-way from grade {level}",
+            ("topic", *COLUMNS),
+            [(code, *_agreement(graded.of_topic(n), level)) for n, code in enumerate(graded.topics)],
+        ),
+    ]
 
 
 def _agreement(graded: report.Graded, level: int) -> tuple[Cell, ...]:
@@ -173,54 +172,12 @@ def _agreement(graded: report.Graded, level: int) -> tuple[Cell, ...]:
     )
 
 
-def _alphas(graded: report.Graded, level: int) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (each.name, each.value, *each.interval) for each in report.alphas(graded, level)
-    ]
-    return Table(
-        "alpha",
-        f"Krippendorff's alpha with 95 % intervals; two-way from grade {level}",
-        ("grades", "alpha", "low", "high"),
-        rows,
-    )
-
-
-def _pairs(pairs: Sequence[report.Pair], level: int) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            *(pair.first, pair.second, pair.kappa.n, pair.kappa.observed, pair.kappa.value),
-            *(pair.linear.value, pair.quadratic.value, pair.two_way.observed, pair.two_way.value),
-            *(*pair.kappa.interval(), *pair.two_way.interval()),
-        )
-        for pair in pairs
-    ]
-    return Table(
-        "pairs",
-        f"Cohen's kappa of every two assessors: unweighted, linear and quadratic weights, two-way from grade {level}; "
-        "95 % intervals",
-        PAIR_COLUMNS,
-        rows,
-    )
-
-
-def _assessors(pairs: Sequence[report.Pair], level: int) -> Table:
-    return Table(
-        "assessors",
-        f"mean kappa of each assessor with the others; two-way from grade {level}",
-        report.ASSESSOR_HEADER,
-        list(report.by_assessor(pairs)),
-    )
-
-
-def _why_empty(compared: Compared) -> str:
-    graded = compared.graded
-    n = len(graded.unit)
+def _why_empty(graded: report.Graded, n_without_grade: int) -> str:
+    n, n_assessors = len(graded.unit), len(graded.assessors)
     text = "no unit has grades from two assessors, so there is no agreement: "
-    text += (
-        f"{n} grade{'s' * (n != 1)} by {len(graded.assessors)} assessor{'s' * (len(graded.assessors) != 1)}"
-    )
-    if compared.n_without_grade:
-        text += f", {compared.n_without_grade} judgments without a grade"
-    if len(graded.assessors) < 2:
+    text += f"{n} grade{'s' * (n != 1)} by {n_assessors} assessor{'s' * (n_assessors != 1)}"
+    if n_without_grade:
+        text += f", {n_without_grade} judgments without a grade"
+    if n_assessors < 2:
         text += "; give several files, or a file with several assessors"
     return text

@@ -5,13 +5,12 @@ Exit status: 0 everything is right, 1 something differs, 2 the file cannot be re
 
 import argparse
 from pathlib import Path
-from typing import NoReturn
 
 from tqdm import tqdm
 
-from assay.archive.files import Reader
+from assay.archive.contents import Reader
 from assay.archive.verify import verify
-from assay.cli.options import Parser, add_quiet
+from assay.cli.options import Parser, add
 
 EXAMPLE = "assay archive verify campaign.zip"
 
@@ -20,30 +19,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
     action = actions.add_parser("verify", help="check an archive", description=__doc__)
     action.add_argument("file", type=Path, help="archive that the site made for a track")
-    add_quiet(action)
+    add(action, "--quiet")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with Reader.of(arguments.file) as reader:
-        bar = tqdm(
-            desc="reading",
-            total=reader.n_bytes,
-            unit="B",
-            unit_scale=True,
-            disable=arguments.quiet or None,
-            leave=False,
-        )
-        n_wrong = 0
-        with bar:
-            for finding in verify(reader, advance=lambda n: _advance(bar, n)):
-                n_wrong += not finding.is_right
-                state = "right" if finding.is_right else "WRONG"
-                text = f"{state}  {finding.part}: {finding.content}"
-                tqdm.write(text if finding.is_right else f"{text}; {finding.problem}")
+    n_wrong = 0
+    with (
+        Reader.of(arguments.file) as reader,
+        tqdm(desc="reading", total=reader.n_bytes, unit="B", unit_scale=True, disable=arguments.quiet or None,
+             leave=False) as bar,
+    ):  # fmt: skip
+        for finding in verify(reader, advance=bar.update):
+            n_wrong += not finding.is_right
+            state = "right" if finding.is_right else "WRONG"
+            text = f"{state}  {finding.part}: {finding.content}"
+            tqdm.write(text if finding.is_right else f"{text}; {finding.problem}")
     summary = "everything is right" if not n_wrong else f"{n_wrong} of its parts are wrong"
     tqdm.write(f"{arguments.file.name}: {reader.index.track.name}, {summary}")
     return 1 if n_wrong else 0
-
-
-def _advance(bar: "tqdm[NoReturn]", n: int) -> None:
-    bar.update(n)

@@ -10,24 +10,15 @@ be used; with --track also 3 you are not logged in or may not submit, 4 the site
 import argparse
 import json
 import sys
-from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 
-from assay.cli.options import (
-    RUN_FILE,
-    add_format,
-    add_formulas,
-    add_posts,
-    add_protocol,
-    add_topics,
-    input_path,
-)
+from assay.cli.options import add, add_format, input_path
 from assay.cli.pooling import formula_lookup, read_formulas, read_posts, read_protocol_and_topics
-from assay.cli.site import add_server
+from assay.cli.site import connect, declared, print_refusal, track_of, upload
+from assay.client.server import REFUSED, ServerError
 from assay.errors import InputError
 from assay.formats.reports import Report, print_report
-from assay.formats.runs.reader import CheckedRun, check_run
+from assay.formats.runs.reader import check_run
 from assay.formats.runs.timing import check_seconds
 
 ON_FILES = ("protocol", "topics", "formulas", "seconds", "repair")
@@ -37,10 +28,8 @@ EXAMPLE = "assay check --protocol arqmath-2020-task1 --topics topics.txt runs/ab
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_protocol(parser, is_required=False)
-    add_topics(parser)
-    add_formulas(parser)
-    add_posts(parser)
+    add(parser, "--protocol", required=False)
+    add(parser, "--topics", "--formulas", "--posts")
     parser.add_argument(
         "--seconds",
         type=Path,
@@ -51,35 +40,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--repair", type=Path, metavar="DIR", help="write a repaired copy of each run that can be repaired"
     )
     parser.add_argument("--track", metavar="TRACK", help="let a site check the runs for this track")
-    add_server(parser)
+    add(parser, "--server")
     parser.add_argument("--kind", default="", help="on a site, the kind of the runs (default: the only one)")
     parser.add_argument("--team", default="", help="on a site, your team (default: your only one)")
     add_format(parser, "text", "json")
-    parser.add_argument("runs", nargs="+", type=input_path, metavar="RUN", help=RUN_FILE)
+    add(parser, "runs", type=input_path)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.track:
-        return _on_site(arguments)
-    wrong = next((name for name in ON_SITE if getattr(arguments, name)), None)
-    if wrong or not arguments.protocol:
-        raise InputError(
-            f"--{wrong} is for a site; give --track too" if wrong else "give --protocol or --track"
-        )
-    return _on_files(arguments)
-
-
-def _on_site(arguments: argparse.Namespace) -> int:
     given = next((name for name in ON_FILES if getattr(arguments, name)), None)
-    if given:
+    wrong = next((name for name in ON_SITE if getattr(arguments, name)), None)
+    if arguments.track and given:
         raise InputError(f"--{given} is for a check without a site; with --track, the site knows it")
-    reports = list(import_module("assay.cli.remote_checks").reports(arguments))
+    if wrong and not arguments.track:
+        raise InputError(f"--{wrong} is for a site; give --track too")
+    if not arguments.track and not arguments.protocol:
+        raise InputError("give --protocol or --track")
+    reports = _on_site(arguments) if arguments.track else _on_files(arguments)
     if arguments.format == "json":
-        _print_json(reports)
+        content = [report.as_json() for report in reports if report is not None]
+        print(json.dumps(content, ensure_ascii=False, indent=1))  # noqa: T201
     return 0 if all(report is not None and report.is_acceptable for report in reports) else 1
 
 
-def _on_files(arguments: argparse.Namespace) -> int:
+def _on_site(arguments: argparse.Namespace) -> list[Report | None]:
+    """The report on each run; None if the site would refuse it for a reason that is not in the file."""
+    reports: list[Report | None] = []
+    address, is_json = f"tracks/{arguments.track}/runs/check/", arguments.format == "json"
+    with connect(arguments) as server:
+        fields = declared(arguments, track_of(server, arguments.track))
+        for path in arguments.runs:
+            try:
+                content, _ = upload(server, address, path, fields, key="", is_quiet=False)
+            except ServerError as error:
+                if error.exit_status != REFUSED:
+                    raise
+                print_refusal(path, error, is_json=is_json)
+                reports.append(None)
+                continue
+            del content["is_acceptable"]
+            report = Report.from_json(content)
+            reports.append(report)
+            if not is_json:
+                print_report(report, str(path))
+    return reports
+
+
+def _on_files(arguments: argparse.Namespace) -> list[Report]:
     protocol, topics = read_protocol_and_topics(arguments)
     if arguments.repair:
         arguments.repair.mkdir(parents=True, exist_ok=True)
@@ -92,31 +99,20 @@ def _on_files(arguments: argparse.Namespace) -> int:
         reports.append(checked.report)
         if arguments.format == "text":
             print_report(checked.report, str(path))
-        if arguments.repair:
-            _write_repaired(checked, path, arguments.repair)
+        if arguments.repair and (repaired := checked.repaired()) is not None:
+            _write_repaired(repaired, path, arguments.repair)
     if arguments.seconds:
         name = arguments.seconds.name
         reports.append(check_seconds(arguments.seconds, protocol=protocol, topics=topics, name=name))
         if arguments.format == "text":
             print_report(reports[-1], str(arguments.seconds))
-    if arguments.format == "json":
-        _print_json(reports)
-    return 0 if all(report.is_acceptable for report in reports) else 1
+    return reports
 
 
-def _print_json(reports: Sequence[Report | None]) -> None:
-    content = [report.as_json() for report in reports if report is not None]
-    print(json.dumps(content, ensure_ascii=False, indent=1))  # noqa: T201
-
-
-def _write_repaired(checked: CheckedRun, path: Path, directory: Path) -> None:
-    repaired = checked.repaired()
-    if repaired is None:
-        return
+def _write_repaired(repaired: bytes, path: Path, directory: Path) -> None:
     name = path.name
     for suffix in (".gz", ".xz", ".zip"):
         name = name.removesuffix(suffix)
-    target = directory / name
-    with target.open("xb") as file:
+    with (directory / name).open("xb") as file:
         file.write(repaired)
-    print(f"{path}: repaired into {target}", file=sys.stderr)  # noqa: T201
+    print(f"{path}: repaired into {directory / name}", file=sys.stderr)  # noqa: T201

@@ -10,21 +10,17 @@ import numpy as np
 
 from assay.cli.formulas import add_work_options, note, opened_output, results, write_tsv
 from assay.errors import InputError
-from assay.formats.formulas.files import read_index
-from assay.formats.formulas.work import keys_of
-from assay.formulas.visual_ids import Disagreement, Keys, Report, id_order, report, visual_ids
+from assay.formats.formulas import keys_of, read_index
+from assay.formulas.visual_ids import Keys, Report, id_order, report, visual_ids
 
 EXAMPLE = "assay cluster formulas-latex.tsv formulas-slt.tsv --output ids.tsv"
 N_SHOWN = 10  # disagreements that are printed; a file gets all of them
 HEADER = ("formula_id", "visual_id")
 REPORT_HEADER = (
-    "visual_id",
-    "ids_of_string",
-    "strings_of_id",
+    "visual_id", "ids_of_string", "strings_of_id",
     "formulae",  # prose: allow a column of the output
-    "first_formula",
-    "representation",
-)
+    "first_formula", "representation",
+)  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MAP",
         help="TSV of formula id and visual id: ids to keep, in preference to those of an index",
     )
-    parser.add_argument("--anew", action="store_true", help="replace all ids that the files have")
+    parser.add_argument("--from-scratch", action="store_true", help="replace all ids that the files have")
     parser.add_argument(
         "--report", type=Path, metavar="FILE", help="write as TSV where given ids and SLT strings disagree"
     )
@@ -50,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    keys = _with_given_ids(_read_keys(arguments), arguments.ids, is_anew=arguments.anew)
+    keys = _read_keys(arguments)
     visuals = visual_ids(keys)
     order = id_order(keys.formula)
     pairs = zip(keys.formula[order].tolist(), visuals[order].tolist(), strict=True)
@@ -65,7 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read_keys(arguments: argparse.Namespace) -> Keys:
-    """The keys of each formula. If several files have a formula, a later file completes and replaces an earlier one."""
+    """The keys of each formula, with the ids to keep: those of the map of --ids, then those of the files.
+
+    If several files have a formula, a later file completes and replaces an earlier one.
+    """
     by_code: dict[str, tuple[bytes, bytes, str]] = {}
     for rows in results(keys_of, arguments.files, arguments):
         for code, slt, latex, visual in rows:
@@ -73,14 +72,10 @@ def _read_keys(arguments: argparse.Namespace) -> Keys:
             by_code[code] = (slt or earlier[0], latex or earlier[1], visual or earlier[2])
     if not by_code:
         raise InputError("the input contains no formula")
-    return Keys.of((code, *keys) for code, keys in by_code.items())
-
-
-def _with_given_ids(keys: Keys, path: Path | None, *, is_anew: bool) -> Keys:
-    """The keys with the ids to keep: those of the map at `path`, then those of the files."""
-    kept = np.zeros(len(keys), dtype="S1") if is_anew else keys.kept
-    if path is not None:
-        id_map = read_index(path)
+    keys = Keys.of((code, *keys) for code, keys in by_code.items())
+    kept = np.zeros(len(keys), dtype="S1") if arguments.from_scratch else keys.kept
+    if arguments.ids is not None:
+        id_map = read_index(arguments.ids)
         mapped = np.append(id_map.visual, b"")[id_map.rows(keys.formula)]  # row -1, empty: not in the map
         kept = np.where(mapped != b"", mapped, kept)
     return Keys(keys.formula, keys.slt, keys.latex, kept)
@@ -88,36 +83,25 @@ def _with_given_ids(keys: Keys, path: Path | None, *, is_anew: bool) -> Keys:
 
 def _print_report(keys: Keys, report: Report, arguments: argparse.Namespace) -> None:
     """Report where given ids and strings disagree: the first on the terminal, all of them in the file."""
-    rows = [_row(keys, disagreement) for disagreement in report.details]
+    rows = [
+        (each.visual.decode(), each.n_ids, each.n_strings, each.n, keys.formula[each.row].decode(),
+         "SLT" if each.is_slt else "LaTeX")
+        for each in report.details
+    ]  # fmt: skip
     if arguments.report is not None:
         with opened_output(arguments.report) as file:
             write_tsv(file, [REPORT_HEADER, *rows])
     if not rows:
         return
-    summary = (
+    note(
         f"ids and strings disagree on {report.n_formulas:,} formulas: "
         f"{report.split_ids:,} ids with several SLT strings, "
         f"{report.shared_strings:,} SLT strings with several ids, "
-        f"{report.shared_latex:,} LaTeX without a string with several ids"
+        f"{report.shared_latex:,} LaTeX without a string with several ids",
+        arguments,
     )
-    note(summary, arguments)
     for visual, n_ids, n_strings, n, first, representation in rows[:N_SHOWN]:
-        formulas = f"{n} formulas such as {first}"
-        note(
-            f"  id {visual}, {formulas}: the {representation} has {n_ids} ids, the id {n_strings} strings",
-            arguments,
-        )
+        strings = f"the {representation} has {n_ids} ids, the id {n_strings} strings"
+        note(f"  id {visual}, {n} formulas such as {first}: {strings}", arguments)
     if len(rows) > N_SHOWN and arguments.report is None:
         note(f"  and {len(rows) - N_SHOWN:,} more; --report FILE writes all of them", arguments)
-
-
-def _row(keys: Keys, disagreement: Disagreement) -> tuple[str, int, int, int, str, str]:
-    """A disagreement in the order of `REPORT_HEADER`."""
-    return (
-        disagreement.visual.decode(),
-        disagreement.n_ids,
-        disagreement.n_strings,
-        disagreement.n,
-        keys.formula[disagreement.row].decode(),
-        "SLT" if disagreement.is_slt else "LaTeX",
-    )

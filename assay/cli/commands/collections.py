@@ -1,11 +1,10 @@
 """Compare test collections: their sizes, how they were judged, and what that does to the ranking of runs."""
 
 import argparse
-from collections.abc import Sequence
 
 from assay.cli.papers import add_paper_options, print_papers, store, tracks_of
 from assay.errors import InputError
-from assay.papers.comparison import CollectionFacts, comparison_tables, relevant_plot
+from assay.papers.comparison import comparison_tables, relevant_plot
 from assay.papers.figures import as_pgfplots, as_svg
 
 EXAMPLE = "assay collections --output comparison tracks.toml"
@@ -23,7 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     collections = [track.comparison() for track in tracks_of(arguments)]
-    _check_label(arguments.label, collections)
+    names = dict.fromkeys(name for collection in collections for name in collection.track.labels)
+    if arguments.label and arguments.label.casefold() not in {name.casefold() for name in names}:
+        known = ", ".join(names) or "none"
+        raise InputError(f"--label {arguments.label}: no topic has it; the labels are {known}")
     tables = comparison_tables(collections, label=arguments.label, digits=arguments.digits)
     status = print_papers(tables, arguments)
     plot = relevant_plot(collections, label=arguments.label)
@@ -32,9 +34,3 @@ def run(arguments: argparse.Namespace) -> int:
             {"figure-relevant.svg": as_svg(plot), "figure-relevant.tex": as_pgfplots(plot)}, arguments.output
         )
     return status
-
-
-def _check_label(label: str, collections: Sequence[CollectionFacts]) -> None:
-    names = list(dict.fromkeys(name for collection in collections for name in collection.track.labels))
-    if label and label.casefold() not in {name.casefold() for name in names}:
-        raise InputError(f"--label {label}: no topic has it; the labels are {', '.join(names) or 'none'}")

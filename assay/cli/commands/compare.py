@@ -5,12 +5,12 @@ import argparse
 import numpy as np
 
 from assay.cli.inputs import Inputs, add_random_options, add_scoring_options, read_inputs
-from assay.cli.options import RUN_FILE, share
+from assay.cli.options import add, share
 from assay.cli.tables import print_tables
-from assay.evaluation.score_table import ALL
+from assay.measures.scores import ALL
 from assay.protocols.measures import Measure
 from assay.statistics.intervals import bootstrap
-from assay.statistics.rank_correlation import Overlap, overlap_of_runs
+from assay.statistics.rank_correlation import overlap_of_runs
 from assay.statistics.significance import paired_t, randomization, t_statistics
 from assay.tables import Cell, Table
 
@@ -27,12 +27,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="persistence of rank-biased overlap: the probability that a reader goes to the next rank (default: 0.9)",
     )
-    parser.add_argument("runs", nargs=2, metavar="RUN", help=RUN_FILE)
+    add(parser, "runs", nargs=2)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    inputs = read_inputs(arguments, arguments.runs)
+    inputs = read_inputs(arguments)
     overlap = overlap_of_runs(*inputs.runs, p=arguments.persistence)
+    counted = {code: values for code, values in overlap.items() if code in set(inputs.topics)}
+    by_topic: list[tuple[Cell, ...]] = [(code, *values) for code, values in counted.items()]
+    if counted:
+        by_topic.insert(0, (ALL, *np.mean(list(counted.values()), axis=0).tolist()))
     first, second = inputs.names
     tables = [
         Table(
@@ -46,13 +50,17 @@ def run(arguments: argparse.Namespace) -> int:
             "overlap",
             f"rank-biased overlap of the runs, p = {arguments.persistence:g}: lower bound, residual, point estimate",
             ("topic", "minimum", "residual", "extrapolated"),
-            _overlap_rows({code: overlap[code] for code in overlap if code in set(inputs.topics)}),
+            by_topic,
         ),
         Table(
             "topics",
             f"values by topic: first {first}, second {second}; a positive difference favors the first",
             ("measure", "topic", "first", "second", "difference"),
-            [row for measure in inputs.measures for row in _topic_rows(inputs, measure)],
+            [
+                (str(measure), topic, value, other, value - other)
+                for measure in inputs.measures
+                for topic, value, other in zip(inputs.topics, *inputs.scores(measure).tolist(), strict=True)
+            ],
         ),
     ]  # fmt: skip
     return print_tables(tables, arguments)
@@ -68,31 +76,10 @@ def _summary(inputs: Inputs, measure: Measure, arguments: argparse.Namespace) ->
     is_tied = np.isclose(differences, 0.0, atol=1e-12)
     wins = int(((differences > 0) & ~is_tied).sum())
     ties = int(is_tied.sum())
+    n = scores.shape[1]
+    p_values = float(paired_t(scores).p[0, 1]), float(permuted.p[0, 1])
     return (
-        str(measure),
-        scores.shape[1],
-        *inputs.names,
-        *scores.mean(axis=1).tolist(),
-        float(interval.means[0]),
-        float(interval.low[0]),
-        float(interval.high[0]),
-        wins,
-        ties,
-        scores.shape[1] - wins - ties,
-        float(t_statistics(scores)[0, 1]),
-        float(paired_t(scores).p[0, 1]),
-        float(permuted.p[0, 1]),
+        *(str(measure), n, *inputs.names, *scores.mean(axis=1).tolist()),
+        *(float(interval.means[0]), float(interval.low[0]), float(interval.high[0])),
+        *(wins, ties, n - wins - ties, float(t_statistics(scores)[0, 1]), *p_values),
     )
-
-
-def _overlap_rows(overlap: dict[str, Overlap]) -> list[tuple[Cell, ...]]:
-    if not overlap:
-        return []
-    means = np.mean(list(overlap.values()), axis=0).tolist()
-    return [(ALL, *means), *((code, *values) for code, values in overlap.items())]
-
-
-def _topic_rows(inputs: Inputs, measure: Measure) -> list[tuple[Cell, ...]]:
-    scores = inputs.scores(measure)
-    pairs = zip(inputs.topics, *scores.tolist(), strict=True)
-    return [(str(measure), topic, first, second, first - second) for topic, first, second in pairs]

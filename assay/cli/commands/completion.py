@@ -6,9 +6,8 @@ fish: `assay completion fish > ~/.config/fish/completions/assay.fish`.
 
 import argparse
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 
-from assay.cli.main import COMMANDS
+from assay.cli.main import COMMANDS, load
 
 EXAMPLE = "assay completion bash"
 
@@ -42,16 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     words = {name: _words(name) for name in COMMANDS}
     if arguments.shell == "fish":
-        script = "".join(f"{line}\n" for line in _fish(words))
-    else:
-        script = (ZSH if arguments.shell == "zsh" else "") + _bash(words)
-    print(script, end="")  # noqa: T201
-    return 0
-
-
-def _bash(words: Mapping[str, list[str]]) -> str:
+        print("\n".join(_fish(words)))  # noqa: T201
+        return 0
     cases = [f'            {name}) words="{" ".join(words[name])}" ;;' for name in words]
-    return BASH.format(commands=" ".join(words), cases="\n".join(cases))
+    script = BASH.format(commands=" ".join(words), cases="\n".join(cases))
+    print((ZSH if arguments.shell == "zsh" else "") + script, end="")  # noqa: T201
+    return 0
 
 
 def _fish(words: Mapping[str, list[str]]) -> Iterator[str]:
@@ -67,7 +62,7 @@ def _words(name: str) -> list[str]:
     """The long options of a command, and its actions."""
     parser = argparse.ArgumentParser()
     if name != "trec_eval":  # its options have one letter
-        import_module(f"assay.cli.commands.{name}").add_arguments(parser)
+        load(f"assay.cli.commands.{name}").add_arguments(parser)
     return sorted(set(_words_of(parser)))
 
 

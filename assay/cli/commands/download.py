@@ -10,14 +10,13 @@ wrong, 3 you may not download it or are not logged in, 4 the site cannot be reac
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from assay.cli.options import add_quiet
-from assay.cli.site import add_server, add_track, client, connect, fail, print_table, progress_bar, track_of
+from assay.cli.options import add
+from assay.cli.site import connect, print_table, progress_bar, track_of
+from assay.client.files import check_name, digest_of, fetch, has_content
+from assay.client.server import Server, ServerError
 from assay.errors import InputError
-
-if TYPE_CHECKING:
-    from assay.client.server import Server
 
 EXAMPLE = "assay download arqmath-2020 topics qrels --to data"
 
@@ -34,21 +33,27 @@ class Item(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_track(parser)
+    add(parser, "track")
     parser.add_argument("names", nargs="*", metavar="NAME", help="name or kind of files (default: all)")
-    add_server(parser)
+    add(parser, "--server")
     parser.add_argument(
         "--to", type=Path, default=Path(), metavar="DIR", help="folder of the files (default: this folder)"
     )
     parser.add_argument("--list", action="store_true", help="list the files, and download none")
     parser.add_argument("--overwrite", action="store_true", help="replace files that have another content")
-    add_quiet(parser)
+    add(parser, "--quiet")
 
 
 def run(arguments: argparse.Namespace) -> int:
     with connect(arguments) as server:
         track_of(server, arguments.track)
-        items = _chosen(list(_items(server, arguments.track)), arguments.names)
+        items = list(_items(server, arguments.track))
+        known = {word for item in items for word in (item.kind, item.name)}
+        names = set(arguments.names)
+        if unknown := [name for name in arguments.names if name not in known]:
+            accepted = ", ".join(sorted({item.kind for item in items})) or "nothing yet"
+            raise InputError(f"nothing that you may download is called {unknown[0]}; kinds: {accepted}")
+        items = [item for item in items if not names or {item.kind, item.name} & names]
         if arguments.list:
             print_table(
                 ("kind", "name", "bytes", "sha256"),
@@ -64,8 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _items(server: "Server", slug: str) -> Iterator[Item]:
-    """What the track offers, its qrels and its leaderboards."""
+def _items(server: Server, slug: str) -> Iterator[Item]:
+    """Yield the files that the track offers, its qrels and its leaderboards."""
     for each in server.get(f"tracks/{slug}/downloads/")["results"]:
         is_link = each["url"].partition("://")[1] != ""
         yield Item(each["kind"], each["name"], each["n_bytes"], each["sha256"], each["url"], is_link)
@@ -79,27 +84,19 @@ def _items(server: "Server", slug: str) -> Iterator[Item]:
             yield Item("leaderboard", name, None, "", f"{board['url']}file/")
 
 
-def _chosen(items: list[Item], names: list[str]) -> list[Item]:
-    known = {word for item in items for word in (item.kind, item.name)}
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        accepted = ", ".join(sorted({item.kind for item in items})) or "nothing yet"
-        raise InputError(f"nothing that you may download is called {unknown[0]}; kinds: {accepted}")
-    return [item for item in items if not names or {item.kind, item.name} & set(names)]
-
-
-def _download(server: "Server", item: Item, arguments: argparse.Namespace) -> None:
+def _download(server: Server, item: Item, arguments: argparse.Namespace) -> None:
     if item.is_link:
         print(f"{item.name}: elsewhere, at {item.url}")  # noqa: T201
         return
-    files = client("files")
-    target = arguments.to / files.check_name(item.name)
-    sha256 = item.sha256 or files.digest_of(server, item.url)
-    if files.has_content(target, sha256):
+    target = arguments.to / check_name(item.name)
+    sha256 = item.sha256 or digest_of(server, item.url)
+    if has_content(target, sha256):
         print(f"{target}: is here already")  # noqa: T201
         return
     if target.exists() and not arguments.overwrite:
-        fail(f"{target} exists with another content; give --overwrite, or another folder with --to")
+        raise ServerError(
+            f"{target} exists with another content; give --overwrite, or another folder with --to", status=409
+        )
     with progress_bar(item.name, item.n_bytes, is_quiet=arguments.quiet) as show:
-        files.fetch(server, item.url, target, sha256=sha256, progress=show)
+        fetch(server, item.url, target, sha256=sha256, progress=show)
     print(f"{target}: {target.stat().st_size:,} bytes, sha256 {sha256}")  # noqa: T201

@@ -2,49 +2,33 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from assay.cli.options import (
-    RUN_FILE,
-    STDIN,
-    add_average,
-    add_duplicates,
-    add_format,
-    add_labels,
-    add_measures,
-    add_processes,
-    add_protocol,
-    add_qrels,
-    add_quiet,
-    add_units,
-    names_of_runs,
-)
+from assay.cli.options import STDIN, add, add_format, names_of_runs
 from assay.errors import InputError
-from assay.evaluation.classes import TopicClass, classes_of, means_over
-from assay.evaluation.duplicates import read_duplicates
-from assay.evaluation.score_table import HEADER, ScoreRow, as_json, as_tsv
-from assay.evaluation.units import (
-    FORMATS_OF_VISUAL_IDS,
-    VISUAL_IDS,
-    Prepared,
-    prepare,
-    read_units,
-    why_unjudged,
-)
 from assay.formats.qrels.reader import read_qrels
 from assay.formats.runs.reader import read_run
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, score_hits
+from assay.measures.scores import HEADER, ScoreRow, TopicClass, as_json, classes_of
+from assay.measures.units import (
+    FORMATS_OF_VISUAL_IDS,
+    VISUAL_IDS,
+    Scored,
+    judged_documents,
+    prepare,
+    read_units,
+    score_prepared,
+)
 from assay.processes import map_forked, processors
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import Measure, parse_measures
 from assay.protocols.schema import Average, Protocol, RunFormat
+from assay.tables import as_tsv
 
 SMALL = 2 << 20  # bytes; starting a second process takes longer than reading fewer bytes
 
@@ -52,11 +36,9 @@ EXAMPLE = "assay evaluate --protocol arqmath-2020-task1 --qrels qrels.txt runs/a
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_protocol(parser)
-    add_qrels(parser)
-    add_measures(parser)
-    add_average(parser, "the topics that the run has")
-    add_units(parser)
+    add(parser, "--protocol", "--qrels", "--measure")
+    add(parser, "--average", words="the topics that the run has")
+    add(parser, "--units", "--formulas")
     parser.add_argument(
         "--scale",
         type=int,
@@ -65,60 +47,57 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="multiply every grade of the qrels by N, so that fractions become whole numbers; multiply grades in names "
         "of measures likewise (default: 1)",
     )
-    add_duplicates(parser)
+    add(parser, "--duplicates")
     parser.add_argument(
         "--per-topic", action="store_true", help="also print the value of each topic before the mean"
     )
-    add_labels(parser, "also prints the mean over the topics with each value, as topic LABEL=VALUE")
+    parser.add_argument(
+        "--labels",
+        type=Path,
+        metavar="FILE",
+        help="labels of topics: CSV, JSON, or topics as XML or JSON lines; also prints the mean over the topics with "
+        "each value, as topic LABEL=VALUE",
+    )
+    add(parser, "--label")
     add_format(parser, "tsv", "json")
-    add_processes(parser)
-    add_quiet(parser)
-    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN_FILE)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    request = _read_request(arguments)
-    scored = _score_all(list(request.names), request, arguments)
-    rows: list[ScoreRow] = []
-    for name, (scores, n_topics, note, problem) in zip(request.names.values(), scored, strict=True):
-        if problem:
-            print(f"warning: {name}: {problem}", file=sys.stderr)  # noqa: T201
-        if not arguments.quiet:
-            print(_topics_note(name, scores, n_topics, note, request.average), file=sys.stderr)  # noqa: T201
-        by_topic = scores.rows(
-            request.judged, request.measures, request.average, per_topic=arguments.per_topic
-        )
-        rows += [ScoreRow(name, *row) for row in by_topic]
-        rows += _class_rows(name, scores, request)
-    text = as_json(rows) if arguments.format == "json" else as_tsv(HEADER, [row.cells() for row in rows])
-    sys.stdout.write(text)
-    return 0
+    add(parser, "--processes", "--quiet", "runs")
 
 
 class Request(NamedTuple):
-    """What the command line asks for. With formulas, each instance of a run counts as its distinct formula."""
+    """The parts of the command line that score a run. With formulas, each instance counts as its distinct formula."""
 
-    names: dict[str, str]  # of the runs, by path
     protocol: Protocol
     judged: JudgedDocuments
     measures: list[Measure]
     average: Average
     formulas: Formulas | None
     formats: Sequence[RunFormat]  # of runs; empty: those of the protocol
-    classes: Sequence[TopicClass]
 
 
-class Scored(NamedTuple):
-    """The scores of a run, how many topics the run has, a note on its units, and why no document is judged."""
-
-    scores: RunScores
-    n_topics: int
-    note: str
-    mismatch: str
-
-
-def _read_request(arguments: argparse.Namespace) -> Request:
+def run(arguments: argparse.Namespace) -> int:
+    request, classes = _read(arguments)
     names = names_of_runs(arguments.runs)
+    rows: list[ScoreRow] = []
+    for name, scored in zip(names.values(), _score_all(list(names), request, arguments), strict=True):
+        if scored.problem:
+            print(f"warning: {name}: {scored.problem}", file=sys.stderr)  # noqa: T201
+        if not arguments.quiet:
+            print(f"{name}: {_topics_note(scored, request.average)}", file=sys.stderr)  # noqa: T201
+        rows += scored.scores.rows(
+            request.judged,
+            request.measures,
+            request.average,
+            per_topic=arguments.per_topic,
+            run=name,
+            classes=classes,
+        )
+    text = as_json(rows) if arguments.format == "json" else as_tsv(HEADER, [row.cells() for row in rows])
+    sys.stdout.write(text)
+    return 0
+
+
+def _read(arguments: argparse.Namespace) -> tuple[Request, list[TopicClass]]:
+    """Read the files but for the runs. The classes are those of the topics by --labels."""
     protocol = load_protocol(arguments.protocol)
     if [arguments.qrels, *arguments.runs].count(STDIN) > 1:
         raise InputError("standard input (-) can be read only once")
@@ -127,68 +106,75 @@ def _read_request(arguments: argparse.Namespace) -> Request:
     measures = parse_measures(arguments.measure or protocol.scoring.measures)
     formulas = read_units(protocol, arguments.units, arguments.formulas)
     qrels = read_qrels(arguments.qrels, protocol, scale=arguments.scale)
-    if arguments.duplicates is not None:
-        judged = JudgedDocuments(*read_duplicates(arguments.duplicates, qrels))
-    else:
-        judged = JudgedDocuments(qrels)
-        if protocol.scoring.duplicates_are_false_alarms and not arguments.quiet:
-            print("no --duplicates: near-duplicates of judged documents count as unjudged", file=sys.stderr)  # noqa: T201
+    judged = judged_documents(qrels, arguments.duplicates)
+    needs_duplicates = protocol.scoring.duplicates_are_false_alarms and arguments.duplicates is None
+    if needs_duplicates and not arguments.quiet:
+        print("no --duplicates: near-duplicates of judged documents count as unjudged", file=sys.stderr)  # noqa: T201
     average = arguments.average or protocol.scoring.average
     formats = FORMATS_OF_VISUAL_IDS if arguments.units == VISUAL_IDS else ()
-    classes = _read_classes(arguments, judged, protocol)
-    return Request(names, protocol, judged, measures, average, formulas, formats, classes)
-
-
-def _read_classes(
-    arguments: argparse.Namespace, judged: JudgedDocuments, protocol: Protocol
-) -> list[TopicClass]:
-    """The classes of the topics by --labels."""
-    if arguments.labels is None:
-        return []
     topics = judged.topics.tolist()
-    labels = import_module("assay.cli.labels").chosen_labels(arguments, topics, protocol)  # slow to import
-    return classes_of(topics, labels)
+    labels = _labels(arguments, topics, protocol) if arguments.labels is not None else {}
+    return Request(protocol, judged, measures, average, formulas, formats), classes_of(topics, labels)
 
 
-def _class_rows(name: str, scores: RunScores, request: Request) -> Iterator[ScoreRow]:
-    """The means of a run over each class of topics."""
-    for topics in request.classes:
-        values = means_over(scores, topics, request.average).tolist()
-        for measure, value in zip(request.measures, values, strict=True):
-            yield ScoreRow(name, topics.name, str(measure), value)
+def _labels(
+    arguments: argparse.Namespace, topics: Sequence[str], protocol: Protocol
+) -> dict[str, dict[str, str]]:
+    """The values of each label, by topic: the labels of --label, or the topic classes of the protocol.
+
+    If the topics have none of these labels, all labels with a few values that are words.
+    """
+    # Slow to import, and few calls have labels.
+    from assay.formats.topics.reader import read_labels, read_topics  # noqa: PLC0415
+    from assay.papers.facts import are_words  # noqa: PLC0415
+
+    path: Path = arguments.labels
+    of_topics: Mapping[str, Mapping[str, str]]
+    if path.suffix.lower() in {".xml", ".jsonl", ".ndjson"}:
+        of_topics = {
+            topic.code: topic.labels for topic in read_topics(path.read_bytes(), path.name) if topic.labels
+        }
+    else:
+        of_topics = read_labels(path.read_bytes(), path.name)
+    known = {code: of_topics[code] for code in topics if code in of_topics}
+    if not known:
+        raise InputError(f"{path}: no label is for a topic of the qrels")
+    names = dict.fromkeys(name for labels in known.values() for name in labels)
+    missing = [name for name in arguments.label if name not in names]
+    if missing:
+        raise InputError(f"{path}: no label {missing[0]!r}; the labels are {', '.join(names)}")
+    values = {name: {code: labels.get(name, "") for code, labels in known.items()} for name in names}
+    by_class = {name.casefold(): name for name in values}
+    classes = [by_class[name] for name in protocol.scoring.topic_classes if name in by_class]
+    if chosen := arguments.label or classes:
+        return {name: values[name] for name in chosen}
+    return {name: by_topic for name, by_topic in values.items() if are_words(set(by_topic.values()) - {""})}
 
 
 def _score_all(paths: list[str], request: Request, arguments: argparse.Namespace) -> list[Scored]:
     score = partial(_score, request=request)
+    size = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
+    processes = arguments.processes or (processors() if size > SMALL else 1)
     with _bar(len(paths), is_quiet=arguments.quiet) as started:
-        processes = arguments.processes or _processes(paths)
         return map_forked(score, paths, processes=processes, refusals=InputError, started=started)
 
 
 def _score(path: str, *, request: Request) -> Scored:
-    run = read_run(path, request.protocol, request.formats)
-    prepared = Prepared(run, "") if request.formulas is None else prepare(run, request.formulas)
-    hits = request.judged.hits(prepared.ranking)
-    scores = score_hits(hits, request.judged, request.measures)
-    problem = why_unjudged(prepared, request.judged, hits)
-    return Scored(scores, len(prepared.ranking.topics), prepared.note, problem)
+    prepared = prepare(read_run(path, request.protocol, request.formats), request.formulas)
+    return score_prepared(prepared, request.judged, request.measures)
 
 
-def _topics_note(name: str, scores: RunScores, n_topics: int, note: str, average: Average) -> str:
+def _topics_note(scored: Scored, average: Average) -> str:
     """The topics that a run's means are taken over."""
+    scores = scored.scores
     n_averaged, n_common = int(scores.averaged(average).sum()), int(scores.has_topic.sum())
-    n_missing, n_extra = scores.n_missing, n_topics - n_common
-    text = f"{name}: averaged over {n_averaged} topics; {n_missing} of the qrels missing from the run"
+    n_missing, n_extra = scores.n_missing, scored.n_topics - n_common
+    text = f"averaged over {n_averaged} topics; {n_missing} of the qrels missing from the run"
     if n_missing:
         text += ", counted as 0" if average == "judged" else ", left out"
     if n_extra:
         text += f"; {n_extra} of the run not in the qrels, ignored"
-    return text + (f"; {note}" if note else "")
-
-
-def _processes(paths: Sequence[str]) -> int:
-    size = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
-    return processors() if size > SMALL else 1
+    return text + (f"; {scored.note}" if scored.note else "")
 
 
 @contextmanager
@@ -197,6 +183,11 @@ def _bar(total: int, *, is_quiet: bool) -> Iterator[Callable[[int], None]]:
     if is_quiet or total < 2 or not sys.stderr.isatty():
         yield lambda n: None
         return
-    tqdm = import_module("tqdm").tqdm  # slow to import, and a single run has no bar
+    from tqdm import tqdm  # noqa: PLC0415 -- slow to import, and a single run has no bar
+
     with tqdm(total=total, desc="evaluate", unit="run", leave=False) as bar:
-        yield lambda n: bar.update(n - bar.n)
+
+        def show(n: int) -> None:
+            bar.update(n - bar.n)
+
+        yield show

@@ -14,14 +14,14 @@ it stopped, and to try failed units again.
 import argparse
 import shlex
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from assay.cli.judging import IN_A_ROW, ask, report
-from assay.cli.options import add_protocol, add_quiet, add_topics, positive
+from assay.cli.judging import IN_A_ROW, Totals, ask, judge_batch, print_totals, report
+from assay.cli.options import add, positive
+from assay.client.server import require_httpx
 from assay.errors import InputError
 from assay.formats.compression import read_text
 from assay.judging.output import Output
@@ -49,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COMMAND",
         help="the program, with its arguments",
     )
-    add_protocol(parser, is_required=False)
-    add_topics(parser)
+    add(parser, "--protocol", required=False)
+    add(parser, "--topics")
     parser.add_argument(
         "--units", metavar="FILE", help="pool: topic, docno and position per line, separated by tabs"
     )
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="stop the program if it does not answer within this time (default: 120)",
     )
-    add_quiet(parser)
+    add(parser, "--quiet")
 
 
 def _command(text: str) -> list[str]:
@@ -97,32 +97,40 @@ def _command(text: str) -> list[str]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    return _on_server(arguments) if arguments.server else _on_files(arguments)
-
-
-def _on_server(arguments: argparse.Namespace) -> int:
-    given = [name for name in ONLY_ON_FILES if getattr(arguments, name) is not None]
-    if given:
-        raise InputError(f"--{given[0]} is for files; with --server, the server knows it")
-    if not (arguments.batch.isascii() and arguments.batch.isdigit()):
-        raise InputError("--server needs --batch with the number of the batch, as on the page of the machine")
-    try:
-        remote = import_module("assay.cli.remote_judging")  # needs httpx, which is optional
-    except ModuleNotFoundError as error:
-        raise InputError(f"--server needs {error.name}: pip install 'assay[client]'") from None
-    with Program(arguments.command, timeout=arguments.timeout) as program:
-        totals = remote.judge_batch(arguments, program)
-    remote.print_totals(totals, arguments)
+    if arguments.server:
+        given = [name for name in ONLY_ON_FILES if getattr(arguments, name) is not None]
+        if given:
+            raise InputError(f"--{given[0]} is for files; with --server, the server knows it")
+        if not (arguments.batch.isascii() and arguments.batch.isdigit()):
+            raise InputError(
+                "--server needs --batch with the number of the batch, as on the page of the machine"
+            )
+        require_httpx("--server")
+        with Program(arguments.command, timeout=arguments.timeout) as program:
+            totals = judge_batch(arguments, program)
+        where = f"batch {arguments.batch} on {arguments.server}"
+    else:
+        missing = [name for name in ON_FILES if not getattr(arguments, name)]
+        if missing:
+            raise InputError(f"--{missing[0]} is missing; give it, or --server")
+        totals, where = _judge_files(arguments), str(arguments.output)
+    print_totals(totals, where)
     return INCOMPLETE if totals.left else 0
 
 
-def _on_files(arguments: argparse.Namespace) -> int:
-    missing = [name for name in ON_FILES if not getattr(arguments, name)]
-    if missing:
-        raise InputError(f"--{missing[0]} is missing; give it, or --server")
+def _judge_files(arguments: argparse.Namespace) -> Totals:
+    """Judge the units of a pool. All files are read first, so that nothing is missing later."""
     rules = load_protocol(arguments.protocol).judging
     units = read_units(arguments.units)
-    asked = _questions(arguments, units, rules)
+    is_formula = rules.layout in {"formula", "formula-instances"}
+    topics = read_topics_of(str(arguments.topics), units, is_formula=is_formula)
+    documents = read_documents(arguments.documents, units)
+    guidelines = read_text(arguments.guidelines) if arguments.guidelines else ""
+
+    def asked(unit: Unit) -> Mapping[str, Any]:
+        texts = topics[unit.topic], documents[unit.docno]
+        return question(unit, *texts, rules, guidelines=guidelines, is_html=arguments.html)
+
     output = Output(arguments.output, assessor=arguments.assessor.strip(), batch=arguments.batch)
     with output, Program(arguments.command, timeout=arguments.timeout) as program:
         if output.n_cut:
@@ -131,29 +139,7 @@ def _on_files(arguments: argparse.Namespace) -> int:
         left = [unit for unit in units if (unit.topic, unit.docno) not in output.done]
         n_failed = _judge(left, asked, program, output, rules, is_quiet=arguments.quiet)
         n_judged = len(output.done) - n_before
-    n_open = len(left) - n_judged
-    print(f"{n_judged} judged now, {len(units) - len(left)} before, {n_open} left; {output.path}")  # noqa: T201
-    if n_failed:
-        report(f"{n_failed} failed; run the command again to go on")
-    return INCOMPLETE if n_open else 0
-
-
-def _questions(
-    arguments: argparse.Namespace, units: list[Unit], rules: JudgingRules
-) -> Callable[[Unit], Mapping[str, Any]]:
-    """What the program gets about a unit. All files are read now, so that nothing is missing later."""
-    is_formula = rules.layout in {"formula", "formula-instances"}
-    topics = read_topics_of(str(arguments.topics), units, is_formula=is_formula)
-    documents = read_documents(arguments.documents, units)
-    guidelines = read_text(arguments.guidelines) if arguments.guidelines else ""
-    return lambda unit: question(
-        unit,
-        topics[unit.topic],
-        documents[unit.docno],
-        rules,
-        guidelines=guidelines,
-        is_html=arguments.html,
-    )
+    return Totals(n_judged, len(units) - len(left), len(left) - n_judged, n_failed)
 
 
 def _judge(

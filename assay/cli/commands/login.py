@@ -9,17 +9,18 @@ import argparse
 import os
 import sys
 from getpass import getpass
-from typing import Any
+from urllib.parse import urlsplit
 
-from assay.cli.site import SERVER, TOKEN, add_server, client
+from assay.cli.options import SERVER, TOKEN, add
 from assay.client import credentials
+from assay.client.server import Server, require_httpx
 from assay.errors import InputError
 
 EXAMPLE = "assay login --server https://assay.example.org"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_server(parser)
+    add(parser, "--server")
     parser.add_argument("--file", action="store_true", help="store the token in the file, not in the keyring")
     parser.add_argument("--forget", action="store_true", help="remove the stored token of the site")
 
@@ -35,14 +36,16 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("give --server with the address of the site, such as https://assay.example.org")
     if not url.startswith(("https://", "http://")):
         raise InputError(f"{url} is not the address of a site; it begins with https://")
-    module = client()
+    require_httpx("this command")
     token = _ask(url)
-    with module.Server(url, token) as server:
+    with Server(url, token) as server:
         me = server.get("me/")
     place = credentials.store(url, token, in_file=arguments.file)
-    print(_summary(url, me))  # noqa: T201
+    name, scopes, end = me["token"]["name"], ", ".join(me["token"]["scopes"]), me["token"]["expires_at"][:10]
+    print(f"You are {me['username']} at {url}, with the token “{name}” ({scopes}) until {end}.")  # noqa: T201
     print(f"The token is in {place}.")  # noqa: T201
-    if url.startswith("http://") and not _is_here(url):
+    is_here = urlsplit(url).hostname in {"localhost", "127.0.0.1", "::1"}
+    if url.startswith("http://") and not is_here:
         print(f"assay login: {url} is not encrypted: others may read the token on its way", file=sys.stderr)  # noqa: T201
     return 0
 
@@ -58,17 +61,3 @@ def _ask(url: str) -> str:
     if not (token and token.isascii() and token.isprintable()):
         raise InputError("this is not a token; it begins with assay_")
     return token
-
-
-def _summary(url: str, me: dict[str, Any]) -> str:
-    token = me["token"]
-    scopes, end = ", ".join(token["scopes"]), token["expires_at"][:10]
-    return f"You are {me['username']} at {url}, with the token “{token['name']}” ({scopes}) until {end}."
-
-
-def _is_here(url: str) -> bool:
-    host = url.partition("://")[2].partition("/")[0]
-    return host.rpartition(":")[0] in {"localhost", "127.0.0.1", "[::1]"} or host in {
-        "localhost",
-        "127.0.0.1",
-    }

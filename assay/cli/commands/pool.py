@@ -11,19 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.cli.options import add_depth, add_order, add_output, add_runs_per_team, add_seed
-from assay.cli.pooling import (
-    RunsRefused,
-    add_pooling_options,
-    beyond_team_limit,
-    checked_inputs,
-    formula_lookup,
-    read_formulas,
-    read_protocol_and_topics,
-)
+from assay.cli.options import add, add_seed
+from assay.cli.pooling import add_pooling_options, beyond_team_limit, read_pooled, read_protocol_and_topics
 from assay.digests import sha256_of, sha256_of_file
 from assay.formats.documents.sources import files_of
-from assay.formats.manifest import read_manifest
 from assay.pools.files import (
     contributions_tsv,
     member_contributions_tsv,
@@ -33,7 +24,7 @@ from assay.pools.files import (
     record,
 )
 from assay.pools.order import ORDERS
-from assay.pools.strategies import BuiltPool, PoolInput, build_pool, check_strategies, depths_of, with_depth
+from assay.pools.strategies import BuiltPool, PoolInput, build_pool, check_strategies, with_depth
 from assay.protocols.schema import Protocol
 
 EXAMPLE = "assay pool --protocol arqmath-2020-task1 --runs manifest.csv --seed 7 --output pool.tsv"
@@ -42,26 +33,17 @@ EXAMPLE = "assay pool --protocol arqmath-2020-task1 --runs manifest.csv --seed 7
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_pooling_options(parser)
     add_seed(parser, is_required=True)
-    add_depth(parser)
-    add_order(parser, ORDERS)
-    add_runs_per_team(parser, "in the order of the manifest")
-    parser.add_argument(
-        "--known-items",
-        type=Path,
-        metavar="FILE",
-        help="topic and relevant docno per line, for known-item tasks",
-    )
-    parser.add_argument(
-        "--top-up-members",
-        type=Path,
-        metavar="MEMBERS",
-        help="members of the earlier pool, if it has near-duplicates",
-    )
-    add_output(parser, "; FILE.json describes how the pool was built")
-    _add_tables(parser)
-
-
-def _add_tables(parser: argparse.ArgumentParser) -> None:
+    add(parser, "--depth")
+    add(parser, "--order", choices=sorted(ORDERS))
+    add(parser, "--runs-per-team", words="in the order of the manifest")
+    files = {
+        "--known-items": "topic and relevant docno per line, for known-item tasks",
+        "--top-up-members": "members of the earlier pool, if it has near-duplicates",
+    }
+    for option, text in files.items():
+        metavar = "MEMBERS" if option == "--top-up-members" else "FILE"
+        parser.add_argument(option, type=Path, metavar=metavar, help=text)
+    add(parser, "--output", words="; FILE.json describes how the pool was built")
     tables = {
         "--contributions": "write which run contributed which unit",
         "--members": "write the members of each unit: formula instances, or near-duplicates",
@@ -73,27 +55,14 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    try:
-        _build(arguments)
-    except RunsRefused:
-        return 1
-    return 0
-
-
-def _build(arguments: argparse.Namespace) -> None:
     protocol, topics = read_protocol_and_topics(arguments)
     if arguments.order:
         protocol = replace(protocol, pool=replace(protocol.pool, order=arguments.order))
     check_strategies(protocol)
     depths = dict(arguments.depth)
     with_depth(protocol.runs, depths)
-    runs = read_manifest(arguments.runs, protocol)
-    formulas = read_formulas(arguments.formulas)
-    lookup = formula_lookup(formulas, allows_unknown=arguments.allow_unknown)
-    inputs, reports = checked_inputs(runs, protocol, topics, lookup, is_quiet=arguments.quiet)
-    sources = [
-        {"file": run.file.name, "sha256": report.sha256} for run, report in zip(runs, reports, strict=True)
-    ]
+    inputs, reports, formulas = read_pooled(arguments, protocol, topics)
+    sources = [{"file": report.name, "sha256": report.sha256} for report in reports]
     limit = _limited(arguments, inputs, sources, protocol)
     pool = build_pool(
         inputs,
@@ -119,29 +88,23 @@ def _build(arguments: argparse.Namespace) -> None:
     _write(arguments, pool, inputs, data, description)
     if not arguments.quiet:
         print(_summary(pool, description, sha256), file=sys.stderr)  # noqa: T201
+    return 0
 
 
 def _limited(
-    arguments: argparse.Namespace,
-    inputs: list[PoolInput],
-    sources: list[dict[str, str]],
-    protocol: Protocol,
+    arguments: argparse.Namespace, inputs: list[PoolInput], sources: list[dict[str, str]], protocol: Protocol
 ) -> dict[str, Any]:
     """Remove the runs beyond the limit per team; what the record says about it."""
-    most = arguments.runs_per_team
-    if most is None:
+    if arguments.runs_per_team is None:
         return {}
-    depths = depths_of(inputs, protocol.runs, dict(arguments.depth))
-    beyond = beyond_team_limit(inputs, protocol.runs, depths, most)
+    beyond = beyond_team_limit(inputs, protocol.runs, dict(arguments.depth), arguments.runs_per_team)
+    triples = list(zip(inputs, sources, beyond, strict=True))
     left_out = [
-        {**source, "team": run.team, "tag": run.tag}
-        for run, source, is_beyond in zip(inputs, sources, beyond, strict=True)
-        if is_beyond
+        {**source, "team": run.team, "tag": run.tag} for run, source, is_beyond in triples if is_beyond
     ]
-    kept = [place for place, is_beyond in enumerate(beyond) if not is_beyond]
-    inputs[:] = [inputs[place] for place in kept]
-    sources[:] = [sources[place] for place in kept]
-    return {"runs_per_team": most, "left_out": left_out}
+    inputs[:] = [run for run, _, is_beyond in triples if not is_beyond]
+    sources[:] = [source for _, source, is_beyond in triples if not is_beyond]
+    return {"runs_per_team": arguments.runs_per_team, "left_out": left_out}
 
 
 def _other_sources(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -174,7 +137,12 @@ def _write(
     if arguments.member_contributions:
         arguments.member_contributions.write_bytes(member_contributions_tsv(pool, inputs))
     if arguments.teams:
-        arguments.teams.write_text(_teams_by_topic(description), encoding="utf-8")
+        lines = ["team\ttopic\tunits\tbrought\talone"]
+        for team in description["teams"]:
+            by_topic = zip(team["brought_by_topic"], team["alone_by_topic"], strict=True)
+            for topic, (contributed, alone) in zip(description["topics"], by_topic, strict=True):
+                lines.append(f"{team['team']}\t{topic['topic']}\t{topic['n']}\t{contributed}\t{alone}")
+        arguments.teams.write_text("\n".join(lines) + "\n", encoding="utf-8")
     if arguments.output:
         arguments.output.write_bytes(data)
         record_path = arguments.output.with_name(arguments.output.name + ".json")
@@ -183,17 +151,6 @@ def _write(
     else:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
-
-
-def _teams_by_topic(description: Mapping[str, Any]) -> str:
-    lines = ["team\ttopic\tunits\tbrought\talone"]
-    for team in description["teams"]:
-        by_topic = zip(description["topics"], team["brought_by_topic"], team["alone_by_topic"], strict=True)
-        lines += [
-            f"{team['team']}\t{topic['topic']}\t{topic['n']}\t{contributed}\t{alone}"
-            for topic, contributed, alone in by_topic
-        ]
-    return "\n".join(lines) + "\n"
 
 
 def _summary(pool: BuiltPool, description: Mapping[str, Any], sha256: str) -> str:

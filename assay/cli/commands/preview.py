@@ -6,20 +6,11 @@ Exit status: 0 success, 1 a run has errors, 2 a file or an option cannot be used
 import argparse
 from pathlib import Path
 
-from assay.cli.options import add_runs_per_team
-from assay.cli.pooling import (
-    RunsRefused,
-    add_pooling_options,
-    beyond_team_limit,
-    checked_inputs,
-    formula_lookup,
-    read_formulas,
-    read_protocol_and_topics,
-)
-from assay.formats.manifest import read_manifest
+from assay.cli.options import add, whole_number
+from assay.cli.pooling import add_pooling_options, beyond_team_limit, read_pooled, read_protocol_and_topics
 from assay.pools.files import read_docnos
 from assay.pools.preview import MAX_DEPTH, Preview, preview_pool, usual_seconds
-from assay.pools.strategies import check_strategies, depths_of
+from assay.pools.strategies import check_strategies
 from assay.protocols.schema import Protocol
 
 EXAMPLE = "assay preview --protocol arqmath-2020-task1 --runs manifest.csv --budget-hours 0.6"
@@ -28,8 +19,10 @@ NUMBERS_OF_UNITS = ("units", "mean", "least", "most", "hours")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_pooling_options(parser)
-    add_runs_per_team(parser, "in the order of the manifest")
-    parser.add_argument("--deepest", type=_depth, metavar="K", help="last depth to show (default: 100)")
+    add(parser, "--runs-per-team", words="in the order of the manifest")
+    parser.add_argument(
+        "--deepest", type=whole_number(1, MAX_DEPTH), metavar="K", help="last depth to show (default: 100)"
+    )
     parser.add_argument(
         "--rate",
         type=_positive_number,
@@ -47,12 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _depth(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= MAX_DEPTH:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MAX_DEPTH}")
-    return int(text)
-
-
 def _positive_number(text: str) -> float:
     try:
         number = float(text)
@@ -64,25 +51,12 @@ def _positive_number(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    try:
-        _show(arguments)
-    except RunsRefused:
-        return 1
-    return 0
-
-
-def _show(arguments: argparse.Namespace) -> None:
     protocol, topics = read_protocol_and_topics(arguments)
     check_strategies(protocol)
-    formulas = read_formulas(arguments.formulas)
-    lookup = formula_lookup(formulas, allows_unknown=arguments.allow_unknown)
-    runs = read_manifest(arguments.runs, protocol)
-    inputs, _ = checked_inputs(runs, protocol, topics, lookup, is_quiet=arguments.quiet)
-    depths = depths_of(inputs, protocol.runs)
-    beyond = beyond_team_limit(inputs, protocol.runs, depths, arguments.runs_per_team)
-    inputs = [run for run, is_beyond in zip(inputs, beyond, strict=True) if not is_beyond]
+    inputs, _, formulas = read_pooled(arguments, protocol, topics)
+    beyond = beyond_team_limit(inputs, protocol.runs, {}, arguments.runs_per_team)
     preview = preview_pool(
-        inputs,
+        [run for run, is_beyond in zip(inputs, beyond, strict=True) if not is_beyond],
         protocol=protocol,
         deepest=arguments.deepest,
         formulas=formulas,
@@ -91,9 +65,13 @@ def _show(arguments: argparse.Namespace) -> None:
     seconds = arguments.rate or usual_seconds(protocol)
     print(_table(preview, protocol, seconds))  # noqa: T201
     if arguments.by_topic:
-        arguments.by_topic.write_text(_sizes_by_topic(preview), encoding="utf-8")
+        lines = ["depth\t" + "\t".join(preview.topics.tolist())]
+        for depth, row in enumerate(preview.sizes.tolist(), 1):
+            lines.append(f"{depth}\t" + "\t".join(map(str, row)))
+        arguments.by_topic.write_text("\n".join(lines) + "\n", encoding="utf-8")
     if arguments.budget_hours:
         print(_within_budget(preview, arguments.budget_hours, seconds))  # noqa: T201
+    return 0
 
 
 def _table(preview: Preview, protocol: Protocol, seconds: float) -> str:
@@ -112,12 +90,6 @@ def _table(preview: Preview, protocol: Protocol, seconds: float) -> str:
     ]
     per_unit = f"{preview.judges:g} judgment{'' if preview.judges == 1 else 's'} per unit"
     return "\n".join([*lines, f"hours: {per_unit}, {seconds:g} s each; *: the protocol's depth"])
-
-
-def _sizes_by_topic(preview: Preview) -> str:
-    lines = ["depth\t" + "\t".join(preview.topics.tolist())]
-    lines += [f"{depth}\t" + "\t".join(map(str, row)) for depth, row in enumerate(preview.sizes.tolist(), 1)]
-    return "\n".join(lines) + "\n"
 
 
 def _within_budget(preview: Preview, budget: float, seconds: float) -> str:

@@ -1,16 +1,20 @@
-"""List the protocols that ship with Assay, show one in words or as TOML, or check a protocol file of your own.
+"""List the protocols that ship with Assay, show one in words or as TOML, check a protocol file of your own, or print
+the JSON Schema of protocol files, for editors.
 
 Exit status: 0 success, 2 a protocol does not exist or has errors.
 """
 
 import argparse
+import json
 from pathlib import Path
 
 from assay.cli.main import print_error
 from assay.cli.options import Parser
 from assay.errors import InputError
 from assay.protocols.description import facts
-from assay.protocols.loader import load_protocol, shipped_slugs, shipped_text
+from assay.protocols.loader import MOST, load_protocol, shipped_slugs, shipped_text
+from assay.protocols.schema import Protocol
+from assay.structure import json_schema
 
 EXAMPLE = "assay protocol show arqmath-2020-task1"
 
@@ -18,9 +22,7 @@ EXAMPLE = "assay protocol show arqmath-2020-task1"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
     actions.add_parser(
-        "list",
-        help="print the slug and the title of each shipped protocol",
-        example="assay protocol list",
+        "list", help="print the slug and the title of each shipped protocol", example="assay protocol list"
     )
     show = actions.add_parser("show", help="describe a protocol in words", example=EXAMPLE)
     show.add_argument("protocol", metavar="P", help="slug of a shipped protocol, or path of a .toml file")
@@ -31,30 +33,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         example="assay protocol check protocol.toml",
     )
     check.add_argument("files", nargs="+", metavar="FILE", help="a .toml file")
+    actions.add_parser(
+        "schema", help="print the JSON Schema of protocol files", example="assay protocol schema"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    return {"list": _list, "show": _show, "check": _check}[arguments.action](arguments)
-
-
-def _list(_: argparse.Namespace) -> int:
-    width = max(map(len, shipped_slugs()))
-    for slug in shipped_slugs():
-        print(f"{slug:<{width}}  {load_protocol(slug).title}")  # noqa: T201
+    if arguments.action == "check":
+        return _check(arguments)
+    if arguments.action == "list":
+        width = max(map(len, shipped_slugs()))
+        text = "".join(f"{slug:<{width}}  {load_protocol(slug).title}\n" for slug in shipped_slugs())
+    elif arguments.action == "schema":
+        text = json.dumps(json_schema(Protocol, most=MOST), ensure_ascii=False, indent=1) + "\n"
+    else:
+        text = _shown(arguments)
+    print(text, end="")  # noqa: T201
     return 0
 
 
-def _show(arguments: argparse.Namespace) -> int:
+def _shown(arguments: argparse.Namespace) -> str:
+    """A protocol in words, or its file."""
     protocol = load_protocol(arguments.protocol)
-    if arguments.toml:
-        is_shipped = arguments.protocol in shipped_slugs()
-        text = shipped_text(arguments.protocol) if is_shipped else Path(arguments.protocol).read_text()
-        print(text, end="")  # noqa: T201
-        return 0
-    print(f"{protocol.title}\n")  # noqa: T201
-    for name, text in facts(protocol):
-        print(f"{name}: {text}")  # noqa: T201
-    return 0
+    if not arguments.toml:
+        return "".join([f"{protocol.title}\n\n", *(f"{name}: {text}\n" for name, text in facts(protocol))])
+    is_shipped = arguments.protocol in shipped_slugs()
+    return shipped_text(arguments.protocol) if is_shipped else Path(arguments.protocol).read_text()
 
 
 def _check(arguments: argparse.Namespace) -> int:

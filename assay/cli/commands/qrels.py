@@ -9,18 +9,8 @@ from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
-from assay.cli.options import (
-    Parser,
-    add_formulas,
-    add_protocol,
-    add_seed,
-    add_topics,
-    input_path,
-    names_of_runs,
-    share,
-)
+from assay.cli.options import Parser, add, add_seed, input_path, names_of_runs, share
 from assay.errors import InputError
-from assay.evaluation.units import of_distinct_formulas, read_formulas
 from assay.formats.compression import read_file, read_text
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.exports import (
@@ -35,7 +25,9 @@ from assay.formats.qrels.exports import (
     zipped,
 )
 from assay.formats.qrels.reader import QrelsError, QrelsForm, parse_qrels
+from assay.formats.spreadsheet import as_csv, original
 from assay.formats.topics.codes import read_topic_codes
+from assay.measures.units import of_distinct_formulas, read_formulas
 from assay.protocols.loader import load_protocol
 
 ASSESSOR_COLUMNS = ("assessor", "assessor_id", "workerid", "turkle.username", "username", "user", "judge")
@@ -51,8 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
     convert = actions.add_parser("convert", help="write qrels in another format", example=EXAMPLE)
     _add_qrels_options(convert)
-    add_topics(convert)
-    add_formulas(convert)
+    add(convert, "--topics", "--formulas")
     split = actions.add_parser(
         "split", help="split qrels by topic into train and test", example=SPLIT_EXAMPLE
     )
@@ -73,7 +64,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="replace assessors in a CSV of judgments by the codes A1, A2, ...",
         example=ANONYMIZE_EXAMPLE,
     )
-    _add_judgment_options(anonymize)
+    anonymize.add_argument(
+        "judgments",
+        metavar="CSV",
+        help="judgments with a header and a column of assessors; - for standard input",
+    )
+    anonymize.add_argument("--column", metavar="COLUMN", help="name of the column of assessors")
+    anonymize.add_argument(
+        "--drop",
+        action="append",
+        metavar="COLUMN",
+        help=f"column to leave out; repeat it for more (default: {' and '.join(DROPPED_COLUMNS)})",
+    )
+    add_seed(anonymize)
+    anonymize.add_argument("--output", type=Path, required=True, metavar="FILE", help="file to write")
 
 
 def _add_qrels_options(parser: argparse.ArgumentParser) -> None:
@@ -89,7 +93,7 @@ def _add_qrels_options(parser: argparse.ArgumentParser) -> None:
         help="format to write; units is topic and docno without grades, protocol the columns of --protocol "
         "(default: trec)",
     )
-    add_protocol(parser, is_required=False)
+    add(parser, "--protocol", required=False)
     parser.add_argument(
         "--scale",
         type=int,
@@ -104,23 +108,6 @@ def _add_qrels_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="folder or .zip to write; the folder must not exist",
     )
-
-
-def _add_judgment_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "judgments",
-        metavar="CSV",
-        help="judgments with a header and a column of assessors; - for standard input",
-    )
-    parser.add_argument("--column", metavar="COLUMN", help="name of the column of assessors")
-    parser.add_argument(
-        "--drop",
-        action="append",
-        metavar="COLUMN",
-        help=f"column to leave out; repeat it for more (default: {' and '.join(DROPPED_COLUMNS)})",
-    )
-    add_seed(parser)
-    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="file to write")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -176,12 +163,10 @@ def _anonymize(arguments: argparse.Namespace) -> None:
         raise InputError(f"{arguments.judgments}: {problem}; the columns are {', '.join(header) or 'none'}")
     codes = code_names({row[column] for row in rows if row[column]}, arguments.seed)
     dropped = DROPPED_COLUMNS if arguments.drop is None else arguments.drop
-    file = StringIO()
     kept = [name for name in header if name not in dropped]
-    writer = csv.DictWriter(file, kept, extrasaction="ignore", lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows(row | {column: codes.get(row[column], "")} for row in rows)
-    arguments.output.write_text(file.getvalue(), encoding="utf-8", newline="")
+    coded = (row | {column: codes.get(row[column], "")} for row in rows)
+    table = as_csv(kept, ([original(row[name] or "") for name in kept] for row in coded))
+    arguments.output.write_text(table, encoding="utf-8", newline="")
 
 
 def _read(arguments: argparse.Namespace) -> QrelsColumns:

@@ -8,71 +8,61 @@ be reached.
 """
 
 import argparse
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
-from assay.cli.options import positive
-from assay.cli.site import add_json, add_server, add_track, connect, fail, print_json, print_table, track_of
-
-if TYPE_CHECKING:
-    from assay.client.server import Server
+from assay.cli.options import add, positive
+from assay.cli.site import connect, print_json, print_table, track_of
+from assay.client.server import ServerError
 
 EXAMPLE = "assay results arqmath-2020"
+CELLS = ("text", "low", "high", "tier")  # of a score
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_track(parser)
-    add_server(parser)
+    add(parser, "track", "--server")
     parser.add_argument(
         "--leaderboard", type=positive, metavar="N", help="number of a leaderboard (default: the newest)"
     )
     parser.add_argument("--by-topic", action="store_true", help="print the values of each topic")
-    add_json(parser)
+    add(parser, "--json")
 
 
 def run(arguments: argparse.Namespace) -> int:
     with connect(arguments) as server:
         track_of(server, arguments.track)
-        board = server.get(f"leaderboards/{_number(server, arguments)}/")
-        content = (
-            list(server.rows(f"leaderboards/{board['id']}/evaluations/")) if arguments.by_topic else board
-        )
+        number = arguments.leaderboard
+        if not number:
+            boards = server.rows(f"tracks/{arguments.track}/leaderboards/")
+            ready = next((board for board in boards if board["status"] == "ready"), None)
+            if ready is None:
+                raise ServerError(f"no leaderboard of {arguments.track} is released to you", status=409)
+            number = ready["id"]
+        board = server.get(f"leaderboards/{number}/")
+        content = board
+        if arguments.by_topic:
+            content = list(server.rows(f"leaderboards/{board['id']}/evaluations/"))
     if arguments.json:
         print_json(content)
     elif arguments.by_topic:
-        print_table(("run", "topic", "measure", "value"), _values(content, board["measures"]))
+        values = (
+            (row["tag"], topic, measure, f"{of_topic[measure]:.4f}")
+            for row in content
+            for topic, of_topic in row["topics"].items()
+            for measure in board["measures"]
+            if measure in of_topic
+        )
+        print_table(("run", "topic", "measure", "value"), values)
     else:
-        _print_means(board)
+        header = ["team", "run", "kind"]
+        for measure in board["measures"]:
+            header += [measure, f"{measure} low", f"{measure} high", f"{measure} tier"]
+        rows = (
+            [
+                row["team"],
+                row["tag"],
+                row["kind"],
+                *(score[name] for score in row["scores"] for name in CELLS),
+            ]
+            for row in board["runs"]
+        )
+        print_table(header, rows)
     return 0
-
-
-def _number(server: "Server", arguments: argparse.Namespace) -> int:
-    if arguments.leaderboard:
-        return int(arguments.leaderboard)
-    boards = server.rows(f"tracks/{arguments.track}/leaderboards/")
-    ready = next((board for board in boards if board["status"] == "ready"), None)
-    if ready is None:
-        fail(f"no leaderboard of {arguments.track} is released to you")
-    return int(ready["id"])
-
-
-def _print_means(board: Any) -> None:
-    header = ["team", "run", "kind"]
-    for measure in board["measures"]:
-        header += [measure, f"{measure} low", f"{measure} high", f"{measure} tier"]
-    rows = (
-        [row["team"], row["tag"], row["kind"], *(score[name] for score in row["scores"] for name in CELLS)]
-        for row in board["runs"]
-    )
-    print_table(header, rows)
-
-
-CELLS = ("text", "low", "high", "tier")
-
-
-def _values(evaluations: list[Any], measures: list[str]) -> Iterator[tuple[object, ...]]:
-    for row in evaluations:
-        for topic, values in row["topics"].items():
-            for measure in measures:
-                if measure in values:
-                    yield row["tag"], topic, measure, f"{values[measure]:.4f}"

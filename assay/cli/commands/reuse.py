@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 
 from assay.cli.inputs import Inputs, add_random_options, add_scoring_options, bar, inputs_of, steps
-from assay.cli.options import add_manifest, positive
+from assay.cli.options import add, positive
 from assay.cli.tables import print_tables
 from assay.formats.manifest import read_manifest
 from assay.pools.depth import PooledUnits
@@ -23,7 +23,7 @@ EXAMPLE = "assay reuse --protocol arqmath-2020-task1 --qrels qrels.txt --runs ma
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scoring_options(parser)
-    add_manifest(parser)
+    add(parser, "--runs")
     add_random_options(parser)
     parser.add_argument(
         "--samples",
@@ -35,7 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    inputs, pooled = _read(arguments)
+    protocol = load_protocol(arguments.protocol)
+    runs = read_manifest(arguments.runs, protocol)
+    inputs = inputs_of(arguments, protocol, [run.tag for run in runs], [str(run.file) for run in runs])
+    pooled = [
+        PoolInput(rows, run.team, run.tag, run.kind, run.pooled_as)
+        for rows, run in zip(inputs.rows, runs, strict=True)
+    ]
     whole = Scoring(
         inputs.runs, inputs.qrels, inputs.measures, inputs.average, inputs.level, inputs.judged_by
     )
@@ -65,17 +71,6 @@ def run(arguments: argparse.Namespace) -> int:
     return print_tables(tables, arguments)
 
 
-def _read(arguments: argparse.Namespace) -> tuple[Inputs, list[PoolInput]]:
-    protocol = load_protocol(arguments.protocol)
-    runs = read_manifest(arguments.runs, protocol)
-    inputs = inputs_of(arguments, protocol, [run.tag for run in runs], [str(run.file) for run in runs])
-    pooled = [
-        PoolInput(rows, run.team, run.tag, run.kind, run.pooled_as)
-        for rows, run in zip(inputs.rows, runs, strict=True)
-    ]
-    return inputs, pooled
-
-
 def _pool(pooled: Sequence[PoolInput], inputs: Inputs, seed: int, part: float) -> PooledUnits:
     """The pool of these runs, to a part of the depth of each kind but at least one rank."""
     protocol, formulas = inputs.protocol, inputs.formulas
@@ -94,7 +89,15 @@ def _team_tables(inputs: Inputs, teams: Sequence[TeamLeftOut]) -> list[Table]:
         "left_out",
         "score and rank of each run without the judgments of units that only its team contributed",
         ("team", "run", "measure", "with", "without", "change", "rank_with", "rank_without"),
-        [row for team in teams for row in _changes(inputs, team)],
+        [
+            (
+                *(team.team, inputs.names[change.run], str(measure), change.before[n], change.after[n]),
+                *(change.after[n] - change.before[n], change.rank_before[n], change.rank_after[n]),
+            )
+            for team in teams
+            for change in team.changes
+            for n, measure in enumerate(inputs.measures)
+        ],
     )
     taus = Table(
         "left_out_tau",
@@ -109,36 +112,13 @@ def _team_tables(inputs: Inputs, teams: Sequence[TeamLeftOut]) -> list[Table]:
     return [left_out, changes, taus]
 
 
-def _changes(inputs: Inputs, team: TeamLeftOut) -> list[tuple[Cell, ...]]:
-    return [
-        (
-            team.team,
-            inputs.names[change.run],
-            str(measure),
-            change.before[n],
-            change.after[n],
-            change.after[n] - change.before[n],
-            change.rank_before[n],
-            change.rank_after[n],
-        )
-        for change in team.changes
-        for n, measure in enumerate(inputs.measures)
-    ]
-
-
 def _depth_table(inputs: Inputs, points: Sequence[DepthPoint]) -> Table:
     n_relevant = int((inputs.qrels.grade >= inputs.level).sum())
     rows: list[tuple[Cell, ...]] = [
         (
-            point.label,
-            point.n_pooled,
-            point.n_judged,
-            point.n_relevant,
-            point.n_relevant / n_relevant if n_relevant else 0.0,
-            str(measure),
-            point.tau[n],
-            point.tau_ap[n],
-            point.largest_move[n],
+            *(point.label, point.n_pooled, point.n_judged, point.n_relevant),
+            *(point.n_relevant / n_relevant if n_relevant else 0.0, str(measure)),
+            *(point.tau[n], point.tau_ap[n], point.largest_move[n]),
         )
         for point in points
         for n, measure in enumerate(inputs.measures)

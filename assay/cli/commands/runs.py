@@ -2,33 +2,22 @@
 
 import argparse
 
-from assay.cli.site import add_json, add_server, add_track, connect, print_json, print_table, track_of
+from assay.cli.options import add
+from assay.cli.site import print_json, print_table, rows_of_track
 
 EXAMPLE = "assay runs arqmath-2020"
-COLUMNS = (
-    "id",
-    "team",
-    "tag",
-    "kind",
-    "status",
-    "is_late",
-    "n_lines",
-    "n_topics",
-    "submitted_at",
-    "file_name",
-)
+COLUMNS = {
+    "id": "id", "team": "team", "tag": "tag", "kind": "kind", "status": "status", "is_late": "late",
+    "n_lines": "lines", "n_topics": "topics", "submitted_at": "submitted (UTC)", "file_name": "file",
+}  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_track(parser)
-    add_server(parser)
-    add_json(parser)
+    add(parser, "track", "--server", "--json")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with connect(arguments) as server:
-        track_of(server, arguments.track)
-        runs = list(server.rows(f"tracks/{arguments.track}/runs/"))
+    runs = rows_of_track(arguments, "runs")
     if arguments.json:
         print_json(runs)
         return 0
@@ -36,8 +25,5 @@ def run(arguments: argparse.Namespace) -> int:
         dict(run, is_late="late" if run["is_late"] else "", submitted_at=run["submitted_at"][:19])
         for run in runs
     ]
-    print_table(
-        ("id", "team", "tag", "kind", "status", "late", "lines", "topics", "submitted (UTC)", "file"),
-        ([row[name] for name in COLUMNS] for row in rows),
-    )
+    print_table(list(COLUMNS.values()), ([row[name] for name in COLUMNS] for row in rows))
     return 0

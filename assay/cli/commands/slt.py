@@ -2,12 +2,11 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 from assay.cli.formulas import add_work_options, note, opened_output, results, write_tsv
 from assay.errors import InputError
-from assay.formats.formulas.work import strings_of
+from assay.formats.formulas import strings_of
 
 EXAMPLE = "assay slt --input formulas-slt.tsv --output strings.tsv"
 HEADER = ("formula_id", "slt")
@@ -29,14 +28,10 @@ def run(arguments: argparse.Namespace) -> int:
     n: Counter[bool] = Counter()  # with a string, and without
     with opened_output(arguments.output) as file:
         write_tsv(file, [HEADER])
-        write_tsv(file, _counted(arguments, n))
+        for rows in results(strings_of, arguments.input or [Path("/dev/stdin")], arguments):
+            n.update(bool(string) for _, string in rows)
+            write_tsv(file, rows)
     if not n:
         raise InputError("the input contains no Presentation MathML")
     note(f"{n.total():,} formulas, {n[False]:,} of them without an SLT string", arguments)
     return 0
-
-
-def _counted(arguments: argparse.Namespace, n: Counter[bool]) -> Iterator[tuple[str, str]]:
-    for rows in results(strings_of, arguments.input or [Path("/dev/stdin")], arguments):
-        n.update(bool(string) for _, string in rows)
-        yield from rows

@@ -11,37 +11,30 @@ are not logged in, 4 the site cannot be reached.
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
-from assay.cli.options import add_quiet, input_path
-from assay.cli.site import (
-    add_server,
-    add_track,
-    client,
-    connect,
-    print_json,
-    print_refusal,
-    progress_bar,
-    track_of,
-)
+from assay.cli.options import add, input_path
+from assay.cli.site import connect, declared, print_json, print_refusal, track_of, upload
+from assay.client.server import REFUSED, Server, ServerError
 from assay.digests import sha256_of_file
 from assay.errors import InputError
 
-if TYPE_CHECKING:
-    from assay.client.server import Server
-
 EXAMPLE = "assay submit arqmath-2020 --kind primary --description 'BM25 over titles' runs/abacus.tsv"
-DECLARED = ("kind", "team", "tag", "uses", "description", "pooled_as")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_track(parser)
+    add(parser, "track")
     parser.add_argument(
         "runs", nargs="+", type=input_path, metavar="RUN", help="run file: plain, gz, xz or zip"
     )
-    add_server(parser)
-    add_declaration(parser)
+    add(parser, "--server")
+    parser.add_argument(
+        "--kind",
+        default="",
+        help="kind of the runs, such as primary (default: the only one that the track accepts)",
+    )
+    parser.add_argument("--team", default="", help="name of the team (default: your only team of the track)")
     parser.add_argument(
         "--tag", default="", help="tag of the run, for a single file (default: the tag in the file)"
     )
@@ -57,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pooled-as",
         default="",
         metavar="KIND",
-        help="kind as which the runs are pooled, if the protocol says so",
+        help="kind that the runs are pooled as, if the protocol says so",
     )
     parser.add_argument(
         "--seconds",
@@ -66,17 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="file of topic and seconds, for a single run and a limit of time",
     )
     parser.add_argument("--json", action="store_true", help="print the runs as the site answers, as JSON")
-    add_quiet(parser)
-
-
-def add_declaration(parser: argparse.ArgumentParser) -> None:
-    """The options that `assay check --track` has too."""
-    parser.add_argument(
-        "--kind",
-        default="",
-        help="kind of the runs, such as primary (default: the only one that the track accepts)",
-    )
-    parser.add_argument("--team", default="", help="name of the team (default: your only team of the track)")
+    add(parser, "--quiet")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -85,12 +68,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"--{single} is for a single run; submit each run with its own")
     stored, is_refused = [], False
     with connect(arguments) as server:
-        fields = fields_of(arguments, track_of(server, arguments.track))
+        fields = declared(arguments, track_of(server, arguments.track))
         for path in arguments.runs:
             try:
                 run, is_old = _submit(server, arguments, path, fields)
-            except client().ServerError as error:
-                if error.exit_status != client().REFUSED:
+            except ServerError as error:
+                if error.exit_status != REFUSED:
                     raise
                 print_refusal(path, error, is_json=arguments.json)
                 is_refused = True
@@ -103,71 +86,22 @@ def run(arguments: argparse.Namespace) -> int:
     return int(is_refused)
 
 
-def fields_of(arguments: argparse.Namespace, track: Any) -> dict[str, str]:
-    """What is declared about the runs, for the form of the site.
-
-    Raises
-    ------
-    InputError
-        No kind is given, and the track accepts several or none.
-    """
-    fields = {name: getattr(arguments, name, None) or "" for name in DECLARED}
-    accepting = [kind["kind"] for kind in track["kinds"] if kind["is_accepting"]]
-    if not fields["kind"]:
-        if len(accepting) != 1:
-            raise InputError(_which_kind(track, accepting))
-        [fields["kind"]] = accepting
-    if getattr(arguments, "manual", False):
-        fields["is_manual"] = "true"
-    return {name: text for name, text in fields.items() if text}
-
-
-def _which_kind(track: Any, accepting: list[str]) -> str:
-    if accepting:
-        return f"give --kind: {track['slug']} accepts {', '.join(accepting)}"
-    reasons = {kind["reason"] for kind in track["kinds"]} or {f"it is {track['status']}"}
-    return f"{track['slug']} accepts no runs now: {'; '.join(sorted(reasons))}"
-
-
 def _submit(
-    server: "Server", arguments: argparse.Namespace, path: Path, fields: dict[str, str]
+    server: Server, arguments: argparse.Namespace, path: Path, fields: dict[str, str]
 ) -> tuple[Any, bool]:
     """The run, and whether an earlier command submitted it."""
     address = f"tracks/{arguments.track}/runs/"
-    files = [path, *([arguments.seconds] if arguments.seconds else [])]
-    identity = [server.url, address, fields, *(f"{each.name} {_digest(each)}" for each in files)]
+    identity: list[object] = [server.url, address, fields]
+    for each in (path, arguments.seconds):
+        if each is not None:
+            with each.open("rb") as file:
+                identity.append(f"{each.name} {sha256_of_file(file)}")
     options = {"seconds": arguments.seconds, "is_quiet": arguments.quiet}
     key = str(uuid5(NAMESPACE_URL, json.dumps(identity, sort_keys=True)))
     run, is_old = upload(server, address, path, fields, key=key, **options)
     if is_old and server.get(f"runs/{run['id']}/")["status"] != "submitted":  # withdrawn since
         return upload(server, address, path, fields, key=str(uuid4()), **options)
     return run, is_old
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return sha256_of_file(file)
-
-
-def upload(
-    server: "Server",
-    address: str,
-    path: Path,
-    fields: dict[str, str],
-    *,
-    key: str,
-    is_quiet: bool,
-    seconds: Path | None = None,
-) -> tuple[Any, bool]:
-    """The answer to a run file, and whether it is that to an earlier request."""
-    with (
-        path.open("rb") as file,
-        progress_bar(path.name, path.stat().st_size, is_quiet=is_quiet) as show,
-    ):
-        files: dict[str, tuple[str, Any]] = {"file": (path.name, client("files").Sent(file, show))}
-        if seconds is not None:
-            files["seconds"] = (seconds.name, seconds.read_bytes())
-        return server.upload(address, fields, files, key=key)
 
 
 def _print(path: Path, run: Any, *, is_old: bool, where: str) -> None:

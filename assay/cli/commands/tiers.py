@@ -4,14 +4,8 @@ import argparse
 
 import numpy as np
 
-from assay.cli.inputs import (
-    Inputs,
-    add_random_options,
-    add_runs,
-    add_scoring_options,
-    read_inputs,
-    steps,
-)
+from assay.cli.inputs import Inputs, add_random_options, add_scoring_options, read_inputs, steps
+from assay.cli.options import add
 from assay.cli.tables import print_tables
 from assay.protocols.measures import Measure
 from assay.statistics.intervals import bootstrap
@@ -29,11 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pairs", action="store_true", help="also print every two runs, with the p-values of each test"
     )
-    add_runs(parser)
+    add(parser, "runs")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    inputs = read_inputs(arguments, arguments.runs)
+    inputs = read_inputs(arguments)
     permutations = f"{arguments.permutations} permutations, seed {arguments.seed}"
     ranking = Table(
         "ranking",
@@ -61,7 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
             progress=steps(str(measure), is_quiet=arguments.quiet),
         )
         ranking.rows.extend(_ranking(inputs, measure, tukey, arguments))
-        tests.rows.append(_test(inputs, measure, tukey, arguments.alpha))
+        n_pairs = len(inputs.names) * (len(inputs.names) - 1) // 2
+        n_apart = int(np.triu(tukey.is_significant(arguments.alpha), 1).sum())
+        share = tukey.share_significant(arguments.alpha)
+        tests.rows.append((str(measure), len(inputs.topics), n_pairs, n_apart, share, tukey.critical))
         if is_by_pair:
             pairs.rows.extend(_pairs(inputs, measure, tukey, arguments))
     tables = [ranking, tests, pairs] if is_by_pair else [ranking, tests]
@@ -81,22 +78,11 @@ def _ranking(
     run_letters = letters(tiers(tukey, arguments.alpha), len(inputs.names))
     return [
         (
-            str(measure),
-            run_ranks[i],
-            inputs.names[i],
-            float(tukey.means[i]),
-            float(intervals.low[i]),
-            float(intervals.high[i]),
-            run_letters[i],
+            *(str(measure), run_ranks[i], inputs.names[i], float(tukey.means[i])),
+            *(float(intervals.low[i]), float(intervals.high[i]), run_letters[i]),
         )
         for i in np.argsort(-tukey.means, kind="stable").tolist()
     ]
-
-
-def _test(inputs: Inputs, measure: Measure, tukey: PairTest, alpha: float) -> tuple[Cell, ...]:
-    n_pairs = len(inputs.names) * (len(inputs.names) - 1) // 2
-    n_apart = int(np.triu(tukey.is_significant(alpha), 1).sum())
-    return str(measure), len(inputs.topics), n_pairs, n_apart, tukey.share_significant(alpha), tukey.critical
 
 
 def _pairs(

@@ -8,34 +8,28 @@ import argparse
 import re
 from html import unescape
 
-from assay.cli.site import add_json, add_server, add_track, connect, print_json, print_table, track_of
+from assay.cli.options import add
+from assay.cli.site import print_json, print_table, rows_of_track
 
 EXAMPLE = "assay topics arqmath-2020 --codes > topics.txt"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_track(parser)
-    add_server(parser)
+    add(parser, "track", "--server")
     parser.add_argument("--codes", action="store_true", help="print only the codes, one per line")
-    add_json(parser)
+    add(parser, "--json")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with connect(arguments) as server:
-        track_of(server, arguments.track)
-        topics = list(server.rows(f"tracks/{arguments.track}/topics/"))
+    topics = rows_of_track(arguments, "topics")
     if arguments.json:
         print_json(topics)
     elif arguments.codes:
         print("".join(f"{topic['code']}\n" for topic in topics), end="")  # noqa: T201
     else:
+        titles = (re.sub(r"<[^<>]*>", "", topic["title"] or topic["latex"]) for topic in topics)  # HTML
         print_table(
             ("topic", "title"),
-            ((topic["code"], _plain(topic["title"] or topic["latex"])) for topic in topics),
+            ((topic["code"], unescape(title)) for topic, title in zip(topics, titles, strict=True)),
         )
     return 0
-
-
-def _plain(html: str) -> str:
-    """The text of sanitized HTML, for a terminal."""
-    return unescape(re.sub(r"<[^<>]*>", "", html))

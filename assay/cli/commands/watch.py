@@ -10,22 +10,20 @@ are not logged in, 4 the site cannot be reached.
 import argparse
 import re
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from assay.cli.options import positive
-from assay.cli.site import add_server, connect
+from assay.cli.options import add, positive
+from assay.cli.site import connect
+from assay.client.server import Server
 from assay.errors import InputError
-
-if TYPE_CHECKING:
-    from assay.client.server import Server
 
 EXAMPLE = "assay watch jobs/9"
 ADDRESS = re.compile(r"(?:.*/)?(jobs|pools|leaderboards|runs)/(\d{1,18})/?")
 
 
 class State(NamedTuple):
-    """What is printed, and how it ended: None if it goes on."""
+    """The printed text, and whether it ended well; None while it goes on."""
 
     text: str
     is_good: bool | None = None
@@ -37,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="jobs/9, pools/3, leaderboards/2 or runs/11, or an address that ends so",
     )
-    add_server(parser)
+    add(parser, "--server")
     parser.add_argument(
         "--every", type=positive, default=2, metavar="SECONDS", help="time between two looks (default: 2)"
     )
@@ -53,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     before = ""
     with connect(arguments) as server:
         while True:
-            state = STATES[noun](server, number)
+            state = _state(server, noun, number)
             if state.text != before:
                 print(f"{noun}/{number}: {state.text}", flush=True)  # noqa: T201
             if state.is_good is not None:
@@ -62,51 +60,33 @@ def run(arguments: argparse.Namespace) -> int:
             time.sleep(arguments.every)
 
 
-def _job(server: "Server", number: int) -> State:
-    job = server.get(f"jobs/{number}/")
-    if job["state"] == "done":
-        result = ", ".join(f"{name} {value}" for name, value in job["result"].items())
-        return State(f"done: {job['title']}{f' ({result})' if result else ''}", is_good=True)
-    if job["state"] == "failed":
-        return State(f"failed: {job['title']}: {job['error']}", is_good=False)
-    progress = f", {job['done']:,} of {job['total']:,}" if job["total"] else ""
-    return State(f"{job['state']}: {job['title']}{progress}")
-
-
-def _built(noun: str) -> Callable[["Server", int], State]:
-    """What reads the status of something that a job makes."""
-
-    def state(server: "Server", number: int) -> State:
-        thing = server.get(f"{noun}/{number}/")
+def _state(server: Server, noun: str, number: int) -> State:
+    thing = server.get(f"{noun}/{number}/")
+    if noun == "runs":
+        return _run(server, thing, number)
+    if noun != "jobs":
         status: str = thing["status"]
         return State(status, {"ready": True, "failed": False}.get(status))
+    if thing["state"] == "done":
+        result = ", ".join(f"{name} {value}" for name, value in thing["result"].items())
+        return State(f"done: {thing['title']}{f' ({result})' if result else ''}", is_good=True)
+    if thing["state"] == "failed":
+        return State(f"failed: {thing['title']}: {thing['error']}", is_good=False)
+    progress = f", {thing['done']:,} of {thing['total']:,}" if thing["total"] else ""
+    return State(f"{thing['state']}: {thing['title']}{progress}")
 
-    return state
 
-
-def _run(server: "Server", number: int) -> State:
-    run = server.get(f"runs/{number}/")
+def _run(server: Server, run: Mapping[str, Any], number: int) -> State:
     if run["status"] != "submitted":
         reason = f": {run['changes'][-1]['text']}" if run["changes"] and run["changes"][-1]["text"] else ""
         return State(f"{run['status']}{reason}", is_good=False)
     for board in server.rows(f"tracks/{run['track']}/leaderboards/"):
-        if board["status"] == "ready" and board["release"] != "hidden" and _is_on(server, board, number):
-            return State(
-                f"scored: leaderboards/{board['id']}, assay results {run['track']} shows it", is_good=True
-            )
+        if board["status"] == "ready" and board["release"] != "hidden":
+            rows = server.get(f"leaderboards/{board['id']}/")["runs"]
+            if any(row["run"] == number for row in rows):
+                text = f"scored: leaderboards/{board['id']}, assay results {run['track']} shows it"
+                return State(text, is_good=True)
     pools = ", ".join(pool["pool"] for pool in run["pools"])
     if pools:
         return State(f"in the pool {pools}, not scored yet")
     return State("submitted, can be withdrawn" if run["is_accepting_runs"] else "submitted, in no pool yet")
-
-
-def _is_on(server: "Server", board: Any, number: int) -> bool:
-    return any(row["run"] == number for row in server.get(f"leaderboards/{board['id']}/")["runs"])
-
-
-STATES: dict[str, Callable[["Server", int], State]] = {
-    "jobs": _job,
-    "pools": _built("pools"),
-    "leaderboards": _built("leaderboards"),
-    "runs": _run,
-}

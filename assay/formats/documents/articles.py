@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 from assay.formats.documents.batch import MAX_NAME, Batch, Packed, Unusable, limited
 from assay.formats.documents.jsonl import docno_of
+from assay.formulas import PLACES
 from assay.formulas.from_mathml import latex_of
 from assay.formulas.mathml import MATHML, isolated
-from assay.formulas.places import PLACES
 from assay.html.latex import unescaped
 from assay.html.sanitize import clean_marked_body, clean_title, plain
 
@@ -32,6 +32,7 @@ TOO_LONG = f"longer than {MAX_FILE:,} bytes"
 NOT_UTF8 = "not UTF-8"
 NO_FORMULA = "a formula that has neither LaTeX nor Presentation MathML that can be read"
 NOT_CLOSED = "a <math> that is not closed"
+BAD_ID = f"a formula whose id contains white space or is longer than {MAX_NAME} characters"
 SAME_FORMULA = "a formula with the id of an earlier one of its article"
 
 _PLACE = str(PLACES.index("document"))
@@ -88,17 +89,9 @@ class _Formula(NamedTuple):
     markup: str
     display: str
 
-    @property
-    def html(self) -> str:
-        """The formula as posts contain it, for the sanitizer."""
-        return (
-            f'<span class="math-container" id="{escape(self.code)}" data-display="{self.display}">'
-            f"{escape(self.latex, quote=False)}</span>"
-        )
-
 
 def is_article(name: str) -> bool:
-    """Whether a file is imported as an article, by its name."""
+    """Return whether a file is imported as an article, by its name."""
     path = PurePosixPath(name)
     return path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and "__MACOSX" not in path.parts
 
@@ -123,9 +116,18 @@ def _article(file: ArticleFile, batch: Batch, skipped: dict[str, list[str]]) -> 
     if file.problem:
         raise Unusable(file.problem)
     docno = docno_of(PurePosixPath(file.name).stem, "the name of the file")
-    text = _text_of(file)
+    text = file.content.decode("utf-8-sig")
+    if "\x00" in text:
+        raise Unusable("NUL characters")
+    text = _without_hidden(text.replace("\r\n", "\n"))
     formulas: dict[str, _Formula] = {}
-    body = _body_of(_marked(text, docno, file.name, formulas, skipped))
+    marked = _marked(text, docno, file.name, formulas, skipped)
+    start = _BODY.search(marked)
+    end = _BODY_END.search(marked, start.end()) if start else None
+    body = marked[start.end() if start else 0 : end.start() if end else len(marked)]
+    body = _EMPTY_TAG.sub(
+        r"<\1\2></\1>", body
+    )  # in HTML, an empty element such as `<div/>` would not be closed
     body = limited(clean_marked_body(limited(body, "the HTML of the article", MAX_HTML)), "the article")
     if not plain(body):
         raise Unusable("no text")
@@ -138,13 +140,6 @@ def _article(file: ArticleFile, batch: Batch, skipped: dict[str, list[str]]) -> 
         batch.add("formula", formula.code, fields, kind="formulas")
         if formula.markup:
             batch.add("formula_mathml", formula.code, (formula.code, formula.markup))
-
-
-def _text_of(file: ArticleFile) -> str:
-    text = file.content.decode("utf-8-sig")
-    if "\x00" in text:
-        raise Unusable("NUL characters")
-    return _without_hidden(text.replace("\r\n", "\n"))
 
 
 def _without_hidden(text: str) -> str:
@@ -175,38 +170,32 @@ def _marked(
     for number, match in enumerate(_MATH.finditer(text)):
         pieces.append(text[position : match.start()])
         position = match.end() if match["end"] else match.start("content")
-        formula = _formula(match, docno, number)
-        problem = _problem(match, formula, formulas)
+        attributes, markup = match["attributes"], match[0]
+        formula = _Formula(
+            code=_code(attributes, docno, number),
+            latex=_latex(attributes, markup),
+            markup=presentation_of(markup),
+            display="block" if _BLOCK.search(attributes) else "inline",
+        )
+        problem = ""
+        if not match["end"]:
+            problem = NOT_CLOSED
+        elif not formula.latex:
+            problem = NO_FORMULA
+        elif formula.code in formulas:
+            problem = SAME_FORMULA
+        elif any(letter.isspace() for letter in formula.code) or len(formula.code) > MAX_NAME:
+            problem = BAD_ID
         if problem:
             line = text.count("\n", 0, match.start()) + 1
             skipped.setdefault(problem, []).append(f"{name}, line {line:,}")
         else:
             formulas[formula.code] = formula
-            pieces.append(formula.html)
+            start = (
+                f'<span class="math-container" id="{escape(formula.code)}" data-display="{formula.display}">'
+            )
+            pieces.append(f"{start}{escape(formula.latex, quote=False)}</span>")
     return "".join([*pieces, text[position:]])
-
-
-def _problem(match: re.Match[str], formula: _Formula, earlier: dict[str, _Formula]) -> str:
-    if not match["end"]:
-        return NOT_CLOSED
-    if not formula.latex:
-        return NO_FORMULA
-    if formula.code in earlier:
-        return SAME_FORMULA
-    has_space = any(letter.isspace() for letter in formula.code)
-    if has_space or len(formula.code) > MAX_NAME:
-        return f"a formula whose id contains white space or is longer than {MAX_NAME} characters"
-    return ""
-
-
-def _formula(match: re.Match[str], docno: str, number: int) -> _Formula:
-    attributes, markup = match["attributes"], match[0]
-    return _Formula(
-        code=_code(attributes, docno, number),
-        latex=_latex(attributes, markup),
-        markup=presentation_of(markup),
-        display="block" if _BLOCK.search(attributes) else "inline",
-    )
 
 
 def _code(attributes: str, docno: str, number: int) -> str:
@@ -242,11 +231,3 @@ def presentation_of(markup: str) -> str:
     if start and end:
         text = text[: start.start()] + text[end.end() :]
     return "" if _CONTENT_ALONE.match(text) else _TEX.sub("", text)
-
-
-def _body_of(text: str) -> str:
-    """The content of the body, as HTML: in HTML, an empty element such as `<div/>` would not be closed."""
-    start = _BODY.search(text)
-    end = _BODY_END.search(text, start.end()) if start else None
-    body = text[start.end() if start else 0 : end.start() if end else len(text)]
-    return _EMPTY_TAG.sub(r"<\1\2></\1>", body)

@@ -1,4 +1,4 @@
-"""What a chunk of a file becomes: lines for COPY by staging table, and counts of rows taken and skipped."""
+"""The result of converting a chunk of a file: lines for COPY by staging table, and counts of rows taken and skipped."""
 
 import re
 from collections import Counter
@@ -41,9 +41,7 @@ class Batch:
     tallies: dict[str, Counter[tuple[str, ...]]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
-    skipped_lines: dict[str, list[int]] = field(
-        default_factory=dict
-    )  # by reason; 0 is the first line of the chunk
+    skipped_lines: dict[str, list[int]] = field(default_factory=dict)  # by reason; 0: the first of the chunk
 
     def add(self, table: str, key: str, values: Iterable[str | None], *, kind: str = "") -> None:
         """Add a row, and count it under its kind if it has one."""

@@ -11,10 +11,9 @@ from typing import NamedTuple, Protocol
 
 from assay.digests import RunningSha256
 from assay.errors import BadFile
-from assay.formats.documents import tables
+from assay.formats.documents import indexes, tables
 from assay.formats.documents.batch import Malformed
 from assay.formats.documents.sources import FORUM, HEAD, THREAD, TREC, Form, form_of
-from assay.formats.formulas import indexes
 
 CHUNK = 1_500_000  # bytes
 INDEX_CHUNK = 4_000_000  # bytes of a formula index, whose rows are short and fast to convert
@@ -102,15 +101,18 @@ def _piece(data: bytes) -> Piece:
 
 
 def _pieces_of(form: Form) -> "Callable[[Iterator[bytes], Form], Iterator[Piece]]":
+    is_table = tables.is_table(form.name)
     if form.name in indexes.FORMS:
-        return _index_pieces
+        return _cut_at(indexes.cut)
     if form.name == FORUM:
-        return _thread_pieces
+        return _cut_at(lambda buffer: max(0, buffer.rfind(THREAD)), THREAD)
     if form.name == TREC:
-        return _document_pieces
-    if tables.is_table(form.name) and form.name.startswith(tables.COMMA):
-        return _table_pieces
-    return _line_pieces if form.name == "jsonl" or tables.is_table(form.name) else _row_pieces
+        return _cut_at(_last_document, b"</DOC>")
+    if is_table and form.name.startswith(tables.COMMA):
+        return _cut_at(tables.cut)
+    if form.name == "jsonl" or is_table:
+        return _cut_at(lambda buffer: buffer.rfind(b"\n") + 1)
+    return _row_pieces
 
 
 def _row_pieces(blocks: Iterator[bytes], form: Form) -> Iterator[Piece]:
@@ -129,11 +131,7 @@ def _row_pieces(blocks: Iterator[bytes], form: Form) -> Iterator[Piece]:
         if not block:
             break
         buffer += block
-    yield from _last_rows(buffer, form)
-
-
-def _last_rows(buffer: bytes, form: Form) -> Iterator[Piece]:
-    """The last rows of a dump, before the end tag. Without that tag the file is cut off."""
+    # The last rows of a dump, before the end tag. Without that tag the file is cut off.
     cut = buffer.rfind(b"</") if not form.is_empty else 0
     wanted = rb"</%s\s*>\s*" % form.name.encode() if not form.is_empty else rb"\s*"
     if cut < 0 or not re.fullmatch(wanted, buffer[cut:], re.IGNORECASE):
@@ -142,47 +140,32 @@ def _last_rows(buffer: bytes, form: Form) -> Iterator[Piece]:
     yield Piece(buffer[:cut], len(buffer), buffer.count(b"\n"))
 
 
-def _line_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
-    return _pieces_cut(blocks, lambda buffer: buffer.rfind(b"\n") + 1)
-
-
-def _index_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
-    return _pieces_cut(blocks, indexes.cut)
-
-
-def _table_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
-    return _pieces_cut(blocks, tables.cut)
-
-
-def _thread_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
-    return _pieces_cut(blocks, lambda buffer: max(0, buffer.rfind(THREAD)), THREAD)
-
-
-def _document_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
-    return _pieces_cut(blocks, _last_document, b"</DOC>")
-
-
 def _last_document(buffer: bytes) -> int:
-    """Where the last document of a buffer ends, with its line; 0 if no document does."""
+    """Return where the last document of a buffer ends, with its line; 0 if no document does."""
     last = max(buffer.rfind(b"</DOC>"), buffer.rfind(b"</doc>"))
     return last + len(b"</DOC>") if last >= 0 else 0
 
 
-def _pieces_cut(
-    blocks: Iterator[bytes], last_cut: Callable[[bytes], int], end: bytes = b"\n"
-) -> Iterator[Piece]:
-    buffer = b""
-    for block in blocks:
-        buffer += block
-        cut = last_cut(buffer)
-        if cut:
-            yield _piece(buffer[:cut])
-            buffer = buffer[cut:]
-        elif len(buffer) > MAX_ROW:
-            dropped, buffer = _drop(buffer, blocks, end)
-            yield dropped
-    if buffer:
-        yield _piece(buffer)
+def _cut_at(
+    last_cut: Callable[[bytes], int], end: bytes = b"\n"
+) -> "Callable[[Iterator[bytes], Form], Iterator[Piece]]":
+    """A function that cuts blocks where `last_cut` finds the last place; a row that is too long goes on to `end`."""
+
+    def pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
+        buffer = b""
+        for block in blocks:
+            buffer += block
+            cut = last_cut(buffer)
+            if cut:
+                yield _piece(buffer[:cut])
+                buffer = buffer[cut:]
+            elif len(buffer) > MAX_ROW:
+                dropped, buffer = _drop(buffer, blocks, end)
+                yield dropped
+        if buffer:
+            yield _piece(buffer)
+
+    return pieces
 
 
 def _drop(buffer: bytes, blocks: Iterator[bytes], end: bytes) -> tuple[Piece, bytes]:

@@ -13,7 +13,7 @@ A thread becomes a document with the headline as its title, under the id of the 
 language is the attribute `lang` or `language` of the thread, or else a word of its id: eng, arz, cmn, ara or zho.
 
 A thread that is not well-formed XML stops the import. Comments, CDATA sections and declarations are refused, because
-what looks like a tag in them is none. A post with an unusable attribute is skipped.
+what looks like a tag in them is none. A post with an unusable attribute is skipped. Decision: ADR 42.
 """
 
 import re
@@ -27,6 +27,7 @@ from lxml import etree
 from assay.formats.compression import UnpackedFile
 from assay.formats.documents.batch import MAX_NAME, Batch, Malformed, Unusable, limited, moment
 from assay.formats.documents.dump import Broken, Reader
+from assay.formats.markup import xml_root
 from assay.html.forum import to_html
 
 _BEGIN = re.compile(rb"<doc[\s>]")
@@ -72,23 +73,23 @@ class Thread(NamedTuple):
 def convert(data: bytes) -> Batch:
     """Convert some complete threads to lines for the staging tables.
 
-    Raises
-    ------
-    Malformed
-        A thread is not well-formed XML in UTF-8, or contains what a thread cannot contain.
+    Raises `Malformed` if a thread is not well-formed XML in UTF-8, or contains what a thread cannot contain.
     """
     batch = Batch()
     for thread in threads(data):
         for name in thread.others:
             batch.skip(f"<{name[:40]}>, which is neither headline nor post", thread.line)
         try:
-            _thread(thread, batch)
+            docno = _name(thread.id)
+            title = escape(limited(thread.headline, "the headline"), quote=False)
+            values = (docno, "thread", docno, title, "", "{}", None, "", "", "", None, thread.language, "")
+            batch.add("document", docno, values, kind="threads")
         except Unusable as reason:
             batch.skip(f"a thread: {reason}", thread.line)
             continue
         for post in thread.posts:
             try:
-                _post(post, thread.language, batch)
+                batch.add("document", post.docno, _values(post, thread.language), kind="posts")
             except Unusable as reason:
                 batch.skip(f"a post: {reason}", post.line)
     return batch
@@ -97,10 +98,7 @@ def convert(data: bytes) -> Batch:
 def sources(paths: Iterable[Path]) -> Iterator[tuple[str, str, str]]:
     """Docno, source and language of each post of some files, which may be compressed.
 
-    Raises
-    ------
-    BadFile
-        A file is not a forum, or a thread is not well-formed; the message names the line.
+    Raises `BadFile` if a file is not a forum, or a thread is not well-formed; the message names the line.
     """
     for path in paths:
         with path.open("rb") as file:
@@ -127,28 +125,22 @@ def threads(data: bytes) -> Iterator[Thread]:
     for start, end in zip(begins, [*begins[1:], len(data)], strict=True):
         line += data.count(b"\n", counted_to, start)
         counted_to = start
-        yield _parsed(data, start, end, line)
-
-
-def _parsed(data: bytes, start: int, end: int, line: int) -> Thread:
-    close = data.rfind(_END, start, end)
-    if close < 0:
-        raise Malformed.at(data, start, "the thread has no end, </doc>")
-    close += len(_END)
-    if not _BETWEEN.fullmatch(data, close, end):
-        raise Malformed.at(data, close, "only white space is accepted between </doc> and the next <doc>")
-    for mark in (b"<!", b"<?"):
-        if (at := data.find(mark, start, close)) >= 0:
-            raise Malformed.at(data, at, _NO_MARKUP)
-    content = data[start:close]
-    text = _text(data, start, content)
-    return _thread_of(_tree(data, start, content), text, line)
+        close = data.rfind(_END, start, end)
+        if close < 0:
+            raise Malformed.at(data, start, "the thread has no end, </doc>")
+        close += len(_END)
+        if not _BETWEEN.fullmatch(data, close, end):
+            raise Malformed.at(data, close, "only white space is accepted between </doc> and the next <doc>")
+        for mark in (b"<!", b"<?"):
+            if (at := data.find(mark, start, close)) >= 0:
+                raise Malformed.at(data, at, _NO_MARKUP)
+        content = data[start:close]
+        yield _thread_of(_text(data, start, content), _tree(data, start, content), line)
 
 
 def _tree(data: bytes, start: int, content: bytes) -> "etree._Element":
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
-        root = etree.fromstring(content, parser)
+        root = xml_root(content)
     except etree.XMLSyntaxError as fault:
         line = (fault.lineno or 1) - 1
         offset = start + sum(len(row) for row in content.splitlines(keepends=True)[:line])
@@ -176,7 +168,7 @@ def _text(data: bytes, start: int, content: bytes) -> str:
         raise Malformed.at(data, start + fault.start, "not UTF-8") from None
 
 
-def _thread_of(root: "etree._Element", text: str, line: int) -> Thread:
+def _thread_of(text: str, root: "etree._Element", line: int) -> Thread:
     thread = root.get("id", "")
     posts, others = [], []
     raw = _sources(text)
@@ -187,12 +179,9 @@ def _thread_of(root: "etree._Element", text: str, line: int) -> Thread:
             posts.append(Post(thread, element.get("id", ""), source, author, published, line + n_lines))
         elif element.tag != "headline":
             others.append(str(element.tag))
-    return Thread(thread, _headline(root), _language(root, thread), posts, line, others)
-
-
-def _headline(root: "etree._Element") -> str:
-    headline = root.find("headline")
-    return "" if headline is None else " ".join("".join(map(str, headline.itertext())).split())
+    first = root.find("headline")
+    headline = "" if first is None else " ".join("".join(map(str, first.itertext())).split())
+    return Thread(thread, headline, _language(root, thread), posts, line, others)
 
 
 def _sources(text: str) -> Iterator[tuple[str, int]]:
@@ -216,36 +205,14 @@ def _language(root: "etree._Element", thread: str) -> str:
     return word[1].lower() if word else ""
 
 
-def _thread(thread: Thread, batch: Batch) -> None:
-    docno = _name(thread.id)
-    title = escape(limited(thread.headline, "the headline"), quote=False)
-    values = (docno, "thread", docno, title, "", "{}", None, "", "", "", None, thread.language, "")
-    batch.add("document", docno, values, kind="threads")
-
-
-def _post(post: Post, language: str, batch: Batch) -> None:
+def _values(post: Post, language: str) -> tuple[str | None, ...]:
     if ":" in _name(post.id):
         raise Unusable("its id contains a colon, which separates the parts of a citation")
     docno = limited(post.docno, "its id with that of its thread", MAX_NAME)
     body = to_html(limited(post.source, "its text"))
     author = limited(post.author, "its author", MAX_NAME)
     published = moment(post.posted, "its datetime")
-    values = (
-        docno,
-        "post",
-        post.thread,
-        "",
-        body,
-        "{}",
-        None,
-        "",
-        "",
-        author,
-        published,
-        language,
-        post.source,
-    )
-    batch.add("document", docno, values, kind="posts")
+    return docno, "post", post.thread, "", body, "{}", None, "", "", author, published, language, post.source
 
 
 def _name(value: str) -> str:

@@ -20,7 +20,6 @@ other names of `assay.formats.names`, such as `_id`.
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from assay.formats import names
@@ -48,36 +47,24 @@ _UNFIT = re.compile("[\x00\ud800-\udfff]")
 def convert(data: bytes) -> Batch:
     """Convert a chunk of lines to lines for the staging tables.
 
-    Raises
-    ------
-    Malformed
-        A line is not a JSON object in UTF-8.
+    Raises `Malformed` if a line is not a JSON object in UTF-8.
     """
     batch = Batch()
-    for number, offset, line in _lines(data):
+    offset = 0
+    for number, line in enumerate(data.split(b"\n")):
+        begin, offset = offset, offset + len(line) + 1
+        if not line.strip():
+            continue
         try:
-            add_document(with_usual_names(_parsed(line)), batch)
+            content = json.loads(line.decode(), parse_constant=_refuse_constant)
+            if not isinstance(content, dict):
+                raise ValueError("a value that is not an object")
+            add_document(with_usual_names(content), batch)
         except Unusable as reason:
             batch.skip(str(reason), number)
         except (ValueError, RecursionError) as fault:
-            raise Malformed.at(data, offset, f"not a JSON object in UTF-8 ({_shown(fault)})") from None
+            raise Malformed.at(data, begin, f"not a JSON object in UTF-8 ({_shown(fault)})") from None
     return batch
-
-
-def _lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """The lines that are not empty, with their numbers and offsets from 0."""
-    offset = 0
-    for number, line in enumerate(data.split(b"\n")):
-        if line.strip():
-            yield number, offset, line
-        offset += len(line) + 1
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    content = json.loads(line.decode(), parse_constant=_refuse_constant)
-    if not isinstance(content, dict):
-        raise ValueError("a value that is not an object")
-    return content
 
 
 def with_usual_names(row: dict[str, Any]) -> dict[str, Any]:
@@ -166,10 +153,7 @@ def _thread(row: dict[str, Any], kind: str, docno: str) -> str:
 def add_document(row: dict[str, Any], batch: Batch) -> None:
     """Add a document to a batch.
 
-    Raises
-    ------
-    Unusable
-        A value cannot be used.
+    Raises `Unusable` if a value cannot be used.
     """
     if row.get("docno") in (None, ""):
         raise Unusable(NO_DOCNO)
@@ -191,18 +175,15 @@ def add_document(row: dict[str, Any], batch: Batch) -> None:
         language_of(row.get("language")),
         text_of(row.get("source"), "source"),
     )
-    comments = [_comment(item, docno) for item in _list(row.get("comments"), "comments")]
+    items = row.get("comments")
+    if not isinstance(items, list | None):
+        raise Unusable("comments is not a list")
+    comments = [_comment(item, docno) for item in items or []]
     if kind == "document" and not values[3] and not values[4]:
         batch.counts[EMPTY] += 1
     batch.add("document", docno, values, kind=f"{kind}s")
     for code, comment in comments:
         batch.add("comment", f"{docno} {code}", comment)
-
-
-def _list(value: object, name: str) -> list[Any]:
-    if value is not None and not isinstance(value, list):
-        raise Unusable(f"{name} is not a list")
-    return value or []
 
 
 def _comment(item: object, docno: str) -> tuple[str, tuple[str | None, ...]]:

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.errors import BadFile
-from assay.formats.documents import tables
+from assay.formats.documents import indexes, tables
 from assay.formats.documents.batch import Unusable
-from assay.formats.formulas import indexes
 
 BOM = b"\xef\xbb\xbf"
 DUMPS = ("posts", "users", "tags", "comments", "postlinks", "votes")  # in the order of import
@@ -54,18 +53,15 @@ def form_of(head: bytes, name: str) -> Form:
     """The form of a file, detected from its first 64 kB: its root element in lower case, `jsonl`, `trec`, an index of
     formulas or a table of documents.
 
-    Raises
-    ------
-    BadFile
-        The file has none of these forms.
+    Raises `BadFile` if the file has none of these forms.
     """
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in head[:4]:
         raise BadFile(f"{name} is in UTF-16 or UTF-32; files must be in UTF-8.")
     offset = len(BOM) if head.startswith(BOM) else 0
     text = head[offset:]
-    without_root = _without_root(text)
-    if without_root:
-        return Form(without_root, offset)
+    is_json = text.lstrip(_SPACE).startswith(b"{")
+    if is_json or _TREC.match(text):
+        return Form("jsonl" if is_json else TREC, offset)
     rows = _rows_of(text, name)
     if rows is not None:
         return Form(rows[0], offset + rows[1])
@@ -86,13 +82,6 @@ def form_of(head: bytes, name: str) -> Form:
     if prolog[2] == FORUM.encode():
         return Form(FORUM, offset + prolog.start(2) - 1)
     return Form(prolog[2].decode().lower(), offset + prolog.end(), bool(prolog[3]))
-
-
-def _without_root(text: bytes) -> str:
-    """The form of a file that is neither XML nor a table; empty if it is another."""
-    if text.lstrip(_SPACE).startswith(b"{"):
-        return "jsonl"
-    return TREC if _TREC.match(text) else ""
 
 
 def _rows_of(text: bytes, name: str) -> tuple[str, int] | None:

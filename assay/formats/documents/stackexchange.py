@@ -20,6 +20,7 @@ from assay.formats.documents.batch import (
     moment,
 )
 from assay.formats.documents.dump import MAX_ROW, TOO_LONG
+from assay.formats.markup import xml_root
 from assay.html.sanitize import clean_body, clean_comment, clean_title
 
 Row = etree._Element  # asked for the attributes that are needed; lxml lists all of them in quadratic time
@@ -30,6 +31,7 @@ _TAG = re.compile(r"[^<>|]+")
 _ROW = re.compile(rb"(?=<row)")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]{1,8})|([0-9]{1,8}));")
+_CHARACTERS = (range(0x20, 0xD800), range(0xE000, 0xFFFE), range(0x10000, 0x110000))
 _PLACE = re.compile(r", line \d+, column \d+.*", re.DOTALL)
 _ONLY_ROWS = "only rows are accepted here, not text, comments, CDATA sections or declarations"
 _OTHER_POSTS = {
@@ -46,43 +48,29 @@ _LINKS = {"1": "related", "3": "duplicate"}
 def convert(data: bytes, form: str) -> Batch:
     """Convert a chunk of a dump file to lines for the staging tables.
 
-    Raises
-    ------
-    Malformed
-        The chunk is not XML.
+    Raises `Malformed` if the chunk is not XML.
     """
     batch, take = Batch(), _CONVERTERS[form]
-    for row in _rows(data, batch):
+    for row in _elements(data, batch):
         try:
+            if row.tag != "row":
+                raise Unusable(f"an element <{str(row.tag)[:40]}> that is not a row")
             take(row, batch)
         except Unusable as reason:
             batch.skipped[str(reason)] += 1
     return batch
 
 
-def _rows(data: bytes, batch: Batch) -> Iterator[Row]:
-    for element in _elements(data, batch):
-        if element.tag == "row":
-            yield element
-        else:
-            batch.skipped[f"an element <{str(element.tag)[:40]}> that is not a row"] += 1
-
-
 def _elements(data: bytes, batch: Batch) -> "Iterable[etree._Element]":
     try:
-        root = _parse(data)
+        root = xml_root(b"<rows>%b</rows>" % data)
     except etree.XMLSyntaxError:
         return _one_by_one(data, batch)
     return root if _has_elements_only(root) else _one_by_one(data, batch)
 
 
-def _parse(data: bytes) -> "etree._Element":
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
-    return etree.fromstring(b"<rows>%b</rows>" % data, parser)
-
-
 def _has_elements_only(root: "etree._Element") -> bool:
-    """Whether there are only elements. A comment or a CDATA section may contain text that looks like a row."""
+    """Return whether there are only elements. A comment or a CDATA section may contain text that looks like a row."""
     tails = (element.tail for element in root)
     is_blank = not any(text and not text.isspace() for text in (root.text, *tails))
     return is_blank and all(isinstance(element.tag, str) for element in root)
@@ -112,22 +100,18 @@ def _single(piece: bytes) -> "etree._Element":
     if len(piece) > MAX_ROW:
         raise Unusable(TOO_LONG)
     try:
-        return _parse(piece)
+        return xml_root(b"<rows>%b</rows>" % piece)
     except etree.XMLSyntaxError:
         text = piece.decode(errors="replace")
-        _parse(_REFERENCE.sub(_allowed, _CONTROL.sub(" ", text)).encode())
+        fit = _REFERENCE.sub(_allowed, _CONTROL.sub(" ", text))
+        xml_root(b"<rows>%b</rows>" % fit.encode())
         raise Unusable("characters that XML does not allow") from None
 
 
 def _allowed(reference: re.Match[str]) -> str:
     """A character reference; a space if XML does not allow the character."""
     code = int(reference[1], 16) if reference[1] else int(reference[2])
-    is_allowed = (
-        code in {9, 10, 13}
-        or 0x20 <= code <= 0xD7FF
-        or 0xE000 <= code <= 0xFFFD
-        or 0x10000 <= code <= 0x10FFFF
-    )
+    is_allowed = code in {9, 10, 13} or any(code in characters for characters in _CHARACTERS)
     return reference[0] if is_allowed else " "
 
 

@@ -19,10 +19,7 @@ _DOUBLED = re.compile(r'"(?>(?:[^"]|"")*)"')
 def convert(data: bytes, form: str) -> Batch:
     """Convert a chunk of rows to lines for the staging tables.
 
-    Raises
-    ------
-    Malformed
-        A row with commas has a quotation that is not closed, or something after one.
+    Raises `Malformed` if a row with commas has a quotation that is not closed, or something after one.
     """
     kind, _, columns = form.partition(" ")
     places = {field: int(place) - 1 for field, place in re.findall(r"(\w+)=(\d+)", columns)}
@@ -30,37 +27,30 @@ def convert(data: bytes, form: str) -> Batch:
     batch = Batch()
     for number, cells in cells_of(data, kind):
         try:
-            add_document(_fields(cells, places, width), batch)
+            if has_more(cells, width):
+                raise Unusable("more columns than the header or first row")
+            if len(cells) <= max(places.values()):
+                raise Unusable("fewer columns than the header or first row")
+            fields = {field: cells[place].strip() for field, place in places.items()}
+            try:
+                "".join(fields.values()).encode()
+            except UnicodeEncodeError:
+                raise Unusable("not UTF-8") from None
+            add_document(fields, batch)
         except Unusable as reason:
             batch.skip(str(reason), number)
     return batch
 
 
-def _fields(cells: list[str], places: dict[str, int], width: int) -> dict[str, str]:
-    if has_more(cells, width):
-        raise Unusable("more columns than the header or first row")
-    if len(cells) <= max(places.values()):
-        raise Unusable("fewer columns than the header or first row")
-    fields = {field: cells[place].strip() for field, place in places.items()}
-    try:
-        "".join(fields.values()).encode()
-    except UnicodeEncodeError:
-        raise Unusable("not UTF-8") from None
-    return fields
-
-
 def has_more(cells: list[str], width: int) -> bool:
-    """Whether a row has text beyond the columns of its table: a separator in a text that is not quoted."""
+    """Return whether a row has text beyond the columns of its table: a separator in a text that is not quoted."""
     return any(cells[width:])
 
 
 def cells_of(data: bytes, kind: str) -> Iterator[tuple[int, list[str]]]:
     """The rows of a table that are not empty, with the number of the first line of each from 0.
 
-    Raises
-    ------
-    Malformed
-        As `convert`.
+    Raises `Malformed` as `convert` does.
     """
     return _tab_rows(data) if kind == TAB else _comma_rows(data)
 

@@ -42,14 +42,14 @@ def headed(text: bytes) -> tuple[str, int] | None:
 
 
 def is_plain(text: bytes) -> bool:
-    """Whether a text begins a table of docno and text, separated by a tab, without a header."""
+    """Return whether a text begins a table of docno and text, separated by a tab, without a header."""
     lines = [line for line in text.split(b"\n", _ROWS_SEEN)[:_ROWS_SEEN] if line.strip()]
     complete = lines[:-1] or lines  # the last line may be cut off
     return bool(complete) and all(map(_PLAIN_ROW.fullmatch, complete))
 
 
 def cut(buffer: bytes) -> int:
-    """Where the last complete row of a buffer of rows with commas ends; 0 if the buffer is within its first row."""
+    """Return the end of the last complete row of a buffer of rows with commas; 0 within its first row."""
     last = 0
     for cell in _CELL.finditer(buffer):
         if cell["open"] and cell["closed"] is None:

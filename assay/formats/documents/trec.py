@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from assay.formats.documents.batch import Batch, Malformed, Unusable, limited
 from assay.formats.documents.jsonl import docno_of
-from assay.formats.entities import unescaped, without_comments
+from assay.formats.markup import unescaped, without_comments
 from assay.html.sanitize import clean_marked_body, clean_title, plain
 
 WINDOWS_1252 = "read as Windows-1252"  # the name of their number
@@ -62,17 +62,19 @@ class Section(NamedTuple):
 def convert(data: bytes) -> Batch:
     """Convert some complete documents to lines for the staging tables. Text between documents is skipped and counted.
 
-    Raises
-    ------
-    Malformed
-        A document has no end.
+    Raises `Malformed` if a document has no end.
     """
     batch = Batch()
     left = _LEFT.match(data)
     position = left.end() if left else 0
     for start, end in _places(data, position):
         _note_text(data, position, start, batch)
-        text = _text_of(data[start:end], batch)
+        content = data[start:end]
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            text = content.decode("windows-1252", errors="replace")
+            batch.counts[WINDOWS_1252] += 1
         position = end
         try:
             _document(text, batch)
@@ -83,7 +85,7 @@ def convert(data: bytes) -> Batch:
 
 
 def _places(data: bytes, position: int) -> Iterator[tuple[int, int]]:
-    """Where each document begins and ends."""
+    """Yield where each document begins and ends."""
     places = [match.start() for match in _BEGIN.finditer(data, position)]
     for begin, following in pairwise([*places, len(data)]):
         end = _END.search(data, begin, following)
@@ -97,14 +99,6 @@ def _note_text(data: bytes, start: int, end: int, batch: Batch) -> None:
     if text.strip():
         first = start + len(text) - len(text.lstrip())
         batch.skip("text outside of <DOC>", data.count(b"\n", 0, first))
-
-
-def _text_of(content: bytes, batch: Batch) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        batch.counts[WINDOWS_1252] += 1
-    return content.decode("windows-1252", errors="replace")
 
 
 def _document(text: str, batch: Batch) -> None:
@@ -164,16 +158,13 @@ def _sections(text: str, depth: int = 0) -> Iterator[Section]:
             continue  # it is never closed: what follows it is text
         end = ends[name].popleft()
         yield from _between(text[position : tag.start()])
-        yield from _element(name, text[tag.end() : end.start()], depth)
+        content = text[tag.end() : end.start()]
+        if name in _WRAPPERS and depth < _MAX_NESTING:
+            yield from _sections(content, depth + 1)
+        else:
+            yield Section("" if name == "p" else name, content)
         position = end.end()
     yield from _between(text[position:])
-
-
-def _element(name: str, content: str, depth: int) -> Iterator[Section]:
-    if name in _WRAPPERS and depth < _MAX_NESTING:
-        yield from _sections(content, depth + 1)
-    else:
-        yield Section("" if name == "p" else name, content)
 
 
 def _between(text: str) -> Iterable[Section]:

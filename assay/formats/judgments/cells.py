@@ -18,7 +18,7 @@ TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no"}
 
 
 class Wrong(NamedTuple):
-    """What is wrong with a row."""
+    """An error of a row."""
 
     message: str
 

@@ -1,4 +1,4 @@
-"""What a judgment of a file means in a protocol: one of its grades or non-answers."""
+"""The meaning of a judgment of a file in a protocol: one of its grades or non-answers."""
 
 from assay.formats.judgments.rows import JudgmentRow
 from assay.protocols.schema import Grade, JudgingRules, NonAnswer
@@ -7,13 +7,13 @@ from assay.protocols.schema import Grade, JudgingRules, NonAnswer
 def choice_of(row: JudgmentRow, rules: JudgingRules) -> Grade | NonAnswer:
     """The choice that a row names: by its key or label, or by the number of the grade.
 
-    Raises
-    ------
-    ValueError
-        The protocol has no such choice, or the choice has another grade.
+    Raises `ValueError` if the protocol has no such choice, or the choice has another grade.
     """
     if row.choice:
-        named = _named(row.choice, rules)
+        folded = row.choice.strip().casefold()
+        named = rules.choice(row.choice) or next(
+            (each for each in rules.choices if folded in {each.key.casefold(), each.label.casefold()}), None
+        )
         if named is None:
             raise ValueError(f"{row.choice!r} is not a choice of the protocol; use {_accepted(rules)}")
         grade = named.value if isinstance(named, Grade) else None
@@ -26,13 +26,6 @@ def choice_of(row: JudgmentRow, rules: JudgingRules) -> Grade | NonAnswer:
     if graded is None:
         raise ValueError(f"grade {row.grade} is not in the protocol; use {_accepted(rules)}")
     return graded
-
-
-def _named(text: str, rules: JudgingRules) -> Grade | NonAnswer | None:
-    folded = text.strip().casefold()
-    return rules.choice(text) or next(
-        (each for each in rules.choices if folded in {each.key.casefold(), each.label.casefold()}), None
-    )
 
 
 def _of_number(number: int, rules: JudgingRules) -> Grade | NonAnswer | None:
@@ -48,13 +41,10 @@ def _accepted(rules: JudgingRules) -> str:
 def grade_of(row: JudgmentRow, rules: JudgingRules | None, *, is_named: bool) -> int | None:
     """The grade of a row, None for a non-answer. If it `is_named`, the file has names of choices instead of numbers.
 
-    Raises
-    ------
-    ValueError
-        The protocol has no such choice; without a protocol, names mean nothing.
+    Raises `ValueError` if the protocol has no such choice; without a protocol, names mean nothing.
     """
     if row.grade is not None:
-        return row.grade if rules is None or not _is_code(row.grade, rules) else None
+        return row.grade if rules is None or not isinstance(_of_number(row.grade, rules), NonAnswer) else None
     if not is_named:
         return None
     if rules is None:
@@ -64,7 +54,3 @@ def grade_of(row: JudgmentRow, rules: JudgingRules | None, *, is_named: bool) ->
         )
     choice = choice_of(row, rules)
     return choice.value if isinstance(choice, Grade) else None
-
-
-def _is_code(number: int, rules: JudgingRules) -> bool:
-    return isinstance(_of_number(number, rules), NonAnswer)

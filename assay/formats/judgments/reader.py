@@ -1,8 +1,9 @@
 """Reads judgments: Assay's own files (CSV and lines of JSON), Turkle's results, and qrels.
 
 The content decides which of them a file is. Our own CSV needs the columns topic, docno, assessor and grade or choice;
-Turkle's results need to know which of its columns are the topic, the document and the grade. Qrels name no assessor, so
-the caller names one. A file with an error is refused as a whole, with every wrong line.
+Turkle's results (and Mechanical Turk's, which look the same) have the columns of the tasks as `Input.*` and the fields
+of the form as `Answer.*`. Their names depend on the project: usual ones are recognized, others have to be named. Qrels
+name no assessor, so the caller names one. A file with an error is refused as a whole, with every wrong line.
 """
 
 import csv
@@ -15,9 +16,9 @@ from io import BytesIO, TextIOWrapper
 from typing import Any, BinaryIO
 
 from assay.errors import InputError
+from assay.formats import names as usual_names
 from assay.formats.judgments.cells import Wrong, row_of
 from assay.formats.judgments.rows import COLUMNS, JudgmentFile, JudgmentRow, JudgmentStream
-from assay.formats.judgments.turkle import is_turkle, turkle_columns
 from assay.formats.qrels.reader import COMPLAINTS_KEPT, LINES_SHOWN, Complaint, QrelsError, parse_qrels
 from assay.formats.qrels.tables import header_of
 
@@ -32,6 +33,15 @@ ACCEPTED = (
     "accepted: CSV with the columns topic, docno, assessor and grade or choice; Assay's lines of JSON; Turkle's "
     "results; qrels"
 )
+INPUT, ANSWER = "input.", "answer."
+USERNAME, WORKER = "Turkle.Username", "WorkerId"
+TURKLE_COLUMNS = {"accepted_at": "AcceptTime", "judged_at": "SubmitTime", "seconds": "WorkTimeInSeconds"}
+TURKLE_NAMES = {
+    "topic": (INPUT, (*usual_names.QRELS["topic"].names, "topicid", "topic_code", "topic_number")),
+    "docno": (INPUT, (*usual_names.QRELS["docno"].names, "document", "document_id", "answer_id", "postid")),
+    "grade": (ANSWER, (*usual_names.QRELS["grade"].names, "rating", "label", "judgment", "choice", "answer")),
+    "comment": (ANSWER, ("comment", "comments", "note", "notes", "remark", "remarks")),
+}
 
 
 class JudgmentsError(InputError):
@@ -91,7 +101,7 @@ def _opened(file: BinaryIO, name: str, judge: str, columns: Mapping[str, str]) -
     if _is_json(file):
         return JudgmentStream(name, "assay-jsonl", _rows(name, "assay-jsonl", _json_cells(file)))
     separator, header = _header(file)
-    if not columns and not is_turkle(header) and _is_qrels(file, header):
+    if not columns and not _is_turkle(header) and _is_qrels(file, header):
         return JudgmentStream(name, "qrels", _qrels(file, name, judge))
     form, places = _columns(name, header, columns)
     return JudgmentStream(name, form, _rows(name, form, _csv_cells(file, separator, header, places)), places)
@@ -182,8 +192,8 @@ def _columns(name: str, header: Sequence[str], given: Mapping[str, str]) -> tupl
             raise JudgmentsError(
                 name, [Complaint(1, f"no column {column!r}; the columns are {', '.join(header)}")]
             )
-    if is_turkle(header):
-        form, places = "turkle", turkle_columns(header) | dict(given)
+    if _is_turkle(header):
+        form, places = "turkle", _turkle_columns(header) | dict(given)
     else:
         form, places = "assay-csv", {column: column for column in COLUMNS if column in header} | dict(given)
     missing = [column for column in NEEDED if column not in places]
@@ -192,6 +202,24 @@ def _columns(name: str, header: Sequence[str], given: Mapping[str, str]) -> tupl
     if missing:
         raise JudgmentsError(name, [Complaint(1, _missing(form, missing, header))])
     return form, places
+
+
+def _is_turkle(header: Sequence[str]) -> bool:
+    """Return whether these are the columns of Turkle's results."""
+    has_worker = USERNAME in header or WORKER in header
+    return has_worker and any(name.lower().startswith(ANSWER) for name in header)
+
+
+def _turkle_columns(header: Sequence[str]) -> dict[str, str]:
+    """The column of each field, where the header has a usual name for it."""
+    lower = {name.lower(): name for name in header}
+    columns = {of_field: column for of_field, column in TURKLE_COLUMNS.items() if column in header}
+    columns["assessor"] = USERNAME if USERNAME in header else WORKER
+    for of_field, (prefix, usual) in TURKLE_NAMES.items():
+        column = next((lower[prefix + name] for name in usual if prefix + name in lower), None)
+        if column is not None:
+            columns[of_field] = column
+    return columns
 
 
 def _missing(form: str, missing: Sequence[str], header: Sequence[str]) -> str:
@@ -255,18 +283,12 @@ def _json_line(content: str) -> dict[str, str] | Wrong:
         return Wrong(f"not a line of JSON: {error}")
     if not isinstance(values, dict):
         return Wrong("expected an object with the keys topic, docno, assessor and grade or choice")
-    if SURROGATE.search(content) and not _is_text(values):
-        return Wrong("a text has half of a surrogate pair, such as \\ud83d")
+    if SURROGATE.search(content):
+        try:
+            json.dumps(values, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            return Wrong("a text has half of a surrogate pair, such as \\ud83d")
     return {key: _text(value) for key, value in values.items() if key in COLUMNS}
-
-
-def _is_text(values: Any) -> bool:
-    """Whether the texts can be written as UTF-8."""
-    try:
-        json.dumps(values, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _text(value: Any) -> str:

@@ -1,17 +1,22 @@
-"""A judgment as a row of a file, and the columns in which Assay writes it.
+"""A judgment as a row of a file, and the columns in which Assay writes it: CSV for spreadsheets, or lines of JSON.
 
 The same names are columns of a CSV file and keys of a line of JSON. docs/reference/formats.md describes each of them.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
+
+from assay.formats.spreadsheet import BOM, csv_lines
 
 COLUMNS = (
     "judgment", "pool", "batch", "kind", "round", "topic", "docno", "unit", "position", "assessor", "seat", "choice",
     "label", "grade", "comment", "follow_ups", "guidelines", "order", "accepted_at", "judged_at", "seconds",
     "is_current", "replaces", "is_withdrawn", "is_adjudicated", "is_check", "source",
 )  # fmt: skip
+LINES_AT_ONCE = 500
 ASSAY, TURKLE = "assay", "turkle"  # the tools in which judgments are made
 
 
@@ -85,3 +90,29 @@ class JudgmentStream:
     form: str
     rows: Iterator[JudgmentRow]
     columns: Mapping[str, str] = field(default_factory=dict)
+
+
+WrittenRow = Mapping[str, Any]  # by column; None is empty
+
+
+def as_csv(rows: Iterable[WrittenRow]) -> Iterator[str]:
+    """The parts of a CSV file. A cell that would run as a spreadsheet formula gets an apostrophe."""
+    yield BOM
+    yield from csv_lines(COLUMNS, ([_cell(row[name]) for name in COLUMNS] for row in rows))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else ""
+    return "" if value is None else str(value)
+
+
+def as_jsonl(rows: Iterable[WrittenRow]) -> Iterator[str]:
+    """The parts of a file with one object per line."""
+    lines: list[str] = []
+    for row in rows:
+        lines.append(json.dumps({name: row[name] for name in COLUMNS}, ensure_ascii=False) + "\n")
+        if len(lines) == LINES_AT_ONCE:
+            yield "".join(lines)
+            lines.clear()
+    yield "".join(lines)

@@ -3,9 +3,8 @@
 The same qrels give the same bytes: no file contains a date, and the members of a zip have a fixed date.
 """
 
-import csv
 from collections.abc import Callable, Collection, Mapping, Sequence
-from io import BytesIO, StringIO
+from io import BytesIO
 from typing import NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -16,6 +15,7 @@ from assay.digests import sha256_of
 from assay.errors import InputError
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import QrelsForm, format_qrels
+from assay.formats.spreadsheet import as_csv
 from assay.protocols.schema import Protocol
 
 README, CHECKSUMS = "README.md", "SHA256SUMS"
@@ -58,11 +58,7 @@ def _tsv(columns: QrelsColumns) -> bytes:
 
 
 def _csv(columns: QrelsColumns) -> bytes:
-    file = StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(_rows(columns))
-    return file.getvalue().encode()
+    return as_csv(COLUMNS, _rows(columns)).encode()
 
 
 def _units(columns: QrelsColumns) -> bytes:
@@ -105,10 +101,7 @@ def of_topics(columns: QrelsColumns, topics: Collection[str]) -> QrelsColumns:
 def split_given(columns: QrelsColumns, test: Collection[str]) -> tuple[QrelsColumns, QrelsColumns]:
     """Split into train and test, with the given topics for test.
 
-    Raises
-    ------
-    SplitError
-        A topic is not in the qrels, or one side is empty.
+    Raises `SplitError` if a topic is not in the qrels, or one side is empty.
     """
     known = set(columns.topics.tolist())
     unknown = sorted(set(test) - known)
@@ -123,10 +116,7 @@ def split_given(columns: QrelsColumns, test: Collection[str]) -> tuple[QrelsColu
 def split_at_random(columns: QrelsColumns, share: float, seed: int) -> tuple[QrelsColumns, QrelsColumns]:
     """Split into train and test, with a rounded share of the topics for test, chosen at random with the seed.
 
-    Raises
-    ------
-    SplitError
-        One side is empty.
+    Raises `SplitError` if one side is empty.
     """
     n = len(columns.topics)
     order = np.random.Generator(np.random.PCG64(seed)).permutation(n)
@@ -136,7 +126,12 @@ def split_at_random(columns: QrelsColumns, share: float, seed: int) -> tuple[Qre
 def package(parts: Sequence[Part], form: Form, *, title: str, notes: Sequence[str]) -> dict[str, bytes]:
     """The files of an export: each part in the given form, a README that describes them, and their checksums."""
     files = {f"{part.name}.{form.ending}": form.write(part.columns) for part in parts}
-    files[README] = _readme(parts, form, title, notes).encode(errors="backslashreplace")
+    about = f"Relevance judgments: {form.words}. UTF-8, sorted by the bytes of topic and docno."
+    lines = [f"# {title}", "", about, "", *(f"- {note}" for note in notes)]
+    for part in parts:
+        lines += ["", f"## {part.name}.{form.ending}", "", part.words, "", *_counts(part.columns, form)]
+    lines += ["", "## Checksums", "", f"`sha256sum -c {CHECKSUMS}` checks every file of this folder.", ""]
+    files[README] = "\n".join(lines).encode(errors="backslashreplace")
     return sealed(files)
 
 
@@ -146,38 +141,15 @@ def sealed(files: Mapping[str, bytes]) -> dict[str, bytes]:
     return {**files, CHECKSUMS: sums.encode()}
 
 
-def _readme(parts: Sequence[Part], form: Form, title: str, notes: Sequence[str]) -> str:
-    lines = [
-        f"# {title}",
-        "",
-        f"Relevance judgments: {form.words}. UTF-8, sorted by the bytes of topic and docno.",
-    ]
-    lines += ["", *(f"- {note}" for note in notes)]
-    for part in parts:
-        lines += [
-            "",
-            f"## {part.name}.{form.ending}",
-            "",
-            part.words,
-            "",
-            *_counts(part.columns, form),
-        ]
-    lines += ["", "## Checksums", "", f"`sha256sum -c {CHECKSUMS}` checks every file of this folder.", ""]
-    return "\n".join(lines)
-
-
 def _counts(columns: QrelsColumns, form: Form) -> list[str]:
     counted = f"{len(columns.topics)} topics, {len(columns.grade)} lines."
     if form is FORMS["units"]:
         return [counted]
     grades, n = np.unique(columns.grade, return_counts=True)
     rows = [f"| {grade} | {count} |" for grade, count in zip(grades[::-1], n[::-1], strict=True)]
-    pooled = (
-        ["", "A negative grade means that a document was pooled and has no grade."]
-        if (grades < 0).any()
-        else []
-    )
-    return [counted, "", "| grade | lines |", "|---:|---:|", *rows, *pooled]
+    pooled = ["", "A negative grade means that a document was pooled and has no grade."]
+    table = [counted, "", "| grade | lines |", "|---:|---:|", *rows]
+    return [*table, *pooled] if (grades < 0).any() else table
 
 
 def zipped(files: Mapping[str, bytes], folder: str) -> bytes:

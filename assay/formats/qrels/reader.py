@@ -1,6 +1,6 @@
 """Reads and writes qrels files: `topic 0 docno grade` in four columns. The same qrels give the same bytes.
 
-A protocol may describe other columns, with words for grades (`QrelsForm`); the four columns are read nevertheless.
+A protocol may describe other columns, with words for grades (`QrelsForm`); the four columns are read as well.
 
 Any white space separates columns. CRLF, CR, a byte-order mark, leading spaces, empty lines and a last line without an
 end are accepted. A line whose first byte is # is a comment, as in trec_eval 10. Ids are text: quotation marks and #
@@ -9,10 +9,7 @@ inside a line have no meaning. Rows are sorted by topic, then docno, both by the
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from importlib import import_module
-from itertools import groupby
-from operator import itemgetter
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple, Self
 
@@ -22,6 +19,8 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.formats.compression import read_file
 from assay.formats.qrels.columns import QrelsColumns as QrelsColumns
+from assay.formats.qrels.columns import Row
+from assay.formats.qrels.columns import columns_from as columns_from
 from assay.formats.qrels.tables import header_of, table_rows
 from assay.formats.runs.columns import byte_keys, sorted_topics
 from assay.formats.runs.forms import SEPARATORS
@@ -47,11 +46,9 @@ MAX_SCALE = 100  # the largest factor that an error proposes for fractions
 FRACTIONS_KEPT = 1_000  # different ones of a file, from which the factor follows
 CLOSE = "0.05"  # the largest distance from a whole number that counts as rounding
 
-Row = tuple[bytes, bytes, int]
-
 
 class Complaint(NamedTuple):
-    """What is wrong with a line of a file; line 0 is the file itself."""
+    """An error in a line of a file; line 0 is the file itself."""
 
     line: int
     message: str
@@ -72,19 +69,6 @@ class QrelsError(ValueError):
         super().__init__(f"{shown}. {advice}" if advice else shown)
 
 
-def columns_from(rows: Iterable[Row]) -> QrelsColumns:
-    """Arrays from rows (topic, docno, grade) in any order; each document once per topic."""
-    ordered = sorted(rows)
-    codes = [topic for topic, _ in groupby(ordered, key=itemgetter(0))]
-    place = {topic: index for index, topic in enumerate(codes)}
-    return QrelsColumns(
-        topics=np.array([code.decode() for code in codes], dtype=np.str_),
-        topic_index=np.array([place[topic] for topic, _, _ in ordered], dtype=np.int32),
-        docno=np.array([docno for _, docno, _ in ordered], dtype=np.bytes_),
-        grade=np.array([grade for _, _, grade in ordered], dtype=np.int32),
-    )
-
-
 class QrelsForm(NamedTuple):
     """The columns of a file of qrels, each counted from 0, and the words for grades. The default: the usual four."""
 
@@ -93,7 +77,7 @@ class QrelsForm(NamedTuple):
     docno: int = 2
     grade: int = 3
     separator: bytes = (
-        b"\t"  # of columns that are written; a tab means any white space in those that are read
+        b"\t"  # of columns that are written; if it is a tab, any white space separates those read
     )
     words: Mapping[bytes, bytes] = MappingProxyType({})
     title: str = "topic, 0, docno, grade"
@@ -121,13 +105,12 @@ class QrelsForm(NamedTuple):
         names: dict[int, bytes] = {}
         for word, grade in self.words.items():
             names.setdefault(int(grade), word)
-        codes, lines = [_no_comment(code.encode()) for code in columns.topics.tolist()], []
+        codes, lines = _codes(columns), []
         rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
         for topic, docno, grade in rows:
             words = [b"0"] * self.width
-            words[self.topic], words[self.docno] = (
-                quoted(word, self.separator) for word in (codes[topic], docno)
-            )
+            words[self.topic] = quoted(codes[topic], self.separator)
+            words[self.docno] = quoted(docno, self.separator)
             words[self.grade] = names.get(grade, b"%d" % grade)
             lines.append(self.separator.join(words) + b"\n")
         return b"".join(lines)
@@ -150,17 +133,16 @@ class GradeScale(NamedTuple):
         judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
         if judges * scale > 1:  # sums of several judges, and fractions, are between the grades of the scale
             grades = tuple(range(grades[-1] * judges * scale + 1))
-        codes = [
-            choice.qrels_code for choice in protocol.judging.non_answers if choice.qrels_code is not None
-        ]
-        return cls(protocol.slug, grades, tuple(code * scale for code in codes if code * scale not in grades))
+        given = (choice.qrels_code for choice in protocol.judging.non_answers)
+        codes = (code * scale for code in given if code is not None)
+        return cls(protocol.slug, grades, tuple(code for code in codes if code not in grades))
 
     def contains(self, grade: NDArray[np.int32]) -> bool:
-        """Whether all grades are in the scale, codes, or negative."""
+        """Return whether all grades are in the scale, codes, or negative."""
         return bool((np.isin(grade, (*self.grades, *self.codes)) | (grade < 0)).all())
 
     def complaint(self, grade: int) -> str:
-        """What is wrong with a grade; empty if it is in the scale."""
+        """Say what is wrong with a grade; empty if it is in the scale."""
         if grade < 0 or grade in self.grades or grade in self.codes:
             return ""
         *others, last = map(str, self.grades)
@@ -171,19 +153,14 @@ class GradeScale(NamedTuple):
     def without_codes(self, columns: QrelsColumns) -> QrelsColumns:
         """The qrels with a negative grade in place of each code."""
         is_code = np.isin(columns.grade, self.codes)
-        return (
-            columns if not is_code.any() else replace(columns, grade=np.where(is_code, POOLED, columns.grade))
-        )
+        return replace(columns, grade=np.where(is_code, POOLED, columns.grade)) if is_code.any() else columns
 
 
 def read_qrels(path: str, protocol: Protocol, *, scale: int = 1) -> QrelsColumns:
     """The rows of a qrels file, with every grade multiplied by `scale`; `-` is standard input.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, or it has errors, such as a grade that the protocol does not have; the message has the
-        first ones.
+    Raises `InputError` if it cannot be read, or it has errors, such as a grade that the protocol does not have; the
+    message has the first ones.
     """
     try:
         grades, form = GradeScale.of(protocol, scale), QrelsForm.of(protocol)
@@ -200,11 +177,8 @@ def parse_qrels(
     Every grade is multiplied by `scale`, which turns fractions, such as the mean of three judges, into whole numbers.
     With `grades`, another grade is an error.
 
-    Raises
-    ------
-    QrelsError
-        With a complaint for every wrong line and every repeated document of a topic, or one complaint without a line
-        for a file without qrels.
+    Raises `QrelsError` with a complaint for every wrong line and every repeated document of a topic, or one
+    complaint without a line for a file without qrels.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise QrelsError([Complaint(1, "the file is UTF-16; qrels are UTF-8")], n_complaints=1)
@@ -212,7 +186,7 @@ def parse_qrels(
     form = form if form != USUAL and _has_form(data, form) else USUAL
     columns = read_fast_path(data) if scale == 1 and form is USUAL else None
     if columns is None or (grades is not None and not grades.contains(columns.grade)):
-        columns = _read_slow_path(data, scale, grades, form)
+        columns = read_slow_path(data, scale, grades, form)
     return columns if grades is None else grades.without_codes(columns)
 
 
@@ -240,15 +214,10 @@ def read_fast_path(data: bytes) -> QrelsColumns | None:
     return None if is_same.any() else QrelsColumns(topics, topic_index, docno[order], grade[order])
 
 
-def _has_form(data: bytes, form: QrelsForm) -> bool:
-    """Whether the first line is in a form, or at least not in the usual four columns."""
-    first = next((line for line in data.split(b"\n", 100) if line.strip() and not line.startswith(b"#")), b"")
-    return form.n_columns(first) == form.width or len(first.split()) != USUAL.width
-
-
-def _read_slow_path(
+def read_slow_path(
     data: bytes, scale: int = 1, grades: GradeScale | None = None, form: QrelsForm = USUAL
 ) -> QrelsColumns:
+    """The qrels of any file, line by line; errors are those of `parse_qrels`."""
     reading = _Reading(scale, grades, form)
     header = header_of(data)
     if header is not None:
@@ -264,18 +233,24 @@ def _read_slow_path(
     return columns_from(reading.rows)
 
 
+def _has_form(data: bytes, form: QrelsForm) -> bool:
+    """Return whether the first line is in a form, or at least not in the usual four columns."""
+    first = next((line for line in data.split(b"\n", 100) if line.strip() and not line.startswith(b"#")), b"")
+    return form.n_columns(first) == form.width or len(first.split()) != USUAL.width
+
+
+@dataclass
 class _Reading:
     """Rows and complaints of the lines read so far."""
 
-    def __init__(self, scale: int, grades: GradeScale | None, form: QrelsForm) -> None:
-        self.scale = scale
-        self.form = form
-        self.grades = grades
-        self.rows: list[Row] = []
-        self.complaints: list[Complaint] = []
-        self.n_complaints = 0
-        self.first_lines: dict[tuple[bytes, bytes], int] = {}
-        self.fractions: set[bytes] = set()
+    scale: int
+    grades: GradeScale | None
+    form: QrelsForm
+    rows: list[Row] = field(default_factory=list)
+    complaints: list[Complaint] = field(default_factory=list)
+    n_complaints: int = 0
+    first_lines: dict[tuple[bytes, bytes], int] = field(default_factory=dict)
+    fractions: set[bytes] = field(default_factory=set)
 
     def complain(self, number: int, message: str) -> None:
         self.n_complaints += 1
@@ -346,16 +321,16 @@ class _Reading:
 
 
 def _id_problem(topic: bytes, docno: bytes) -> str:
-    for field, name, most in (("topic", topic, MAX_NAME), ("docno", docno, MAX_DOCNO)):
+    for kind, name, most in (("topic", topic, MAX_NAME), ("docno", docno, MAX_DOCNO)):
         if not name.isascii():
             try:
                 name.decode()
             except UnicodeDecodeError:
-                return f"the {field} is not UTF-8"
+                return f"the {kind} is not UTF-8"
         if b"\0" in name:
-            return f"the {field} contains a NUL byte"
+            return f"the {kind} contains a NUL byte"
         if len(name) > most:  # an array is as wide as its longest word, and a database index has a limit
-            return f"the {field} has {len(name)} bytes; at most {most} are accepted"
+            return f"the {kind} has {len(name)} bytes; at most {most} are accepted"
     return ""
 
 
@@ -376,7 +351,7 @@ def _grade(word: bytes, scale: int) -> int | str:
 
 
 def _advice(fractions: Iterable[bytes]) -> str:
-    """What to do with a file whose grades are fractions, such as the means of several judges."""
+    """Say what to do with a file whose grades are fractions, such as the means of several judges."""
     words = [word.decode() for word in fractions if not word.startswith(b"-")]
     if not words:
         return ""
@@ -397,11 +372,12 @@ def _scaled(word: str, scale: int, shown: str) -> int | str:
 
     A fraction below 0 is refused: a negative grade only means that the document was pooled.
     """
-    decimal = import_module("decimal").Decimal  # slow to import, and few files have fractions
-    value = decimal(word)
+    from decimal import Decimal  # noqa: PLC0415 -- slow to import, and few files have fractions
+
+    value = Decimal(word)
     product = value * scale
     nearest = int(product.to_integral_value())
-    rounding = min(decimal(CLOSE), decimal(2 * scale) * decimal(10) ** int(value.as_tuple().exponent))
+    rounding = min(Decimal(CLOSE), Decimal(2 * scale) * Decimal(10) ** int(value.as_tuple().exponent))
     if value < 0 or abs(product - nearest) > rounding:
         return f"grade {shown} times {scale} is {product.normalize():f}, not a whole number"
     if nearest > HIGHEST:
@@ -411,11 +387,12 @@ def _scaled(word: str, scale: int, shown: str) -> int | str:
 
 def format_qrels(columns: QrelsColumns) -> bytes:
     """Qrels as a file: tabs, LF, sorted. The same qrels give the same bytes."""
-    codes = [_no_comment(code.encode()) for code in columns.topics.tolist()]
+    codes = _codes(columns)
     rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
     return b"".join(b"%s\t0\t%s\t%d\n" % (codes[topic], docno, grade) for topic, docno, grade in rows)
 
 
-def _no_comment(code: bytes) -> bytes:
-    """Put a space before a topic that begins with #, because a line that begins with # is a comment."""
-    return b" " + code if code.startswith(b"#") else code
+def _codes(columns: QrelsColumns) -> list[bytes]:
+    """The topics, those that begin with # after a space, because a line that begins with # is a comment."""
+    codes = (code.encode() for code in columns.topics.tolist())
+    return [b" " + code if code.startswith(b"#") else code for code in codes]

@@ -1,7 +1,6 @@
 """Reads qrels as tables with a header: topic, docno and grade, separated by tabs or commas, in any order of columns."""
 
 from collections.abc import Iterator
-from importlib import import_module
 from io import StringIO
 
 from assay.formats import names
@@ -24,11 +23,20 @@ def table_rows(
     text: str, separator: str, header: list[str]
 ) -> Iterator[tuple[int, tuple[str, str, str] | str]]:
     """For each row its line number, and either topic, docno and grade or what is wrong with it."""
+    # Slow to import, and most qrels have no header.
+    import csv  # noqa: PLC0415
+
+    from assay.formats.spreadsheet import original  # noqa: PLC0415
+
     known = names.places(header, "qrels")
     places = [known[field] for field in names.QRELS]
-    csv = import_module("csv")  # slow to import, and most qrels have no header
-    quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
-    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, quoting=quoting, strict=True)
+    reader = csv.reader(
+        StringIO(text, newline=""),
+        delimiter=separator,
+        quoting=csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL,
+        strict=True,
+    )
+    undo = original if separator == "," else str
     is_header = True
     while True:
         number = reader.line_num + 1  # of the first line of the row
@@ -46,5 +54,5 @@ def table_rows(
         elif len(cells) != len(header):
             yield number, f"expected {len(header)} columns as in the header, got {len(cells)}"
         else:
-            topic, docno, grade = (cells[place].strip() for place in places)
+            topic, docno, grade = (undo(cells[place].strip()) for place in places)
             yield number, (topic, docno, grade)

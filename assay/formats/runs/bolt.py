@@ -38,9 +38,14 @@ class BoltElements(Elements):
         self._n_text = 0
 
     def start(self, name: str, attributes: Mapping[str, str], number: int, parent: str) -> None:
-        is_forbidden = self._check_forbidden(name, attributes, number)
+        forbidden = self.expected.rules.forbidden_fields
+        for key in (key for key in (name, *attributes) if key in forbidden):
+            accepted = f"A submission without {', '.join(forbidden)}."
+            self.tally.error(
+                "forbidden-field", f"only assessors fill in {key}, not systems", accepted, number
+            )
         if name not in INSIDE or parent != INSIDE[name]:
-            if not is_forbidden:
+            if name not in forbidden:
                 self.misplaced(name, parent, number, ACCEPTED)
         elif name == "bolt-ir-submission":
             values = {key: self.attribute(attributes, name, key, number) for key in NEEDED}
@@ -56,7 +61,7 @@ class BoltElements(Elements):
     def _take_condition(self, condition: str | None, number: int) -> None:
         """Read the kind of run, which must be a kind of the protocol and the one that the submitter declared."""
         kinds, declared = self.expected.rules.keys, self.expected.kind
-        if condition is None or not self.expected.has_conditions:
+        if condition is None:
             return
         if condition not in kinds:
             message = f"run {quoted(condition.encode())} is not a condition of the protocol"
@@ -70,19 +75,9 @@ class BoltElements(Elements):
     def _compare_team(self, named: str | None, number: int) -> None:
         """Warn of a file that names another team: it may be the run of that team."""
         team = self.expected.team
-        if named and team and _folded(named) != _folded(team):
+        if named and team and " ".join(named.split()).casefold() != " ".join(team.split()).casefold():
             message = f"the file names the team {quoted(named.encode())}, but {team} submits it"
             self.tally.warning("team", message, f'<bolt-ir-submission team="{team}" …>.', number)
-
-    def _check_forbidden(self, name: str, attributes: Mapping[str, str], number: int) -> bool:
-        """Report fields that a submission must not contain; whether the element itself is one."""
-        fields = self.expected.rules.forbidden_fields
-        for key in (key for key in (name, *attributes) if key in fields):
-            accepted = f"A submission without {', '.join(fields)}."
-            self.tally.error(
-                "forbidden-field", f"only assessors fill in {key}, not systems", accepted, number
-            )
-        return name in fields
 
     def text(self, data: str) -> None:
         if self._n_text < KEPT:
@@ -95,21 +90,27 @@ class BoltElements(Elements):
             self._cite, self.wants_text = None, False
 
     def _take(self, cite: Mapping[str, str]) -> None:
-        docno = self._id_of(cite)
+        parts = [self.attribute(cite, "cite", key, self._number) for key in ("thread", "post")]
+        parts += [self._whole_number(cite, key, least) for key, least in (("offset", 0), ("length", 1))]
+        words = [part for part in parts if part is not None]
+        docno = self.docno(":".join(words), self._number) if len(words) == len(parts) else None
         word = self.attribute(cite, "cite", "score", self._number)
         score = None if word is None else score_of(word.encode(), self._number, self.tally)
-        passage = self._passage()
+        passage = " ".join("".join(self._text).split())
+        most = min(self.expected.rules.max_passage_characters or LONGEST, LONGEST)
+        if not passage:
+            message = "the citation has no passage"
+            self.tally.error("passage", message, "The passage in English.", self._number)
+        elif len(passage) > most:
+            message = f"the passage has more than {most} characters"
+            note = f"{len(passage):,} characters" if self._n_text < KEPT else ""
+            accepted = f"At most {most} characters."
+            self.tally.error("passage-too-long", message, accepted, self._number, note=note)
+        passage = passage[:most]
         if self._topic is None or docno is None:
             return
         self.add(self._topic, docno, 0, score, self._number, passage)
         self.count_tag("", self._number)
-
-    def _id_of(self, cite: Mapping[str, str]) -> str | None:
-        parts = [self.attribute(cite, "cite", key, self._number) for key in ("thread", "post")]
-        parts += [self._whole_number(cite, key, least) for key, least in (("offset", 0), ("length", 1))]
-        if any(part is None for part in parts):
-            return None
-        return self.docno(":".join(part for part in parts if part is not None), self._number)
 
     def _whole_number(self, cite: Mapping[str, str], key: str, least: int) -> str | None:
         value = self.attribute(cite, "cite", key, self._number)
@@ -121,23 +122,3 @@ class BoltElements(Elements):
         accepted = "A number of characters, counted from 0 after the post's tag."
         self.tally.error("offset", message, accepted, self._number, others="other offsets and lengths")
         return None
-
-    def _passage(self) -> str:
-        passage = " ".join("".join(self._text).split())
-        most = min(self.expected.rules.max_passage_characters or LONGEST, LONGEST)
-        if not passage:
-            self.tally.error(
-                "passage", "the citation has no passage", "The passage in English.", self._number
-            )
-        elif len(passage) > most:
-            message = f"the passage has more than {most} characters"
-            note = f"{len(passage):,} characters" if self._n_text < KEPT else ""
-            self.tally.error(
-                "passage-too-long", message, f"At most {most} characters.", self._number, note=note
-            )
-        return passage[:most]
-
-
-def _folded(name: str) -> str:
-    """The name of a team, for comparison: case and white space do not matter."""
-    return " ".join(name.split()).casefold()

@@ -6,7 +6,6 @@ order of the run: no reader of the columns sorts them again. The rank column is 
 """
 
 from dataclasses import dataclass
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
@@ -16,6 +15,9 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from assay.protocols.schema import Ties  # importing it takes 10 ms of the start of a command
+
+
+REQUIRED, OPTIONAL = ("topics", "topic_index", "docno", "rank", "score"), ("post", "passage", "label")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +174,7 @@ def _by_docno(rows: NDArray[np.intp], tied: NDArray[np.bool_], docno: NDArray[np
 
 
 def _is_ordered(topic_index: NDArray[np.int32], score: NDArray[np.float64]) -> bool:
-    """Whether topics never decrease, and scores never increase inside a topic."""
+    """Return whether topics never decrease, and scores never increase inside a topic."""
     step = np.diff(topic_index)
     return bool(((step > 0) | ((step == 0) & (score[1:] <= score[:-1]))).all())
 
@@ -191,21 +193,9 @@ def tied_rows(columns: RunColumns) -> NDArray[np.bool_]:
 
 def save(columns: RunColumns) -> bytes:
     """The columns as the bytes of an npz file. Equal columns give equal bytes."""
+    arrays = {name: getattr(columns, name) for name in REQUIRED} | {"offsets": columns.offsets}
+    arrays |= {name: array for name in OPTIONAL if (array := getattr(columns, name)) is not None}
     buffer = BytesIO()
-    arrays: dict[str, Any] = {
-        "topics": columns.topics,
-        "topic_index": columns.topic_index,
-        "docno": columns.docno,
-        "rank": columns.rank,
-        "score": columns.score,
-        "offsets": columns.offsets,
-    }
-    if columns.post is not None:
-        arrays["post"] = columns.post
-    if columns.passage is not None:
-        arrays["passage"] = columns.passage
-    if columns.label is not None:
-        arrays["label"] = columns.label
     np.savez(buffer, **arrays)
     return buffer.getvalue()
 
@@ -213,33 +203,20 @@ def save(columns: RunColumns) -> bytes:
 def load(file: BinaryIO | Path) -> RunColumns:
     """The columns that `save` wrote.
 
-    Raises
-    ------
-    ValueError, KeyError
-        `save` did not write the file.
+    Raises `ValueError` or `KeyError` if `save` did not write the file.
     """
     with np.load(file, allow_pickle=False) as arrays:
-        return RunColumns(
-            topics=arrays["topics"],
-            topic_index=arrays["topic_index"],
-            docno=arrays["docno"],
-            rank=arrays["rank"],
-            score=arrays["score"],
-            post=arrays.get("post"),
-            passage=arrays.get("passage"),
-            label=arrays.get("label"),
-        )
+        required = {name: arrays[name] for name in REQUIRED}
+        return RunColumns(**required, **{name: arrays.get(name) for name in OPTIONAL})
 
 
 def load_ranking(file: BinaryIO | Path) -> Ranking:
     """The part of a file of `save` that scoring needs; the rest is not read.
 
-    Raises
-    ------
-    ValueError, KeyError
-        `save` did not write the file.
+    Raises `ValueError` or `KeyError` if `save` did not write the file.
     """
-    zipfile = import_module("zipfile")  # slow to import, and only stored runs need it
+    import zipfile  # noqa: PLC0415 -- slow to import, and only stored runs need it
+
     try:
         with zipfile.ZipFile(file) as arrays:
             topics, offsets, docno = (

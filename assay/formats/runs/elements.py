@@ -64,11 +64,10 @@ class Elements(ABC):
         """Count an element that ranks something, correct or not, and stop at the limit."""
         self._n_ranked += 1
         if self._n_ranked > self._most:
-            self.tally.error(
-                "too-many-lines",
-                f"The file ranks more than {self._most:,} {self.expected.noun[1]}; the rest was not read.",
-                "As many as there are topics times ranks.",
+            message = (
+                f"The file ranks more than {self._most:,} {self.expected.noun[1]}; the rest was not read."
             )
+            self.tally.error("too-many-lines", message, "As many as there are topics times ranks.")
             raise Stopped
 
     def count_tag(self, tag: str, number: int) -> None:
@@ -101,12 +100,8 @@ class Elements(ABC):
         if value:
             return value
         problem = "is empty" if key in attributes else "is missing"
-        self.tally.error(
-            "attribute",
-            f"{element}: the attribute {key} {problem}",
-            f'<{element} {key}="…">, as in the format of the run.',
-            number,
-        )
+        message, accepted = f"{element}: the attribute {key} {problem}", f'<{element} {key}="…">'
+        self.tally.error("attribute", message, f"{accepted}, as in the format of the run.", number)
         return None
 
     def name(self, value: str | None, field: str, limit: int, number: int) -> str | None:

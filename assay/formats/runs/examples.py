@@ -1,6 +1,9 @@
-"""Describes the runs that a protocol accepts, for the submission page."""
+"""Describes the runs that a protocol accepts, and writes a small one, for participants to try their submission with."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lxml import etree
 
 from assay.formats.runs.forms import LineForm, RunForm, forms_of
 from assay.formats.runs.rules import NOUNS, unit_of
@@ -31,8 +34,7 @@ EXAMPLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FormHelp:
+class FormHelp(NamedTuple):
     """A form of run: its columns or elements, and a short example."""
 
     title: str
@@ -56,24 +58,19 @@ def _example(form: RunForm) -> str:
     return EXAMPLES[form.name]
 
 
-def _ties(forms: list[RunForm], noun: str) -> str:
-    """How equal scores are ordered."""
+def _order(forms: list[RunForm], noun: str) -> str:
+    """Return which column orders the documents, and how equal scores are ordered."""
+    by_rank = [isinstance(form, LineForm) and form.score is None for form in forms]
+    order = "The score decides the order."
+    if any(by_rank):
+        rest = "The score decides the order; the rank in files without scores."
+        order = "The rank decides the order." if all(by_rank) else rest
     ties = {form.ties for form in forms}
     if "file" in ties:
-        return "Ties keep the order of the file."
+        return f"{order} Ties keep the order of the file."
     if "rank" in ties:
-        return "Ties are ordered by the rank column."
-    return f"Ties are ordered by {noun} id, descending, as in trec_eval."
-
-
-def _deciding(forms: list[RunForm]) -> str:
-    """Which column orders the documents."""
-    without_score = [form for form in forms if isinstance(form, LineForm) and form.score is None]
-    if not without_score:
-        return "The score decides the order."
-    if len(without_score) == len(forms):
-        return "The rank decides the order."
-    return "The score decides the order; the rank in files without scores."
+        return f"{order} Ties are ordered by the rank column."
+    return f"{order} Ties are ordered by {noun} id, descending, as in trec_eval."
 
 
 def rules_of(protocol: Protocol) -> list[str]:
@@ -81,7 +78,7 @@ def rules_of(protocol: Protocol) -> list[str]:
     rules, forms = protocol.runs, forms_of(protocol)
     noun, plural = NOUNS.get(unit_of(protocol), ("document", "documents"))
     sentences = [f"Give at most {rules.max_ranks} {plural} per topic, each of them once."]
-    sentences.append(f"{_deciding(forms)} {_ties(forms, noun)}")
+    sentences.append(_order(forms, noun))
     if rules.columns is not None and rules.columns.labels:
         words = [
             f"{word} ({'' if means else 'not '}relevant)" for word, means in rules.columns.labels.items()
@@ -101,3 +98,72 @@ def rules_of(protocol: Protocol) -> list[str]:
     sentences += [f"{kind.name.capitalize()} runs are not scored." for kind in rules.kinds if not kind.scored]
     sentences += limits_of(rules.kinds)
     return sentences
+
+
+TAG = "sample-run"
+N_UNITS = 3  # per topic
+ENDINGS = {b"\t": "tsv", b",": "csv", b";": "csv"}
+PASSAGE = "Replace this text by the passage."
+
+
+class Unit(NamedTuple):
+    """A unit that a line ranks: its docno; for a formula the docno of its post."""
+
+    docno: str
+    post: str = ""
+
+
+def placeholders(protocol: Protocol) -> list[Unit]:
+    """Units for a track whose collection is not loaded, so that docnos are not looked up."""
+    if protocol.cites_posts:
+        return [Unit(f"thread-{n}:p1:0:{len(PASSAGE)}") for n in range(1, N_UNITS + 1)]
+    return [Unit(f"doc-{n}", f"post-{n}") for n in range(1, N_UNITS + 1)]
+
+
+def sample_run(protocol: Protocol, topics: Sequence[str], units: Sequence[Unit]) -> tuple[str, bytes]:
+    """The extension and the content of a run in the protocol's first format that ranks some units for each topic.
+
+    `units` are at most as many as the protocol has ranks.
+    """
+    form = forms_of(protocol)[0]
+    units = units[: protocol.runs.max_ranks]
+    low, high = protocol.runs.min_score, protocol.runs.max_score
+    low = 0.0 if low is None else low
+    high = low + 1.0 if high is None else high
+    scores = [high - (high - low) * place / (len(units) + 1) for place in range(len(units))]
+    if isinstance(form, LineForm):
+        return ENDINGS[form.separator], b"".join(
+            form.line(topic.encode(), unit.docno.encode(), rank, score, TAG.encode(), unit.post.encode())
+            for topic in topics
+            for rank, (unit, score) in enumerate(zip(units, scores, strict=True), 1)
+        )
+    if form.name == "bolt-xml":
+        root = _bolt(protocol.runs.keys[0], topics, units, scores)
+    else:
+        root = _ntcir(topics, units, scores)
+    return "xml", etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
+
+
+def _ntcir(topics: Sequence[str], units: Sequence[Unit], scores: Sequence[float]) -> "etree._Element":
+    root = etree.Element("results")
+    run = etree.SubElement(root, "run", runtag=TAG)
+    for topic in topics:
+        result = etree.SubElement(run, "result", {"for": topic})
+        for rank, (unit, score) in enumerate(zip(units, scores, strict=True), 1):
+            etree.SubElement(result, "hit", xref=unit.docno, rank=str(rank), score=repr(score))
+    return root
+
+
+def _bolt(
+    kind: str, topics: Sequence[str], units: Sequence[Unit], scores: Sequence[float]
+) -> "etree._Element":
+    described = {"team": "Sample", "date": "2026-01-01", "eval": "P3", "subtask": "main"}
+    contact = "you@example.org"
+    root = etree.Element("bolt-ir-submission", described | {"run": kind, "contact": contact})
+    for topic in topics:
+        response = etree.SubElement(root, "response", number=topic)
+        for unit, score in zip(units, scores, strict=True):
+            thread, post, offset, length = unit.docno.rsplit(":", 3)
+            place = {"thread": thread, "post": post, "offset": offset, "length": length}
+            etree.SubElement(response, "cite", {"score": repr(score)} | place).text = PASSAGE
+    return root

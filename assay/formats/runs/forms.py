@@ -25,7 +25,7 @@ class LineForm(NamedTuple):
     label: int | None = None
     labels: tuple[tuple[bytes, bool], ...] = ()  # the words of the label: whether the document is relevant
     separator: bytes = (
-        b"\t"  # of columns that are written; a tab means any white space in those that are read
+        b"\t"  # of columns that are written; if it is a tab, any white space separates those read
     )
     ties: Ties = "docno"
     columns: tuple[str, ...] = ()  # the names of all columns, for lines that are not separated by white space

@@ -7,14 +7,15 @@ which formula it is, as LaTeXML makes them: `0710.3032_1_22#p1.m2.1.4.cmml` is i
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.formats.reports import FIRST_LINES, Tally
-from assay.formats.runs.rules import RunRows
-from assay.formulas.columns import PLACES, Formulas
+from assay.formats.reports import Tally
+from assay.formats.runs.rules import RunRows, report
+from assay.formulas import PLACES
+from assay.formulas.columns import Formulas
 
 FormulaLookup = Callable[[NDArray[np.bytes_]], Formulas]  # from distinct ids to the formulas that are known
 COMMENT = PLACES.index("comment")
@@ -51,9 +52,14 @@ def check_formulas(rows: RunRows, lookup: FormulaLookup, tally: Tally) -> RunRow
     is_unknown = at < 0
     if is_unknown.any():
         is_path = np.array([_PATH.search(docno) is not None for docno in distinct.tolist()])[inverse]
-        _complain(rows, is_unknown & ~is_path, _UNKNOWN, tally)
-        _complain(rows, is_unknown & is_path, _BY_PATH, tally)
-    return _without_comments(rows, known, at, tally)
+        report(tally.error, _UNKNOWN, rows.number, is_unknown & ~is_path)
+        report(tally.error, _BY_PATH, rows.number, is_unknown & is_path)
+    in_comment = (at >= 0) & (known.place[at] == COMMENT) if len(known) else at >= 0
+    if rows.post is not None and len(known):
+        post = known.post[at]
+        is_elsewhere = (at >= 0) & ~in_comment & (post != b"") & (post != rows.post)
+        report(tally.error, _ELSEWHERE, rows.number, is_elsewhere)
+    return _without(rows, in_comment, tally)
 
 
 def with_unknown(formulas: Formulas, ids: NDArray[np.bytes_]) -> Formulas:
@@ -77,18 +83,18 @@ def with_unknown(formulas: Formulas, ids: NDArray[np.bytes_]) -> Formulas:
 
 def _containing(unknown: NDArray[np.bytes_], lookup: FormulaLookup) -> dict[bytes, bytes]:
     """The formula that contains each element, for the unknown ids that name an element in a known formula."""
-    parts = (unknown[start : start + AT_ONCE] for start in range(0, len(unknown), AT_ONCE))
-    return {docno: formula for part in parts for docno, formula in _containing_some(part, lookup)}
-
-
-def _containing_some(unknown: NDArray[np.bytes_], lookup: FormulaLookup) -> Iterator[tuple[bytes, bytes]]:
-    longer = {docno: ids for docno in unknown.tolist() if (ids := _ids_around(docno))}
-    if not longer:
-        return
-    candidates = np.unique(np.array([each for ids in longer.values() for each in ids], dtype=np.bytes_))
-    known = set(candidates[lookup(candidates).rows(candidates) >= 0].tolist())
-    formulas = ((docno, next((each for each in ids if each in known), b"")) for docno, ids in longer.items())
-    yield from ((docno, formula) for docno, formula in formulas if formula)
+    containing: dict[bytes, bytes] = {}
+    for start in range(0, len(unknown), AT_ONCE):
+        some = unknown[start : start + AT_ONCE].tolist()
+        longer = {docno: ids for docno in some if (ids := _ids_around(docno))}
+        if longer:
+            candidates = np.unique(np.array([id_ for ids in longer.values() for id_ in ids], dtype=np.bytes_))
+            known = set(candidates[lookup(candidates).rows(candidates) >= 0].tolist())
+            formulas = {
+                docno: next((id_ for id_ in ids if id_ in known), b"") for docno, ids in longer.items()
+            }
+            containing |= {docno: formula for docno, formula in formulas.items() if formula}
+    return containing
 
 
 def _ids_around(docno: bytes) -> list[bytes]:
@@ -111,43 +117,21 @@ def _with_formulas(rows: RunRows, containing: dict[bytes, bytes], tally: Tally) 
     has_element = np.logical_or.reduceat(is_inside[by_score], np.flatnonzero(is_first))
     is_kept = np.empty(len(docno), dtype=np.bool_)
     is_kept[by_score] = is_first | ~has_element[np.cumsum(is_first) - 1]
-    n, n_left_out = int(is_inside.sum()), int((~is_kept).sum())
-    tally.warning(
-        "element-of-formula",
-        f"{n:,} of {len(docno):,} lines name an element inside a formula: they rank the formula, "
-        f"once per topic, and {n_left_out:,} repeated lines were left out",
-        "Ids of formulas: formulas are what is judged.",
-        n=n,
-        numbers=_first(rows.number[is_inside]),
+    message = (
+        f"{is_inside.sum():,} of {len(docno):,} lines name an element inside a formula: they rank the formula, "
+        f"once per topic, and {(~is_kept).sum():,} repeated lines were left out"
     )
+    complaint = ("element-of-formula", message, "Ids of formulas: formulas are what is judged.")
+    report(tally.warning, complaint, rows.number, is_inside)
     return _kept(rows._replace(docno=formula), is_kept)
-
-
-def _without_comments(rows: RunRows, known: Formulas, at: NDArray[np.intp], tally: Tally) -> RunRows:
-    in_comment = (at >= 0) & (known.place[at] == COMMENT) if len(known) else at >= 0
-    if rows.post is not None and len(known):
-        post = known.post[at]
-        is_elsewhere = (at >= 0) & ~in_comment & (post != b"") & (post != rows.post)
-        _complain(rows, is_elsewhere, _ELSEWHERE, tally)
-    return _without(rows, in_comment, tally)
-
-
-def _complain(rows: RunRows, where: NDArray[np.bool_], complaint: tuple[str, str, str], tally: Tally) -> None:
-    if where.any():
-        tally.error(*complaint, n=int(where.sum()), numbers=_first(rows.number[where]))
 
 
 def _without(rows: RunRows, in_comment: NDArray[np.bool_], tally: Tally) -> RunRows:
     if not in_comment.any():
         return rows
-    n = int(in_comment.sum())
-    tally.warning(
-        "formula-in-comment",
-        f"{n:,} of {len(rows.docno):,} lines name formulas of comments and were left out",
-        "Formulas of questions and answers.",
-        n=n,
-        numbers=_first(rows.number[in_comment]),
-    )
+    message = f"{in_comment.sum():,} of {len(rows.docno):,} lines name formulas of comments and were left out"
+    complaint = ("formula-in-comment", message, "Formulas of questions and answers.")
+    report(tally.warning, complaint, rows.number, in_comment)
     if in_comment.all():
         tally.error("empty", "No line names a formula of a question or answer.", "At least one line.")
     return _kept(rows, ~in_comment)
@@ -158,19 +142,6 @@ def _kept(rows: RunRows, where: NDArray[np.bool_]) -> RunRows:
     kept = np.unique(rows.topic_index[where])
     renumbered = np.zeros(len(rows.topics), dtype=np.int32)
     renumbered[kept] = np.arange(len(kept), dtype=np.int32)
-    return rows._replace(
-        topics=[rows.topics[index] for index in kept],
-        topic_index=renumbered[rows.topic_index[where]],
-        docno=rows.docno[where],
-        rank=rows.rank[where],
-        score=rows.score[where],
-        number=rows.number[where],
-        post=None if rows.post is None else rows.post[where],
-        label=None if rows.label is None else rows.label[where],
-        passage=None if rows.passage is None else rows.passage[where],
-    )
-
-
-def _first(numbers: NDArray[np.int64]) -> list[int]:
-    """The first line numbers, as many as a complaint shows."""
-    return sorted(int(n) for n in np.sort(numbers)[:FIRST_LINES])
+    columns = rows._asdict() | {"topics": None, "topic_index": renumbered[rows.topic_index]}
+    kept_columns = {name: None if column is None else column[where] for name, column in columns.items()}
+    return RunRows(**kept_columns | {"topics": [rows.topics[index] for index in kept]})

@@ -74,12 +74,8 @@ class NtcirElements(Elements):
     def _id_of(self, hit: Mapping[str, str]) -> str | None:
         if self.expected.noun[0] == "formula" and self._formulas:
             if len(set(self._formulas)) > 1:
-                self.tally.warning(
-                    "several-formulas",
-                    "the hit names several formulas; the first one is ranked",
-                    "One formula per hit.",
-                    self._number,
-                )
+                message = "the hit names several formulas; the first one is ranked"
+                self.tally.warning("several-formulas", message, "One formula per hit.", self._number)
             return _formula_id(self._formulas[0])
         return self.attribute(hit, "hit", "xref", self._number)
 
@@ -105,19 +101,11 @@ class NtcirElements(Elements):
 
     def finish(self) -> None:
         if self._unscored_lines:
-            self.tally.warning(
-                "no-scores",
-                "the hit has no score; the rank decides",
-                "A score in each hit.",
-                n=len(self._unscored_lines),
-                numbers=self._unscored_lines,
-            )
+            message, lines = "the hit has no score; the rank decides", self._unscored_lines
+            self.tally.warning("no-scores", message, "A score in each hit.", n=len(lines), numbers=lines)
         if self.tags.keys() == {b""}:
-            self.tally.warning(
-                "no-tag",
-                "The file does not name the run; give its tag when you submit it, or it gets one.",
-                '<run runtag="…"> around the results.',
-            )
+            message = "The file does not name the run; give its tag when you submit it, or it gets one."
+            self.tally.warning("no-tag", message, '<run runtag="…"> around the results.')
 
 
 def _formula_id(xref: str) -> str:
@@ -127,8 +115,5 @@ def _formula_id(xref: str) -> str:
         return xref
     ids = OWN_ID.findall(own)  # of the elements on an XPath or XPointer
     own = ids[-1] if ids else own
-    return (
-        own
-        if ":" in own and not own.startswith(PATHS)
-        else f"{SUFFIX.sub('', file.rpartition('/')[2])}#{own}"
-    )
+    is_whole = ":" in own and not own.startswith(PATHS)
+    return own if is_whole else f"{SUFFIX.sub('', file.rpartition('/')[2])}#{own}"

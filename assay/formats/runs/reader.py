@@ -8,14 +8,15 @@
    topics and the collection.
 4. `columns` sorts the rows: the score alone decides the order.
 5. The tally becomes the report.
+
+Decision: ADR 5.
 """
 
 import codecs
 import re
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from importlib import import_module
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -78,7 +79,6 @@ def check_run(
     limits: Limits | None = None,
     kind: str = "",
     team: str = "",
-    has_conditions: bool = True,
 ) -> CheckedRun:
     """Read a run and report everything that is wrong with it.
 
@@ -91,7 +91,6 @@ def check_run(
     posts : for runs of citations, a function from docnos of posts to the known posts; None if none are loaded.
     kind : the kind of run that was declared, which a file that declares a kind must have; empty: not known.
     team : the team that submits; a file that names another one gets a warning. Empty: not known.
-    has_conditions : False if the attribute `run` of BOLT's files is not the condition, but any word.
 
     Raises
     ------
@@ -99,9 +98,7 @@ def check_run(
         The source cannot be read.
     """
     limits = limits or Limits()
-    expected = _expected(protocol, topics, units, limits)._replace(
-        kind=kind, team=team, has_conditions=has_conditions
-    )
+    expected = _expected(protocol, topics, units, limits)._replace(kind=kind, team=team)
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
         check = _Check(file, expected, limits, forms_of(protocol), formulas, posts)
         columns = check.columns()
@@ -115,10 +112,8 @@ def read_run(path: str, protocol: Protocol, formats: Sequence[RunFormat] = ()) -
 
     `formats` are accepted instead of those of the protocol.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, or it has errors, the same as for `check_run`; the message has the first one.
+    Raises `InputError` if it cannot be read, or it has errors, the same as for `check_run`; the message has the first
+    one.
     """
     limits = Limits()
     try:
@@ -138,7 +133,7 @@ def read_run(path: str, protocol: Protocol, formats: Sequence[RunFormat] = ()) -
 def _expected(
     protocol: Protocol, topics: Collection[str] | None, units: UnitLookup | None, limits: Limits
 ) -> Expected:
-    """What a run is checked against. If the topics are known, twice as many lines are read as a complete run has."""
+    """The facts that a run is checked against. If topics are known, twice the lines of a complete run are read."""
     rules, pool = protocol.runs, protocol.pool
     max_lines = limits.max_lines
     if topics is not None:
@@ -149,30 +144,20 @@ def _expected(
     return Expected(rules, unit_of(protocol), topics, units, max_lines, near)
 
 
+@dataclass(slots=True)
 class _Check:
     """The check of one file."""
 
-    def __init__(
-        self,
-        file: BinaryIO,
-        expected: Expected,
-        limits: Limits,
-        forms: list[RunForm],
-        formulas: FormulaLookup | None = None,
-        posts: "PostLookup | None" = None,
-        *,
-        warns: bool = True,
-    ) -> None:
-        self.file = file
-        self.expected = expected
-        self.limits = limits
-        self.forms = forms
-        self.formulas = formulas
-        self.posts = posts
-        self.warns = warns
-        self.reader: LineReader | XmlReader | None = None
-        self.rows = NO_ROWS
-        self.tally = Tally()
+    file: BinaryIO
+    expected: Expected
+    limits: Limits
+    forms: list[RunForm]
+    formulas: FormulaLookup | None = None
+    posts: "PostLookup | None" = None
+    warns: bool = True
+    reader: "LineReader | XmlReader | None" = None
+    rows: RunRows = NO_ROWS
+    tally: Tally = field(default_factory=Tally)
 
     def columns(self) -> RunColumns | None:
         """The sorted columns; None if an error cannot be repaired. The tally has what is wrong."""
@@ -186,26 +171,17 @@ class _Check:
             return None
         check_rows(self.rows, self.expected, self.tally)
         if self.posts is not None:
-            citations = import_module("assay.formats.runs.citations")  # few runs cite posts
-            citations.check_citations(self.rows, self.posts, self.tally)
-        return None if self.tally.has_unrepairable_errors else self._ordered(self.rows)
+            from assay.formats.runs.citations import check_citations  # noqa: PLC0415 -- few runs cite posts
 
-    def _ordered(self, rows: RunRows) -> RunColumns:
+            check_citations(self.rows, self.posts, self.tally)
+        if self.tally.has_unrepairable_errors:
+            return None
         assert self.reader is not None
         assert self.reader.form is not None
-        columns, order = RunColumns.ordered(
-            topics=rows.topics,
-            topic_index=rows.topic_index,
-            docno=rows.docno,
-            rank=rows.rank,
-            score=rows.score,
-            post=rows.post,
-            passage=rows.passage,
-            label=rows.label,
-            ties=self.reader.form.ties,
-        )
+        rows = {name: column for name, column in self.rows._asdict().items() if name != "number"}
+        columns, order = RunColumns.ordered(**rows, ties=self.reader.form.ties)
         if self.warns:
-            warn_of_rows(rows, columns, order, self.expected, self.reader.form, self.tally)
+            warn_of_rows(self.rows, columns, order, self.expected, self.reader.form, self.tally)
         return columns
 
     def _read(self) -> bool:
@@ -226,14 +202,12 @@ class _Check:
         accepted = " Or: ".join(f"{form.title}." for form in self.forms)
         if is_xml(first):
             if not xml_forms:
-                raise Unreadable(
-                    "form", "The file is XML, but the protocol expects lines of columns.", accepted
-                )
+                reason = "The file is XML, but the protocol expects lines of columns."
+                raise Unreadable("form", reason, accepted)
             # Few runs are XML, and its readers are slow to import.
-            xml_reader: XmlReader = import_module("assay.formats.runs.xml").XmlReader(
-                xml_forms, self.expected, self.limits, self.tally
-            )
-            return xml_reader
+            from assay.formats.runs.xml import XmlReader  # noqa: PLC0415
+
+            return XmlReader(xml_forms, self.expected, self.limits, self.tally)
         if not line_forms:
             if not first.strip():
                 raise Unreadable("empty", "The file is empty.", accepted)
@@ -280,7 +254,7 @@ class _Check:
 
 
 def is_xml(first: bytes) -> bool:
-    """Whether a text that begins with these bytes is XML."""
+    """Return whether a text that begins with these bytes is XML."""
     head = first[:4096]
     if head[:2] in UTF16:
         head = head[2:].decode(UTF16[head[:2]], "ignore").encode()
@@ -294,17 +268,10 @@ def write_run(columns: RunColumns, *, form: LineForm, tag: str) -> bytes:
     topics = [topic.encode() for topic in columns.topics.tolist()]
     posts = columns.docno if columns.post is None else columns.post
     labels = np.ones(len(columns), dtype=np.bool_) if columns.label is None else columns.label
-    rows = zip(
-        columns.topic_index.tolist(),
-        columns.docno.tolist(),
-        ranks,
-        columns.score.tolist(),
-        posts.tolist(),
-        labels.tolist(),
-        strict=True,
-    )
+    arrays = (columns.topic_index, columns.docno, columns.score, posts, labels)
+    rows = zip(ranks, *(array.tolist() for array in arrays), strict=True)
     last = tag.encode()
     return b"".join(
         form.line(topics[topic], docno, rank, score, last, post, is_relevant=is_relevant)
-        for topic, docno, rank, score, post, is_relevant in rows
+        for rank, topic, docno, score, post, is_relevant in rows
     )

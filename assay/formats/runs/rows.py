@@ -8,15 +8,7 @@ from numpy.typing import NDArray
 
 from assay.formats.reports import Tally
 from assay.formats.runs.forms import LineForm
-from assay.formats.runs.words import (
-    CONTROL,
-    MAX_DOCNO,
-    MAX_NAME,
-    byte_strings,
-    quoted,
-    rank_of,
-    score_of,
-)
+from assay.formats.runs.words import CONTROL, MAX_DOCNO, MAX_NAME, byte_strings, quoted, rank_of, score_of
 from assay.formats.tokens import INVISIBLE
 
 
@@ -71,26 +63,22 @@ def read_slow_path(first: int, chunk: bytes, form: LineForm, widths: list[int], 
 
 
 def _label(words: list[bytes], number: int, form: LineForm, tally: Tally) -> bool:
-    """What the label of a line says; False, and an error in the tally, if the word is no label."""
+    """Read the label of a line; False, and an error in the tally, if the word is no label."""
     if form.label is None:
         return False
     known = dict(form.labels)
     if words[form.label] not in known:
-        tally.error(
-            "label",
+        message, others = (
             f"label {quoted(words[form.label])} is not accepted",
-            f"{' or '.join(word.decode() for word in known)}.",
-            number,
-            others="other labels that are not accepted",
+            "other labels that are not accepted",
         )
+        accepted = f"{' or '.join(word.decode() for word in known)}."
+        tally.error("label", message, accepted, number, others=others)
     return known.get(words[form.label], False)
 
 
 def _rows(
-    codes: dict[bytes, int],
-    tags: dict[bytes, tuple[int, int]],
-    rows: list[Row],
-    form: LineForm,
+    codes: dict[bytes, int], tags: dict[bytes, tuple[int, int]], rows: list[Row], form: LineForm
 ) -> Rows:
     index, docno, post, rank, score, number, label = zip(*rows, strict=True) if rows else ((),) * 7
     return Rows(
@@ -110,13 +98,9 @@ def _is_text(line: bytes, number: int, tally: Tally) -> bool:
     try:
         line.decode()
     except UnicodeDecodeError as error:
-        tally.error(
-            "encoding",
-            "the line is not UTF-8 (Latin-1, perhaps)",
-            "Text in UTF-8.",
-            number,
-            note=f"byte {line[error.start]:#04x} at column {error.start + 1}",
-        )
+        note = f"byte {line[error.start]:#04x} at column {error.start + 1}"
+        message = "the line is not UTF-8 (Latin-1, perhaps)"
+        tally.error("encoding", message, "Text in UTF-8.", number, note=note)
         return False
     control = CONTROL.search(line)
     if control:
@@ -124,12 +108,9 @@ def _is_text(line: bytes, number: int, tally: Tally) -> bool:
         tally.error("control", f"the line contains {character}", "Printable text.", number)
         return False
     if INVISIBLE.search(line):
-        tally.warning(
-            "invisible",
-            "the line contains an invisible character, such as a no-break space, which counts as part of a name",
-            "Tabs and spaces between columns; ids as they are in the collection.",
-            number,
-        )
+        message = "the line contains an invisible character, such as a no-break space, which counts as part of a name"
+        accepted = "Tabs and spaces between columns; ids as they are in the collection."
+        tally.warning("invisible", message, accepted, number)
     return True
 
 
@@ -139,19 +120,14 @@ def _has_width(
     got = len(words)
     if got == form.width:
         return True
-    expected = " or ".join(str(width) for width in widths)
     if got in widths:
         message = f"expected {form.width} columns as in most of the file, got {got}"
         tally.error("mixed", message, "One format in one file.", number)
-    else:
-        message = f"expected {expected} columns, got {got}{_hint(line, got)}"
-        tally.error(
-            "columns",
-            message,
-            f"{form.title}, separated by {form.separated_by}.",
-            number,
-            others=f"expected {expected} columns, got other numbers",
-        )
+        return False
+    expected = f"expected {' or '.join(map(str, widths))} columns"
+    message, others = f"{expected}, got {got}{_hint(line, got)}", f"{expected}, got other numbers"
+    accepted = f"{form.title}, separated by {form.separated_by}."
+    tally.error("columns", message, accepted, number, others=others)
     return False
 
 
@@ -159,12 +135,8 @@ def _hint(line: bytes, got: int) -> str:
     """The probable reason for a wrong number of columns."""
     if b"\xc2\xa0" in line:
         return " (a no-break space does not separate columns)"
-    for character, name in (
-        (b",", "commas"),
-        (b";", "semicolons"),
-        (b"|", "bars"),
-        (b"\\t", "the letters \\t"),
-    ):
+    marks = ((b",", "commas"), (b";", "semicolons"), (b"|", "bars"), (b"\\t", "the letters \\t"))
+    for character, name in marks:
         if got <= 2 and line.count(character) >= 3:
             return f" (columns are separated by tabs or spaces, not by {name})"
     return ""

@@ -28,7 +28,7 @@ UnitLookup = Callable[[NDArray[np.bytes_]], NDArray[np.uint8]]
 
 
 def unit_of(protocol: schema.Protocol) -> str:
-    """What a run of a protocol retrieves, with citations apart from other passages."""
+    """Name what a run of a protocol retrieves, with citations apart from other passages."""
     return "citation" if protocol.cites_posts else protocol.unit
 
 
@@ -46,14 +46,8 @@ class RunRows(NamedTuple):
     label: NDArray[np.bool_] | None = None
 
 
-NO_ROWS = RunRows(
-    [],
-    np.empty(0, dtype=np.int32),
-    np.empty(0, dtype="S1"),
-    np.empty(0, dtype=np.int32),
-    np.empty(0, dtype=np.float64),
-    np.empty(0, dtype=np.int64),
-)
+_INTEGERS, _NO_SCORES = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float64)
+NO_ROWS = RunRows([], _INTEGERS, np.empty(0, dtype="S1"), _INTEGERS, _NO_SCORES, np.empty(0, dtype=np.int64))
 
 
 TIES = {
@@ -80,7 +74,7 @@ class NearDuplicates(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What the rows are checked against; None where that is unknown."""
+    """The facts that rows are checked against; None where they are unknown."""
 
     rules: RunRules
     unit: str
@@ -90,23 +84,31 @@ class Expected(NamedTuple):
     near: NearDuplicates | None = None
     kind: str = ""  # the kind that the submitter declared; empty: not known
     team: str = ""  # the team that submits; empty: not known
-    has_conditions: bool = True  # the attribute `run` of BOLT's files is the kind; not so in Assay 0.1.0
 
     @property
     def noun(self) -> tuple[str, str]:
-        """What a line ranks, in singular and plural."""
+        """The noun for what a line ranks, in singular and plural."""
         return NOUNS.get(self.unit, ("document", "documents"))
 
 
 def check_rows(rows: RunRows, expected: Expected, tally: Tally) -> None:
     """Report errors of content: topics, repeated documents, depth, range of scores, ids outside the collection."""
     _check_topics(rows, expected.topics, tally)
-    if _is_trec(rows):
-        tally.error(*_TREC, n=len(rows.number), numbers=_at(rows.number, rows.number > 0))
+    # Lines of TREC have six columns too, but the second one is always the same.
+    is_repeated = rows.post is not None and len(rows.docno) > len(rows.topics)
+    if is_repeated and bool((rows.docno == rows.docno[0]).all()):
+        report(tally.error, _TREC, rows.number, rows.number > 0)
         return
     _check_repeated(rows, expected.noun[0], tally)
     _check_depth(rows, expected, tally)
-    _check_range(rows, expected.rules, tally)
+    low = -np.inf if expected.rules.min_score is None else expected.rules.min_score
+    high = np.inf if expected.rules.max_score is None else expected.rules.max_score
+    complaint = (
+        "score-range",
+        "the score is outside the protocol's range",
+        f"Scores from {low:g} to {high:g}.",
+    )
+    report(tally.error, complaint, rows.number, (rows.score < low) | (rows.score > high))
     if expected.units is not None:
         _check_units(rows, expected.units, expected.unit, tally)
 
@@ -118,10 +120,16 @@ _TREC = (
 )
 
 
-def _is_trec(rows: RunRows) -> bool:
-    """Whether lines of formulas are in TREC's format, which has six columns too, the second one always the same."""
-    is_repeated = rows.post is not None and len(rows.docno) > len(rows.topics)
-    return is_repeated and bool((rows.docno == rows.docno[0]).all())
+def report(
+    add: Callable[..., None],
+    complaint: tuple[str, str, str],
+    number: NDArray[np.int64],
+    where: NDArray[np.bool_],
+    **more: Any,
+) -> None:
+    """Add a complaint of code, message and what is accepted for the lines of some rows, if there are any."""
+    if where.any():
+        add(*complaint, n=int(where.sum()), numbers=_at(number, where), **more)
 
 
 def _at(number: NDArray[np.int64], where: NDArray[np.bool_] | NDArray[np.intp]) -> list[int]:
@@ -136,27 +144,20 @@ def _check_topics(rows: RunRows, known: Collection[str] | None, tally: Tally) ->
         return
     known = set(known)
     accepted = f"The track's {len(known)} topics, such as {', '.join(sorted(known)[:3])}."
-    unknown = np.array(
-        [index for index, topic in enumerate(rows.topics) if topic not in known], dtype=np.int64
-    )
+    unknown = np.array([i for i, topic in enumerate(rows.topics) if topic not in known], dtype=np.int64)
     for index in unknown[:DISTINCT]:
-        where = rows.topic_index == index
-        message = f"unknown topic “{rows.topics[index]}”"
-        tally.error("unknown-topic", message, accepted, n=int(where.sum()), numbers=_at(rows.number, where))
-    _count_others(
-        rows, unknown[DISTINCT:], ("unknown-topic", "lines of other unknown topics", accepted), tally
-    )
+        complaint = ("unknown-topic", f"unknown topic “{rows.topics[index]}”", accepted)
+        report(tally.error, complaint, rows.number, rows.topic_index == index)
+    complaint = ("unknown-topic", "lines of other unknown topics", accepted)
+    _report_others(rows, unknown[DISTINCT:], complaint, tally)
 
 
-def _count_others(
+def _report_others(
     rows: RunRows, topics: NDArray[np.int64], complaint: tuple[str, str, str], tally: Tally
 ) -> None:
     """Report the lines of all further topics together."""
     where = np.isin(rows.topic_index, topics)
-    if where.any():
-        code, message, accepted = complaint
-        n = int(where.sum())
-        tally.error(code, message, accepted, n=n, numbers=_at(rows.number, where), others=message)
+    report(tally.error, complaint, rows.number, where, others=complaint[1])
 
 
 def _check_repeated(rows: RunRows, noun: str, tally: Tally) -> None:
@@ -184,7 +185,7 @@ def _check_repeated(rows: RunRows, noun: str, tally: Tally) -> None:
 
 
 def _may_repeat(rows: RunRows) -> bool:
-    """Whether two rows may name the same document and topic. Equal rows have equal hashes, so False is certain."""
+    """Return whether two rows may name the same document and topic. False is certain: equal rows have equal hashes."""
     digest = rows.topic_index.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for key in byte_keys(rows.docno):
         digest = (digest ^ key) * np.uint64(0xBF58476D1CE4E5B9)
@@ -194,7 +195,7 @@ def _may_repeat(rows: RunRows) -> bool:
 
 
 def has_equal(digest: NDArray[np.uint64]) -> bool:
-    """Whether two of some well-mixed numbers are equal; faster than sorting them.
+    """Return whether two of some well-mixed numbers are equal; faster than sorting them.
 
     Each number writes its position into a slot of a table; the last writer of a slot wins. Of two equal numbers at
     least one loses. Each loser is compared with the winner of its slot, and enters the next round with other bits;
@@ -216,7 +217,7 @@ def has_equal(digest: NDArray[np.uint64]) -> bool:
 
 
 def _parts(topic_index: NDArray[np.int32]) -> list[int]:
-    """Where to cut rows into parts that fit the processor's cache: between topics, nowhere if topics alternate."""
+    """Places to cut rows into parts that fit the processor's cache: between topics, nowhere if topics alternate."""
     n, step = len(topic_index), np.diff(topic_index)
     if (step < 0).any():
         return [0, n]
@@ -231,13 +232,8 @@ def check_tags(tags: Mapping[bytes, tuple[int, int]], tally: Tally) -> None:
         return
     named = ", ".join(f"“{tag.decode()}” ({n:,} lines)" for tag, (n, _) in list(tags.items())[:5])
     more = f" and {len(tags) - 5} more" if len(tags) > 5 else ""
-    tally.error(
-        "several-tags",
-        f"the file has {len(tags)} tags: {named}{more}",
-        "One tag, the same in all lines.",
-        n=len(tags),
-        numbers=[first for _, first in tags.values()],
-    )
+    message, numbers = f"the file has {len(tags)} tags: {named}{more}", [first for _, first in tags.values()]
+    tally.error("several-tags", message, "One tag, the same in all lines.", n=len(tags), numbers=numbers)
 
 
 def _check_depth(rows: RunRows, expected: Expected, tally: Tally) -> None:
@@ -246,140 +242,73 @@ def _check_depth(rows: RunRows, expected: Expected, tally: Tally) -> None:
     accepted = f"At most {max_ranks:,} {nouns} per topic."
     deep = np.flatnonzero(depth > max_ranks)
     for index in deep[:DISTINCT]:
-        lines = np.flatnonzero(rows.topic_index == index)
-        tally.error(
-            "too-many-ranks",
-            f"topic “{rows.topics[index]}” has {depth[index]:,} {nouns}",
-            accepted,
-            n=int(depth[index]) - max_ranks,
-            numbers=_at(rows.number, lines[max_ranks:]),
-        )
-    _count_others(
-        rows,
-        deep[DISTINCT:],
-        ("too-many-ranks", f"lines of other topics with too many {nouns}", accepted),
-        tally,
-    )
-
-
-def _check_range(rows: RunRows, rules: RunRules, tally: Tally) -> None:
-    low = -np.inf if rules.min_score is None else rules.min_score
-    high = np.inf if rules.max_score is None else rules.max_score
-    outside = (rows.score < low) | (rows.score > high)
-    if outside.any():
-        tally.error(
-            "score-range",
-            "the score is outside the protocol's range",
-            f"Scores from {low:g} to {high:g}.",
-            n=int(outside.sum()),
-            numbers=_at(rows.number, outside),
-        )
+        message = f"topic “{rows.topics[index]}” has {depth[index]:,} {nouns}"
+        beyond = _at(rows.number, np.flatnonzero(rows.topic_index == index)[max_ranks:])
+        tally.error("too-many-ranks", message, accepted, n=int(depth[index]) - max_ranks, numbers=beyond)
+    complaint = ("too-many-ranks", f"lines of other topics with too many {nouns}", accepted)
+    _report_others(rows, deep[DISTINCT:], complaint, tally)
 
 
 def _check_units(rows: RunRows, lookup: UnitLookup, unit: str, tally: Tally) -> None:
     distinct, inverse = np.unique(rows.docno, return_inverse=True)
     states = lookup(distinct)[inverse]
-    for state, code, message in (
-        (ABSENT, "unknown-document", "the document is not in the collection"),
-        (OTHER_UNIT, "wrong-unit", f"the document is in the collection, but is not of the kind {unit}"),
-    ):
-        where = states == state
-        if where.any():
-            tally.error(
-                code,
-                message,
-                f"Ids of the collection that are of the kind {unit}.",
-                n=int(where.sum()),
-                numbers=_at(rows.number, where),
-            )
+    accepted = f"Ids of the collection that are of the kind {unit}."
+    absent = ("unknown-document", "the document is not in the collection", accepted)
+    report(tally.error, absent, rows.number, states == ABSENT)
+    message = f"the document is in the collection, but is not of the kind {unit}"
+    report(tally.error, ("wrong-unit", message, accepted), rows.number, states == OTHER_UNIT)
 
 
 def warn_of_rows(
-    rows: RunRows,
-    columns: RunColumns,
-    order: NDArray[np.intp],
-    expected: Expected,
-    form: Form,
-    tally: Tally,
+    rows: RunRows, columns: RunColumns, order: NDArray[np.intp], expected: Expected, form: Form, tally: Tally
 ) -> None:
     """Report what a submitter should know, but need not change. `order` is the permutation of rows into columns."""
     number = rows.number[order]
-    _warn_of_ties(columns, number, form, tally)
+    tied = tied_rows(columns)
+    message = (
+        f"{tied.sum():,} of {len(columns):,} lines have the same score as a line above them in their topic"
+    )
+    report(tally.warning, ("ties", message, TIES[form.ties]), number, tied)
     if form.has_ranks:
         _warn_of_ranks(columns, number, tally)
-    _warn_of_order(rows, tally)
-    _warn_of_missing(columns, expected.topics, tally)
-    _warn_of_near_duplicates(columns, number, expected.near, tally)
-
-
-def _warn_of_ties(columns: RunColumns, number: NDArray[np.int64], form: Form, tally: Tally) -> None:
-    tied = tied_rows(columns)
-    if tied.any():
-        tally.warning(
-            "ties",
-            f"{tied.sum():,} of {len(columns):,} lines have the same score as a line above them in their topic",
-            TIES[form.ties],
-            n=int(tied.sum()),
-            numbers=_at(number, tied),
-        )
-
-
-def _warn_of_ranks(columns: RunColumns, number: NDArray[np.int64], tally: Tally) -> None:
-    by_rank = np.lexsort((columns.rank, columns.topic_index))
-    disagrees = columns.score[by_rank] != columns.score
-    if disagrees.any():
-        tally.warning(
-            "rank-disagrees",
-            "the rank column disagrees with the order by score",
-            "The score decides; the rank column is not used.",
-            n=int(disagrees.sum()),
-            numbers=_at(number, by_rank[disagrees]),
-            is_repairable=True,
-        )
-    start = columns.offsets[:-1]
-    expected = np.arange(len(columns)) - start[columns.topic_index] + 1
-    is_odd = columns.rank[by_rank] != expected
-    if is_odd.any():
-        topics = np.unique(columns.topic_index[is_odd])
-        first = by_rank[np.flatnonzero(is_odd)[np.unique(columns.topic_index[is_odd], return_index=True)[1]]]
-        tally.warning(
-            "rank-gaps",
-            f"the ranks of {len(topics)} topics are not 1, 2, 3, … without gaps",
-            "Ranks from 1; they are not used, the scores decide.",
-            n=len(topics),
-            numbers=_at(number, first),
-            is_repairable=True,
-        )
-
-
-def _warn_of_order(rows: RunRows, tally: Tally) -> None:
     same = rows.topic_index[1:] == rows.topic_index[:-1]
     rises = np.append(False, same & (rows.score[1:] > rows.score[:-1]))
     change = np.flatnonzero(np.append(True, ~same))
     _, first = np.unique(rows.topic_index[change], return_index=True)
     rises[np.delete(change, first)] = True  # a topic that continues after another
-    if rises.any():
-        tally.warning(
-            "order",
-            "the line is out of order by topic or score",
-            "Any order; the score decides.",
-            n=int(rises.sum()),
-            numbers=_at(rows.number, rises),
-            is_repairable=True,
-        )
-
-
-def _warn_of_missing(columns: RunColumns, known: Collection[str] | None, tally: Tally) -> None:
-    missing = sorted(set(known or ()) - set(columns.topics.tolist()))
+    complaint = ("order", "the line is out of order by topic or score", "Any order; the score decides.")
+    report(tally.warning, complaint, rows.number, rises, is_repairable=True)
+    known = expected.topics or ()
+    missing = sorted(set(known) - set(columns.topics.tolist()))
     if missing:
-        named = ", ".join(missing[:NAMED]) + (
-            f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-        )
+        more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
         tally.warning(
             "missing-topics",
-            f"{len(missing)} of {len(known or ())} topics have no line: {named}",
+            f"{len(missing)} of {len(known)} topics have no line: {', '.join(missing[:NAMED])}{more}",
             "A topic without documents counts as 0 in every average over all topics.",
             n=len(missing),
+        )
+    _warn_of_near_duplicates(columns, number, expected.near, tally)
+
+
+def _warn_of_ranks(columns: RunColumns, number: NDArray[np.int64], tally: Tally) -> None:
+    by_rank = np.lexsort((columns.rank, columns.topic_index))
+    disagrees = np.zeros(len(columns), dtype=np.bool_)
+    disagrees[by_rank] = columns.score[by_rank] != columns.score
+    message = "the rank column disagrees with the order by score"
+    accepted = "The score decides; the rank column is not used."
+    report(tally.warning, ("rank-disagrees", message, accepted), number, disagrees, is_repairable=True)
+    expected = np.arange(len(columns)) - columns.offsets[:-1][columns.topic_index] + 1
+    is_odd = columns.rank[by_rank] != expected
+    if is_odd.any():
+        topics, first = np.unique(columns.topic_index[is_odd], return_index=True)
+        tally.warning(
+            "rank-gaps",
+            f"the ranks of {len(topics)} topics are not 1, 2, 3, … without gaps",
+            "Ranks from 1; they are not used, the scores decide.",
+            n=len(topics),
+            numbers=_at(number, by_rank[np.flatnonzero(is_odd)[first]]),
+            is_repairable=True,
         )
 
 

@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.formats.compression import Limits, Unreadable
 from assay.formats.reports import Tally
@@ -36,21 +35,12 @@ UTF32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
 UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 CUT = 160
 SAMPLE = 50  # lines from which the form is detected
-HEADER_WORDS = {
-    b"rank",
-    b"score",
-    b"run_number",
-    b"query_id",
-    b"topic_id",
-    b"docno",
-    b"post_id",
-    b"formula_id",
-}
+HEADER_WORDS = frozenset(b"rank score run_number query_id topic_id docno post_id formula_id".split())
 
 
 @dataclass(slots=True)
 class LineNotes:
-    """How a text differs from plain UTF-8 with LF. Counts are numbers of lines."""
+    """The differences of a text from plain UTF-8 with LF. Counts are numbers of lines."""
 
     has_bom: bool = False
     encoding: str = ""
@@ -75,7 +65,7 @@ class Lines:
         for chunk in self._ended(self._decoded()):
             number = self.n_read + 1
             chunk = self._with_short_lines(number, self._with_line_feeds(chunk))
-            self.n_read += _n_lines(chunk)
+            self.n_read += int(np.count_nonzero(np.frombuffer(chunk, dtype=np.uint8) == 10))
             yield number, chunk
 
     def _decoded(self) -> Iterator[bytes]:
@@ -84,25 +74,21 @@ class Lines:
             raise Unreadable("encoding", "The text is in UTF-32.", "Text in UTF-8.")
         if first[:2] in UTF16:
             self.notes.encoding = "UTF-16"
-            yield from self._from_utf16(UTF16[first[:2]], first[2:])
+            decoder = codecs.getincrementaldecoder(UTF16[first[:2]])()
+            try:
+                yield decoder.decode(first[2:]).encode()
+                for block in self._blocks:
+                    yield decoder.decode(block).encode()
+                yield decoder.decode(b"", final=True).encode()
+            except UnicodeDecodeError as error:
+                reason = f"The text is not valid UTF-16 ({error.reason})."
+                raise Unreadable("encoding", reason, "Text in UTF-8.") from None
             return
         if first.startswith(codecs.BOM_UTF8):
             self.notes.has_bom = True
             first = first[len(codecs.BOM_UTF8) :]
         yield first
         yield from self._blocks
-
-    def _from_utf16(self, encoding: str, first: bytes) -> Iterator[bytes]:
-        decoder = codecs.getincrementaldecoder(encoding)()
-        try:
-            yield decoder.decode(first).encode()
-            for block in self._blocks:
-                yield decoder.decode(block).encode()
-            yield decoder.decode(b"", final=True).encode()
-        except UnicodeDecodeError as error:
-            raise Unreadable(
-                "encoding", f"The text is not valid UTF-16 ({error.reason}).", "Text in UTF-8."
-            ) from None
 
     def _ended(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """Blocks cut at line ends. The kept part of an endless line is shorter than two blocks and the limit."""
@@ -147,11 +133,6 @@ class Lines:
         return b"\n".join(lines)
 
 
-def _n_lines(chunk: bytes) -> int:
-    """The number of lines of a chunk of complete lines. (bytes.count is slow if there are many.)"""
-    return int(np.count_nonzero(np.frombuffer(chunk, dtype=np.uint8) == 10))
-
-
 def _last_end(block: bytes) -> int:
     """The length of the complete lines in a block; a CR at its end may be half of a CR LF."""
     end = block.rfind(b"\n") + 1
@@ -160,7 +141,7 @@ def _last_end(block: bytes) -> int:
 
 
 def _may_be_long(chunk: bytes, limit: int) -> bool:
-    """Whether a line exceeds the limit. It goes from line end to line end, at most `limit` bytes at a time."""
+    """Return whether a line exceeds the limit. It goes from line end to line end, at most `limit` bytes at a time."""
     position = 0
     while len(chunk) - position > limit:
         end = chunk.rfind(b"\n", position, position + limit + 1)
@@ -173,13 +154,9 @@ def _may_be_long(chunk: bytes, limit: int) -> bool:
 def shown(line: bytes) -> str:
     """A line as a report shows it: cut, with invisible and undecodable bytes escaped."""
     text = line.rstrip(b"\r\n")[: 4 * CUT].decode("utf-8", "backslashreplace")
-    visible = "".join(c if c.isprintable() or c == "\t" else _escaped(c) for c in text)
+    escapes = ((c, f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}") for c in text)
+    visible = "".join(c if c.isprintable() or c == "\t" else escape for c, escape in escapes)
     return visible if len(visible) <= CUT else visible[: CUT - 1] + "…"
-
-
-def _escaped(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 class LineReader:
@@ -202,13 +179,7 @@ class LineReader:
         self._is_begun = False
 
     def read(self, blocks: Iterator[bytes]) -> bool:
-        """Read all lines; False if there are too many.
-
-        Raises
-        ------
-        Unreadable
-            The file cannot be read to its end.
-        """
+        """Read all lines; False if there are too many. `blocks` may raise `Unreadable`."""
         lines = Lines(blocks, self._limits)
         is_whole = True
         for number, chunk in lines:
@@ -218,7 +189,12 @@ class LineReader:
                 break
         if self._separated is not None and is_whole:
             self._take_words(*self._separated.finish())
-        self._complain_of_lines(lines.notes)
+        if lines.notes.n_too_long:
+            most, n, numbers = self._limits.max_line, lines.notes.n_too_long, lines.notes.too_long
+            message, accepted = f"the line has more than {most:,} bytes", f"At most {most:,} bytes per line."
+            self._tally.error("line-too-long", message, accepted, n=n, numbers=numbers)
+        if self._warns:
+            self._warn_of_lines(lines.notes)
         if not self._n_rows and not self._tally.has_errors:
             self._tally.error("empty", "The file has no line with a ranked document.", "At least one line.")
         return is_whole
@@ -259,17 +235,14 @@ class LineReader:
             self.tags[tag] = (before + n, first_of_all)
 
     def _is_within_lines(self, number: int) -> bool:
-        """Whether to read on."""
+        """Return whether to read on."""
         most = self._expected.max_lines
         if number <= most:
             return True
-        self._tally.error(
-            "too-many-lines",
-            f"The file has more than {most:,} lines; only the lines up to {number:,} were read.",
-            "As many lines as topics times ranks."
-            if self._expected.topics is not None
-            else f"At most {most:,} lines.",
-        )
+        has_topics = self._expected.topics is not None
+        accepted = "As many lines as topics times ranks." if has_topics else f"At most {most:,} lines."
+        message = f"The file has more than {most:,} lines; only the lines up to {number:,} were read."
+        self._tally.error("too-many-lines", message, accepted)
         return False
 
     def _without_header(self, number: int, chunk: bytes) -> tuple[int, bytes]:
@@ -284,41 +257,22 @@ class LineReader:
         if any(column is not None and form.fullmatch(words[column]) for column, form in numbers):
             return number, chunk
         line = number + chunk.count(b"\n", 0, start)
-        self._tally.warning(
-            "header", "the line names the columns and was skipped", "No header.", line, is_repairable=True
-        )
+        message = "the line names the columns and was skipped"
+        self._tally.warning("header", message, "No header.", line, is_repairable=True)
         return number + chunk.count(b"\n", 0, end), chunk[end:]
-
-    def _complain_of_lines(self, notes: LineNotes) -> None:
-        if notes.n_too_long:
-            self._tally.error(
-                "line-too-long",
-                f"the line has more than {self._limits.max_line:,} bytes",
-                f"At most {self._limits.max_line:,} bytes per line.",
-                n=notes.n_too_long,
-                numbers=notes.too_long,
-            )
-        if self._warns:
-            self._warn_of_lines(notes)
 
     def _warn_of_lines(self, notes: LineNotes) -> None:
         warnings = (
             ("bom", notes.has_bom, "the byte-order mark before the first line was skipped", 1),
-            (
-                "encoding-converted",
-                notes.encoding,
-                f"the text was converted from {notes.encoding}",
-                1,
-            ),
+            ("encoding-converted", notes.encoding, f"the text was converted from {notes.encoding}", 1),
             ("line-ends", notes.n_crlf, "lines end with CR LF, as on Windows", notes.n_crlf),
             ("line-ends-cr", notes.n_cr, "lines end with CR alone, as on old Macs", notes.n_cr),
             ("final-newline", not notes.has_final_newline, "the last line has no line end", 1),
         )
+        accepted = "UTF-8 text, each line ended with LF."
         for code, is_present, message, n in warnings:
             if is_present:
-                self._tally.warning(
-                    code, message, "UTF-8 text, each line ended with LF.", n=n, is_repairable=True
-                )
+                self._tally.warning(code, message, accepted, n=n, is_repairable=True)
 
 
 def _detect_form(chunk: bytes, forms: list[LineForm]) -> LineForm:
@@ -349,23 +303,19 @@ def read_fast_path(first: int, chunk: bytes, form: LineForm) -> Rows | None:
         return None
     score = -rank.astype(np.float64) if form.score is None else table.scores(form.score)
     tags = [] if form.tag is None else table.codes(form.tag)[0]
-    label = None if form.label is None else _labels(table.codes(form.label), form)
-    if score is None or len(tags) > 1 or (label is None and form.label is not None):
+    if score is None or len(tags) > 1:
         return None
+    label = None
+    if form.label is not None:
+        (distinct, index), known = table.codes(form.label), dict(form.labels)
+        if not known.keys() >= set(distinct):
+            return None
+        label = np.array([known[word] for word in distinct], dtype=np.bool_)[index]
     codes, topic_index = table.codes(form.topic)
     number = np.arange(first, first + n, dtype=np.int64)
     post = None if form.post is None else table.words(form.post)
     named = dict.fromkeys(tags, (n, first))
     return Rows(codes, topic_index, table.words(form.docno), rank, score, number, named, post, label)
-
-
-def _labels(words: tuple[list[bytes], NDArray[np.int32]], form: LineForm) -> NDArray[np.bool_] | None:
-    """(lines,) what the labels say; None if a word is no label."""
-    distinct, index = words
-    known = dict(form.labels)
-    if not known.keys() >= set(distinct):
-        return None
-    return np.array([known[word] for word in distinct], dtype=np.bool_)[index]
 
 
 def _joined(parts: list[Rows]) -> RunRows:
@@ -377,15 +327,9 @@ def _joined(parts: list[Rows]) -> RunRows:
     for part in parts:
         renumbered = np.array([numbers.setdefault(code, len(numbers)) for code in part.codes], dtype=np.int32)
         index.append(renumbered[part.topic_index] if len(renumbered) else part.topic_index)
-    posts = [part.post for part in parts if part.post is not None]
-    labels = [part.label for part in parts if part.label is not None]
-    return RunRows(
-        [code.decode() for code in numbers],
-        np.concatenate(index),
-        np.concatenate([part.docno for part in parts]),
-        np.concatenate([part.rank for part in parts]),
-        np.concatenate([part.score for part in parts]),
-        np.concatenate([part.number for part in parts]),
-        np.concatenate(posts) if posts else None,
-        label=np.concatenate(labels) if labels else None,
-    )
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("docno", "rank", "score", "number", "post", "label")
+        if getattr(parts[0], name) is not None
+    }
+    return RunRows([code.decode() for code in numbers], np.concatenate(index), **columns)

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Collection
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -35,12 +35,7 @@ def check_seconds(
 ) -> Report:
     """Read a file of seconds and report everything that is wrong with it.
 
-    Raises
-    ------
-    NoSeconds
-        The protocol does not limit the time per topic.
-    OSError
-        The source cannot be read.
+    Raises `NoSeconds` if the protocol does not limit the time per topic; `OSError` if the source cannot be read.
     """
     most = protocol.runs.max_seconds_per_topic
     if most is None:
@@ -55,10 +50,7 @@ def read_seconds(
 ) -> Report:
     """Read a file of at most `most` seconds for each topic, and report everything that is wrong with it.
 
-    Raises
-    ------
-    OSError
-        The source cannot be read.
+    Raises `OSError` if the source cannot be read.
     """
     with opened(source, LIMITS) if isinstance(source, Path) else nullcontext(source) as file:
         return _Seconds(file, name, most, None if topics is None else set(topics)).run()
@@ -85,19 +77,18 @@ def _shown(seconds: float) -> str:
     return f"{seconds:,}".removesuffix(".0")
 
 
+@dataclass(slots=True)
 class _Seconds:
     """The check of one file."""
 
-    def __init__(self, file: BinaryIO, name: str, most: float, known: set[str] | None) -> None:
-        self.file = file
-        self.name = name
-        self.most = most
-        self.known = known
-        self.tally = Tally()
-        self.tally.can_repair = False
-        self.first_of: dict[str, int] = {}
-        self.seconds: dict[str, float] = {}
-        self.texts: dict[int, str] = {}
+    file: BinaryIO
+    name: str
+    most: float
+    known: set[str] | None
+    tally: Tally = field(default_factory=lambda: Tally(can_repair=False))
+    first_of: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    texts: dict[int, str] = field(default_factory=dict)
 
     def run(self) -> Report:
         try:
@@ -107,7 +98,12 @@ class _Seconds:
             self.tally.error(error.code, error.reason, error.accepted)
         if not self.first_of and not self.tally.has_errors:
             self.tally.error("empty", "The file has no line with seconds.", f"{TITLE}, one topic per line.")
-        self._warn_of_missing()
+        missing = sorted((self.known or set()) - self.first_of.keys())
+        if missing:
+            more = f" and {len(missing) - 20} more" if len(missing) > 20 else ""
+            named = ", ".join(missing[:20]) + more
+            message = f"{len(missing)} of {len(self.known or ())} topics have no seconds: {named}"
+            self.tally.warning("missing-topics", message, "One line per topic.", n=len(missing))
         return Report(
             name=self.name,
             size=self.file.seek(0, 2),
@@ -136,39 +132,22 @@ class _Seconds:
             self.tally.error("columns", f"expected 2 columns, got {len(words)}", f"{TITLE}.", number)
             return
         topic = words[0][:MAX_NAME].decode("utf-8", "replace")
-        self._check_topic(topic, number)
+        if topic in self.first_of:
+            note = f"{topic} is first in line {self.first_of[topic]}"
+            message = "the topic already has a line"
+            self.tally.error("repeated", message, "One line per topic.", number, note=note)
+        elif self.known is not None and topic not in self.known:
+            message = f"unknown topic “{topic}”"
+            accepted = f"The track's {len(self.known)} topics."
+            self.tally.error("unknown-topic", message, accepted, number, others="other unknown topics")
+        self.first_of.setdefault(topic, number)
         seconds = float(words[1]) if SCORE.fullmatch(words[1]) else math.nan
         if not 0 <= seconds < math.inf:
-            message = f"{quoted(words[1])} is not a number of seconds"
-            self.tally.error(
-                "seconds",
-                message,
-                "A number such as 12.5.",
-                number,
-                others="other wrong numbers",
-            )
+            message, others = f"{quoted(words[1])} is not a number of seconds", "other wrong numbers"
+            self.tally.error("seconds", message, "A number such as 12.5.", number, others=others)
         elif seconds > self.most:
             message = f"topic “{topic}” took {_shown(seconds)} seconds"
             accepted = f"At most {_shown(self.most)} seconds per topic."
             self.tally.error("too-slow", message, accepted, number, others="other topics took too long")
         else:
             self.seconds[topic] = seconds
-
-    def _check_topic(self, topic: str, number: int) -> None:
-        if topic in self.first_of:
-            note = f"{topic} is first in line {self.first_of[topic]}"
-            self.tally.error(
-                "repeated", "the topic already has a line", "One line per topic.", number, note=note
-            )
-        elif self.known is not None and topic not in self.known:
-            message = f"unknown topic “{topic}”"
-            accepted = f"The track's {len(self.known)} topics."
-            self.tally.error("unknown-topic", message, accepted, number, others="other unknown topics")
-        self.first_of.setdefault(topic, number)
-
-    def _warn_of_missing(self) -> None:
-        missing = sorted((self.known or set()) - self.first_of.keys())
-        if missing:
-            named = ", ".join(missing[:20]) + (f" and {len(missing) - 20} more" if len(missing) > 20 else "")
-            message = f"{len(missing)} of {len(self.known or ())} topics have no seconds: {named}"
-            self.tally.warning("missing-topics", message, "One line per topic.", n=len(missing))

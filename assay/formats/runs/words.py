@@ -23,13 +23,11 @@ def score_of(word: bytes, number: int, tally: Tally) -> float | None:
         if math.isfinite(value):
             return value
     hint = " (use a point, not a comma)" if re.fullmatch(rb"[+-]?[0-9]+,[0-9]+", word) else ""
-    tally.error(
-        "score",
+    message, others = (
         f"score {quoted(word)} is not a finite number{hint}",
-        "A decimal number such as 12.5, -3 or 1.2e-4.",
-        number,
-        others="other scores that are not finite numbers",
+        "other scores that are not finite numbers",
     )
+    tally.error("score", message, "A decimal number such as 12.5, -3 or 1.2e-4.", number, others=others)
     return None
 
 
@@ -42,9 +40,9 @@ def rank_of(word: bytes, number: int, tally: Tally) -> int:
         return int(word)
     value = float(word) if SCORE.fullmatch(word) else math.nan
     is_whole = value.is_integer() and abs(value) < 10**9
-    complain = tally.warning if is_whole else tally.error
+    complain, code = (tally.warning, "rank-notation") if is_whole else (tally.error, "rank")
     complain(
-        "rank-notation" if is_whole else "rank",
+        code,
         f"rank {quoted(word)} is not {'written as ' if is_whole else ''}a whole number of at most nine digits",
         "1, 2, 3, … in the order of the scores.",
         number,

@@ -55,15 +55,15 @@ class XmlReader:
         return self._elements.kind if self._elements else ""
 
     def read(self, blocks: Iterator[bytes]) -> bool:
-        """Read the file; False if it is broken or exceeds a limit.
-
-        Raises
-        ------
-        Unreadable
-            The file cannot be decompressed to its end.
-        """
+        """Read the file; False if it is broken or exceeds a limit. `blocks` may raise `Unreadable`."""
         try:
-            self._parse(blocks)
+            n_read = 0
+            for block in blocks:
+                self._parser.Parse(block, False)
+                n_read += len(block)
+                if n_read - max(self._parser.CurrentByteIndex, 0) > MAX_TAG + len(block):
+                    self._stop("xml", f"a tag or comment has more than {MAX_TAG:,} bytes", "Short tags.")
+            self._parser.Parse(b"", True)
         except Stopped:
             return False
         except expat.ExpatError as error:
@@ -82,15 +82,6 @@ class XmlReader:
 
     def rows(self) -> RunRows:
         return self._elements.rows() if self._elements else NO_ROWS
-
-    def _parse(self, blocks: Iterator[bytes]) -> None:
-        n_read = 0
-        for block in blocks:
-            self._parser.Parse(block, False)
-            n_read += len(block)
-            if n_read - max(self._parser.CurrentByteIndex, 0) > MAX_TAG + len(block):
-                self._stop("xml", f"a tag or comment has more than {MAX_TAG:,} bytes", "Short tags.")
-        self._parser.Parse(b"", True)
 
     def _stop(self, code: str, message: str, accepted: str) -> None:
         self._tally.error(code, message, accepted, self._parser.CurrentLineNumber)
@@ -133,15 +124,9 @@ class XmlReader:
         self, _name: str, _system: str | None, _public: str | None, has_internal_subset: bool
     ) -> None:
         if has_internal_subset:
-            self._stop(
-                "doctype",
-                "the file declares a document type",
-                "A file without declarations; entities and default values are not read.",
-            )
+            accepted = "A file without declarations; entities and default values are not read."
+            self._stop("doctype", "the file declares a document type", accepted)
 
     def _entity(self, name: str, _is_parameter: bool) -> None:
-        self._stop(
-            "entity",
-            f"the entity &{name[:60]}; is not defined",
-            "The characters themselves, or &#…; numbers.",
-        )
+        accepted = "The characters themselves, or &#…; numbers."
+        self._stop("entity", f"the entity &{name[:60]}; is not defined", accepted)

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, cast
 from lxml import etree
 
 from assay.formats.documents.batch import Unusable
+from assay.formats.markup import xml_root
 
 ROOT = "bolt-ir-topics"
 LANGUAGE = "language-target"
@@ -41,32 +42,31 @@ class Citation(NamedTuple):
 
 def rows_of_xml(root: "etree._Element") -> Iterator[tuple[int, dict[str, Any]]]:
     for topic in root.iterchildren("topic"):
-        yield cast("int", topic.sourceline), _of_topic(topic)
-
-
-def _of_topic(topic: "etree._Element") -> dict[str, Any]:
-    target = topic.find(LANGUAGE)
-    language = "" if target is None else (target.get("lang") or _text(target))
-    return {
-        "code": topic.get("number"),
-        "title": _text(topic.find("query")),
-        "tags": [] if language == NO_LANGUAGE else [language],
-        "text": _text(topic.find("description")),
-        "narrative": _rules(topic),
-        "labels": _labels(topic.find("properties"), language),
-        "source": etree.tostring(topic, encoding="unicode", with_tail=False),
-    }
-
-
-def _labels(properties: "etree._Element | None", language: str) -> dict[str, str]:
-    words: dict[str, list[str]] = {LANGUAGE: [language]}
-    if properties is not None:
-        for key, value in properties.attrib.items():
-            words[str(key)] = [str(value).strip()]
-        for element in properties.iterchildren(tag=etree.Element):
-            words.setdefault(str(element.tag), []).extend([_text(element), *_words(element)])
-    labels = {key: " ".join(", ".join(filter(None, values)).split()) for key, values in words.items()}
-    return {key: value for key, value in labels.items() if value}
+        target = topic.find(LANGUAGE)
+        language = "" if target is None else (target.get("lang") or _text(target))
+        properties = topic.find("properties")
+        words: dict[str, list[str]] = {LANGUAGE: [language]}
+        if properties is not None:
+            for key, value in properties.attrib.items():
+                words[str(key)] = [str(value).strip()]
+            for element in properties.iterchildren(tag=etree.Element):
+                words.setdefault(str(element.tag), []).extend([_text(element), *_words(element)])
+        labels = {key: " ".join(", ".join(filter(None, values)).split()) for key, values in words.items()}
+        # The rules as HTML: text as paragraphs, then each `<rule>` as an item of a list, without citations.
+        rules = topic.find("rules")
+        items = [_text(rule) for rule in topic.iter("rule")]
+        shown = "".join(f"<li>{escape(item)}</li>" for item in items if item)
+        text = "" if rules is None else _text(rules, without=("rule", "cite"))
+        row = {
+            "code": topic.get("number"),
+            "title": _text(topic.find("query")),
+            "tags": [] if language == NO_LANGUAGE else [language],
+            "text": _text(topic.find("description")),
+            "narrative": _paragraphs(text) + (f"<ul>{shown}</ul>" if shown else ""),
+            "labels": {key: value for key, value in labels.items() if value},
+            "source": etree.tostring(topic, encoding="unicode", with_tail=False),
+        }
+        yield cast("int", topic.sourceline), row
 
 
 def _words(element: "etree._Element") -> list[str]:
@@ -75,15 +75,6 @@ def _words(element: "etree._Element") -> list[str]:
     if values and all(value.lower() in _TRUE | _FALSE for value in values.values()):
         return sorted(name for name, value in values.items() if value.lower() in _TRUE)
     return list(values.values())
-
-
-def _rules(topic: "etree._Element") -> str:
-    """The rules as HTML: text as paragraphs, then each `<rule>` as an item of a list. Citations are left out."""
-    rules = topic.find("rules")
-    items = [_text(rule) for rule in topic.iter("rule")]
-    shown = "".join(f"<li>{escape(item)}</li>" for item in items if item)
-    text = "" if rules is None else _text(rules, without=("rule", "cite"))
-    return _paragraphs(text) + (f"<ul>{shown}</ul>" if shown else "")
 
 
 def _paragraphs(text: str) -> str:
@@ -108,14 +99,10 @@ def _texts(element: "etree._Element", without: Collection[str]) -> Iterator[str]
 def parsed_source(source: str) -> "etree._Element":
     """The element of a topic.
 
-    Raises
-    ------
-    Unusable
-        The source is not an element `<topic>`.
+    Raises `Unusable` if the source is not an element `<topic>`.
     """
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
-        topic = etree.fromstring(source, parser)
+        topic = xml_root(source)
     except (etree.XMLSyntaxError, ValueError):
         raise Unusable("source is not well-formed XML") from None
     if topic.tag != "topic" or topic.getroottree().docinfo.internalDTD is not None:

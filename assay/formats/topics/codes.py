@@ -14,6 +14,7 @@ from assay.errors import BadFile, InputError
 from assay.formats import names
 from assay.formats.compression import Limits, opened, unpack
 from assay.formats.documents.batch import Malformed
+from assay.formats.markup import xml_root
 from assay.formats.topics import encoding, tables, trec
 
 
@@ -38,7 +39,14 @@ def read_topic_codes(path: Path) -> list[str]:
     data = encoding.in_utf8(data, path.name)
     text = data.decode(errors="replace")
     if trec.is_marked(text) or trec.is_colon_lines(text):
-        return _from_trec(data, path.name)
+        try:
+            text, _ = encoding.text_of(data, path.name)
+        except BadFile as fault:
+            raise TopicListError(fault.message) from None
+        reading = trec.read_text(text)
+        if reading.complaints:
+            raise TopicListError(f"{path.name}: {reading.complaints[0]}")
+        return [row["code"] for _, row in reading.rows]
     readers = {b"<": _from_xml, b"{": _from_json}
     codes = readers.get(data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1], _from_list)(data, path.name)
     if not codes:
@@ -47,40 +55,26 @@ def read_topic_codes(path: Path) -> list[str]:
     return codes
 
 
-def _from_trec(data: bytes, name: str) -> list[str]:
-    try:
-        text, _ = encoding.text_of(data, name)
-    except BadFile as fault:
-        raise TopicListError(fault.message) from None
-    reading = trec.read_text(text)
-    if reading.complaints:
-        raise TopicListError(f"{name}: {reading.complaints[0]}")
-    return [row["code"] for _, row in reading.rows]
-
-
 def _from_json(data: bytes, name: str) -> list[str]:
-    rows = (json.loads(line) for line in data.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip())
+    codes = []
     try:
-        return [_code(row) for row in rows]
+        for line in filter(bytes.strip, data.removeprefix(b"\xef\xbb\xbf").splitlines()):
+            row = json.loads(line)
+            keys = tuple(row)
+            code = row[keys[names.places(keys, "topics")["code"]]]
+            if isinstance(code, bool) or not isinstance(code, str | int):
+                raise TypeError
+            codes.append(str(code).strip())
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
         accepted = ", ".join(names.TOPICS["code"].names)
-        raise TopicListError(
-            f"{name}: not one JSON object per line with a code, which may be named {accepted}"
-        ) from None
-
-
-def _code(row: dict[str, object]) -> str:
-    keys = tuple(row)
-    code = row[keys[names.places(keys, "topics")["code"]]]
-    if isinstance(code, bool) or not isinstance(code, str | int):
-        raise TypeError
-    return str(code).strip()
+        message = f"{name}: not one JSON object per line with a code, which may be named {accepted}"
+        raise TopicListError(message) from None
+    return codes
 
 
 def _from_xml(data: bytes, name: str) -> list[str]:
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
     try:
-        root = etree.fromstring(data, parser)
+        root = xml_root(data)
     except etree.XMLSyntaxError as error:
         raise TopicListError(f"{name}: not well-formed XML: {error}") from None
     topics = [node for node in root.iter(etree.Element) if etree.QName(node).localname.lower() == "topic"]
@@ -94,14 +88,10 @@ def _from_list(data: bytes, name: str) -> list[str]:
     except UnicodeDecodeError as error:
         raise TopicListError(f"{name}: not UTF-8 (byte {error.start + 1})") from None
     if names.table_of_topics(text) is not None:
-        return _from_table(text, name)
+        try:
+            rows, _ = tables.read_table(text)
+        except Malformed as fault:
+            raise TopicListError(f"{name}, line {fault.n_lines + 1}: {fault.message}") from None
+        codes = (row.get("code", "").strip('"') for _, row in rows)
+        return [code for code in codes if code]
     return [line.split()[0] for line in text.splitlines() if line.strip()]
-
-
-def _from_table(text: str, name: str) -> list[str]:
-    try:
-        rows, _ = tables.read_table(text)
-    except Malformed as fault:
-        raise TopicListError(f"{name}, line {fault.n_lines + 1}: {fault.message}") from None
-    codes = (row.get("code", "").strip('"') for _, row in rows)
-    return [code for code in codes if code]

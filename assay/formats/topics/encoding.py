@@ -18,10 +18,7 @@ FALLBACK = "windows-1252"  # Latin-1 with more letters
 def in_utf8(data: bytes, name: str) -> bytes:
     """A file in UTF-8 that begins with a mark of UTF-16 or declares another encoding. Lines keep their numbers.
 
-    Raises
-    ------
-    BadFile
-        It is not in the encoding that it declares.
+    Raises `BadFile` if it is not in the encoding that it declares.
     """
     if data.startswith(_UTF16):
         text = _decoded(data, "utf-16", name)
@@ -50,10 +47,7 @@ def _decoded(data: bytes, encoding: str, name: str) -> str:
 def text_of(data: bytes, name: str) -> tuple[str, str]:
     """The text of a file, and what its reader should know: it is read as Windows-1252 if it is not UTF-8.
 
-    Raises
-    ------
-    BadFile
-        It is in neither encoding.
+    Raises `BadFile` if it is in neither encoding.
     """
     try:
         return data.decode("utf-8-sig"), ""

@@ -21,7 +21,7 @@ _LINE = re.compile(r"[^\s<{\"']\S*\t.+")
 
 
 def is_lines(text: str) -> bool:
-    """Whether every line of a text is a code, a tab and a formula."""
+    """Return whether every line of a text is a code, a tab and a formula."""
     lines = [line for line in text.splitlines() if line.strip()]
     return bool(lines) and all(_LINE.fullmatch(line) for line in lines)
 
@@ -35,23 +35,26 @@ def rows_of_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def rows_of_xml(root: "etree._Element") -> Iterator[tuple[int, dict[str, Any]]]:
     for topic in root.iterchildren("{*}topic"):
-        yield cast("int", topic.sourceline), _of_topic(topic)
-
-
-def _of_topic(topic: "etree._Element") -> dict[str, Any]:
-    formulas = [(formula.get("id") or "", _latex(formula)) for formula in topic.iter("{*}formula")]
-    keywords = [_text(keyword) for keyword in topic.iter("{*}keyword")]
-    formula_id, latex = formulas[0] if formulas else ("", "")
-    return {
-        "code": _text(topic.find("{*}num")),
-        "title": ", ".join(filter(None, keywords)),
-        "body": "".join(f"<p>{_formula_html(name, tex)}</p>" for name, tex in formulas),
-        "narrative": _text(topic.find("{*}narrative")) or None,
-        "scenario": _text(topic.find("{*}scenario")),
-        "criteria": _text(topic.find("{*}criteria")),
-        "formula_id": formula_id,
-        "latex": latex,
-    }
+        formulas = [(formula.get("id") or "", _latex(formula)) for formula in topic.iter("{*}formula")]
+        marked = (
+            f'<p><span class="math-container" id="{escape(name)}">${escape(tex)}$</span></p>'
+            if tex
+            else "<p></p>"
+            for name, tex in formulas
+        )
+        keywords = [_text(keyword) for keyword in topic.iter("{*}keyword")]
+        formula_id, latex = formulas[0] if formulas else ("", "")
+        row = {
+            "code": _text(topic.find("{*}num")),
+            "title": ", ".join(filter(None, keywords)),
+            "body": "".join(marked),
+            "narrative": _text(topic.find("{*}narrative")) or None,
+            "scenario": _text(topic.find("{*}scenario")),
+            "criteria": _text(topic.find("{*}criteria")),
+            "formula_id": formula_id,
+            "latex": latex,
+        }
+        yield cast("int", topic.sourceline), row
 
 
 def _latex(formula: "etree._Element") -> str:
@@ -61,11 +64,6 @@ def _latex(formula: "etree._Element") -> str:
             return latex.replace("\\qvar@construct", "\\qvar")
     math = next(formula.iter("{*}math"), None)
     return "" if math is None else latex_of(etree.tostring(math, encoding="unicode", with_tail=False))
-
-
-def _formula_html(name: str, latex: str) -> str:
-    """A formula as posts contain it. The reader of the row sanitizes it."""
-    return f'<span class="math-container" id="{escape(name)}">${escape(latex)}$</span>' if latex else ""
 
 
 def _text(element: "etree._Element | None") -> str:

@@ -31,6 +31,7 @@ from assay.formats.compression import Limits, is_packed, unpack
 from assay.formats.documents.batch import MAX_NAME, Malformed, Unusable, limited
 from assay.formats.documents.jsonl import docno_of, tags_of, text_of
 from assay.formats.documents.sources import BOM, HEAD, form_of
+from assay.formats.markup import xml_root
 from assay.formats.topics import bolt, encoding, ntcir, tables, trec
 from assay.html.latex import unescaped
 from assay.html.sanitize import clean_body, clean_text, clean_title
@@ -73,9 +74,8 @@ class BadTopics(BadFile):
     def __init__(self, name: str, complaints: Iterable[str]) -> None:
         shown = list(complaints)
         more = [f"and {len(shown) - MAX_COMPLAINTS} more"] if len(shown) > MAX_COMPLAINTS else []
-        super().__init__(
-            "\n".join([f"{name} has errors, so nothing was imported:", *shown[:MAX_COMPLAINTS], *more])
-        )
+        lines = [f"{name} has errors, so nothing was imported:", *shown[:MAX_COMPLAINTS], *more]
+        super().__init__("\n".join(lines))
 
 
 class TopicFile(NamedTuple):
@@ -97,10 +97,7 @@ def read_topics(data: bytes, name: str) -> list[TopicRow]:
 def read_topic_file(data: bytes, name: str, *, is_formula: bool = True) -> TopicFile:
     """The topics of a file, with notes. In lines of a code, a tab and a text, that text `is_formula` or else a title.
 
-    Raises
-    ------
-    BadFile
-        The file is not a topic file, or a topic cannot be used, or a code is used twice.
+    Raises `BadFile` if the file is not a topic file, or a topic cannot be used, or a code is used twice.
     """
     reading = _reading(_plain(data, name), name, is_formula=is_formula)
     topics, complaints = [], list(reading.complaints)
@@ -109,7 +106,11 @@ def read_topic_file(data: bytes, name: str, *, is_formula: bool = True) -> Topic
             topics.append(_topic(line, content))
         except Unusable as reason:
             complaints.append(f"line {line}: {reason}")
-    complaints += _repeated(topics)
+    seen: dict[str, int] = {}
+    for topic in topics:
+        if topic.code in seen:
+            complaints.append(f"line {topic.line}: topic {topic.code} is already in line {seen[topic.code]}")
+        seen.setdefault(topic.code, topic.line)
     if complaints or not topics:
         raise BadTopics(name, complaints or ["there are no topics in the file"])
     return TopicFile(topics, reading.notes, reading.has_own_labels)
@@ -127,46 +128,26 @@ def _plain(data: bytes, name: str) -> bytes:
 def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
     text = data.removeprefix(BOM).decode(errors="replace")
     if names.table_of_topics(text) is not None:
-        return _table(data, name)
+        text, note = encoding.text_of(data, name)
+        try:
+            rows, others = tables.read_table(text)
+        except Malformed as fault:
+            raise BadFile(f"{name}, line {fault.n_lines + 1}: {fault.message}.") from None
+        left_out = f"columns whose names are not known were left out: {', '.join(others)}" if others else ""
+        return trec.Reading(rows, notes=[*filter(None, [note, left_out])])
     is_lines = ntcir.is_lines(text)
     if is_lines or trec.is_marked(text) or trec.is_colon_lines(text):
         text, note = encoding.text_of(data, name)
-        reading = _lines(text, is_formula=is_formula) if is_lines else trec.read_text(text)
+        reading = trec.Reading(list(ntcir.rows_of_lines(text))) if is_lines else trec.read_text(text)
+        if is_lines and not is_formula:
+            titles = [(line, {"code": row["code"], "title": row["latex"]}) for line, row in reading.rows]
+            reading = trec.Reading(titles)
         return replace(reading, notes=[*filter(None, [note]), *reading.notes])
     form = form_of(data[:HEAD], name).name
-    if form == "jsonl":
-        return trec.Reading(list(_json_rows(data, name)))
-    return _xml_reading(data, name, form)
+    return trec.Reading(list(_json_rows(data, name))) if form == "jsonl" else _of_xml(data, name, form)
 
 
-def _table(data: bytes, name: str) -> trec.Reading:
-    """The topics of a table with a header."""
-    text, note = encoding.text_of(data, name)
-    try:
-        rows, others = tables.read_table(text)
-    except Malformed as fault:
-        raise BadFile(f"{name}, line {fault.n_lines + 1}: {fault.message}.") from None
-    left_out = f"columns whose names are not known were left out: {', '.join(others)}" if others else ""
-    return trec.Reading(rows, notes=[*filter(None, [note, left_out])])
-
-
-def _lines(text: str, *, is_formula: bool) -> trec.Reading:
-    """Lines of a code, a tab and a formula or title."""
-    rows = ntcir.rows_of_lines(text)
-    if is_formula:
-        return trec.Reading(list(rows))
-    return trec.Reading([(line, {"code": row["code"], "title": row["latex"]}) for line, row in rows])
-
-
-def _repeated(topics: Iterable[TopicRow]) -> Iterator[str]:
-    seen: dict[str, int] = {}
-    for topic in topics:
-        if topic.code in seen:
-            yield f"line {topic.line}: topic {topic.code} is already in line {seen[topic.code]}"
-        seen.setdefault(topic.code, topic.line)
-
-
-def _xml_reading(data: bytes, name: str, form: str) -> trec.Reading:
+def _of_xml(data: bytes, name: str, form: str) -> trec.Reading:
     root = _root(data, name)
     if root.tag == bolt.ROOT:
         return trec.Reading(list(bolt.rows_of_xml(root)), has_own_labels=True)
@@ -182,32 +163,26 @@ def _xml_reading(data: bytes, name: str, form: str) -> trec.Reading:
 
 
 def _root(data: bytes, name: str) -> "etree._Element":
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
-        root = etree.fromstring(data, parser)
+        root = xml_root(data)
     except etree.XMLSyntaxError as fault:
         raise BadFile(f"{name} is not well-formed XML: {fault.msg}.") from None
     dtd = root.getroottree().docinfo.internalDTD
-    if dtd is not None and any(dtd.iterentities()):  # type: ignore[union-attr]
+    if dtd is not None and any(dtd.iterentities()):  # type: ignore[attr-defined]
         raise BadFile(f"{name} has a DOCTYPE with entities. Remove it: entities are never expanded.")
     return root
 
 
 def _of_element(topic: "etree._Element") -> dict[str, Any]:
-    texts = {
-        str(child.tag): "".join(map(str, child.itertext())) for child in topic if isinstance(child.tag, str)
-    }
+    children = (child for child in topic if isinstance(child.tag, str))
+    texts = {str(child.tag): "".join(map(str, child.itertext())) for child in children}
+    names = ("Title", "Narrative", "Scenario", "Criteria", "Formula_Id", "Latex")
     return {
         "code": topic.get("number"),
-        "title": texts.get("Title"),
         "body": texts.get("Question"),
-        "narrative": texts.get("Narrative"),
-        "scenario": texts.get("Scenario"),
-        "criteria": texts.get("Criteria"),
         "tags": [tag.strip() for tag in texts.get("Tags", "").split(",")],
         "thread": topic.get("thread") or topic.get("post_id"),
-        "formula_id": texts.get("Formula_Id"),
-        "latex": texts.get("Latex"),
+        **{name.lower(): texts.get(name) for name in names},
     }
 
 
@@ -234,49 +209,40 @@ def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
         raise Unusable(
             f"a topic cannot be named {MEAN!r}, because tables of scores use that name for the mean"
         )
-    has_body = row.get("body") is not None
+    if row.get("body") is not None:
+        body = clean_body(text_of(row["body"], "body"))
+    else:
+        body = clean_text(text_of(row.get("text"), "text"))
+    texts = {
+        name: text_of(row.get(name), name).strip() for name in ("scenario", "criteria", "formula_id", "latex")
+    }
+    if len(texts["formula_id"]) > MAX_CODE:
+        raise Unusable(f"a formula id has at most {MAX_CODE} characters, got {texts['formula_id'][:40]!r}")
+    source = text_of(row.get("source"), "source")
+    if source:
+        bolt.parsed_source(source)
     return TopicRow(
         line=line,
         code=code,
         title=clean_title(text_of(row.get("title"), "title")),
-        body=clean_body(text_of(row["body"], "body"))
-        if has_body
-        else clean_text(text_of(row.get("text"), "text")),
+        body=body,
         narrative=clean_body(text_of(row.get("narrative"), "narrative")),
-        scenario=text_of(row.get("scenario"), "scenario").strip(),
-        criteria=text_of(row.get("criteria"), "criteria").strip(),
         tags=tuple(tags_of(row.get("tags"))),
         thread=docno_of(row["thread"], "thread") if row.get("thread") else "",
-        formula_id=_formula_id(row),
-        latex=text_of(row.get("latex"), "latex").strip(),
         known_item=docno_of(row["known_item"], "known_item") if row.get("known_item") else "",
         labels=_labels(row.get("labels") or {}),
-        source=_source(row),
+        source=source,
+        **texts,
     )
-
-
-def _formula_id(row: Mapping[str, Any]) -> str:
-    formula_id = text_of(row.get("formula_id"), "formula_id").strip()
-    if len(formula_id) > MAX_CODE:
-        raise Unusable(f"a formula id has at most {MAX_CODE} characters, got {formula_id[:40]!r}")
-    return formula_id
-
-
-def _source(row: Mapping[str, Any]) -> str:
-    source = text_of(row.get("source"), "source")
-    if source:
-        bolt.parsed_source(source)
-    return source
 
 
 def _labels(labels: object) -> dict[str, str]:
     if not isinstance(labels, dict) or not all(isinstance(value, str) for value in labels.values()):
         raise Unusable("labels is not an object of strings")
-    return {_label(label): _label(value) for label, value in labels.items()}
-
-
-def _label(text: str) -> str:
-    return limited(text_of(text, "a label"), "a label", MAX_NAME)
+    words = [
+        limited(text_of(word, "a label"), "a label", MAX_NAME) for pair in labels.items() for word in pair
+    ]
+    return dict(zip(words[::2], words[1::2], strict=True))
 
 
 def comparable(title: str) -> str:
@@ -287,38 +253,29 @@ def comparable(title: str) -> str:
 def read_labels(data: bytes, name: str) -> dict[str, dict[str, str]]:
     """Labels by topic, as in the file.
 
-    Raises
-    ------
-    BadFile
-        The file is not a CSV file or JSON of labels.
+    Raises `BadFile` if the file is not a CSV file or JSON of labels.
     """
     try:
         text = data.removeprefix(BOM).decode()
     except UnicodeDecodeError as error:
         raise BadFile(f"{name} is not UTF-8 (byte {error.start + 1}).") from None
     if text.lstrip().startswith("{"):
-        return _labels_of_json(text, name)
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise BadFile(f"{name} is not JSON: {_shown(error)}.") from None
+        if not isinstance(content, dict) or not all(isinstance(labels, dict) for labels in content.values()):
+            raise BadFile(
+                f'{name} must contain an object for each topic, such as {{"A.9": {{"category": "proof"}}}}.'
+            )
+        try:
+            return {
+                code: _labels({k: (str(v) if isinstance(v, int | float) else v) for k, v in labels.items()})
+                for code, labels in content.items()
+            }
+        except Unusable as reason:
+            raise BadFile(f"{name}: {reason}.") from None
     return _labels_of_csv(text, name)
-
-
-def _labels_of_json(text: str, name: str) -> dict[str, dict[str, str]]:
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadFile(f"{name} is not JSON: {_shown(error)}.") from None
-    if not isinstance(content, dict) or not all(isinstance(labels, dict) for labels in content.values()):
-        raise BadFile(
-            f'{name} must contain an object for each topic, such as {{"A.9": {{"category": "proof"}}}}.'
-        )
-    try:
-        return {code: _labels({k: _word(v) for k, v in labels.items()}) for code, labels in content.items()}
-    except Unusable as reason:
-        raise BadFile(f"{name}: {reason}.") from None
-
-
-def _word(value: object) -> object:
-    """A number as text; other values as they are."""
-    return str(value) if isinstance(value, int | float) else value
 
 
 def _shown(error: Exception) -> str:
@@ -350,10 +307,7 @@ def _labels_of_csv(text: str, name: str) -> dict[str, dict[str, str]]:
 def read_known_items(data: bytes, name: str) -> dict[str, str]:
     """The known item of each topic of a file. Lines of qrels with the grade 0 are skipped.
 
-    Raises
-    ------
-    BadFile
-        The file is not UTF-8, a line has other columns, or a topic has two known items.
+    Raises `BadFile` if the file is not UTF-8, a line has other columns, or a topic has two known items.
     """
     try:
         lines = data.removeprefix(BOM).decode().splitlines()

@@ -6,7 +6,6 @@ Other columns are left out. All texts are plain. In JSON lines, the names of `as
 A topic whose only text is one line, such as `{"_id": "1", "text": "tidal power"}`, has it as its title.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from assay.formats import names
@@ -20,35 +19,26 @@ LONGEST_TITLE = 300  # characters of a text that becomes a title
 def read_table(text: str) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
     """The rows of a table of topics, with their lines, and the names of the columns that are not read.
 
-    Raises
-    ------
-    Malformed
-        A row has more columns than the header, or, with commas, a quotation that is not closed or goes on.
+    Raises `Malformed` if a row has more columns than the header, or, with commas, a quotation that is not closed or
+    goes on.
     """
     separator, places = names.table_of_topics(text) or ("\t", {})
     rows = cells_of(text.encode(), COMMA if separator == "," else TAB)
     _, header = next(rows)
     others = [name.strip() for n, name in enumerate(header) if n not in places.values()]
-    return [
-        (number + 1, _row(_checked(cells, len(header), number), places)) for number, cells in rows
-    ], others
-
-
-def _checked(cells: list[str], width: int, number: int) -> list[str]:
-    if has_more(cells, width):
-        problem = f"expected {width} columns as in the header, got {len(cells)}"
-        message = f"{problem}; put a text with separators in quotation marks"
-        raise Malformed(message, offset=0, n_lines=number)
-    return cells
-
-
-def _row(cells: list[str], places: Mapping[str, int]) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        field: cells[place].strip() for field, place in places.items() if place < len(cells)
-    }
-    if "tags" in row:
-        row["tags"] = [tag.strip() for tag in row["tags"].split(",")]
-    return _with_title(row)
+    read = []
+    for number, cells in rows:
+        if has_more(cells, len(header)):
+            problem = f"expected {len(header)} columns as in the header, got {len(cells)}"
+            message = f"{problem}; put a text with separators in quotation marks"
+            raise Malformed(message, offset=0, n_lines=number)
+        row: dict[str, Any] = {
+            field: cells[place].strip() for field, place in places.items() if place < len(cells)
+        }
+        if "tags" in row:
+            row["tags"] = [tag.strip() for tag in row["tags"].split(",")]
+        read.append((number + 1, _with_title(row)))
+    return read, others
 
 
 def with_usual_names(row: dict[str, Any]) -> dict[str, Any]:

@@ -22,14 +22,14 @@ A number that is written after the label `Number:` loses its leading zeros, as i
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, NamedTuple, cast
 
 from lxml import etree
 
-from assay.formats.entities import unescaped, without_comments
+from assay.formats.markup import unescaped, without_comments
 
 MAX_INDENT = 100  # characters before a tag that begins a line
 
@@ -107,12 +107,12 @@ class Reading:
 
 
 def is_marked(text: str) -> bool:
-    """Whether a text contains topics between `<top>` and `</top>`."""
+    """Return whether a text contains topics between `<top>` and `</top>`."""
     return _FIRST.match(text) is not None
 
 
 def is_colon_lines(text: str) -> bool:
-    """Whether every line of a text is a code, a colon and a title, and some title has several words."""
+    """Return whether every line of a text is a code, a colon and a title, and some title has several words."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return all(map(_COLON_LINE.fullmatch, lines)) and any(len(line.split()) > 1 for line in lines)
 
@@ -129,7 +129,7 @@ def read_text(text: str) -> Reading:
 
 
 def is_xml(root: "etree._Element") -> bool:
-    """Whether the topics of a file are those of TREC: elements `<topic>` without formulas and keywords."""
+    """Return whether the topics of a file are those of TREC: elements `<topic>` without formulas and keywords."""
     first = root.find("topic")
     return first is not None and not any(True for _ in first.iter("{*}formula", "{*}keyword"))
 
@@ -184,22 +184,20 @@ class _Scan:
 
     def run(self) -> None:
         for match in _TAG.finditer(self.text):
-            is_end, name = bool(match[1]), _name_of(match[2])
+            is_end, name = bool(match[1]), _LANGUAGE_PREFIX.sub("", match[2]).lower()
             if name == "top":
                 self._finish(match.start())
                 (self._end_topic if is_end else self._begin_topic)(match)
             elif self._topic is None or self._is_section(match, name, is_end=is_end):
                 self._finish(match.start())
-                self._section = None if is_end or self._topic is None else self._opened(name, match)
+                is_open = not is_end and self._topic is not None
+                self._section = Section(name, "", self._line_at(match.start())) if is_open else None
             else:
                 continue  # a tag within a text is text
             self._start = match.end()
         self._finish(len(self.text))
         if self._topic is not None:
             self._not_closed("the end of the file")
-
-    def _opened(self, name: str, match: re.Match[str]) -> Section:
-        return Section(name, "", self._line_at(match.start()))
 
     def _is_section(self, match: re.Match[str], name: str, *, is_end: bool) -> bool:
         if name in _PARTS or name in _NAMES:
@@ -213,8 +211,7 @@ class _Scan:
         line = self._line_at(match.start())
         if self._topic is not None:
             self._not_closed(f"the next topic, in line {line}")
-        attributes = dict(_ATTRIBUTE.findall(match[3]))
-        self._topic = _Topic(line, [], attributes)
+        self._topic = _Topic(line, [], dict(_ATTRIBUTE.findall(match[3])))
         self.topics.append(self._topic)
         self._section = None
 
@@ -243,10 +240,6 @@ class _Scan:
         return self._line
 
 
-def _name_of(tag: str) -> str:
-    return _LANGUAGE_PREFIX.sub("", tag).lower()
-
-
 def _reading(topics: Sequence[_Topic], complaints: list[str]) -> Reading:
     rows: list[tuple[int, dict[str, Any]]] = []
     zeros: list[str] = []
@@ -256,7 +249,11 @@ def _reading(topics: Sequence[_Topic], complaints: list[str]) -> Reading:
         if not problems:
             rows.append((topic.line, row))
     complaints.sort(key=lambda complaint: int(complaint.split()[1].rstrip(":")))
-    return Reading(rows, complaints, [*_notes_on_zeros(zeros), *_notes_on_parts(rows)], has_own_labels=True)
+    notes = list(_notes_on_parts(rows))
+    if zeros:
+        shown = f"{zeros[0]}{f' and {len(zeros) - 1} more' if len(zeros) > 1 else ''}"
+        notes.insert(0, f"leading zeros dropped as in TREC's qrels: {shown} (now {zeros[0].lstrip('0')})")
+    return Reading(rows, complaints, notes, has_own_labels=True)
 
 
 def _row_of(topic: _Topic, zeros: list[str]) -> tuple[dict[str, Any], list[str]]:
@@ -266,9 +263,8 @@ def _row_of(topic: _Topic, zeros: list[str]) -> tuple[dict[str, Any], list[str]]
     for section in topic.sections:
         first = parts.setdefault(section.part, section) if section.part else section
         if first is not section and first.tag == section.tag:
-            problems.append(
-                f"line {section.line}: a second <{section.tag}>; the first is in line {first.line}"
-            )
+            again = f"a second <{section.tag}>; the first is in line {first.line}"
+            problems.append(f"line {section.line}: {again}")
         elif not section.part or first is not section:
             others.append(section)
     texts = {part: _without_label(section.text, part)[0] for part, section in parts.items()}
@@ -277,26 +273,17 @@ def _row_of(topic: _Topic, zeros: list[str]) -> tuple[dict[str, Any], list[str]]
     elif not texts.get("title") and not texts.get("body"):
         problems.append(f"line {topic.line}: topic {texts['code']} has neither a title nor a description")
     else:
-        texts["code"] = _number(texts["code"], parts["code"], zeros)
-    return _row(texts, others, topic.attributes), problems
-
-
-def _row(texts: dict[str, str], others: Iterable[Section], attributes: dict[str, str]) -> dict[str, Any]:
+        code, is_labeled = texts["code"], texts["code"] != parts["code"].text
+        if is_labeled and code.isdecimal() and code.startswith("0") and code.strip("0"):
+            zeros.append(code)
+            texts["code"] = code.lstrip("0")
     return {
         "code": texts.get("code", ""),
         "title": " ".join(texts.get("title", "").split()),
         "body": _paragraphs(texts.get("body", "")) + "".join(map(_named, others)),
         "narrative": _paragraphs(texts.get("narrative", "")),
-        "labels": attributes,
-    }
-
-
-def _number(code: str, section: Section, zeros: list[str]) -> str:
-    is_labeled = code != section.text
-    if is_labeled and code.isdecimal() and code.startswith("0") and code.strip("0"):
-        zeros.append(code)
-        return code.lstrip("0")
-    return code
+        "labels": topic.attributes,
+    }, problems
 
 
 def _without_label(text: str, key: str) -> tuple[str, str]:
@@ -318,13 +305,6 @@ def _paragraphs(text: str, start: str = "") -> str:
     parts = [" ".join(part.split()) for part in _EMPTY_LINE.split(_ITEM.sub("\0", text.strip()))]
     html = [escape(part, quote=False).replace("\0", "<br>") for part in parts if part]
     return "".join(f"<p>{start if number == 0 else ''}{part}</p>" for number, part in enumerate(html))
-
-
-def _notes_on_zeros(codes: Sequence[str]) -> Iterator[str]:
-    if codes:
-        first = codes[0]
-        more = f" and {len(codes) - 1} more" if len(codes) > 1 else ""
-        yield f"leading zeros dropped as in TREC's qrels: {first}{more} (now {first.lstrip('0')})"
 
 
 def _notes_on_parts(rows: Sequence[tuple[int, dict[str, Any]]]) -> Iterator[str]:

@@ -2,20 +2,18 @@
 
 JSON lines have every field, and the reader gets the same topics from them. XML has the elements of ARQMath's topic
 files, without labels; topics of BOLT are also written as they were imported. The table has plain text with LaTeX
-between dollars. The formulas are an index of the topics' own formulas (`assay.formats.formulas.indexes`), the labels a
+between dollars. The formulas are an index of the topics' own formulas (`assay.formats.documents.indexes`), the labels a
 label file.
 """
 
-import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from io import StringIO
 from typing import Protocol
 
 from lxml import etree
 
-from assay.formats.spreadsheet import as_csv
+from assay.formats.spreadsheet import as_csv, tsv_lines
 from assay.formats.topics import bolt
 from assay.html.latex import decode
 from assay.html.sanitize import plain
@@ -120,10 +118,8 @@ def labels(topics: Sequence[TopicFields]) -> bytes:
 
 def _tsv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     """Lines of one space between words; quotation marks are quoted as csv quotes them."""
-    file = StringIO()
-    table = csv.writer(file, delimiter="\t", lineterminator="\n")
-    table.writerows([" ".join(cell.split()) for cell in row] for row in (header, *rows))
-    return file.getvalue().encode()
+    lines = ([" ".join(cell.split()) for cell in row] for row in (header, *rows))
+    return "".join(tsv_lines(lines)).encode()
 
 
 FORMS: Mapping[str, Callable[[list[TopicFields]], bytes]] = {

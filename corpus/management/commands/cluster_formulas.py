@@ -11,6 +11,7 @@ from corpus.clusterings.services import start_clustering
 from corpus.collections.selectors import collection_named
 from jobs.console import follow, progress_bar
 from jobs.models import Job
+from web.counting import counted
 
 
 class Command(BaseCommand):
@@ -23,14 +24,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("slug", help="slug of the collection")
         parser.add_argument(
-            "--anew",
+            "--from-scratch",
             action="store_true",
             help="replace all ids that the index did not give; pools built before contain the old ids",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            job = self._job(options["slug"], is_anew=options["anew"])
+            job = self._job(options["slug"], is_from_scratch=options["from_scratch"])
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
         with progress_bar(job, " parts"):
@@ -38,7 +39,7 @@ class Command(BaseCommand):
         for line in summary_of(job.result):
             self.stdout.write(line)
 
-    def _job(self, slug: str, *, is_anew: bool) -> Job:
+    def _job(self, slug: str, *, is_from_scratch: bool) -> Job:
         collection = collection_named(slug)
         if collection is None:
             raise CommandError(f"There is no collection {slug}.")
@@ -46,7 +47,7 @@ class Command(BaseCommand):
         if interrupted is not None:
             self.stderr.write(f"Continuing the clustering of {interrupted.created_at:%Y-%m-%d %H:%M} UTC.")
             return interrupted.job
-        return start_clustering(collection=collection, is_anew=is_anew, by=None)
+        return start_clustering(collection=collection, is_from_scratch=is_from_scratch, by=None)
 
 
 def summary_of(n: dict[str, int]) -> list[str]:
@@ -54,24 +55,20 @@ def summary_of(n: dict[str, int]) -> list[str]:
     unknown = n["without_id"]
     strings = f"{n.get('slt', 0):,} with an SLT string, {n.get('no_slt', 0):,} with MathML but no SLT string"
     ids = f"{n.get('given', 0):,} formulas have their visual id from the index"
-    none = f"{_counted(unknown, 'has', 'have')} no id, because neither LaTeX nor MathML was imported"
+    none = f"{counted(unknown, 'has,have')} no id, because neither LaTeX nor MathML was imported"
     problems = [
-        _counted(n["ids_of_several_strings"], "id with several SLT strings", "ids with several SLT strings"),
-        _counted(n["strings_of_several_ids"], "SLT string with several ids", "SLT strings with several ids"),
+        counted(n["ids_of_several_strings"], "id with several SLT strings,ids with several SLT strings"),
+        counted(n["strings_of_several_ids"], "SLT string with several ids,SLT strings with several ids"),
     ]
     if n["latex_of_several_ids"]:
         problems.append(
-            _counted(
-                n["latex_of_several_ids"], "LaTeX formula with several ids", "LaTeX formulas with several ids"
+            counted(
+                n["latex_of_several_ids"], "LaTeX formula with several ids,LaTeX formulas with several ids"
             )
         )
-    disagreeing = _counted(n["disagreeing_formulas"], "formula", "formulas")
+    disagreeing = counted(n["disagreeing_formulas"], "formula")
     return [
         f"{n['formulas']:,} formulas: {strings}, {n.get('no_mathml', 0):,} without MathML.",
         f"{n['visual_ids']:,} visually distinct formulas; {ids}, {none}.",
         f"The ids of the index and our strings disagree on {disagreeing}: {', '.join(problems)}.",
     ]
-
-
-def _counted(n: int, singular: str, plural: str) -> str:
-    return f"{n:,} {singular if n == 1 else plural}"

@@ -8,9 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from assay.errors import Refused
-from assay.formats.formulas import indexes
-from corpus.collections.counts import in_words
-from corpus.collections.selectors import collection_named
+from assay.formats.documents import indexes
+from corpus.collections.selectors import collection_named, in_words
 from corpus.imports import services as import_services
 from corpus.imports.recognition import sources_of
 from corpus.imports.selectors import interrupted_import, skipped_rows
@@ -60,7 +59,11 @@ class Command(BaseCommand):
             raise CommandError(refusal.message) from refusal
         with progress_bar(job):
             follow(job)
-        self._report(job)
+        for file in job.imports.order_by("id"):
+            self.stdout.write(f"{file.name}: {_describe(file.counts) or 'nothing'}")
+            for reason, n, lines in skipped_rows(file):
+                self.stdout.write(f"  skipped {n:,}: {reason}{f' ({lines})' if lines else ''}")
+        self.stdout.write(f"{job.subject} now contains {_describe(job.result['counts']) or 'nothing'}.")
 
     @transaction.atomic
     def _job(self, options: dict[str, Any]) -> Job:
@@ -76,13 +79,6 @@ class Command(BaseCommand):
             return interrupted
         index = {"representation": options["formulas_are"], "version": options["index_version"]}
         return import_services.start_import(collection=collection, sources=sources, by=None, **index)
-
-    def _report(self, job: Job) -> None:
-        for file in job.imports.order_by("id"):
-            self.stdout.write(f"{file.name}: {_describe(file.counts) or 'nothing'}")
-            for reason, n, lines in skipped_rows(file):
-                self.stdout.write(f"  skipped {n:,}: {reason}{f' ({lines})' if lines else ''}")
-        self.stdout.write(f"{job.subject} now contains {_describe(job.result['counts']) or 'nothing'}.")
 
 
 def _describe(counts: dict[str, int]) -> str:

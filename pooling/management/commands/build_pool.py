@@ -5,14 +5,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.selectors import organizer_named
-from assay.cli.options import add_depth, add_order, add_runs_per_team, add_seed
-from assay.errors import Refused
+from assay.cli.options import add, add_seed
 from jobs.console import follow
 from pooling.models import Pool
 from pooling.pools import services as pool_services
 from pooling.pools.selectors import pool_named
-from tracks.tracks.selectors import track_named
+from tracks.console import add_by, add_track, organizer_of, refusals, track_of
 
 
 class Command(BaseCommand):
@@ -21,28 +19,25 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("track", help="slug of the track")
+        add_track(parser)
         parser.add_argument(
             "--name", required=True, help="name of the pool; no other pool of the track may have it"
         )
-        parser.add_argument("--by", required=True, metavar="USER", help="username of the organizer")
+        add_by(parser)
         add_seed(parser, is_required=True)
-        add_depth(parser)
-        add_order(parser, Pool.Order.values)
-        add_runs_per_team(parser, "in the order that the team chose")
+        add(parser, "--depth")
+        add(parser, "--order", choices=sorted(Pool.Order.values))
+        add(parser, "--runs-per-team", words="in the order that the team chose")
         parser.add_argument(
             "--top-up", metavar="NAME", help="earlier pool of the track: leave out the units that it contains"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        track, user = track_named(options["track"]), organizer_named(options["by"])
-        if track is None or user is None:
-            missing = f"track {options['track']}" if track is None else f"organizer {options['by']}"
-            raise CommandError(f"There is no {missing}.")
+        track, user = track_of(options["track"]), organizer_of(options["by"])
         earlier = pool_named(track, options["top_up"] or "")
         if options["top_up"] and earlier is None:
             raise CommandError(f"{track} has no pool named {options['top_up']}.")
-        try:
+        with refusals():
             pool = pool_services.request(
                 track=track,
                 name=options["name"],
@@ -53,11 +48,6 @@ class Command(BaseCommand):
                 tops_up=earlier,
                 max_runs_per_team=options["runs_per_team"],
             )
-        except Refused as refusal:
-            raise CommandError(refusal.message) from refusal
-        self._finish(pool)
-
-    def _finish(self, pool: Pool) -> None:
         assert pool.job is not None
         follow(pool.job)
         pool.refresh_from_db()

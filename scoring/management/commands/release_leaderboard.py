@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from assay.cli.options import positive
 from scoring.leaderboards import services
-from scoring.leaderboards.selectors import leaderboards_for
 from scoring.models import Leaderboard
+from scoring.selectors import leaderboards_for
 from tracks.console import add_by, add_track, organizer_of, refusals, track_of
 
 
@@ -22,7 +22,7 @@ class Command(BaseCommand):
             "--leaderboard", type=positive, metavar="N", help="its number (default: the newest)"
         )
         parser.add_argument(
-            "--reason", default="", help="if something speaks against it; the audit log keeps it"
+            "--reason", default="", help="needed if a check of the release fails; the audit log keeps it"
         )
         add_by(parser)
 

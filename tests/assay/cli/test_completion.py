@@ -54,7 +54,7 @@ def test_bash_completes_files(folder: Path) -> None:
 
 def test_bash_completes_actions(folder: Path) -> None:
     assert completed(folder, "assay", "qrels", "sp") == ["split"]
-    assert completed(folder, "assay", "protocol", "s") == ["show"]
+    assert completed(folder, "assay", "protocol", "s") == ["schema", "show"]
     assert completed(folder, "assay", "completion", "z") == ["zsh"]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
-from assay.formats.formulas.indexes import HEADERS
+from assay.formats.documents.indexes import HEADERS
 from tests.helpers.formulas import FAULTY, letter
 
 V1, V2, V3 = ("\t".join(header) + "\n" for header in HEADERS.values())
@@ -139,7 +139,7 @@ def test_ids_of_a_map_come_before_those_of_an_index(tmp_path: Path, capsys: Capt
 def test_all_ids_can_be_replaced(tmp_path: Path, capsys: Captured) -> None:
     index = latex_index(tmp_path / "index.tsv", ("1", "7", "x"), ("2", "8", "x"))
 
-    main(["cluster", str(index), "--anew"])
+    main(["cluster", str(index), "--from-scratch"])
 
     assert capsys.readouterr().out == "formula_id\tvisual_id\n1\t1\n2\t1\n"
 

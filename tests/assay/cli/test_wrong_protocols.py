@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
-from assay.protocols.loader import ProtocolError, parse_protocol
 
 LAB = """\
 slug = "our-lab"
@@ -221,11 +220,3 @@ def test_all_errors_are_reported_in_the_order_of_lines(
         "  line 28: judging.grade[2].value: missing; this key is required",
         "  unit: missing; this key is required",
     ]
-
-
-def test_stored_protocol_with_settings_without_effect_is_still_read() -> None:
-    text = LAB.replace('"It answers."', '""').replace("RR(rel=2)", "RR")
-
-    assert parse_protocol(text, name="lab.toml", accepts_earlier=True).slug == "our-lab"
-    with pytest.raises(ProtocolError, match="2 errors"):
-        parse_protocol(text, name="lab.toml")

@@ -12,8 +12,7 @@ import pytest
 
 from assay.errors import Refused
 from assay.formats.compression import Limits, UnpackedFile, Unreadable, is_packed, opened, unpack
-from assay.trec_eval.errors import FileError
-from assay.trec_eval.inputs.lines import read_file
+from assay.trec_eval.files import FileError, read_file
 
 TEXT = b"".join(b"line %d\n" % number for number in range(200_000))
 

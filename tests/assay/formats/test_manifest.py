@@ -70,3 +70,11 @@ def test_manifest_in_latin_1_is_refused(files: Path) -> None:
 
     with pytest.raises(ManifestError, match="not UTF-8"):
         read_manifest(files / "m.csv", PROTOCOL)
+
+
+def test_apostrophe_before_a_spreadsheet_formula_is_taken_away(files: Path) -> None:
+    (files / "m.csv").write_text("file,team,tag,kind,description\ngood.tsv,'=one,r,primary,'-x\n")
+
+    (run,) = read_manifest(files / "m.csv", PROTOCOL)
+
+    assert (run.team, run.description) == ("=one", "-x")

@@ -122,6 +122,10 @@ def test_any_comment_is_harmless(soup: str) -> None:
     assert _parsed(_bleached(html)) == _parsed(html)
 
 
+def test_emphasis_that_overlaps_strong_text_stays_as_written() -> None:
+    assert clean_comment("_$**_** *a **b** c*") == "_$<strong>_</strong> <em>a <strong>b</strong> c</em>"
+
+
 @settings(max_examples=500, deadline=None)
 @given(_markdown)
 def test_any_comment_in_markdown_is_stable(soup: str) -> None:

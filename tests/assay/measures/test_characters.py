@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from assay.cli.main import main
 from assay.errors import InputError
-from assay.evaluation.curves import precision_of_characters, recall_precision_of_characters
-from assay.evaluation.duplicates import with_duplicates
 from assay.formats.qrels.reader import columns_from
+from assay.measures.curves import precision_at, recall_precision
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
+from assay.measures.units import with_duplicates
 from assay.protocols.loader import ProtocolError, load_protocol, parse_protocol
 from assay.protocols.measures import parse_measures
 from tests.helpers.form_runs import bolt_run
@@ -127,8 +127,8 @@ def test_curves_are_in_characters() -> None:
     run = make_run([("T", docno, -float(rank)) for rank, docno in enumerate(OVERLAPPING_RUN)])
     hits = judged.hits(run)
 
-    precision = precision_of_characters(hits, judged, level=1, cutoffs=[1, 2, 5])
-    by_recall = recall_precision_of_characters(hits, judged, level=1, recalls=[0.0, 0.7, 1.0])
+    precision = precision_at(hits, judged, level=1, cutoffs=[1, 2, 5], in_characters=True)
+    by_recall = recall_precision(hits, judged, level=1, recalls=[0.0, 0.7, 1.0], in_characters=True)
 
     assert precision.tolist() == [[1.0, pytest.approx(100 / 180), pytest.approx(150 / 350)]]
     assert by_recall.tolist() == [[1.0, pytest.approx(150 / 350), pytest.approx(150 / 350)]]

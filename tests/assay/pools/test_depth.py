@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import check_run
-from assay.pools.contribution import contributions_of
 from assay.pools.depth import PooledUnits, top_k
 from assay.pools.files import contributions_tsv, pool_tsv, record
 from assay.pools.order import MAX_SEED, random_order
-from assay.pools.statistics import overlap, statistics
+from assay.pools.statistics import contributions_of, overlap, statistics
 from assay.pools.strategies import PoolError, PoolInput, build_pool, depths_of
 from assay.protocols.loader import load_protocol
 

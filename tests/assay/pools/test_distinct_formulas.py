@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import check_run
 from assay.formulas.columns import Formulas
+from assay.pools.depth import Members
 from assay.pools.files import member_contributions_tsv, members_tsv, pool_tsv
-from assay.pools.members import Members
 from assay.pools.statistics import statistics
 from assay.pools.strategies import BuiltPool, PoolError, PoolInput, build_pool
 from assay.protocols.loader import load_protocol

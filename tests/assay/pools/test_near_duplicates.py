@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,15 +11,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.formats.runs.columns import RunColumns
-from assay.passages import _Leaders, are_near_duplicates, bigrams, leaders
+from assay.passages import _Leaders, leaders, needed, words_of
+from assay.pools.depth import Members
 from assay.pools.files import members_tsv, pool_tsv
-from assay.pools.members import Members
 from assay.pools.preview import preview_pool
 from assay.pools.strategies import BuiltPool, PoolError, PoolInput, build_pool
 from assay.protocols.loader import load_protocol
 
 PROTOCOL = load_protocol("bolt-ir-p3")
 SHARE = Fraction("0.95")
+Bigrams = frozenset[tuple[str, ...]]
+
+
+def bigrams(passage: str) -> Bigrams:
+    """The distinct word bigrams of a passage; its word, if it has only one."""
+    words = words_of(passage)
+    return frozenset({tuple(words)}) if len(words) == 1 else frozenset(pairwise(words))
+
+
+def are_near_duplicates(left: Bigrams, right: Bigrams, overlap: Fraction) -> bool:
+    return bool(left and right) and len(left & right) >= needed(max(len(left), len(right)), overlap)
 
 
 def of_words(*numbers: int) -> str:

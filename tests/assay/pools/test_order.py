@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.pools.depth import PooledUnits, Top, union
-from assay.pools.move_to_front import TopicLists, Verdict, next_unit, priorities, simulated_order
+from assay.pools.move_to_front import TopicLists, Verdict, next_unit, priorities
 from assay.pools.order import MAX_SEED, ORDERS, by_best_rank, by_run_votes
 
 Ranking = list[str]
@@ -34,6 +34,24 @@ def units_of(*runs: dict[str, Ranking]) -> PooledUnits:
 def in_order(units: PooledUnits, position: np.ndarray) -> list[str]:
     """The docnos of a pool of one topic, in the order of presentation."""
     return [units.docno[row].decode() for row in np.argsort(position)]
+
+
+def lists_of(units: PooledUnits, topic: int, seed: int) -> TopicLists:
+    """The lists of one topic of a pool; its units are numbered from the first entry of the topic."""
+    start, n = int(units.sizes[:topic].sum()), int(units.sizes[topic])
+    rows = zip((units.entry - start).tolist(), units.run.tolist(), units.rank.tolist(), strict=True)
+    of_topic = [row for row in rows if 0 <= row[0] < n]
+    return TopicLists.of(of_topic, n_units=n, n_runs=units.n_runs, topic=str(units.topics[topic]), seed=seed)
+
+
+def simulated_order(lists: TopicLists, is_relevant: np.ndarray) -> list[int]:
+    """The order in which a single assessor would judge all units of a topic."""
+    is_open = np.ones(lists.n_units, dtype=np.bool_)
+    verdicts: list[Verdict] = []
+    while (unit := next_unit(lists, verdicts, is_open)) is not None:
+        is_open[unit] = False
+        verdicts.append(Verdict(unit, bool(is_relevant[unit])))
+    return [verdict.unit for verdict in verdicts]
 
 
 RANKINGS = st.lists(st.lists(st.sampled_from("abcdefghij"), unique=True, min_size=1), min_size=1, max_size=4)
@@ -113,7 +131,7 @@ def test_order_of_a_single_assessor_equals_the_plain_rule(
     rankings: list[Ranking], relevant: set[str], seed: int
 ) -> None:
     units = units_of(*({"B.1": ranking} for ranking in rankings))
-    lists = TopicLists.of_pool(units, 0, seed)
+    lists = lists_of(units, 0, seed)
     is_relevant = np.array([docno.decode() in relevant for docno in units.docno.tolist()], dtype=np.bool_)
 
     order = [units.docno[unit].decode() for unit in simulated_order(lists, is_relevant)]
@@ -124,7 +142,7 @@ def test_order_of_a_single_assessor_equals_the_plain_rule(
 def the_lists(rankings: list[Ranking]) -> tuple[TopicLists, dict[str, int]]:
     """Lists in which runs of equal priority are in the given order, and the number of each docno."""
     units = units_of(*({"B.1": ranking} for ranking in rankings))
-    lists = TopicLists.of_pool(units, 0, 1)
+    lists = lists_of(units, 0, 1)
     lists.precedence[:] = np.arange(len(rankings))
     return lists, {docno.decode(): i for i, docno in enumerate(units.docno.tolist())}
 
@@ -182,7 +200,7 @@ def test_order_of_the_rows_does_not_change_the_lists() -> None:
 
     of_rows = TopicLists.of(reversed(list(rows)), n_units=3, n_runs=2, topic="B.2", seed=9)
 
-    of_pool = TopicLists.of_pool(units, 1, 9)
+    of_pool = lists_of(units, 1, 9)
     for name in ("unit", "run", "rank", "precedence"):
         assert getattr(of_rows, name).tolist() == getattr(of_pool, name).tolist()
 

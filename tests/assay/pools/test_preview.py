@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.formulas.columns import Formulas
-from assay.pools.contribution import contributions_of
 from assay.pools.preview import Preview, depth_by_kind, judgments_per_unit, preview_pool, usual_seconds
+from assay.pools.statistics import contributions_of
 from assay.pools.strategies import ByTopic, PoolError, PoolInput, build_pool
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Protocol

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.pools import random_draws, sampling
-from assay.pools.members import Members
+from assay.pools.depth import Members
 from assay.protocols.schema import InstanceRules, InstanceStrategy
 
 POLICIES: tuple[InstanceStrategy, ...] = ("thread-random", "most-runs", "reciprocal-rank-vote")

@@ -1,13 +1,24 @@
-"""Every key of a protocol has a test of its effect through a page or a command, and `EFFECTS` names it."""
+"""Every key of a protocol has a test of its effect through a page or a command, and `EFFECTS` names it.
+
+A key without an effect is listed in `NOT_CARRIED_OUT`.
+"""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 
-from assay.protocols.not_carried_out import NOT_CARRIED_OUT
-from tests.assay.protocols.test_not_carried_out import ROOT, keys_of
+from assay import structure
+from assay.protocols.description import NOT_CARRIED_OUT, facts
+from assay.protocols.loader import load_protocol, parse_protocol, shipped_text
+from assay.protocols.schema import Protocol
+
+ROOT = Path(__file__).parents[3]
+PACKAGES = ("assay", "corpus", "tracks", "pooling", "assessment", "scoring")
+ONLY_READS = {"loader.py", "description.py"}  # of assay/protocols
 
 CLI, PAGES = (
     "tests/assay/cli/test_protocol_keys.py::test_",
@@ -16,8 +27,8 @@ CLI, PAGES = (
 OWN = "tests/assay/cli/test_own_columns.py::test_"
 KINDS = "tests/pooling/runs/test_kinds.py::test_"
 SCORING = "tests/scoring/test_protocol_keys.py::test_"
-INTERACTION = "tests/pooling/interaction/test_interaction.py::test_"
-PLANNING = "tests/assessment/planning/"
+INTERACTION = "tests/participation/interaction/test_interaction.py::test_"
+PLANNING = "tests/assessment/rounds/"
 CHOICES = f"{PAGES}choices_and_questions_of_the_page_are_those_of_the_protocol"
 
 # Key -> a test that fails if the key is ignored, and that uses a page or a command.
@@ -65,7 +76,7 @@ EFFECTS = {
     ),
     "instances.strategy": f"{CLI}instances_are_selected_by_strategy_and_limit",
     "instances.limit": f"{CLI}instances_are_selected_by_strategy_and_limit",
-    "judging.layout": "tests/assessment/tasks/test_views.py::test_document_layout_shows_topic_narrative_and_document",
+    "judging.layout": "tests/assessment/judging/test_views.py::test_document_layout_shows_topic_narrative_and_document",
     "judging.grade.key": CHOICES,
     "judging.grade.value": f"{PAGES}value_of_a_grade_is_the_grade_of_the_judgment",
     "judging.grade.label": CHOICES,
@@ -84,15 +95,15 @@ EFFECTS = {
     "judging.follow_up.choices": CHOICES,
     "judging.follow_up.after": f"{PAGES}questions_are_asked_after_the_grades_that_they_name",
     "judging.follow_up.languages": (
-        "tests/assessment/judgments/test_follow_ups.py::test_question_for_a_language_follows_the_document"
+        "tests/assessment/judgments/test_answers.py::test_question_for_a_language_follows_the_document"
     ),
     "judging.judges": f"{PAGES}judges_is_the_number_of_assessors_of_a_unit",
-    "judging.groups": f"{PLANNING}test_grid.py::test_topics_are_shared_by_group",
+    "judging.groups": "tests/assessment/planning/test_grid.py::test_topics_are_shared_by_group",
     "judging.dual_share": (
         f"{PLANNING}test_views.py::test_share_of_the_topics_is_proposed_where_the_protocol_states_one"
     ),
     "judging.in_context": (
-        "tests/assessment/tasks/test_members.py::test_member_is_shown_without_its_post_if_the_protocol_says_so"
+        "tests/assessment/judging/test_members.py::test_member_is_shown_without_its_post_if_the_protocol_says_so"
     ),
     "judging.training_topics": (
         f"{PLANNING}test_views.py::test_training_starts_with_as_many_topics_as_the_protocol_states"
@@ -128,9 +139,53 @@ EFFECTS = {
     ),
     "interaction.run_kind": f"{INTERACTION}the_run_and_the_data_follow_the_interaction",
     "interaction.measure": (
-        "tests/scoring/interaction/test_interaction.py::test_page_compares_the_measure_of_the_protocol"
+        "tests/scoring/leaderboards/test_interaction.py::test_page_compares_the_measure_of_the_protocol"
     ),
 }
+
+
+def keys_of(table: type = Protocol, parent: str = "") -> Iterator[tuple[str, str]]:
+    """Each key as it is written in a file, with the attribute that has its value; without keys below listed tables."""
+    for child, (field, hint) in structure.keys(table).items():
+        key = f"{parent}{child}"
+        yield key, field.name
+        inner = structure.table_in(hint)
+        if inner and key not in NOT_CARRIED_OUT:
+            yield from keys_of(inner, f"{key}.")
+
+
+@cache
+def used_attributes() -> frozenset[str]:
+    """The names after a dot in the packages, outside imports and outside the modules that only read protocols."""
+    names: set[str] = set()
+    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        if path.parent != ROOT / "assay" / "protocols" or path.name not in ONLY_READS:
+            code = re.sub(r"^\s*(from|import) .*$", "", path.read_text(), flags=re.MULTILINE)
+            code = re.sub(r'action="[^"]*"', "", code)  # names of events in the audit log
+            names.update(re.findall(r"\.([a-z_]+)\b", code))
+    return frozenset(names)
+
+
+def test_key_has_an_effect_or_is_listed() -> None:
+    unused = {key for key, attribute in keys_of() if attribute not in used_attributes()}
+
+    assert unused <= set(NOT_CARRIED_OUT), "list a key without effect"
+
+
+@pytest.mark.parametrize("reason", NOT_CARRIED_OUT.values())
+def test_description_of_a_protocol_says_what_is_not_carried_out(reason: str) -> None:
+    bolt = shipped_text("bolt-ir-p3") + "\n[published]\ntopics = 150\n"
+
+    descriptions = dict(facts(parse_protocol(bolt, name="bolt.toml"))).values()
+
+    assert any(reason in words for words in descriptions)
+
+
+@pytest.mark.parametrize("slug", ["trec-adhoc", "arqmath-2020-task1"])
+def test_protocol_without_such_keys_says_nothing_about_them(slug: str) -> None:
+    words = " ".join(words for _, words in facts(load_protocol(slug)))
+
+    assert "This version of Assay" not in words
 
 
 def keys_with_values() -> list[str]:
@@ -149,7 +204,7 @@ def test_key_has_a_test_of_its_effect(key: str) -> None:
         f"The key {key} has no test of its effect. Write a test that changes the key in a protocol and sees the effect "
         f"through a page or a command of `assay`; then add to EFFECTS in {__file__.removeprefix(f'{ROOT}/')}:\n"
         f'    "{key}": "tests/<path>/test_<module>.py::test_<name>",\n'
-        "For a key without effect, add a sentence to assay/protocols/not_carried_out.py instead."
+        "For a key without effect, add a sentence to NOT_CARRIED_OUT in assay/protocols/description.py instead."
     )
     path, _, name = EFFECTS[key].partition("::")
 
@@ -163,9 +218,7 @@ def test_every_row_is_a_key_of_the_schema() -> None:
     """A key with an effect is not in `NOT_CARRIED_OUT`."""
     others = set(EFFECTS) - set(keys_with_values())
 
-    assert not others, (
-        "take these rows out of EFFECTS, or their keys out of assay/protocols/not_carried_out.py"
-    )
+    assert not others, "take these rows out of EFFECTS, or their keys out of NOT_CARRIED_OUT"
 
 
 @cache

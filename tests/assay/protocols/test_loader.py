@@ -53,11 +53,6 @@ BROKEN = {
         'formats = "trec-6"',
         "runs.formats: expected a list",
     ),
-    "a key of Assay 0.1": (
-        'order = "random"',
-        "depth = { primary = 45 }",
-        "pool.depth: a key of Assay 0.1; describe each kind of run in a table [[runs.kind]], with its depth",
-    ),
     "a table for a list of tables": ("[[runs.kind]]", "[runs.kind]", "not TOML"),
     "no kind": (RUN_KINDS, "", "runs.kind: missing; this key is required"),
     "a kind with capitals": ('"alternate"', '"Alternate"', "runs.kind[2].key: 'Alternate' is not accepted"),
@@ -473,54 +468,6 @@ def test_round_robin_needs_a_target() -> None:
 def test_toml_that_is_nested_too_deeply_is_refused() -> None:
     with pytest.raises(ProtocolError, match="nested too deeply"):
         parse_protocol(f"slug = {'[' * 40_000}", name="x.toml")
-
-
-EARLIER = """
-slug = "math-example"
-title = "A file of Assay 0.1"
-source = "Stored before kinds of run were described in the protocol."
-unit = "answer"
-[runs]
-formats = ["arqmath-5"]
-max_ranks = 10
-scored_kinds = ["primary", "alternate"]
-max_of_kind = { alternate = 4 }
-[pool]
-strategy = "top-k"
-depth = { primary = 3, alternate = 2 }
-baseline_as = "alternate"
-[pool.baselines]
-"TF-IDF" = "primary"
-[judging]
-layout = "question-answer"
-[[judging.grade]]
-key = "yes"
-value = 1
-label = "Yes"
-definition = "Relevant."
-[qrels]
-[scoring]
-measures = ["AP"]
-[agreement]
-"""
-
-
-def test_stored_file_of_an_earlier_version_keeps_its_meaning() -> None:
-    runs = parse_protocol(EARLIER, name="p.toml", accepts_earlier=True).runs
-
-    assert runs.keys == ("primary", "alternate", "baseline")
-    assert (runs.scored_keys, runs.kind("alternate").max_per_team) == (("primary", "alternate"), 4)
-    assert (runs.depth_of("primary"), runs.depth_of("baseline"), runs.depth_of("baseline", "TF-IDF")) == (
-        3,
-        2,
-        3,
-    )
-    assert (runs.kind("baseline").submitted_by, runs.kind("baseline").baseline) == ("organizers", True)
-
-
-def test_new_file_with_keys_of_an_earlier_version_is_refused() -> None:
-    with pytest.raises(ProtocolError, match=r"runs\.scored_kinds: a key of Assay 0\.1; describe each kind"):
-        parse_protocol(EARLIER, name="p.toml")
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,10 @@
-import json
 import warnings
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from assay.statistics.intervals import Intervals, bootstrap, bootstrap_ratio
+from assay.statistics.intervals import bootstrap, bootstrap_ratio
 
 
 def skewed(n_runs: int = 3, n_topics: int = 50) -> np.ndarray:
@@ -57,7 +56,7 @@ def test_same_seed_gives_the_same_interval_and_the_same_resamples_to_all_runs() 
 
     again, other, alone = bootstrap(scores, seed=6), bootstrap(scores, seed=7), bootstrap(scores[1:2], seed=6)
 
-    assert again.as_json() == intervals.as_json()
+    assert (again.low.tolist(), again.high.tolist()) == (intervals.low.tolist(), intervals.high.tolist())
     assert other.low.tolist() != intervals.low.tolist()
     assert alone.low[0] == pytest.approx(intervals.low[1])
 
@@ -94,20 +93,12 @@ def test_single_resample_gives_an_interval() -> None:
     assert (intervals.low == intervals.high).all()
 
 
-def test_intervals_survive_storing() -> None:
-    intervals = bootstrap(skewed(), seed=1, n_resamples=100)
-
-    read = Intervals.from_json(json.loads(json.dumps(intervals.as_json())))
-
-    assert read.as_json() == intervals.as_json()
-
-
 @pytest.mark.parametrize(
     ("level", "n_resamples", "seed"),
     [(0, 10, 1), (1, 10, 1), (0.95, 0, 1), (0.95, 10, -1), (0.95, 10, 2**63)],
 )
 def test_levels_numbers_and_seeds_out_of_range_are_refused(level: float, n_resamples: int, seed: int) -> None:
-    with pytest.raises(ValueError, match=r"level|resamples"):
+    with pytest.raises(ValueError, match=r"the level|random draws|the seed"):
         bootstrap(skewed(), level=level, n_resamples=n_resamples, seed=seed)
 
 

@@ -2,17 +2,18 @@ from pathlib import Path
 
 from assay.formats.qrels.reader import columns_from, parse_qrels
 from assay.statistics.qrels_summary import Spread, summarize_qrels, units_by_topic
+from assay.tables import plain
 from tests.helpers.real_files import real_qrels
 
 
 def test_units_are_counted_by_topic() -> None:
     qrels = parse_qrels(b"B.1 0 a 3\nB.1 0 b 1\nB.1 0 c -1\nB.2 0 a 2\n")
 
-    counts = units_by_topic(qrels, level=2)
+    judged, relevant = units_by_topic(qrels, level=2)
 
-    assert (counts.judged.tolist(), counts.relevant.tolist()) == ([2, 1], [1, 1])
+    assert (judged.tolist(), relevant.tolist()) == ([2, 1], [1, 1])
     assert summarize_qrels(qrels, level=2) == (2, Spread(1, 2, 1.5, 3), Spread(1, 1, 1.0, 2))
-    assert summarize_qrels(qrels, level=2).as_json()["judged"] == {
+    assert plain(summarize_qrels(qrels, level=2))["judged"] == {
         "minimum": 1, "maximum": 2, "mean": 1.5, "total": 3
     }  # fmt: skip
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from assay.statistics.ranking_comparison import ALL, UNLABELED, compare_by_label, compare_rankings
+from assay.tables import plain
 
 SCORES = np.array([[0.9, 0.1, 0.5, 0.3], [0.8, 0.3, 0.4, 0.3], [0.1, 0.2, 0.3, 0.3]])
 TOPICS = ["A.1", "A.2", "A.3", "A.4"]
@@ -38,7 +39,7 @@ def test_without_labels_there_is_one_column() -> None:
 def test_undefined_values_are_null_in_json() -> None:
     table = compare_rankings(["one", "other"], np.array([[0.5], [0.4]]), [3, 3])
 
-    stored = json.loads(json.dumps(table.as_json(), allow_nan=False))
+    stored = json.loads(json.dumps(plain(table), allow_nan=False))
 
     assert stored["tau"] == [[None, None], [None, None]]
     assert stored["gap"] == [None, None]

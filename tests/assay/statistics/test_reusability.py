@@ -10,6 +10,7 @@ from assay.measures.scores import score_run
 from assay.pools.depth import top_k
 from assay.protocols.measures import parse_measures
 from assay.statistics.reusability import Scoring, depth_curve, leave_one_team_out
+from assay.tables import plain
 from tests.helpers.real_files import make_run
 
 MEASURES = parse_measures(["AP'", "P@2"])
@@ -153,8 +154,8 @@ def test_results_convert_to_plain_values() -> None:
     whole = Scoring(runs, scoring().qrels, MEASURES)
     pool = top_k(runs, [1, 1])
 
-    teams = [team.as_json() for team in leave_one_team_out(whole, pool, ["One", "Other"])]
-    depths = [point.as_json() for point in depth_curve(whole, [("1", pool)])]
+    teams = plain(leave_one_team_out(whole, pool, ["One", "Other"]))
+    depths = plain(depth_curve(whole, [("1", pool)]))
 
     read = json.loads(json.dumps([teams, depths], allow_nan=False))
     assert read[0][0]["tau"] == [None, None]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from assay.formats.runs.columns import RunColumns
-from assay.statistics.run_difference import DEPTHS, difference_of_topic, moves_of_topic, topics_of_both
+from assay.statistics.rank_correlation import topics_of_both
+from assay.statistics.run_difference import DEPTHS, difference_of_topic, moves_of_topic
 
 
 def run(ranking: dict[str, str]) -> RunColumns:

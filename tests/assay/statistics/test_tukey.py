@@ -1,4 +1,3 @@
-import json
 from itertools import permutations, product
 
 import numpy as np
@@ -147,16 +146,6 @@ def test_equal_runs_and_a_single_run_have_p_value_1() -> None:
     assert tukey_hsd(np.full((3, 5), 0.3), n_permutations=50, seed=1).p.tolist() == np.ones((3, 3)).tolist()
     assert tukey_hsd(np.full((1, 5), 0.3), n_permutations=50, seed=1).p.tolist() == [[1.0]]
     assert tiers(tukey_hsd(np.zeros((0, 5)), n_permutations=50, seed=1)) == []
-
-
-def test_critical_difference_is_stored() -> None:
-    test = tukey_hsd(some_scores(), n_permutations=200, seed=9)
-
-    read = PairTest.from_json(json.loads(json.dumps(test.as_json())))
-
-    assert (read.critical, read.p.tolist()) == (test.critical, test.p.tolist())
-    assert read.adjusted.tolist() == test.p.tolist()
-    assert test.as_json()["adjusted"] is None
 
 
 def by_difference(means: list[float], significant_from: float) -> PairTest:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from assay.cli.main import main
-from assay.trec_eval.measures.catalog import MEASURES, NICKNAMES
+from assay.trec_eval.catalog import MEASURES, NICKNAMES
 from tests.helpers.paths import ROOT
 
 Grades = dict[str, dict[str, int]]

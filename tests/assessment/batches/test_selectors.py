@@ -10,11 +10,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from assessment.assignments import services as assignment_services
-from assessment.batches import selectors as batch_selectors
+from assessment.batches import page as batch_selectors
 from assessment.batches import services as batch_services
+from assessment.batches.progress import track_progress
 from assessment.judgments import services as judgment_services
 from assessment.models import Task
+from assessment.planning import services as assignment_services
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_organizer, make_topic, make_track
 from tests.helpers.judging import accept, judge, judge_all, make_batch, make_pool
@@ -35,7 +36,7 @@ def test_progress_counts_by_assessor_and_topic(scene: Scene) -> None:
         judgment_services.submit(task=task, choice="low", request_id=uuid4(), seconds=seconds)
         task = accept(scene.batch, scene.ada)
 
-    [progress] = batch_selectors.track_progress(scene.track)
+    [progress] = track_progress(scene.track)
 
     assert (progress.judged, progress.total, progress.n_topics, progress.median_seconds) == (2, 6, 2, 20.0)
     assert [(share.assignment.topic.code, share.judged, share.total) for share in progress.shares] == [
@@ -88,7 +89,7 @@ def test_overdue_tasks_are_counted_whether_expired_or_not(scene: Scene) -> None:
     Task.objects.filter(assessor=scene.ada).update(expires_at=past, status="expired")
     Task.objects.filter(assessor=scene.bob).update(expires_at=past)
 
-    progress = {each.batch: each for each in batch_selectors.track_progress(scene.track)}[other]
+    progress = {each.batch: each for each in track_progress(scene.track)}[other]
 
     assert (progress.n_open, progress.n_overdue) == (0, 2)
 

@@ -1,12 +1,15 @@
-"""Batches: each rule and each refusal."""
+"""Batches: each rule and each refusal, and creating one on the site."""
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.test import Client
+from django.urls import reverse
 
-from assessment.assignments import services as assignment_services
-from assessment.batches import errors as batch_errors
+from assay.errors import Refused
+from assessment import errors
 from assessment.batches import services as batch_services
 from assessment.models import Batch
+from assessment.planning import services as assignment_services
 from pooling.models import Pool
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_organizer
@@ -35,12 +38,12 @@ def test_batch_starts_as_a_draft_without_topics(scene: Scene) -> None:
 def test_batch_needs_a_ready_pool(scene: Scene) -> None:
     building = make_pool(scene.track, {}, status=Pool.Status.BUILDING)
 
-    with pytest.raises(batch_errors.PoolNotReady, match="is not ready"):
+    with pytest.raises(Refused, match="is not ready"):
         batch_services.create(pool=building, name="Round 1", by=None)
 
 
 def test_two_batches_of_a_pool_cannot_share_a_name(scene: Scene) -> None:
-    with pytest.raises(batch_errors.BatchNameTaken):
+    with pytest.raises(errors.BatchNameTaken):
         batch_services.create(pool=scene.pool, name=scene.batch.name, by=None)
     with pytest.raises(IntegrityError), transaction.atomic():
         Batch.objects.create(pool=scene.pool, name=scene.batch.name)
@@ -53,7 +56,7 @@ def test_batch_is_renamed_but_not_to_a_taken_name(scene: Scene) -> None:
     renamed = batch_services.edit(batch=scene.batch, name=other.name, minutes_allotted=5)
 
     assert (renamed.name, renamed.minutes_allotted) == (other.name, 5)
-    with pytest.raises(batch_errors.BatchNameTaken):
+    with pytest.raises(errors.BatchNameTaken):
         batch_services.edit(batch=scene.batch, name=second.name, minutes_allotted=5)
 
 
@@ -65,7 +68,7 @@ def test_time_for_a_task_is_at_least_a_minute(scene: Scene) -> None:
 def test_batch_without_topics_cannot_be_opened(scene: Scene) -> None:
     batch = batch_services.create(pool=scene.pool, name="Empty", by=None)
 
-    with pytest.raises(batch_errors.NoTopics):
+    with pytest.raises(Refused, match="has no assigned topics"):
         batch_services.open_for_judging(batch=batch)
 
 
@@ -73,7 +76,7 @@ def test_batch_whose_topics_were_all_withdrawn_cannot_be_opened(scene: Scene) ->
     batch = make_batch(scene.pool, {scene.bob: [scene.first]}, is_open=False)
     assignment_services.withdraw(batch=batch, assessor=scene.bob, topic=scene.first)
 
-    with pytest.raises(batch_errors.NoTopics):
+    with pytest.raises(Refused, match="has no assigned topics"):
         batch_services.open_for_judging(batch=batch)
 
 
@@ -87,8 +90,51 @@ def test_batch_opens_closes_and_opens_again(scene: Scene) -> None:
 
 
 def test_open_batch_is_not_opened_nor_a_closed_one_closed(scene: Scene) -> None:
-    with pytest.raises(batch_errors.WrongState, match="is open; it cannot be opened"):
+    with pytest.raises(errors.WrongState, match="is open; it cannot be opened"):
         batch_services.open_for_judging(batch=scene.batch)
     batch_services.close(batch=scene.batch)
-    with pytest.raises(batch_errors.WrongState, match="is closed; it cannot be closed"):
+    with pytest.raises(errors.WrongState, match="is closed; it cannot be closed"):
         batch_services.close(batch=scene.batch)
+
+
+@pytest.fixture
+def organizer(scene: Scene) -> Client:
+    client = Client()
+    client.force_login(make_organizer())
+    return client
+
+
+def test_pool_is_chosen_when_you_come_from_its_page(scene: Scene, organizer: Client) -> None:
+    newer = make_pool(scene.track, {})
+    building = make_pool(scene.track, {}, status=Pool.Status.BUILDING)
+    address = reverse("assessment:new_batch", args=[scene.track.slug])
+    judging = organizer.get(reverse("assessment:judging", args=[scene.track.slug])).content.decode()
+    assert f'href="{address}?pool={scene.pool.pk}"' in judging
+
+    html = organizer.get(f"{address}?pool={scene.pool.pk}").content.decode()
+
+    assert f'<option value="{scene.pool.pk}" selected>' in html
+    assert f'<option value="{newer.pk}">' in html
+    assert f'<option value="{building.pk}"' not in html
+
+
+def test_batch_is_created_and_leads_to_its_plan(scene: Scene, organizer: Client) -> None:
+    address = reverse("assessment:new_batch", args=[scene.track.slug])
+    fields = {"pool": scene.pool.pk, "name": "Second round", "kind": "main", "minutes_allotted": 45}
+
+    response = organizer.post(address, fields)
+    again = organizer.post(address, fields)
+
+    batch = Batch.objects.get(name="Second round")
+    assert response.url == reverse("assessment:plan", args=[batch.pk])
+    assert (batch.kind, batch.status, batch.minutes_allotted) == ("main", "draft", 45)
+    assert again.status_code == 422
+    assert "already exists" in again.content.decode()
+
+
+def test_without_a_ready_pool_the_page_says_what_to_do(scene: Scene, organizer: Client) -> None:
+    Pool.objects.update(status=Pool.Status.BUILDING)
+
+    html = organizer.get(reverse("assessment:new_batch", args=[scene.track.slug])).content.decode()
+
+    assert "No pool of this track is ready yet" in html

@@ -13,13 +13,13 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.models import Event
 from assessment.board import differences
-from assessment.board.pace import pace_of
+from assessment.board.selectors import pace_of
+from assessment.judging import services as task_services
 from assessment.judgments import services as judgment_services
+from assessment.judgments.selectors import members_to_judge
 from assessment.models import Batch, Judgment, Task
-from assessment.tasks import services as task_services
-from assessment.tasks.members import members_to_judge
-from audit.models import Event
 from corpus.models import Document, Formula
 from jobs import services as jobs
 from pooling.models import PoolEntry
@@ -226,10 +226,7 @@ def test_same_and_nearly_same_texts_with_different_grades_are_found(scene: Scene
 
 @pytest.mark.parametrize("show", ["same", "near"])
 def test_groups_are_divided_into_pages_and_long_ones_are_cut(
-    scene: Scene,
-    organizer: Client,
-    show: str,
-    monkeypatch: pytest.MonkeyPatch,
+    scene: Scene, organizer: Client, show: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def count(n_groups: int) -> int:
         """Three documents of each topic are the same, or nearly; two have one grade."""

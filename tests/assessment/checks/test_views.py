@@ -10,10 +10,10 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from assessment.agreement.selectors import judgments_of, round_of
-from assessment.assignments import services as assignment_services
 from assessment.batches import services as batch_services
+from assessment.judgments.disagreements import judgments_of, round_of
 from assessment.models import Batch, Check, DiscussionNote, GoldUnit, Judgment, Task
+from assessment.planning import services as assignment_services
 from pooling.models import Pool
 from scoring.models import QrelsEntry
 from scoring.qrels import services as qrels_services

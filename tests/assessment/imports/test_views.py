@@ -12,20 +12,20 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from assessment.assignments import services as assignment_services
 from assessment.batches import services as batch_services
 from assessment.imports import services, staging
+from assessment.judging import services as task_services
 from assessment.judgments.exports import lines_of
 from assessment.judgments.services import Answer, submit_members
 from assessment.models import Batch, Judgment, JudgmentImport, Task
-from assessment.tasks import services as task_services
+from assessment.planning import services as assignment_services
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool, PoolEntry
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_tsv
 from tests.assessment.conftest import Scene
-from tests.assessment.tasks.test_members import add_unit
+from tests.assessment.judging.test_members import add_unit
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
 from tests.helpers.judging import accept, judge, judge_all, make_batch, make_pool
 from tracks.models import Assessor
@@ -397,10 +397,7 @@ def test_file_can_be_discarded_until_it_is_imported(scene: Scene, organizer: Cli
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [
-        (b"A.1 0 10 3\n", "contains qrels, which name no assessors"),
-        (b"\x1f\x8bnothing", "results.csv"),
-    ],
+    [(b"A.1 0 10 3\n", "contains qrels, which name no assessors"), (b"\x1f\x8bnothing", "results.csv")],
 )
 def test_file_that_cannot_be_judgments_is_refused(
     scene: Scene, organizer: Client, content: bytes, message: str

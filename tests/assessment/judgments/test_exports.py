@@ -12,8 +12,8 @@ from django.urls import reverse
 
 from assay.formats.judgments.reader import parse_judgments
 from assay.formats.judgments.rows import COLUMNS
-from assessment.assignments import services as assignment_services
 from assessment.models import Judgment
+from assessment.planning import services as assignment_services
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_assessor, make_organizer
 from tests.helpers.judging import accept, judge, judge_all, make_batch

@@ -12,7 +12,6 @@ from django.test import Client
 from django.urls import reverse
 
 from assessment.models import Batch
-from tests.assay.protocols.test_loader import EARLIER
 from tests.assessment.conftest import Scene, build_scene
 from tests.assessment.planning.test_grid import hidden
 from tests.helpers.factories import make_assessor, make_organizer
@@ -68,17 +67,6 @@ def test_choices_and_questions_of_the_page_are_those_of_the_protocol(
     second = ada.get(address).content.decode()
     assert [before in html for html in (first, second)] == [True, False]
     assert [after in html for html in (first, second)] == [False, True]
-
-
-def test_track_with_a_protocol_of_an_earlier_version_is_judged(scene: Scene) -> None:
-    scene.track.protocol.text = EARLIER
-    scene.track.protocol.save(update_fields=["text"])
-
-    page = client_of(scene.ada).get(accept(scene.batch, scene.ada).get_absolute_url())
-    board = client_of(make_organizer()).get(reverse("assessment:board", args=[scene.track.slug]))
-
-    assert [choice.label for choice in page.context["choices"]] == ["Yes"]
-    assert board.status_code == 200
 
 
 @pytest.mark.parametrize(("after", "status"), [('after = ["yes", "maybe"]', 422), ('after = ["maybe"]', 302)])

@@ -7,13 +7,12 @@ import pytest
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
-from assessment.assignments import services as assignment_services
-from assessment.batches import errors as batch_errors
+from assessment import errors
 from assessment.batches import services as batch_services
-from assessment.judgments import errors as judgment_errors
+from assessment.judging import services as task_services
 from assessment.judgments import services as judgment_services
 from assessment.models import Judgment, Task
-from assessment.tasks import services as task_services
+from assessment.planning import services as assignment_services
 from tests.assessment.conftest import Scene
 from tests.helpers.database import guarded
 from tests.helpers.judging import accept, judge, make_batch
@@ -50,7 +49,7 @@ def test_grade_is_the_protocols(scene: Scene, choice: str, grade: int) -> None:
 def test_non_answer_has_no_grade_and_needs_a_comment(scene: Scene, choice: str) -> None:
     task = accept(scene.batch, scene.ada)
 
-    with pytest.raises(judgment_errors.CommentNeeded):
+    with pytest.raises(errors.CommentNeeded):
         judge(task, choice, " \n ")
 
     assert judge(task, choice, "formulas are broken").grade is None
@@ -60,8 +59,7 @@ def test_refusal_of_an_unknown_choice_lists_the_choices(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
 
     with pytest.raises(
-        judgment_errors.UnknownChoice,
-        match="use high, medium, low, not-relevant, system-failure, do-not-know",
+        errors.UnknownChoice, match="use high, medium, low, not-relevant, system-failure, do-not-know"
     ):
         judge(task, "7")
 
@@ -104,7 +102,7 @@ def test_a_request_id_is_refused_for_another_choice(scene: Scene) -> None:
     request_id = uuid4()
     judgment_services.submit(task=task, choice="low", request_id=request_id)
 
-    with pytest.raises(judgment_errors.RequestReused):
+    with pytest.raises(errors.RequestReused):
         judgment_services.submit(task=task, choice="high", request_id=request_id)
 
     assert Judgment.objects.get().choice == "low"
@@ -114,7 +112,7 @@ def test_a_request_id_is_refused_for_another_task(scene: Scene) -> None:
     first = accept(scene.batch, scene.ada)
     sent = judge(first)
 
-    with pytest.raises(judgment_errors.RequestReused):
+    with pytest.raises(errors.RequestReused):
         judgment_services.submit(
             task=accept(scene.batch, scene.ada), choice="high", request_id=sent.request_id
         )
@@ -138,9 +136,7 @@ def test_revision_of_a_judgment_that_was_not_shown_is_refused(scene: Scene) -> N
     task = accept(scene.batch, scene.ada)
     current = judge(task, "low")
 
-    with pytest.raises(
-        judgment_errors.JudgedElsewhere, match="You judged this “Low” in another window"
-    ) as refused:
+    with pytest.raises(errors.JudgedElsewhere, match="You judged this “Low” in another window") as refused:
         judgment_services.submit(task=task, choice="high", request_id=uuid4(), shown=0)
 
     assert refused.value.judgment == current
@@ -198,7 +194,7 @@ def test_judgment_of_a_withdrawn_topic_is_not_revised(scene: Scene) -> None:
     first = judge(task, "low")
     assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
 
-    with pytest.raises(batch_errors.TopicWithdrawn):
+    with pytest.raises(errors.TopicWithdrawn):
         judge(task, "high")
 
     assert Judgment.objects.get() == first
@@ -220,7 +216,7 @@ def test_closed_batch_refuses_a_revision(scene: Scene) -> None:
     first = judge(task, "low")
     batch_services.close(batch=scene.batch)
 
-    with pytest.raises(batch_errors.BatchClosed, match="your judgment did not change"):
+    with pytest.raises(errors.BatchClosed, match="your judgment did not change"):
         judge(task, "high")
 
     assert Judgment.objects.get() == first

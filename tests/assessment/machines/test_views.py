@@ -10,18 +10,18 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from accounts.links import path_of
+from accounts.services import path_of_link
 from assay.errors import Refused
 from assay.judging.answers import read_answer
 from assay.judging.output import Output
 from assay.judging.units import Unit
-from assessment.adjudication.selectors import earlier_judgments
-from assessment.agreement.selectors import MAIN_ROUND, judgments_of, round_of
-from assessment.assignments import services as assignments
-from assessment.judgments.rules import judging_rules
+from assessment.judging import page as tasks
+from assessment.judging import selectors as judging_selectors
+from assessment.judgments.disagreements import MAIN_ROUND, judgments_of, round_of
+from assessment.judgments.selectors import earlier_judgments
 from assessment.machines import services
 from assessment.models import Batch, Judgment
-from assessment.tasks import selectors as tasks
+from assessment.planning import services as assignments
 from scoring.qrels import services as qrels_services
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_organizer
@@ -83,7 +83,7 @@ def test_machine_cannot_log_in(machine: Machine) -> None:
     client.force_login(user)
 
     assert client.get(reverse("account")).status_code == 302
-    assert Client().get(path_of(user)).status_code == 410
+    assert Client().get(path_of_link(user)).status_code == 410
 
 
 def test_machine_judges_only_in_machine_batches_and_people_only_in_others(
@@ -100,7 +100,7 @@ def test_machine_judges_only_in_machine_batches_and_people_only_in_others(
 
 def test_judgments_of_a_machine_count_for_nothing_of_people(scene: Scene, machine: Machine) -> None:
     task = accept(scene.batch, scene.ada)
-    page = tasks.task_page(tasks.tasks_of(scene.ada).get(pk=task.pk), scene.ada, entered={})
+    page = tasks.task_page(judging_selectors.tasks_of(scene.ada).get(pk=task.pk), scene.ada, entered={})
     second = make_batch(scene.pool, {scene.bob: [scene.first]}, kind=Batch.Kind.ADJUDICATION)
     case = accept(second, scene.bob)
 
@@ -197,7 +197,7 @@ def test_file_of_assay_judge_is_imported_as_judgments_of_the_machine(
     scene: Scene, organizer: Client, tmp_path: Path
 ) -> None:
     machine = make_machine(scene.track, make_organizer())
-    rules = judging_rules(scene.track.protocol)
+    rules = scene.track.protocol.parsed.judging
     path = tmp_path / "judgments.jsonl"
     with Output(path, assessor=machine.assessor.user.username, batch="From files") as output:
         for entry in scene.pool.entries.select_related("topic"):

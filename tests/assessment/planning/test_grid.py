@@ -10,12 +10,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from assessment.assignments import services as assignment_services
-from assessment.assignments.rules import Change
 from assessment.judgments import services as judgment_services
 from assessment.models import Batch, TopicAssignment
-from assessment.planning.changes import preview
-from assessment.planning.grid import grid_of, rates_of
+from assessment.planning import services as assignment_services
+from assessment.planning.grid import grid_of, preview, rates_of
+from assessment.planning.rules import Change
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
 from tests.helpers.judging import accept, add_entries, judge, judge_all, make_batch, make_pool, make_team

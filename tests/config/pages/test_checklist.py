@@ -8,7 +8,7 @@ from django.test import Client
 
 from assessment.batches import services as batch_services
 from assessment.models import Batch
-from config.pages.checklist import Checklist, Item, checklist
+from config.pages.checklist import Checklist, Point, checklist
 from jobs import services as jobs
 from pooling.models import Pool
 from pooling.pools import services as pool_services
@@ -36,7 +36,7 @@ def following(track: Track) -> str:
     return item.label if item else ""
 
 
-def items(page: Checklist) -> dict[str, Item]:
+def items(page: Checklist) -> dict[str, Point]:
     return {item.label: item for _, group in page.groups for item in group}
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from pooling.teams import services as team_services
+from participation.teams import services as team_services
 from scoring.models import Leaderboard, Qrels
 from tests.helpers.factories import PASSWORD, make_assessor, make_organizer, make_track, make_user
 from tracks.models import Track

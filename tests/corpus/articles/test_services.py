@@ -11,10 +11,10 @@ from django.test import Client
 from django.urls import reverse
 
 from assay.formulas.slt import slt
-from corpus.articles import files as article_files
+from corpus import conversion
+from corpus.articles import reading as article_files
 from corpus.articles import services as article_services
-from corpus.imports.load import conversion
-from corpus.imports.load.convert_articles import ArticleChunk
+from corpus.conversion import ArticleChunk
 from corpus.models import Collection, Document, Formula, FormulaMathML, Import
 from jobs import services as jobs
 from jobs.models import Job

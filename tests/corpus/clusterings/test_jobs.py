@@ -13,8 +13,7 @@ from django.db.models import Model, QuerySet
 from corpus.clusterings import jobs as clustering_jobs
 from corpus.clusterings.jobs import HELP, ClusteringRefused
 from corpus.clusterings.services import start_clustering
-from corpus.imports.files import ImportRefused
-from corpus.imports.recognition import sources_of
+from corpus.imports.recognition import ImportRefused, sources_of
 from corpus.imports.services import start_import
 from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Formula
 from jobs import services as jobs
@@ -48,9 +47,9 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clustering_jobs, "PARTS_PER_HELPER", 2)
 
 
-def clustered(collection: Collection, *, is_anew: bool = False) -> Job:
+def clustered(collection: Collection, *, is_from_scratch: bool = False) -> Job:
     """A finished clustering, done or failed, without helpers."""
-    job = start_clustering(collection=collection, is_anew=is_anew, by=None)
+    job = start_clustering(collection=collection, is_from_scratch=is_from_scratch, by=None)
     return done(job)
 
 
@@ -126,7 +125,7 @@ def test_clustering_from_scratch_replaces_all_ids_except_those_of_the_index(coll
     clustered(collection)
     add_formulas(collection, [One("1", "y", letter("y")), One("2", "x", letter("x"))])
 
-    clustered(collection, is_anew=True)
+    clustered(collection, is_from_scratch=True)
 
     assert visual_ids_of(collection) == {"1": "10", "2": "11", "5": "11", "6": "9"}
 
@@ -190,7 +189,7 @@ def test_imported_index_can_be_clustered(collection: Collection, data: Path) -> 
 
 def test_helper_computes_parts_and_the_leader_assigns_ids(collection: Collection, small_parts: None) -> None:
     add_formulas(collection, MIXED)
-    leader = start_clustering(collection=collection, is_anew=False, by=make_organizer())
+    leader = start_clustering(collection=collection, is_from_scratch=False, by=make_organizer())
     clustering = Clustering.objects.get()
     clustering_jobs._plan(_running(leader), clustering)
     helper = Job.objects.get(kind=HELP)
@@ -211,7 +210,7 @@ def _running(job: Job) -> jobs.Progress:
 
 def test_helper_of_a_finished_clustering_does_nothing(collection: Collection, small_parts: None) -> None:
     add_formulas(collection, MIXED)
-    leader = start_clustering(collection=collection, is_anew=False, by=None)
+    leader = start_clustering(collection=collection, is_from_scratch=False, by=None)
     clustering_jobs._plan(_running(leader), Clustering.objects.get())
     Job.objects.filter(pk=leader.pk).update(state=Job.State.FAILED)
 
@@ -224,7 +223,7 @@ def test_leader_waits_for_a_part_until_its_helper_is_lost(
     collection: Collection, small_parts: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_formulas(collection, MIXED)
-    leader = start_clustering(collection=collection, is_anew=False, by=None)
+    leader = start_clustering(collection=collection, is_from_scratch=False, by=None)
     clustering_jobs._plan(_running(leader), Clustering.objects.get())
     helper = _running(Job.objects.get(kind=HELP))
     Job.objects.filter(pk=helper.job_id).update(heartbeat_at=leader.created_at + timedelta(hours=1))
@@ -247,7 +246,7 @@ def test_leader_waits_for_a_part_until_its_helper_is_lost(
 
 def test_helper_that_lost_its_part_does_not_overwrite_it(collection: Collection, small_parts: None) -> None:
     add_formulas(collection, MIXED)
-    leader = start_clustering(collection=collection, is_anew=False, by=None)
+    leader = start_clustering(collection=collection, is_from_scratch=False, by=None)
     clustering = Clustering.objects.get()
     clustering_jobs._plan(_running(leader), clustering)
     helper = _running(Job.objects.get(kind=HELP))
@@ -277,7 +276,7 @@ def test_clustering_that_lost_its_worker_at_the_end_stores_each_disagreement_onc
 ) -> None:
     add_formulas(collection, [One(str(n), "x", letter("x"), str(n % 3)) for n in range(9)])
     monkeypatch.setattr(clustering_jobs, "STORED_AT_ONCE", 2)
-    job = start_clustering(collection=collection, is_anew=False, by=None)
+    job = start_clustering(collection=collection, is_from_scratch=False, by=None)
     with monkeypatch.context() as patched:
         patched.setattr(clustering_jobs, "formula_counts", Mock(side_effect=OperationalError))
         with pytest.raises(OperationalError):
@@ -297,10 +296,10 @@ def test_parts_are_deleted_a_few_at_a_time_and_a_lost_worker_leaves_the_rest_to_
     collection: Collection, small_parts: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_formulas(collection, MIXED)
-    failed = start_clustering(collection=collection, is_anew=False, by=None)
+    failed = start_clustering(collection=collection, is_from_scratch=False, by=None)
     clustering_jobs._plan(_running(failed), Clustering.objects.get())
     Job.objects.filter(pk=failed.pk).update(state=Job.State.FAILED)
-    job = start_clustering(collection=collection, is_anew=False, by=None)
+    job = start_clustering(collection=collection, is_from_scratch=False, by=None)
     left: list[int] = []
     delete_rows = QuerySet.delete
 
@@ -325,15 +324,15 @@ def test_parts_are_deleted_a_few_at_a_time_and_a_lost_worker_leaves_the_rest_to_
 
 def test_second_clustering_at_the_same_time_is_refused(collection: Collection) -> None:
     add_formulas(collection, MIXED)
-    start_clustering(collection=collection, is_anew=False, by=None)
+    start_clustering(collection=collection, is_from_scratch=False, by=None)
 
     with pytest.raises(ClusteringRefused, match="being clustered already"):
-        start_clustering(collection=collection, is_anew=False, by=None)
+        start_clustering(collection=collection, is_from_scratch=False, by=None)
 
 
 def test_old_clustering_cannot_be_retried_after_a_newer_one(collection: Collection) -> None:
     add_formulas(collection, MIXED)
-    old = start_clustering(collection=collection, is_anew=False, by=None)
+    old = start_clustering(collection=collection, is_from_scratch=False, by=None)
     Job.objects.filter(pk=old.pk).update(state=Job.State.FAILED)
     clustered(collection)
 
@@ -348,7 +347,7 @@ def test_old_clustering_cannot_be_retried_after_a_newer_one(collection: Collecti
 
 def test_collection_without_formulas_is_refused(collection: Collection) -> None:
     with pytest.raises(ClusteringRefused, match="math has no formulas"):
-        start_clustering(collection=collection, is_anew=False, by=None)
+        start_clustering(collection=collection, is_from_scratch=False, by=None)
 
 
 def test_clustering_waits_for_an_import(collection: Collection, tmp_path: Path) -> None:
@@ -358,14 +357,14 @@ def test_clustering_waits_for_an_import(collection: Collection, tmp_path: Path) 
     start_import(collection=collection, sources=sources_of([file]), by=None)
 
     with pytest.raises(ClusteringRefused, match="An import into math is running"):
-        start_clustering(collection=collection, is_anew=False, by=None)
+        start_clustering(collection=collection, is_from_scratch=False, by=None)
 
 
 def test_import_waits_for_a_clustering(collection: Collection, tmp_path: Path) -> None:
     add_formulas(collection, MIXED)
     file = tmp_path / "index.tsv"
     file.write_text("id\tpost_id\tthread_id\ttype\tformula\n1\t2\t3\tanswer\tx\n")
-    job = start_clustering(collection=collection, is_anew=False, by=None)
+    job = start_clustering(collection=collection, is_from_scratch=False, by=None)
 
     with pytest.raises(ImportRefused, match="The formulas of math are being clustered"):
         start_import(collection=collection, sources=sources_of([file]), by=None)

@@ -133,7 +133,7 @@ def test_command_clusters_and_prints_a_summary(collection: Collection) -> None:
 
 def test_command_continues_an_interrupted_clustering(collection: Collection) -> None:
     add_formulas(collection, MIXED)
-    job = start_clustering(collection=collection, is_anew=False, by=None)
+    job = start_clustering(collection=collection, is_from_scratch=False, by=None)
     errors = io.StringIO()
 
     call_command("cluster_formulas", "math", stdout=io.StringIO(), stderr=errors)

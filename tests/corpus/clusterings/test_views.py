@@ -39,7 +39,7 @@ def text_of(client: Client, address: str) -> str:
 
 
 def clustered(collection: Collection) -> Clustering:
-    job = start_clustering(collection=collection, is_anew=False, by=None)
+    job = start_clustering(collection=collection, is_from_scratch=False, by=None)
     jobs.run(job.pk)
     return Clustering.objects.get(job=job)
 
@@ -92,7 +92,7 @@ def test_organizer_replaces_all_ids_that_the_index_did_not_give(
     clustered(collection)
     add_formulas(collection, [One("1", "y")])
 
-    organizer.post(reverse("corpus:start_clustering", args=["math"]), {"is_anew": "on"})
+    organizer.post(reverse("corpus:start_clustering", args=["math"]), {"is_from_scratch": "on"})
     jobs.run(Job.objects.latest("pk").pk)
 
     assert visual_ids_of(collection) == {"1": "1", "5": "2"}
@@ -100,7 +100,7 @@ def test_organizer_replaces_all_ids_that_the_index_did_not_give(
 
 def test_failed_clustering_can_be_retried(organizer: Client, collection: Collection) -> None:
     add_formulas(collection, [One("1", "x")])
-    job = start_clustering(collection=collection, is_anew=False, by=None)
+    job = start_clustering(collection=collection, is_from_scratch=False, by=None)
     Job.objects.filter(pk=job.pk).update(state=Job.State.FAILED, error="The disk is full.")
 
     text = text_of(organizer, page_of(collection))

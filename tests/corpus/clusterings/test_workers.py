@@ -35,7 +35,7 @@ def math() -> Collection:
 
 
 def request(collection: Collection) -> Job:
-    return start_clustering(collection=collection, is_anew=False, by=None)
+    return start_clustering(collection=collection, is_from_scratch=False, by=None)
 
 
 def finished(job: Job) -> Job:

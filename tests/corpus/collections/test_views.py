@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from corpus.models import Collection, Document
-from pooling.models import Team
+from participation.models import Team
 from tests.helpers.factories import (
     make_answer,
     make_assessor,

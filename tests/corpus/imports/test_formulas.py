@@ -16,11 +16,11 @@ from django.test import Client
 from django.urls import reverse
 
 from assay.formats.documents.batch import AGAIN
-from assay.formats.formulas.chunks import NO_TYPE, NO_WIDTH
-from assay.formats.formulas.indexes import HEADERS, Representation
+from assay.formats.documents.index_rows import NO_TYPE, NO_WIDTH
+from assay.formats.documents.indexes import HEADERS, Representation
 from corpus.imports import jobs as import_jobs
 from corpus.imports import recognition
-from corpus.imports.files import ImportRefused
+from corpus.imports.recognition import ImportRefused
 from corpus.imports.services import start_import
 from corpus.models import Collection, Formula, FormulaMathML, Import
 from jobs import services as jobs

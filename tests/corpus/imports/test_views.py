@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from assay import samples
-from corpus.images.files import is_image
+from corpus.images.reading import is_image
 from corpus.imports import selectors
 from corpus.models import Collection, Document, Import
 from jobs import services as jobs

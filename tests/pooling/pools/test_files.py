@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 
-from assay.formulas.columns import PLACES
+from assay.formulas import PLACES
 from corpus.models import Formula
 from jobs import services as jobs
 from pooling.pools import services as pool_services

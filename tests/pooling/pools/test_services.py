@@ -16,11 +16,11 @@ from assay.protocols.schema import JudgingOrder
 from corpus.models import Collection
 from jobs import services as jobs
 from jobs.models import Job
+from pooling.errors import PoolRefused
 from pooling.models import Contribution, Pool, PoolEntry, Run
 from pooling.pools import exports as pool_exports
 from pooling.pools import rows
 from pooling.pools import services as pool_services
-from pooling.pools.errors import PoolRefused
 from pooling.runs import services as run_services
 from tests.conftest import wait_until
 from tests.helpers.factories import make_track

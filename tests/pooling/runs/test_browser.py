@@ -8,7 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from jobs import services as jobs
+from jobs.models import Job
 from pooling.models import Run
+from pooling.pools import previews
 from pooling.pools import services as pool_services
 from tests.helpers.browser import assert_accessible, log_in
 from tests.helpers.runs import BROKEN, GOOD, run_bytes
@@ -117,10 +119,17 @@ def test_pages_are_accessible_and_do_not_overflow(
     check_page(page)
     jobs.run(pool.job.pk)
     expect(page.locator("text=Overlap between runs").first).to_be_visible()  # the page reloads by itself
+    preview = "/tracks/arq/pools/preview/"
+    page.goto(preview)
+    page.click("button:has-text('Compute preview')")
+    jobs.run(Job.objects.filter(kind=previews.KIND).get().pk)
+    page.goto(preview)
+    expect(page.locator(".plot svg text").filter(has_text="the protocol")).to_have_count(1)
     for address in (
         f"/pools/{pool.pk}/",
         "/tracks/arq/pools/",
         "/tracks/arq/pools/new/",
+        preview,
         "/tracks/arq/runs/",
         f"/runs/{run.pk}/",
         f"/runs/{run.pk}/withdraw/",

@@ -7,14 +7,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from assay.formats.declaration import Declaration
 from assay.formats.runs.reader import CheckedRun, check_run
-from assay.formulas.columns import PLACES, Formulas
+from assay.formulas import PLACES
+from assay.formulas.columns import Formulas
 from assay.protocols.loader import load_protocol
 from corpus.models import Formula
-from pooling.models import Team
+from participation.models import Team
+from pooling.errors import RunRefused
 from pooling.runs import services as run_services
-from pooling.runs.errors import RunRefused
-from pooling.runs.services import Declaration
 from tests.helpers.factories import make_collection, make_organizer, make_topic, make_track
 
 PROTOCOL = load_protocol("arqmath-2021-task2")

@@ -148,8 +148,8 @@ def test_what_a_run_uses_is_asked_and_shown_in_the_words_of_the_protocol(scene: 
         "list": client.get(reverse("pooling:runs", args=[slug])),
         "board": client.get(reverse("scoring:leaderboard_file", args=[board.pk, "tsv"])),
         "json": client.get(reverse("scoring:leaderboard_file", args=[board.pk, "json"])),
-        "table": client.get(reverse("scoring:table_file", args=[slug, "runs", "tex"])),
-        "results": client.get(reverse("scoring:table_file", args=[slug, "results", "tex"])),
+        "table": client.get(reverse("publishing:table_file", args=[slug, "runs", "tex"])),
+        "results": client.get(reverse("publishing:table_file", args=[slug, "results", "tex"])),
         "run": client.get(f"/api/v1/runs/{Run.objects.get(tag='one').pk}/"),
         "track": client.get(f"/api/v1/tracks/{slug}/"),
     }

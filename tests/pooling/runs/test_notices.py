@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from pooling.runs.errors import RunRefused
+from pooling.errors import RunRefused
 from tests.helpers.letters import deliver_at_once
 from tests.helpers.runs import BROKEN, GOOD
 from tests.pooling.conftest import Scene

@@ -19,10 +19,11 @@ from assay.formats.runs.reader import check_run
 from assay.protocols.loader import load_protocol, shipped_slugs
 from assay.protocols.schema import RUN_FORMATS
 from corpus.models import Document
-from pooling.models import Run, Team
+from participation.models import Team
+from participation.teams import services as team_services
+from pooling.errors import SubmissionRefused
+from pooling.models import Run
 from pooling.runs import services as run_services
-from pooling.runs.errors import SubmissionRefused
-from pooling.teams import services as team_services
 from tests.helpers.factories import (
     make_collection,
     make_document,
@@ -241,7 +242,7 @@ def test_track_without_a_time_limit_has_no_field_for_seconds(ntcir: Desk) -> Non
 
 
 def test_track_without_a_time_limit_refuses_seconds(ntcir: Desk) -> None:
-    declared = run_services.Declaration(kind="primary", seconds=io.BytesIO(b"M-1 2\n"))
+    declared = run_services.Declaration(kind="primary")
 
     with pytest.raises(SubmissionRefused, match="does not limit"):
         run_services.submit(
@@ -251,6 +252,7 @@ def test_track_without_a_time_limit_refuses_seconds(ntcir: Desk) -> None:
             file=io.BytesIO(ntcir_run()),
             file_name="run.xml",
             declared=declared,
+            seconds=io.BytesIO(b"M-1 2\n"),
         )
 
 

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from accounts.models import User
+from participation.teams import services as team_services
 from pooling.models import Run
-from pooling.teams import services as team_services
 from tests.helpers.factories import make_topic, make_track, make_user
 from tests.helpers.form_runs import BOLT_TOPICS, NTCIR_TOPICS, bolt_run, ntcir_run
 from tests.pooling.runs.test_browser import NARROW, check_page

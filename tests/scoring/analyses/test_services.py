@@ -6,16 +6,16 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.db import IntegrityError, transaction
 
+from assessment.judging import services as task_services
 from assessment.machines import services as machine_services
 from assessment.models import Judgment
-from assessment.tasks import services as task_services
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool, PoolMember, Run
 from pooling.pools import services as pool_services
 from pooling.runs import services as runs
+from publishing.papers.selectors import collection_of
 from scoring.analyses import services as analysis_services
-from scoring.analyses.errors import AnalysisRefused
 from scoring.analyses.selectors import (
     analyses_for,
     evaluated,
@@ -24,9 +24,9 @@ from scoring.analyses.selectors import (
     rankings_by_label,
     scores_of,
 )
+from scoring.errors import AnalysisRefused
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Analysis, Leaderboard, Qrels
-from scoring.papers.selectors import collection_of
 from scoring.qrels import services as qrels_services
 from tests.helpers.factories import make_assessor
 from tests.helpers.formula_scene import FormulaScene, build_formula_scene

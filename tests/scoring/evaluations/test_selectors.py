@@ -3,10 +3,11 @@ import hashlib
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from pooling.models import Team
+from participation.models import Team
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import selectors as leaderboard_selectors
 from scoring.qrels import selectors as qrels_selectors
+from scoring.selectors import leaderboards_for
 from tests.helpers.factories import make_user
 from tests.scoring.conftest import Scene
 
@@ -83,7 +84,7 @@ def test_every_run_with_the_best_value_is_marked(many: Scene) -> None:
 def test_a_leaderboard_takes_as_many_queries_for_many_runs_as_for_few(
     many: Scene, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    board = leaderboard_selectors.leaderboards_for(many.organizer).get(pk=many.leaderboard().pk)
+    board = leaderboards_for(many.organizer).get(pk=many.leaderboard().pk)
 
     with django_assert_num_queries(5):
         page = leaderboard_selectors.leaderboard_page(many.organizer, board)
@@ -107,11 +108,11 @@ def test_members_of_a_team_of_another_track_are_strangers(scored: Scene) -> None
     outsider = make_user()
     other = Team.objects.create(track=scored.track, name="Late")
     other.members.add(outsider)
-    assert leaderboard_selectors.leaderboards_for(outsider).filter(pk=board.pk).exists()
+    assert leaderboards_for(outsider).filter(pk=board.pk).exists()
 
     other.members.remove(outsider)
 
-    assert not leaderboard_selectors.leaderboards_for(outsider).exists()
+    assert not leaderboards_for(outsider).exists()
 
 
 def test_score_file_is_in_the_order_of_runs_topics_and_measures(scored: Scene) -> None:

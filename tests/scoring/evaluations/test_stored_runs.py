@@ -8,15 +8,15 @@ from django.test import Client
 from assay.formats.qrels.reader import parse_qrels
 from corpus.models import Collection, Formula
 from jobs import services as jobs
-from pooling.models import Pool, PoolEntry, PoolMember, Team
+from participation.models import Team
+from participation.teams import services as team_services
+from pooling.models import Pool, PoolEntry, PoolMember
 from pooling.runs import services as run_services
-from pooling.teams import services as team_services
+from scoring.errors import LeaderboardRefused, QrelsRefused
 from scoring.evaluations.stored_runs import judged_documents, ranking_of
 from scoring.leaderboards import services as leaderboard_services
-from scoring.leaderboards.errors import LeaderboardRefused
 from scoring.models import Leaderboard, Qrels, Score
 from scoring.qrels import services as qrels_services
-from scoring.qrels.errors import QrelsRefused
 from tests.helpers.factories import (
     make_answer,
     make_collection,

@@ -8,8 +8,8 @@ from django.test import Client
 from django.urls import reverse
 
 from jobs import services as jobs
+from scoring.evaluations.selectors import means_of
 from scoring.leaderboards import services as leaderboard_services
-from scoring.leaderboards.selectors import means_of
 from scoring.models import Leaderboard
 from scoring.qrels import services as qrels_services
 from tests.scoring.conftest import Scene, build_scene

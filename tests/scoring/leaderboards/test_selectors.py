@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from assay.formats.qrels.reader import format_qrels, parse_qrels
 from jobs import services as jobs
-from pooling.teams import services as team_services
+from participation.teams import services as team_services
 from scoring.leaderboards import comparison
 from scoring.leaderboards import selectors as leaderboard_selectors
 from scoring.leaderboards.services import rescore

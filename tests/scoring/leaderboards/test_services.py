@@ -1,27 +1,37 @@
 import csv
 import json
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core import mail
 from django.core.files.base import ContentFile
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
-from assay.evaluation.score_table import ALL
+from accounts.models import User
+from assay.measures.scores import ALL
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Run
+from pooling.runs import changes
 from pooling.runs import services as runs
 from scoring.analyses import services as analysis_services
+from scoring.errors import LeaderboardRefused
+from scoring.leaderboards import schedules, services
 from scoring.leaderboards import services as leaderboard_services
-from scoring.leaderboards.errors import LeaderboardRefused
 from scoring.leaderboards.files import leaderboard_file
 from scoring.leaderboards.selectors import board_rows
-from scoring.models import Evaluation, Leaderboard, Score
+from scoring.models import Evaluation, Leaderboard, ScheduledRelease, Score
+from tests.helpers.letters import deliver_at_once
 from tests.helpers.real_files import KNOWN, real_qrels
 from tests.scoring.conftest import Scene
+from tracks.models import Track
+from tracks.tracks import services as track_services
+from web.times import now
 
 MEASURES = ["nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)", "judged@10"]
 
@@ -263,3 +273,154 @@ def test_real_runs_have_their_published_values_through_the_database(scene: Scene
         "compare_runs": [evaluation.pk, board.evaluations.get(run__tag=worst).pk],
     }.items():
         assert client.get(reverse(f"scoring:{name}", args=arguments)).status_code == 200, name
+
+
+@pytest.fixture
+def board(scored: Scene) -> Leaderboard:
+    Track.objects.update(status=Track.Status.CLOSED)
+    return scored.leaderboard()
+
+
+def schedule(
+    scene: Scene, board: Leaderboard, level: str = "participants", hours: int = 1
+) -> ScheduledRelease:
+    return schedules.schedule(
+        leaderboard=board,
+        level=level,
+        release_at=now() + timedelta(hours=hours),
+        zone="AoE",
+        by=scene.organizer,
+    )
+
+
+def let_time_pass() -> None:
+    ScheduledRelease.objects.update(release_at=now())
+
+
+def test_leaderboard_is_released_at_its_time_and_once(scored: Scene, board: Leaderboard) -> None:
+    schedule(scored, board)
+
+    early = schedules.release_due()
+    let_time_pass()
+    released = [schedules.release_due(), schedules.release_due()]
+
+    board.refresh_from_db()
+    assert (early, released) == (0, [1, 0])
+    assert (board.release, board.released_by) == ("participants", scored.organizer)
+    assert not ScheduledRelease.objects.exists()
+
+
+def test_release_that_is_hindered_keeps_the_reason_and_is_not_tried_again(
+    scored: Scene, board: Leaderboard, client: Client
+) -> None:
+    schedule(scored, board)
+    Track.objects.update(status=Track.Status.OPEN)
+    let_time_pass()
+
+    assert schedules.release_due() == 0
+    Track.objects.update(status=Track.Status.CLOSED)
+    assert schedules.release_due() == 0
+
+    client.force_login(scored.organizer)
+    page = client.get(board.get_absolute_url()).content.decode()
+    assert "It was not released at the set time" in page
+    assert "is open for runs" in page
+
+
+def test_organizer_schedules_and_cancels_on_the_page(
+    scored: Scene, board: Leaderboard, client: Client
+) -> None:
+    client.force_login(scored.organizer)
+    address = reverse("scoring:release", args=[board.pk])
+
+    form = {"level": "public", "release_at": "2036-05-01T23:59", "zone": "AoE"}
+    page = client.post(address, form, follow=True).content.decode()
+    wrong = client.post(address, form | {"release_at": "2020-05-01T23:59"})
+    canceled = client.post(reverse("scoring:cancel_release", args=[board.pk]), follow=True).content.decode()
+
+    assert "from 2036-05-01 23:59 AoE (2036-05-02 11:59 UTC)" in page
+    assert wrong.status_code == 409
+    assert "Cancel the scheduled release" not in canceled
+    board.refresh_from_db()
+    assert board.release == "hidden"
+
+
+@pytest.mark.parametrize(
+    ("level", "hours", "message"), [("public", -1, "has passed"), ("hidden", 1, "more people")]
+)
+def test_release_that_cannot_be_is_not_scheduled(
+    scored: Scene, board: Leaderboard, level: str, hours: int, message: str
+) -> None:
+    with pytest.raises(LeaderboardRefused, match=message):
+        schedule(scored, board, level, hours)
+
+
+@pytest.mark.django_db
+def test_first_release_is_mailed_once_to_members_who_chose_it_and_without_scores(
+    scene: Scene, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for user in (scene.member, scene.other):
+        User.objects.filter(pk=user.pk).update(email=f"{user.username}@example.org")
+    User.objects.filter(pk=scene.member.pk).update(is_mailed_about_runs=True)
+    scene.submit(scene.ours, "good", "10 é 9")
+    scene.submit(scene.theirs, "poor", "9 10")
+    board = scene.leaderboard()
+    deliver_at_once(settings, monkeypatch)
+
+    for level in ("participants", "hidden", "participants", "public"):
+        services.release(leaderboard=board, level=level, by=scene.organizer, reason="A test.")
+
+    (letter,) = mail.outbox
+    assert letter.to == ["mia@example.org"]
+    assert "is released to the track's teams" in letter.body
+    assert not any(character in letter.body for character in "0123456789")
+
+
+def page(board: Leaderboard, user: object) -> str:
+    client = Client()
+    client.force_login(user)  # type: ignore[arg-type]
+    return client.get(board.get_absolute_url()).content.decode()
+
+
+@pytest.mark.django_db
+def test_old_leaderboard_marks_a_disqualified_run_and_a_new_one_names_it(scene: Scene) -> None:
+    run = scene.submit(scene.ours, "good", "10 é 9")
+    scene.submit(scene.theirs, "poor", "9 10")
+    old = scene.leaderboard(release=Leaderboard.Release.PARTICIPANTS)
+    track_services.close(track=scene.track)
+
+    changes.disqualify(run=run, reason="It used the qrels.", by=scene.organizer)
+    new = scene.leaderboard(old.qrels, release=Leaderboard.Release.PARTICIPANTS)
+
+    before, after = page(old, scene.other), page(new, scene.other)
+    assert "disqualified since" in before
+    assert "1 run was disqualified after these runs were scored" in " ".join(before.split())
+    assert old.evaluations.count() == 2
+    assert [evaluation.run.tag for evaluation in new.evaluations.all()] == ["poor"]
+    assert "Left out, because it was disqualified before the runs were scored" in " ".join(after.split())
+    assert "It used the qrels." not in before + after  # the reason is for the team
+    client = Client()
+    client.force_login(scene.organizer)
+    content = client.get(reverse("scoring:leaderboard_file", args=[new.pk, "json"])).content
+    assert [left_out["tag"] for left_out in json.loads(content)["disqualified"]] == ["good"]
+
+
+@pytest.mark.django_db
+def test_team_reads_its_scores_with_its_runs_after_the_release_only(scene: Scene) -> None:
+    run = scene.submit(scene.ours, "good", "10 é 9")
+    scene.submit(scene.theirs, "poor", "9 10")
+    board = scene.leaderboard()
+    client = Client()
+    client.force_login(scene.member)
+    addresses = [reverse("pooling:team_runs", args=[scene.track.slug, scene.ours.pk]), run.get_absolute_url()]
+
+    before = [client.get(address).content.decode() for address in addresses]
+    Leaderboard.objects.filter(pk=board.pk).update(release="participants", released_at=board.created_at)
+    after = [client.get(address).content.decode() for address in addresses]
+
+    own = board.evaluations.get(run=run)
+    for hidden, shown in zip(before, after, strict=True):
+        assert "Scores</h2>" not in hidden
+        assert own.get_absolute_url() in shown
+        assert board.get_absolute_url() in shown
+        assert "poor" not in shown

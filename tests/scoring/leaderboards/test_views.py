@@ -8,12 +8,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from accounts.models import Event
 from assessment.batches import services as batch_services
 from assessment.models import Batch
-from audit.models import Event
 from jobs import services as jobs
+from participation.teams import services as team_services
 from pooling.models import Pool
-from pooling.teams import services as team_services
 from scoring.models import Evaluation, Leaderboard, Qrels
 from scoring.qrels import forms as qrels_forms
 from tests.helpers.qrels_pages import digest_in

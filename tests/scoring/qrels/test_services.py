@@ -10,24 +10,33 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
+from assay.cli.main import main
 from assay.formats.qrels.reader import format_qrels, parse_qrels
+from assay.protocols.loader import shipped_text
 from assay.protocols.schema import QrelsRules
-from assay.qrels.freezing import Undecided, Unit, Vote, freeze
-from assessment.assignments import services as assignment_services
+from assay.qrels import Undecided, Unit, Vote, freeze
 from assessment.judgments import services as judgment_services
 from assessment.models import Batch
+from assessment.planning import services as assignment_services
+from jobs import services as jobs
 from pooling.models import Pool
-from scoring.models import Qrels, QrelsEntry
+from scoring.analyses import services as analysis_services
+from scoring.errors import QrelsRefused
+from scoring.leaderboards import services as leaderboard_services
+from scoring.models import Leaderboard, Qrels, QrelsEntry
 from scoring.qrels import selectors as qrels_selectors
 from scoring.qrels import services as qrels_services
-from scoring.qrels.errors import QrelsRefused
-from scoring.qrels.selectors import qrels_tsv
+from scoring.qrels.selectors import group_versions, qrels_tsv
 from tests.helpers.database import guarded
 from tests.helpers.factories import make_answer, make_collection, make_document, make_topic, make_track
 from tests.helpers.formula_scene import build_formula_scene
 from tests.helpers.judging import accept, judge
 from tests.helpers.real_files import real_qrels
 from tests.scoring.conftest import Scene, build_scene
+from tracks.admin import AssessorForm
+from tracks.assessors.services import check_group
+from tracks.models import Assessor, Download, StoredProtocol
+from tracks.tracks.services import TrackRefused
 
 NINE = ["high", "low", "not-relevant", "medium", "medium", "low", "high", "high", "not-relevant"]
 
@@ -421,3 +430,233 @@ def test_all_entries_of_an_official_file_are_stored(scene: Scene, data: Path) ->
 
     assert qrels.n_judged == qrels.entries.count() == 39_124
     assert qrels_tsv(qrels) == format_qrels(parse_qrels(text))
+
+
+def test_qrels_of_an_earlier_year_are_attached_and_not_released(scored: Scene, client: Client) -> None:
+    later, qrels = make_track("next-year"), scored.qrels()
+    client.force_login(scored.organizer)
+    address = reverse("scoring:offer_qrels", args=[qrels.pk])
+
+    answer = client.post(address, {"track": later.slug})
+    again = client.post(address, {"track": later.slug})
+    own = client.post(address, {"track": scored.track.slug})
+
+    row = Download.objects.get()
+    assert answer["Location"] == reverse("tracks:edit_download", args=[later.slug, row.pk])
+    assert (row.kind, row.released_at, row.sha256) == ("qrels", None, qrels.sha256)
+    with row.file.open("rb") as file:
+        assert file.read() == qrels_tsv(qrels)
+    assert (again.status_code, own.status_code) == (409, 409)
+
+
+FILE = "A.1 xxx a 2.6666666666666665\nA.1 xxx b 3.0\nA.1 xxx c 1.3333333333333333\nA.2 xxx a 0.0\n"
+ADVICE = "Multiplied by 3, all grades are whole: assay qrels convert FILE --scale 3"
+TRIPLED = (
+    ("ntcir-12-simto", "tripled"),
+    ("value = 2", "value = 6"),
+    ("value = 1", "value = 3"),
+    ("relevant_from = 3", "relevant_from = 9"),
+    ("rel=3", "rel=9"),
+    ("binary_from = 1", "binary_from = 3"),
+)
+
+
+def tripled() -> StoredProtocol:
+    text = shipped_text("ntcir-12-simto")
+    for old, new in TRIPLED:
+        assert old in text
+        text = text.replace(old, new)
+    return StoredProtocol.objects.create(slug="tripled", title="Tripled", text=text, digest="f" * 64)
+
+
+def import_qrels(client: Client, scene: Scene, content: bytes) -> str:
+    upload = SimpleUploadedFile("qrels.txt", content)
+    address = reverse("scoring:import_qrels", args=[scene.track.slug])
+    return client.post(address, {"file": upload, "name": "arXiv"}, follow=True).content.decode()
+
+
+@pytest.mark.django_db
+def test_fractions_are_refused_with_the_factor_and_its_result_is_scored(
+    client: Client, tmp_path: Path
+) -> None:
+    """2.67 stays below the relevance level of 3, and 3 reaches it: 8 and 9 of 9, without rounding."""
+    scene = build_scene("ntcir-12-simto")
+    scene.submit_lines(scene.ours, "r", [f"A.1 1 {docno} {n} {-n} r\n" for n, docno in enumerate("abc", 1)])
+    client.force_login(scene.organizer)
+    (tmp_path / "qrels.txt").write_text(FILE)
+
+    refused = import_qrels(client, scene, FILE.encode())
+    assert "line 1: grade 2.6666666666666665 is a fraction" in refused
+    assert ADVICE in refused
+    assert not Qrels.objects.exists()
+
+    files = [str(tmp_path / "qrels.txt"), "--scale", "3", "--output", str(tmp_path / "out")]
+    assert main(["qrels", "convert", *files]) == 0
+    scene.track.protocol = tripled()
+    scene.track.save()
+    import_qrels(client, scene, (tmp_path / "out" / "qrels.txt").read_bytes())
+    [qrels] = Qrels.objects.all()
+    client.post(reverse("scoring:score", args=[qrels.pk]))
+    board = Leaderboard.objects.get()
+    assert board.job is not None
+    jobs.run(board.job.pk)
+
+    page = client.get(board.get_absolute_url())
+    [row] = page.context["rows"]
+    assert dict(zip(board.measures, (cell.text for cell in row.cells), strict=True))["P(rel=9)@5"] == "0.1000"
+
+
+@pytest.fixture
+def judged() -> Scene:
+    """Ada is a graduate, Bob an undergraduate; she finds everything relevant, he partially. One topic is judged."""
+    return _judged(2, 1)
+
+
+def _judged(of_ada: int, of_bob: int) -> Scene:
+    """Ada gives all units of a topic one grade, Bob another."""
+    scene = build_scene("ntcir-12-wikipedia")
+    people = ((scene.ada, "graduate", of_ada), (scene.bob, "undergraduate", of_bob))
+    for user, group, _ in people:
+        Assessor.objects.filter(user=user).update(group=group)
+    batch = scene.batch({scene.ada: ["A.1"], scene.bob: ["A.1"]})
+    for user, _, value in people:
+        grades = scene.track.protocol.parsed.judging.grades
+        choice = next(row.key for row in grades if row.value == value)
+        scene.judge(batch, user, choice, choice, choice)
+    return scene
+
+
+@pytest.mark.django_db
+def test_the_sum_and_each_groups_own_grades_become_versions(judged: Scene) -> None:
+    qrels = qrels_services.freeze_judgments(pool=judged.pool, by=judged.organizer)
+
+    versions = {row.name: qrels_tsv(row).decode() for row in Qrels.objects.filter(track=judged.track)}
+    assert qrels.version == 1
+    assert versions == {
+        "": "A.1\t0\t10\t3\nA.1\t0\t9\t3\nA.1\t0\té\t3\n",
+        "graduate alone, of version 1": "A.1\t0\t10\t2\nA.1\t0\t9\t2\nA.1\t0\té\t2\n",
+        "undergraduate alone, of version 1": "A.1\t0\t10\t1\nA.1\t0\t9\t1\nA.1\t0\té\t1\n",
+    }
+
+
+@pytest.mark.django_db
+def test_groups_that_agree_have_a_version_each() -> None:
+    scene = _judged(1, 1)
+
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+
+    groups = list(group_versions(qrels))
+    assert [version.report["group"] for version in groups] == ["graduate", "undergraduate"]
+    assert len({version.sha256 for version in groups}) == 1
+
+
+@pytest.mark.django_db
+def test_one_group_alone_gives_no_grade(client: Client) -> None:
+    scene = build_scene("ntcir-12-wikipedia")
+    Assessor.objects.filter(user=scene.ada).update(group="graduate")
+    scene.judged("relevant")
+    client.force_login(scene.organizer)
+
+    page = client.get(reverse("scoring:freeze", args=[scene.track.slug]), {"pool": scene.pool.pk})
+
+    assert "9 units without a grade, because a grade is the sum of 2 judgments." in page.content.decode()
+
+
+@pytest.mark.django_db
+def test_page_of_a_version_names_its_group(judged: Scene, client: Client) -> None:
+    qrels_services.freeze_judgments(pool=judged.pool, by=judged.organizer)
+    client.force_login(judged.organizer)
+
+    page = client.get(Qrels.objects.get(name__startswith="graduate").get_absolute_url()).content.decode()
+
+    assert "of the group <em>graduate</em> only" in page
+    assert "Version 1 has the judgments of all groups" in page
+
+
+@pytest.mark.django_db
+def test_sum_of_judges_has_no_label_of_the_scale(client: Client) -> None:
+    """Grade 2 may be one judge's *Relevant*, or *Partially relevant* twice."""
+    scene = _judged(1, 1)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+    client.force_login(scene.organizer)
+
+    of_sum, of_group = (
+        client.get(each.get_absolute_url()).content.decode()
+        for each in (qrels, Qrels.objects.get(name__startswith="graduate"))
+    )
+
+    assert "grade-label" not in of_sum
+    assert "Partially relevant" in of_group
+
+
+@pytest.mark.django_db
+def test_without_groups_there_is_only_the_sum(judged: Scene) -> None:
+    Assessor.objects.update(group="")
+
+    qrels_services.freeze_judgments(pool=judged.pool, by=judged.organizer)
+
+    assert Qrels.objects.filter(track=judged.track).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("protocol", "group", "reason"),
+    [
+        ("ntcir-12-wikipedia", "students", "use graduate, undergraduate"),
+        ("arqmath-2020-task1", "graduate", "it defines no groups"),
+    ],
+)
+@pytest.mark.django_db
+def test_only_groups_of_the_protocol_are_taken(protocol: str, group: str, reason: str) -> None:
+    with pytest.raises(TrackRefused, match=reason):
+        check_group(track=build_scene(protocol).track, group=group)
+
+
+@pytest.mark.django_db
+def test_known_items_become_qrels_without_any_judgment() -> None:
+    scene = build_scene("ntcir-11-math")
+
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+
+    assert set(qrels.entries.values_list("grade", flat=True)) == {1}
+    assert (qrels.n_topics, qrels.n_judged) == (3, 9)
+    assert qrels.report["known_items"] == 9
+
+
+@pytest.mark.parametrize(("group", "is_taken"), [("graduate", True), ("", True), ("students", False)])
+@pytest.mark.django_db
+def test_the_admin_takes_groups_of_the_protocol(group: str, is_taken: bool) -> None:
+    scene = build_scene("ntcir-12-wikipedia")
+
+    form = AssessorForm({"user": scene.stranger.pk, "group": group}, instance=Assessor(track=scene.track))
+
+    assert form.is_valid() == is_taken
+    assert is_taken or "use graduate, undergraduate" in str(form.errors)
+
+
+@pytest.mark.django_db
+def test_other_qrels_of_an_analysis_may_be_those_of_groups(judged: Scene, client: Client) -> None:
+    lines = [f"A.1 1 {docno} {rank} {-rank} run\n" for rank, docno in enumerate(("10", "9"), 1)]
+    judged.submit_lines(judged.ours, "run", lines)
+    qrels = qrels_services.freeze_judgments(pool=judged.pool, by=judged.organizer)
+    alone = list(Qrels.objects.filter(track=judged.track).exclude(pk=qrels.pk).order_by("pk"))
+    leaderboard_services.request_with_groups(qrels=qrels, by=judged.organizer)
+    for board in Leaderboard.objects.order_by("-pk"):  # that of all judgments is scored last
+        jobs.run(board.job_id or 0)
+
+    whole = Leaderboard.objects.get(qrels=qrels)
+    analysis = analysis_services.request(
+        leaderboard=whole, kind="compare", by=judged.organizer, versions=alone
+    )
+    jobs.run(analysis.job_id or 0)
+    analysis.refresh_from_db()
+
+    # A 2 of the graduate is relevant, a 1 of the undergraduate is not.
+    assert [row["relevant"]["total"] for row in analysis.result["units"]] == [3, 3, 0]
+    assert [column[0] for column in analysis.result["measures"]["P(rel=3)@5"]["means"]] == [0.4, 0.4, 0.0]
+    client.force_login(judged.organizer)
+    query = {"track": judged.track.slug, "measure": "P(rel=3)@5", "digits": "2"}
+    address = reverse("publishing:comparison_file", args=["groups", "csv"])
+    assert client.get(address, query).content.decode().splitlines() == [
+        "collection,Run,P(rel=3)@5: all judgments,P(rel=3)@5: graduate,P(rel=3)@5: undergraduate",
+        "ARQ,Ours: run,0.40,0.40,0.00",
+    ]

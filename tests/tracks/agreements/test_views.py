@@ -11,8 +11,8 @@ from django.urls import reverse
 from accounts.models import User
 from tests.helpers.factories import make_organizer, make_track, make_user
 from tracks.agreements import services
-from tracks.agreements.errors import VersionChanged
 from tracks.agreements.selectors import has_accepted
+from tracks.agreements.services import VersionChanged
 from tracks.models import AgreementAcceptance, AgreementVersion, Track
 
 pytestmark = pytest.mark.django_db
@@ -131,7 +131,7 @@ def test_accepting_goes_to_no_other_site(track: Track) -> None:
 
 
 def test_run_is_refused_before_the_agreement_is_accepted(track: Track) -> None:
-    from pooling.teams import services as team_services
+    from participation.teams import services as team_services
 
     member = make_user()
     team_services.create(track=track, name="Ours", members=[member])

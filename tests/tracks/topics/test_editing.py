@@ -7,9 +7,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from accounts.models import Event
 from assay.errors import BadFile, Refused
 from assay.formats.topics.reader import read_known_items, read_topics
-from audit.models import Event
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track, make_user
 from tracks.downloads.contents import originals, topic_files
 from tracks.models import Topic, Track

@@ -7,10 +7,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.forms import model_to_dict
 
-from accounts.models import User
 from corpus.collections.selectors import collection_named
 from tracks.console import add_by, organizer_of, refusals
-from tracks.models import StoredProtocol, Track
+from tracks.models import Track
 from tracks.protocols import services as protocol_services
 from tracks.protocols.selectors import protocols
 from tracks.tracks import services
@@ -36,33 +35,28 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         user = organizer_of(options["by"])
         with refusals():
-            protocol = _protocol(options["protocol"], user)
-            track = services.create(track=_form(options, protocol).save(commit=False), by=user)
+            name = options["protocol"]
+            if name.endswith(".toml"):
+                protocol = protocol_services.store(text=Path(name).read_text("utf-8"), by=user)
+            elif (stored := protocols().filter(slug=name).first()) is not None:
+                protocol = stored
+            else:
+                raise CommandError(f"There is no protocol {name}.")
+            given = {name: options[name] for name in ("slug", "name", "description")}
+            collections = {name: _collection(options[name]) for name in ("collection", "topic_collection")}
+            fields = {
+                **model_to_dict(Track(), TrackForm.Meta.fields),
+                **given,
+                **collections,
+                "protocol": protocol.pk,
+            }
+            form = TrackForm(fields, instance=Track())
+            if not form.is_valid():
+                raise CommandError(
+                    "\n".join(str(error) for errors in form.errors.values() for error in errors)
+                )
+            track = services.create(track=form.save(commit=False), by=user)
         self.stdout.write(f"{track.slug} is created as a draft, with the protocol {protocol.slug}.")
-
-
-def _protocol(name: str, user: User) -> StoredProtocol:
-    if name.endswith(".toml"):
-        return protocol_services.store(text=Path(name).read_text("utf-8"), by=user)
-    protocol = protocols().filter(slug=name).first()
-    if protocol is None:
-        raise CommandError(f"There is no protocol {name}.")
-    return protocol
-
-
-def _form(options: dict[str, Any], protocol: StoredProtocol) -> TrackForm:
-    given = {name: options[name] for name in ("slug", "name", "description")}
-    collections = {name: _collection(options[name]) for name in ("collection", "topic_collection")}
-    fields = {
-        **model_to_dict(Track(), TrackForm.Meta.fields),
-        **given,
-        **collections,
-        "protocol": protocol.pk,
-    }
-    form = TrackForm(fields, instance=Track())
-    if not form.is_valid():
-        raise CommandError("\n".join(str(error) for errors in form.errors.values() for error in errors))
-    return form
 
 
 def _collection(slug: str | None) -> int | None:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from assay.formats.judgments.choices import choice_of
 from assay.formats.judgments.reader import JudgmentsError, header_of_judgments, parse_judgments
-from assay.formats.judgments.rows import COLUMNS, JudgmentRow
-from assay.formats.judgments.writer import as_csv, as_jsonl
+from assay.formats.judgments.rows import COLUMNS, JudgmentRow, as_csv, as_jsonl
 from assay.formats.spreadsheet import harmless, original
 from assay.protocols.loader import load_protocol
 

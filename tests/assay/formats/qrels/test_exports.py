@@ -58,6 +58,15 @@ def test_each_form_is_written_as_described(form: str, text: str) -> None:
     assert FORMS[form].write(small()).decode() == text
 
 
+def test_csv_has_no_spreadsheet_formula_and_is_read_back() -> None:
+    columns = parse_qrels(b"A.1 0 =x 1\nA.1 0 '@y 2\n")
+
+    text = FORMS["csv"].write(columns)
+
+    assert text.decode() == "topic,docno,grade\r\nA.1,''@y,2\r\nA.1,'=x,1\r\n"
+    assert format_qrels(parse_qrels(text)) == format_qrels(columns)
+
+
 WORDS = st.text(st.characters(blacklist_categories=["Cc", "Cs", "Zs", "Zl", "Zp"]), min_size=1, max_size=8)
 
 
@@ -242,6 +251,15 @@ def test_the_command_gives_assessors_codes(tmp_path: Path) -> None:
     assert "bob" not in text
     assert [list(row) for row in rows] == [["topic", "docno", "assessor", "grade"]] * 4
     assert rows[0]["assessor"] == rows[2]["assessor"] != rows[1]["assessor"]
+
+
+def test_anonymized_judgments_contain_no_spreadsheet_formula(tmp_path: Path) -> None:
+    path = tmp_path / "judgments.csv"
+    path.write_text("topic,assessor,note\n=a,ada,'=b\n", encoding="utf-8")
+
+    main(["qrels", "anonymize", str(path), "--output", str(tmp_path / "out.csv")])
+
+    assert (tmp_path / "out.csv").read_bytes().decode() == "topic,assessor,note\r\n'=a,A1,'=b\r\n"
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from assay.formats.qrels.reader import (
     QrelsColumns,
     QrelsError,
-    _read_slow_path,
     columns_from,
     format_qrels,
     parse_qrels,
     read_fast_path,
+    read_slow_path,
 )
 from tests.helpers.real_files import real_qrels
 
@@ -186,7 +186,7 @@ def test_fast_path_gives_the_rows_of_the_slow_path_or_nothing(
     fast = read_fast_path(text)
 
     if fast is not None:
-        assert rows(fast) == rows(_read_slow_path(text))
+        assert rows(fast) == rows(read_slow_path(text))
 
 
 def test_regular_qrels_take_the_fast_path(data: Path) -> None:
@@ -196,7 +196,7 @@ def test_regular_qrels_take_the_fast_path(data: Path) -> None:
         fast = read_fast_path(text)
 
         assert fast is not None, path.name
-        assert rows(fast) == rows(_read_slow_path(text))
+        assert rows(fast) == rows(read_slow_path(text))
 
 
 def test_a_line_that_begins_with_a_number_sign_is_a_comment_as_in_trec_eval() -> None:

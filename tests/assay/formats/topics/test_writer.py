@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.formats.formulas.indexes import Index, recognized
+from assay.formats.documents.indexes import Index, recognized
 from assay.formats.topics import writer
 from assay.formats.topics.reader import TopicRow, read_labels, read_topics
 

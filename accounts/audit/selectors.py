@@ -1,0 +1,100 @@
+"""Read the audit log. Only organizers may."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+
+from django.db.models import QuerySet
+from django.utils.timezone import get_current_timezone
+
+from accounts.models import Event, in_words
+from assay.formats.spreadsheet import csv_lines
+
+NOBODY = "nobody"  # commands and workers, in the filter of people
+COLUMNS = ["time", "person", "via", "action", "subject", "track", "details"]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The people and the actions that the log contains, as pairs of a value and a label."""
+
+    people: list[tuple[str, str]]
+    actions: list[tuple[str, str]]
+
+
+def events(track_id: int | None = None) -> QuerySet[Event]:
+    """The events of one track, or of the whole site, newest first."""
+    rows = Event.objects.select_related("by")
+    return rows if track_id is None else rows.filter(track_id=track_id)
+
+
+def choices(rows: QuerySet[Event]) -> Choices:
+    """Return the people and actions that rows can be filtered by. Two queries."""
+    unordered = rows.order_by()
+    people = sorted(filter(None, unordered.values_list("by__username", flat=True).distinct()))
+    actions = sorted(unordered.values_list("action", flat=True).distinct())
+    nobody = (NOBODY, "command or worker")
+    return Choices(
+        [*((name, name) for name in people), nobody], [(action, in_words(action)) for action in actions]
+    )
+
+
+def filtered(
+    rows: QuerySet[Event],
+    *,
+    person: str = "",
+    action: str = "",
+    first: date | None = None,
+    last: date | None = None,
+) -> QuerySet[Event]:
+    """The events of a person, of an action, and of the days from `first` to `last`."""
+    if person:
+        rows = rows.filter(by=None) if person == NOBODY else rows.filter(by__username=person)
+    if action:
+        rows = rows.filter(action=action)
+    if first:
+        rows = rows.filter(at__gte=_midnight(first))
+    if last and last < date.max:
+        rows = rows.filter(at__lt=_midnight(last + timedelta(days=1)))
+    return rows
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time.min, get_current_timezone())
+
+
+def details_of(event: Event) -> list[tuple[str, str]]:
+    """The details of an event in words: pairs of a name and a text."""
+    return [(name, _text(value)) for name, value in event.details.items() if value not in ("", [], {}, None)]
+
+
+def _text(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case {"from": old, "to": new}:
+            return f"{old or '–'} → {new or '–'}"
+        case list():
+            return ", ".join(map(str, value))
+        case dict():
+            return ", ".join(f"{name} {each}" for name, each in value.items())
+        case _:
+            return str(value)
+
+
+def as_csv(rows: Iterable[Event]) -> Iterator[str]:
+    """The events with their details as JSON."""
+    lines = (
+        [
+            event.at.isoformat(timespec="seconds"),
+            event.by.username if event.by else "",
+            event.via,
+            event.action,
+            event.subject,
+            event.track_slug,
+            json.dumps(event.details, ensure_ascii=False, sort_keys=True) if event.details else "",
+        ]
+        for event in rows
+    )
+    yield from csv_lines(COLUMNS, lines)

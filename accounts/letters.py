@@ -1,0 +1,119 @@
+"""Letters: e-mails that are sent by a worker, and sent again when the mail server or the queue fails.
+
+`post` stores a row in the transaction that gives the reason for the e-mail. The worker writes the text with the
+function that is registered for the kind of the letter, and sends it. Beat starts it every minute for what is still due.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from celery import current_app
+from django.conf import settings
+from django.core.exceptions import ObjectDoesNotExist
+from django.core.mail import send_mail
+from django.db import transaction
+from django.template.loader import render_to_string
+from django.utils import timezone
+from kombu.exceptions import OperationalError as BrokerError
+
+from accounts.models import Letter
+
+logger = logging.getLogger(__name__)
+
+MAX_TRIES = 10  # over about a day
+FIRST_WAIT = timedelta(minutes=2)  # doubled after each try
+KEPT = timedelta(days=30)
+
+
+class Mail(NamedTuple):
+    """A plain-text e-mail: the template is rendered with the context."""
+
+    to: str
+    subject: str
+    template: str
+    context: Mapping[str, object]
+
+
+Writer = Callable[[Mapping[str, Any], str], Iterable[Mail]]  # (data, site) -> e-mails
+_writers: dict[str, Writer] = {}
+
+
+def writer(kind: str) -> Callable[[Writer], Writer]:
+    """Register the function that writes the letters of a kind. Put it into a module that workers import: `tasks.py`."""
+
+    def register(function: Writer) -> Writer:
+        if kind in _writers:
+            raise ValueError(f"two writers of letters of kind {kind}")
+        _writers[kind] = function
+        return function
+
+    return register
+
+
+def post(*, kind: str, data: Mapping[str, Any], site: str) -> Letter | None:
+    """Send a letter after the transaction; None where no mail server is set.
+
+    Parameters
+    ----------
+    data : what its writer needs, as JSON. No secret: ids, and the writer makes the link.
+    site : the origin of the site for the links in it, such as `https://assay.example.org`.
+    """
+    if not settings.SENDS_MAIL:
+        return None
+    letter = Letter.objects.create(kind=kind, data=dict(data), site=site)
+    transaction.on_commit(_launch)
+    return letter
+
+
+def post_gathered(*, kind: str, data: Mapping[str, Any], site: str, wait: timedelta) -> None:
+    """Send a letter after a wait, unless the same one waits already: its writer will find what came meanwhile."""
+    if not settings.SENDS_MAIL:
+        return
+    waiting = Letter.objects.filter(kind=kind, data=dict(data), due_at__isnull=False)
+    if not waiting.select_for_update(skip_locked=True).exists():  # one that is being sent does not wait
+        Letter.objects.create(kind=kind, data=dict(data), site=site, due_at=timezone.now() + wait)
+
+
+def _launch() -> None:
+    try:
+        current_app.send_task("accounts.tasks.send_letters", retry=False)
+    except BrokerError as error:
+        logger.error("an e-mail has to wait, because the queue cannot be reached: %s", error)
+
+
+def send_due() -> None:
+    """Send each letter that is due. A letter that another worker is sending is skipped."""
+    due = Letter.objects.filter(due_at__lte=timezone.now()).order_by("due_at", "pk")
+    for letter_id in list(due.values_list("pk", flat=True)):
+        _send(letter_id)
+
+
+@transaction.atomic
+def _send(letter_id: int) -> None:
+    """Send a letter; after a failure it is due again later. If the process dies meanwhile, it is still due."""
+    letter = (
+        Letter.objects.select_for_update(skip_locked=True).filter(pk=letter_id, due_at__isnull=False).first()
+    )
+    if letter is None:
+        return
+    try:
+        with transaction.atomic():
+            for mail in _writers[letter.kind](letter.data, letter.site):
+                text = render_to_string(mail.template, dict(mail.context))
+                send_mail(f"Assay: {mail.subject}", text, None, [mail.to])
+    except (OSError, ObjectDoesNotExist) as error:  # of smtplib, sockets, and rows that are gone
+        is_last = letter.n_tries + 1 >= MAX_TRIES
+        letter.due_at = None if is_last else timezone.now() + FIRST_WAIT * 2**letter.n_tries
+        letter.error = f"{type(error).__name__}: {error}"[:300]
+        logger.warning("letter %s was not sent: %s", letter.pk, type(error).__name__)
+    else:
+        letter.sent_at, letter.due_at, letter.error = timezone.now(), None, ""
+    letter.n_tries += 1
+    letter.save()
+
+
+def delete_old() -> None:
+    """Delete letters that were sent or given up long ago."""
+    Letter.objects.filter(due_at=None, created_at__lt=timezone.now() - KEPT).delete()

@@ -1,0 +1,122 @@
+"""The statements of a submitter about a run: declared once, and read by pages, the API, commands and manifests."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.protocols.schema import RunRules  # importing it takes 10 ms of the start of a command
+
+MADE: Mapping[str, str] = MappingProxyType({"automatic": "automatically", "manual": "with manual steps"})
+Words = Callable[["RunRules", bool], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One question to the submitter: by `help` in the API, by `option` in a command, by `label` and `hint` on a page.
+
+    `words` are those that the protocol accepts from organizers or from teams, as pages name them. Without words in the
+    protocol a page does not ask. A statement without `words` is free text of at most `limit` characters. `column` is
+    its name in a manifest and on a page, if that is another one.
+    """
+
+    help: str
+    option: str
+    hint: Callable[["RunRules"], str] = lambda rules: ""
+    label: str | None = None
+    words: Words | None = None
+    usual: Callable[["RunRules"], str] = lambda rules: ""
+    limit: int | None = None
+    column: str = ""
+    may_be_blank: bool = False
+
+
+def _stated(default: object, **texts: Any) -> Any:
+    return field(default=default, metadata={"statement": Statement(**texts)})
+
+
+def _kinds(rules: "RunRules", is_organizer: bool) -> Mapping[str, str]:
+    return {kind.key: kind.name for kind in rules.kinds if is_organizer or kind.submitted_by == "teams"}
+
+
+def _kinds_of_pools(rules: "RunRules", is_organizer: bool) -> Mapping[str, str]:
+    if not is_organizer or not any(kind.pooled_as for kind in rules.kinds):
+        return {}
+    return {"": "as the protocol states"} | {key: f"as {rules.name_of(key)}" for key in rules.depths}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """The statements of a submitter about a run. An empty tag: that of the file, or the team and kind of the run.
+
+    `pooled_as` is for kinds that the protocol pools as another one. Without `uses`, the usual word of the protocol.
+    """
+
+    tag: str = _stated(
+        "",
+        help="Empty: the tag in the file.",
+        option="tag of the run (default: the tag in the file)",
+        hint=lambda rules: (
+            "The run's name, one word. Empty: "
+            + ("the tag in the file." if rules.names_runs else "its team and kind.")
+        ),
+        limit=100,
+    )
+    kind: str = _stated(
+        "",
+        help="One of the `kinds` of the track.",
+        option="kind of run that the protocol allows, such as primary",
+        words=_kinds,
+    )
+    pooled_as: str = _stated(
+        "",
+        help="The kind that it is pooled as, where the protocol pools its kind as another one.",
+        option="kind that it is pooled as, if the protocol pools its kind as another (default: the protocol's)",
+        hint=lambda rules: f"For {', '.join(each.name for each in rules.kinds if each.pooled_as)} runs only.",
+        label="Pooled",
+        words=_kinds_of_pools,
+    )
+    is_manual: bool = _stated(
+        False,
+        help="Whether a person changed anything after seeing the topics.",
+        option="a person changed queries, results or their order",
+        hint=lambda rules: (
+            "Manual: a person changed queries, results or their order after seeing the topics."
+        ),
+        words=lambda rules, is_organizer: MADE,
+        column="made",
+    )
+    uses: str = _stated(
+        "",
+        help="One of the `uses` of the track, if it has any. Empty: the last of them.",
+        option="what the run uses, in a word of the protocol such as text (default: what is usual in it)",
+        words=lambda rules, is_organizer: rules.uses,
+        usual=lambda rules: rules.usual_use,
+        may_be_blank=True,
+    )
+    description: str = _stated(
+        "",
+        help="How the run was made.",
+        option="description of the system, for the organizers",
+        hint=lambda rules: "How the run was made.",
+        limit=10_000,
+        may_be_blank=True,
+    )
+
+
+STATEMENTS: Mapping[str, Statement] = MappingProxyType(
+    {each.name: each.metadata["statement"] for each in fields(Declaration)}
+)
+COLUMNS = tuple(statement.column or name for name, statement in STATEMENTS.items())  # of a manifest
+
+
+def values_of(stated: object) -> dict[str, Any]:
+    """The values of a declaration, or of a run that has them, by name."""
+    return {name: getattr(stated, name) for name in STATEMENTS}
+
+
+def columns_of(stated: object) -> dict[str, str]:
+    """The same as the columns of a manifest."""
+    values = values_of(stated) | {"is_manual": "manual" if values_of(stated)["is_manual"] else "automatic"}
+    return {column: values[name] for column, name in zip(COLUMNS, STATEMENTS, strict=True)}

@@ -1,0 +1,42 @@
+"""Parts of all readers of markup: an XML parser for files of strangers, and comments and references of SGML."""
+
+import re
+from html.entities import html5
+
+from lxml import etree
+
+_ENTITY = re.compile(r"&(?:#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6})|[A-Za-z][A-Za-z0-9]*);")
+_OWN = {"hyph": "-", "blank": " "}  # of TREC's files
+_CODES = range(1, 0x110000)
+_SURROGATES = range(0xD800, 0xE000)
+
+
+def xml_root(data: bytes | str) -> "etree._Element":
+    """The root of an XML text. Nothing is fetched, no entity is expanded, and the depth is limited.
+
+    Raises `XMLSyntaxError` if it is not well-formed, and `ValueError` if a string declares an encoding.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    return etree.fromstring(data, parser)
+
+
+def without_comments(text: str) -> str:
+    """Text with the line ends of its comments instead of these, so that lines keep their numbers."""
+    pieces, position = [], 0
+    while (start := text.find("<!--", position)) >= 0 and (end := text.find("-->", start)) >= 0:
+        pieces += [text[position:start], "\n" * text.count("\n", start, end)]
+        position = end + len("-->")
+    return "".join([*pieces, text[position:]])
+
+
+def unescaped(text: str) -> str:
+    """Text with characters instead of references that end with a semicolon; unknown ones stay as they are."""
+    return _ENTITY.sub(_character, text) if "&" in text else text
+
+
+def _character(entity: re.Match[str]) -> str:
+    name = entity[0][1:-1]
+    if not name.startswith("#"):
+        return _OWN.get(name.lower()) or html5.get(f"{name};", entity[0])
+    code = int(f"0{name[1:]}", 16) if name[1] in "xX" else int(name[1:])
+    return chr(code) if code in _CODES and code not in _SURROGATES else entity[0]

@@ -1,1 +1,0 @@
-"""Qrels from judgments: `freezing` decides which judgments of a unit count."""

@@ -1,0 +1,258 @@
+"""Makes dataclasses from the data of TOML and JSON files, and describes them as JSON Schema.
+
+The fields of a dataclass are the keys, their annotations the types, and a field with a default may be left out. The
+metadata `key` of a field is the key if it has another name than the field; a field whose key is empty is not read. All
+wrong keys and values are reported together, each with its place: `runs.kind[2].depth` is a key of the second table.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache, partial
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+SCALARS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
+# Values that are meant by other words.
+MEANT = {"tab": "white-space", "\t": "white-space", " ": "white-space", ",": "comma", ";": "semicolon"}
+
+
+class WrongStructure(Exception):
+    """Data is not of the form of a dataclass. `problems` has all errors, each as `key: what is wrong; what to do`."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__(*problems)
+        self.problems = problems
+
+
+def structured(kind: type[T], data: object, *, most: int | None = None, **others: Any) -> T:
+    """A dataclass from data.
+
+    Parameters
+    ----------
+    most : the limit of the size of numbers.
+    others : values of the fields that are not keys.
+
+    Raises
+    ------
+    WrongStructure
+        Keys are unknown or missing, or values are not of the annotated type.
+    """
+    made: T = _Reader(kind, most).table(kind, data, "", others)
+    return made
+
+
+@cache
+def keys(kind: type) -> Mapping[str, tuple["Field[Any]", Any]]:
+    """The keys of a dataclass, each with its field and its annotation."""
+    hints = get_type_hints(kind)
+    named = {field.metadata.get("key", field.name): (field, hints[field.name]) for field in fields(kind)}
+    return {key: pair for key, pair in named.items() if key}
+
+
+def shown(value: object) -> str:
+    """A value as messages show it."""
+    try:
+        text = repr(value)
+    except ValueError:  # a hexadecimal number that is too long to write in decimals
+        return "a number that is too long to show"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def table_in(hint: Any) -> Any:
+    """The dataclass in an annotation, if there is one."""
+    kinds = (kind for kind in (hint, *get_args(hint)) if isinstance(kind, type) and is_dataclass(kind))
+    return next(kinds, None)
+
+
+def may_be_left_out(field: "Field[Any]", hint: Any) -> bool:
+    """Return True if a key has a default, may be None, or is a table with only such keys."""
+    if field.default is not MISSING or field.default_factory is not MISSING or NoneType in get_args(hint):
+        return True
+    is_table = isinstance(hint, type) and is_dataclass(hint)
+    return is_table and all(may_be_left_out(*inner) for inner in keys(hint).values())
+
+
+def _below(parent: str, child: str) -> str:
+    return f"{parent}.{child}" if parent else child
+
+
+def _close(word: str, accepted: Iterable[str]) -> str:
+    """The accepted word that is written almost like another one."""
+    return next(iter(difflib.get_close_matches(word[:100], sorted(accepted), 1, 0.75)), "")
+
+
+def _expect(kind: type, value: object, key: str) -> Any:
+    if kind is dict and isinstance(value, list) and value and isinstance(value[0], dict):
+        raise WrongStructure(f"{key}: expected one table; write [{key}] with single brackets")
+    if not isinstance(value, kind):
+        wanted = "a list, such as [...]" if kind is list else "a table"
+        raise WrongStructure(f"{key}: expected {wanted}, got {shown(value)}")
+    return value
+
+
+class _Reader:
+    """Reads data of one file. `most` is the limit of numbers."""
+
+    def __init__(self, root: type, most: int | None) -> None:
+        self.root = root
+        self.most = most
+
+    def table(
+        self, kind: Any, given: object, key: str, others: Mapping[str, Any] = MappingProxyType({})
+    ) -> Any:
+        data, known = _expect(dict, given, key), keys(kind)
+        meant = {child: _close(child, known) for child in data if child not in known}
+        problems = [self._unknown(kind, key, child, close) for child, close in meant.items()]
+        values = dict(others)
+        for child, (field, hint) in known.items():
+            place = _below(key, child)
+            try:
+                if child in data:
+                    values[field.name] = self.value(hint, data[child], place)
+                elif not may_be_left_out(field, hint):
+                    raise WrongStructure(f"{place}: missing; this key is required")
+                elif field.default is MISSING and field.default_factory is MISSING:
+                    values[field.name] = None if NoneType in get_args(hint) else self.table(hint, {}, place)
+            except WrongStructure as wrong:
+                problems += () if child in meant.values() else wrong.problems
+        if problems:
+            raise WrongStructure(*problems)
+        return kind(**values)
+
+    def _unknown(self, kind: type, parent: str, child: str, meant: str) -> str:
+        place, allowed = _below(parent, child), ", ".join(sorted(keys(kind)))
+        if meant:
+            return f"{place}: unknown key; did you mean {meant}? Allowed here: {allowed}"
+        tables = [title for title, table in _tables(self.root) if child in keys(table)]
+        belongs = f"it belongs in {' or '.join(tables)}; " if 0 < len(tables) < 3 else ""
+        return f"{place}: unknown key; {belongs}allowed here: {allowed}"
+
+    def value(self, hint: Any, value: object, key: str) -> Any:
+        """A value of the annotated type."""
+        origin, arguments = get_origin(hint), get_args(hint)
+        if origin in (Union, UnionType):
+            return self._either(arguments, value, key)
+        if origin is Literal:
+            return _word(arguments, value, key)
+        if origin in (tuple, list):
+            return origin(self._items(arguments[0], value, key))
+        if origin in (Mapping, dict):
+            table = _expect(dict, value, key)
+            items = {item: self.value(arguments[1], table[item], _below(key, item)) for item in table}
+            return items if origin is dict else MappingProxyType(items)
+        if hint is Any:
+            return value
+        return self.table(hint, value, key) if is_dataclass(hint) else self._scalar(hint, value, key)
+
+    def _either(self, kinds: tuple[Any, ...], value: object, key: str) -> Any:
+        """A value of the first type, a list if the types include one, or None."""
+        if value is None and NoneType in kinds:
+            return None
+        lists = [kind for kind in kinds if get_origin(kind) in (tuple, list)]
+        return self.value(lists[0] if lists and isinstance(value, list) else kinds[0], value, key)
+
+    def _items(self, hint: Any, value: object, key: str) -> list[Any]:
+        """The items of a list; raises for all that are wrong."""
+        if table_in(hint) is not None and isinstance(value, dict):
+            raise WrongStructure(f"{key}: expected a list of tables; write [[{key}]] with double brackets")
+        items: list[Any] = []
+        problems: list[str] = []
+        for n, item in enumerate(_expect(list, value, key), 1):
+            try:
+                items.append(self.value(hint, item, f"{key}[{n}]"))
+            except WrongStructure as wrong:
+                problems += wrong.problems
+        if problems:
+            raise WrongStructure(*problems)
+        return items
+
+    def _scalar(self, kind: Any, value: object, key: str) -> Any:
+        if not (type(value) is kind or (kind is float and type(value) is int)):
+            raise WrongStructure(f"{key}: expected {SCALARS[kind]}, got {shown(value)}")
+        # `not <=` also refuses NaN.
+        if self.most is not None and isinstance(value, (int, float)) and not abs(value) <= self.most:
+            raise WrongStructure(f"{key}: the number must be finite and at most {self.most}")
+        return float(value) if kind is float and isinstance(value, int) else value
+
+
+def _word(accepted: tuple[str, ...], value: object, key: str) -> object:
+    if value in accepted:
+        return value
+    meant = ""
+    if isinstance(value, str):
+        meant = MEANT.get(value, "") if MEANT.get(value) in accepted else _close(value, accepted)
+    hint = f"did you mean {meant}? Use" if meant else "use"
+    raise WrongStructure(f"{key}: {shown(value)} is not allowed; {hint} {', '.join(accepted)}")
+
+
+def _tables(kind: type, name: str = "") -> Iterator[tuple[str, type]]:
+    """The tables below a dataclass, each by its name as it is written in a file."""
+    for key, (_, hint) in keys(kind).items():
+        if (inner := table_in(hint)) is not None:
+            child = _below(name, key)
+            yield (f"[[{child}]]" if get_origin(hint) is tuple else f"[{child}]"), inner
+            yield from _tables(inner, child)
+
+
+def json_schema(root: type, *, most: int) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of the files of a dataclass, with the comments of its fields as descriptions."""
+    tables = {table.__name__: _object(table, most) for _, table in _tables(root)}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": root.__name__,
+        **_object(root, most),
+        "$defs": tables,
+    }
+
+
+def _object(kind: type, most: int) -> dict[str, Any]:
+    comments, properties = _comments(kind), {}
+    for key, (field, hint) in keys(kind).items():
+        default = {} if field.default in (MISSING, None, "", ()) else {"default": field.default}
+        about = {"description": comments[field.name]} if field.name in comments else {}
+        properties[key] = about | default | _type(hint, most)
+    required = [key for key, pair in keys(kind).items() if not may_be_left_out(*pair)]
+    return {
+        "description": kind.__doc__,
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _type(hint: Any, most: int) -> dict[str, Any]:
+    """The JSON Schema of an annotation."""
+    origin, arguments, of = get_origin(hint), get_args(hint), partial(_type, most=most)
+    if origin in (Union, UnionType):
+        kinds = [of(kind) for kind in arguments if kind is not NoneType]
+        return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if origin is tuple:
+        return {"type": "array", "items": of(arguments[0])}
+    if origin is Mapping:
+        return {"type": "object", "additionalProperties": of(arguments[1])}
+    if is_dataclass(hint):
+        return {"$ref": f"#/$defs/{table_in(hint).__name__}"}
+    name = {str: "string", int: "integer", float: "number", bool: "boolean"}[hint]
+    return {"type": name} | ({"minimum": -most, "maximum": most} if hint in (int, float) else {})
+
+
+def _comments(kind: type) -> dict[str, str]:
+    """The comments above and behind the fields in the source of a dataclass."""
+    from inspect import getsource  # noqa: PLC0415  (slow to import, and only a JSON Schema has comments)
+
+    comments, above = {}, []
+    for line in getsource(kind).splitlines():
+        if line.startswith("    # "):
+            above.append(line[6:])
+        elif match := re.match(r"    (\w+): .*?(?:  # (.*))?$", line):
+            if words := [*above, *([match[2]] if match[2] else [])]:
+                comments[match[1]] = " ".join(words)
+            above = []
+    return comments

@@ -1,1 +1,0 @@
-"""Reads the files of trec_eval: runs, qrels, groups and preferences."""

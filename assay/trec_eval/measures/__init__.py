@@ -1,1 +1,0 @@
-"""The measures of trec_eval: their catalog and parameters, and those that Assay's notation does not have."""

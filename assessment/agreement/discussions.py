@@ -1,0 +1,182 @@
+"""The discussion of a training round: everyone's grade and comment for each unit, side by side.
+
+Organizers see it at any time. The assessors of the round see it when an organizer shares it and the round is closed:
+while they still judge, they would see the grades of others.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.utils.crypto import salted_hmac
+
+from accounts.models import User
+from assay.protocols.schema import Grade
+from assessment.batches.selectors import batches_for_organizer, batches_of
+from assessment.judgments.disagreements import Round, judgments_of, round_label, training_number
+from assessment.models import Batch, DiscussionNote, Judgment
+from tracks.models import Track
+
+PAGE = 25
+SALT = "assessment.discussions"
+
+
+def shared_with(user: User) -> QuerySet[Batch]:
+    """The closed training rounds of a user whose discussion is shared."""
+    shared = batches_of(user).filter(kind=Batch.Kind.TRAINING, status=Batch.Status.CLOSED)
+    return shared.exclude(discussion=Batch.Discussion.HIDDEN)
+
+
+def discussions_for(user: User) -> QuerySet[Batch]:
+    """The training rounds whose discussion a user may see."""
+    if user.is_organizer:
+        return batches_for_organizer().filter(kind=Batch.Kind.TRAINING)
+    return shared_with(user)
+
+
+class Reply(NamedTuple):
+    """The answer of an assessor for a unit; `task` is the id of the task."""
+
+    label: str
+    grade: int | None
+    comment: str
+    task: int
+
+
+class ShownAssessor(NamedTuple):
+    """An assessor of the page, by the name that the reader sees."""
+
+    name: str
+    is_reader: bool
+
+
+class DiscussionAnswer(NamedTuple):
+    """The answer of a shown assessor; None if they have not judged the unit."""
+
+    column: ShownAssessor
+    reply: Reply | None
+
+
+class DiscussedUnit(NamedTuple):
+    """A unit with an answer for each column, and its note. `entry` is the id of the pool entry."""
+
+    topic: str
+    docno: str
+    entry: int
+    answers: list[DiscussionAnswer]
+    note: DiscussionNote | None
+
+    @property
+    def replies(self) -> list[Reply]:
+        """The answers that there are."""
+        return [answer.reply for answer in self.answers if answer.reply is not None]
+
+    @property
+    def own_task(self) -> int | None:
+        """The task of the reader, if they judged the unit."""
+        own = [answer.reply.task for answer in self.answers if answer.reply and answer.column.is_reader]
+        return own[0] if own else None
+
+    @property
+    def steps(self) -> int:
+        """The distance of the lowest grade from the highest."""
+        grades = [reply.grade for reply in self.replies if reply.grade is not None]
+        return max(grades) - min(grades) if grades else 0
+
+    @property
+    def n_choices(self) -> int:
+        """The number of different choices."""
+        return len({reply.label for reply in self.replies})
+
+
+@dataclass(frozen=True)
+class DiscussionPage:
+    """One page of a discussion; the units with the largest differences are first."""
+
+    track: Track
+    batch: Batch
+    current: Round
+    columns: list[ShownAssessor]
+    rows: Page[DiscussedUnit]
+    grades: list[Grade]
+    n_agreed: int
+    n_differing: int
+    is_organizer: bool
+    tab: str = "judging"
+
+
+def discussion_page(batch: Batch, reader: User, *, number: str | None) -> DiscussionPage:
+    """One page of the discussion, in a fixed number of queries."""
+    track = batch.pool.track
+    current = round_of_batch(batch)
+    columns, units = discussed_units(batch, current, reader)
+    return DiscussionPage(
+        track=track,
+        batch=batch,
+        current=current,
+        columns=columns,
+        rows=Paginator(units, PAGE).get_page(number),
+        grades=list(batch.pool.protocol.parsed.judging.grades),
+        n_agreed=sum(unit.note is not None and unit.note.grade is not None for unit in units),
+        n_differing=sum(unit.n_choices > 1 for unit in units),
+        is_organizer=reader.is_organizer,
+    )
+
+
+def round_of_batch(batch: Batch) -> Round:
+    """The round of a training batch."""
+    number = training_number(batch)
+    return Round(f"batch-{batch.pk}", round_label(number, batch.name), batch.pk)
+
+
+def discussed_units(
+    batch: Batch, of_round: Round, reader: User
+) -> tuple[list[ShownAssessor], list[DiscussedUnit]]:
+    """The assessors of a round, and its judged units, by how far the answers differ."""
+    rules = batch.pool.protocol.parsed.judging
+    fields = (
+        "topic__code", "docno", "task__entry", "assessor__username", "choice", "grade", "comment", "task",
+    )  # fmt: skip
+    judgments = judgments_of(batch.pool.track, of_round).values_list(*fields)
+    answers: dict[tuple[str, str, int], dict[str, Reply]] = {}
+    for code, docno, entry, name, choice, grade, comment, task in judgments:
+        reply = Reply(rules.label_of(choice), grade, comment, task)
+        answers.setdefault((code, docno, entry), {})[name] = reply
+    shown = _shown_assessors(batch, {name for of_unit in answers.values() for name in of_unit}, reader)
+    notes = {(note.topic.code, note.docno): note for note in batch.notes.select_related("topic")}
+    units = [
+        DiscussedUnit(
+            *unit,
+            [DiscussionAnswer(column, of_unit.get(name)) for name, column in shown.items()],
+            notes.get(unit[:2]),
+        )
+        for unit, of_unit in answers.items()
+    ]
+    units.sort(key=lambda unit: (-unit.steps, -unit.n_choices, unit.topic, unit.docno))
+    return list(shown.values()), units
+
+
+def _shown_assessors(batch: Batch, names: set[str], reader: User) -> dict[str, ShownAssessor]:
+    """The assessors by name: in alphabetical order, or mixed if the reader sees letters instead of names."""
+    if reader.is_organizer or batch.discussion == Batch.Discussion.NAMED:
+        return {name: ShownAssessor(name, name == reader.username) for name in sorted(names)}
+    mixed = sorted(names, key=lambda name: salted_hmac(SALT, f"{batch.pk} {name}").hexdigest())
+    return {
+        name: ShownAssessor(f"Assessor {letters(n)}", name == reader.username) for n, name in enumerate(mixed)
+    }
+
+
+def letters(n: int) -> str:
+    """A, B, …, Z, AA, AB, … from 0.
+
+    >>> letters(0), letters(25), letters(26)
+    ('A', 'Z', 'AA')
+    """
+    first = letters(n // 26 - 1) if n >= 26 else ""
+    return first + chr(ord("A") + n % 26)
+
+
+def judgments_of_unit(batch: Batch, topic: str, docno: str) -> QuerySet[Judgment]:
+    """The current judgments of a document in a batch."""
+    return batch.judgments.filter(topic__code=topic, docno=docno, is_current=True)

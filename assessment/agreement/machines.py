@@ -1,0 +1,95 @@
+"""The agreement of machines with people: the grade of each document by people, against that of a machine.
+
+People's grade of a document is that of its adjudication; without one, the median of its main judgments, the lower one
+of two. Non-answers are left out.
+"""
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import NamedTuple
+
+from django.db.models import QuerySet
+
+from assay.statistics import agreement_report as report
+from assessment.models import Batch, Judgment
+from tracks.models import Machine, Track
+
+CHUNK = 5_000
+PEOPLE = "people"
+Grades = dict[tuple[str, str], int]  # by topic code and docno
+
+
+def people_grades(track: Track) -> Grades:
+    """People's grade of each document. One query."""
+    kinds = (Batch.Kind.MAIN, Batch.Kind.ADJUDICATION)
+    given: defaultdict[tuple[str, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    rows = _rows(track, *kinds).values_list("topic__code", "docno", "batch__kind", "grade")
+    for topic, docno, kind, grade in rows.iterator(chunk_size=CHUNK):
+        if grade is not None:
+            given[topic, docno][kind].append(grade)
+    return {document: _consolidated(by_kind) for document, by_kind in given.items()}
+
+
+def _rows(track: Track, *kinds: str) -> QuerySet[Judgment]:
+    """The current judgments in batches of some kinds, made with the track's protocol, oldest first."""
+    return Judgment.objects.filter(
+        track=track, is_current=True, batch__kind__in=kinds, batch__pool__protocol=track.protocol_id
+    ).order_by("pk")
+
+
+def _consolidated(by_kind: dict[str, list[int]]) -> int:
+    settled = by_kind.get(Batch.Kind.ADJUDICATION)
+    if settled:
+        return settled[-1]
+    grades = sorted(by_kind[Batch.Kind.MAIN])
+    return grades[(len(grades) - 1) // 2]
+
+
+def machine_grades(track: Track) -> dict[int, Grades]:
+    """The grades of each machine, by the id of its account. One query."""
+    rows = _rows(track, Batch.Kind.MACHINE).values_list("assessor", "topic__code", "docno", "grade")
+    grades: defaultdict[int, Grades] = defaultdict(dict)
+    for assessor, topic, docno, grade in rows.iterator(chunk_size=CHUNK):
+        if grade is not None:
+            grades[assessor][topic, docno] = grade
+    return grades
+
+
+def machines_of(track: Track) -> list[Machine]:
+    """The machines of a track, by name and version."""
+    return list(Machine.objects.filter(assessor__track=track).select_related("assessor__user", "owner"))
+
+
+class Comparison(NamedTuple):
+    """A machine against people, on the documents that both graded; `pair` is None if there are none."""
+
+    machine: Machine
+    n_judged: int
+    pair: report.Pair | None
+    topics: list[report.TopicAgreement]
+
+
+def comparisons(track: Track) -> list[Comparison]:
+    """Every machine of a track against people. Three queries; one if the track has no machines."""
+    machines = machines_of(track)
+    if not machines:
+        return []
+    people, by_machine = people_grades(track), machine_grades(track)
+    level = track.protocol.parsed.agreement.binary_from
+    return [
+        _comparison(machine, people, by_machine.get(machine.assessor.user_id, {}), level)
+        for machine in machines
+    ]
+
+
+def _comparison(machine: Machine, people: Grades, own: Grades, level: int) -> Comparison:
+    shared = sorted(people.keys() & own.keys())
+    rows = [
+        (*document, side, grades[document])
+        for document in shared
+        for side, grades in (("1", people), ("2", own))
+    ]
+    graded = report.Graded.from_rows(rows)
+    pair = next(iter(report.pairs(graded, level)), None)
+    named = pair and replace(pair, first=PEOPLE, second=str(machine))
+    return Comparison(machine, len(own), named, report.by_topic(graded, level))

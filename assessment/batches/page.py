@@ -1,0 +1,172 @@
+"""The page of a batch, for organizers: progress, choices and remarks."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
+
+from accounts.models import User
+from assay.protocols.schema import Grade, JudgingRules
+from assessment.batches.progress import BatchProgress, Median, Share, progress_of
+from assessment.batches.selectors import pooled_topics
+from assessment.models import Batch, Judgment, JudgmentImport, Task
+from tracks.models import Topic, Track
+
+N_REMARKS = 50  # on the page of a batch
+
+
+class ByAssessor(NamedTuple):
+    """One assessor's work in a batch."""
+
+    assessor: User
+    n_topics: int
+    judged: int
+    total: int
+    median_seconds: float | None
+    last_at: datetime | None
+
+
+class ChoiceCount(NamedTuple):
+    """The number of times that the assessors chose a grade or a non-answer."""
+
+    label: str
+    is_grade: bool
+    n: int
+
+
+class QuestionCounts(NamedTuple):
+    """The frequency of each answer to a follow-up question, of `n_asked` judgments after which it may be asked."""
+
+    label: str
+    n_asked: int
+    answers: list[tuple[str, int]]
+
+    @property
+    def n_open(self) -> int:
+        return self.n_asked - sum(n for _, n in self.answers)
+
+
+class Remark(NamedTuple):
+    """A judgment that the organizer may want to read: a non-answer, or one with a comment."""
+
+    judgment: Judgment
+    label: str
+
+
+class Skip(NamedTuple):
+    """A task that its assessor skipped; `is_judged` if they have judged it since."""
+
+    task: Task
+    is_judged: bool
+
+
+@dataclass(frozen=True)
+class BatchPage:
+    """A batch for organizers. `n_late`: judgments made after it closed; `n_uncounted`: see `Judgment.is_current`."""
+
+    batch: Batch
+    track: Track
+    progress: BatchProgress
+    by_assessor: list[ByAssessor]
+    unassigned: QuerySet[Topic]
+    choice_counts: list[ChoiceCount]
+    question_counts: list[QuestionCounts]
+    remarks: list[Remark]
+    skips: list[Skip]
+    n_late: int
+    n_uncounted: int
+    imports: list[tuple[JudgmentImport, int]]
+    tab: str = "judging"
+
+
+def batch_page(batch: Batch) -> BatchPage:
+    """The progress by assessor and topic, the number of judgments by choice, and what needs attention."""
+    progress, rules = progress_of(batch), batch.pool.protocol.parsed.judging
+    current = batch.judgments.filter(is_current=True).order_by()
+    n_of_choice: dict[str, int] = dict(current.values_list("choice").annotate(n=Count("pk")))
+    # The imports that brought judgments of the batch, each with the number of these. Two queries.
+    imported = Judgment.objects.filter(batch=batch, from_import__isnull=False).order_by("from_import")
+    counts = dict(imported.values_list("from_import").annotate(n=Count("pk")))
+    sources = JudgmentImport.objects.in_bulk(list(counts))
+    assigned = [share.assignment.topic_id for share in progress.shares if not share.assignment.is_withdrawn]
+    # The latest skipped tasks: first those not judged since, newest first
+    skipped = batch.tasks.filter(skipped_at__isnull=False).select_related("entry__topic", "assessor")
+    is_judged = Case(When(status=Task.Status.SUBMITTED, then=Value(1)), default=Value(0))
+    latest = skipped.order_by(is_judged, "-skipped_at")[:N_REMARKS]
+    late = batch.judgments.filter(is_check=False, created_at__gt=F("batch__closed_at"))
+    # Of assessors whose topic somebody else had taken over; those that were undone are no judgments
+    kept = batch.judgments.filter(is_current=False, is_check=False, replaced_by=None)
+    return BatchPage(
+        batch=batch,
+        track=batch.pool.track,
+        progress=progress,
+        by_assessor=_by_assessor(progress),
+        unassigned=pooled_topics(progress.batch).exclude(pk__in=assigned),
+        choice_counts=[
+            ChoiceCount(choice.label, isinstance(choice, Grade), n_of_choice.get(choice.key, 0))
+            for choice in rules.choices
+        ],
+        question_counts=_question_counts(batch, rules),
+        remarks=_remarks(batch, rules),
+        skips=[Skip(task, task.status == Task.Status.SUBMITTED) for task in latest],
+        n_late=late.count() if batch.closed_at else 0,
+        n_uncounted=kept.filter(task__status=Task.Status.SUBMITTED).count(),
+        imports=[(sources[pk], n) for pk, n in counts.items()],
+    )
+
+
+def _by_assessor(progress: BatchProgress) -> list[ByAssessor]:
+    medians = dict(
+        Judgment.objects.filter(batch=progress.batch, is_current=True)
+        .order_by()
+        .values_list("assessor")
+        .annotate(median=Median("seconds"))
+    )
+    shares_by_assessor: dict[User, list[Share]] = {}
+    for share in progress.shares:
+        shares_by_assessor.setdefault(share.assignment.assessor, []).append(share)
+    return [
+        ByAssessor(
+            assessor=assessor,
+            n_topics=sum(not share.assignment.is_withdrawn for share in shares),
+            judged=sum(share.judged for share in shares),
+            total=sum(share.total for share in shares),
+            median_seconds=medians.get(assessor.pk),
+            last_at=max((share.last_at for share in shares if share.last_at), default=None),
+        )
+        for assessor, shares in sorted(shares_by_assessor.items(), key=lambda row: row[0].username)
+    ]
+
+
+def _question_counts(batch: Batch, rules: JudgingRules) -> list[QuestionCounts]:
+    """The answers to each follow-up question, of current judgments. No query if the protocol has none."""
+    if not rules.follow_ups:
+        return []
+    current = batch.judgments.filter(is_current=True).order_by()
+    rows = list(current.values_list("choice", "follow_ups").annotate(n=Count("pk")))
+    counts: Counter[tuple[str, str]] = Counter()  # by question and answer
+    for _, follow_ups, n in rows:
+        for item in follow_ups.items():
+            counts[item] += n
+    return [
+        QuestionCounts(
+            question.label,
+            sum(n for choice, _, n in rows if question.is_asked(choice)),
+            [(label, counts[question.key, key]) for key, label in question.choices.items()],
+        )
+        for question in rules.follow_ups
+    ]
+
+
+def _remarks(batch: Batch, rules: JudgingRules) -> list[Remark]:
+    """The latest remarks, newest first. Those of a machine are shown for documents that people have judged."""
+    remarkable = batch.judgments.filter(Q(grade=None) | ~Q(comment=""), is_current=True)
+    if batch.kind == Batch.Kind.MACHINE:
+        by_people = Judgment.objects.exclude(batch__kind=Batch.Kind.MACHINE).filter(is_current=True)
+        remarkable = remarkable.filter(
+            Exists(by_people.filter(topic=OuterRef("topic"), docno=OuterRef("docno")))
+        )
+    latest = remarkable.select_related("topic", "assessor", "batch").order_by("-pk")[:N_REMARKS]
+    return [Remark(judgment, rules.label_of(judgment.choice)) for judgment in latest]

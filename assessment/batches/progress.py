@@ -1,0 +1,164 @@
+"""The progress of batches, by assessor and topic."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Aggregate, Count, FloatField, Max, Q, QuerySet
+from django.utils import timezone
+
+from accounts.models import User
+from assessment.batches.other_batches import COUNTING, settled_by_plan, settled_entries, with_others
+from assessment.batches.selectors import batches_for_organizer, sizes_by_topic
+from assessment.models import Batch, Judgment, Task, TopicAssignment
+from tracks.models import Track
+
+
+class Median(Aggregate):
+    """The middle value, as PostgreSQL computes it."""
+
+    name = "Median"
+    function = "PERCENTILE_CONT"
+    template = "%(function)s(0.5) WITHIN GROUP (ORDER BY %(expressions)s)"
+    output_field = FloatField()
+
+
+@dataclass
+class Share:
+    """One assessor's part of one topic of a batch: how many entries they have judged, of how many."""
+
+    assignment: TopicAssignment
+    judged: int = 0
+    total: int = 0
+    median_seconds: float | None = None
+    last_at: datetime | None = None
+
+
+@dataclass
+class BatchProgress:
+    """A batch with the shares of its assessors; `n_open` and `n_overdue` count tasks."""
+
+    batch: Batch
+    shares: list[Share] = field(default_factory=list)
+    n_open: int = 0
+    n_overdue: int = 0
+    median_seconds: float | None = None
+
+    @property
+    def judged(self) -> int:
+        return sum(share.judged for share in self.shares)
+
+    @property
+    def total(self) -> int:
+        return sum(share.total for share in self.shares)
+
+    @property
+    def assessors(self) -> list[User]:
+        return sorted({share.assignment.assessor for share in self._active}, key=lambda user: user.username)
+
+    @property
+    def n_topics(self) -> int:
+        return len({share.assignment.topic_id for share in self._active})
+
+    @property
+    def _active(self) -> list[Share]:
+        return [share for share in self.shares if not share.assignment.is_withdrawn]
+
+
+def track_progress(track: Track) -> list[BatchProgress]:
+    """Every batch of a track with its progress, newest first, in a fixed number of queries."""
+    return _progress_of(batches_for_organizer().filter(pool__track=track))
+
+
+def progress_of(batch: Batch) -> BatchProgress:
+    """The progress of one batch."""
+    [progress] = _progress_of(batches_for_organizer().filter(pk=batch.pk))
+    return progress
+
+
+def progress_of_each(batches: Collection[Batch]) -> dict[int, BatchProgress]:
+    """The progress of some batches, by id."""
+    progress = _progress_of(batches_for_organizer().filter(pk__in=[batch.pk for batch in batches]))
+    return {each.batch.pk: each for each in progress}
+
+
+def planned_progress(progress: BatchProgress, assignments: Sequence[TopicAssignment]) -> BatchProgress:
+    """The progress of a batch as it would be with other assignments, each with an id of its own."""
+    batch, before = progress.batch, {_key_of(share.assignment): share for share in progress.shares}
+    planned = replace(progress, shares=[])
+    for assignment in assignments:
+        share = before.get(_key_of(assignment)) or Share(assignment)
+        planned.shares.append(replace(share, assignment=assignment, total=0))
+    active = [each for each in assignments if not each.is_withdrawn]
+    settled = settled_by_plan(active) if with_others([batch]) else {}
+    sizes = sizes_by_topic([batch])
+    _set_totals(planned, sizes, {pk: len(entries) for pk, entries in settled.items()})
+    return planned
+
+
+def _key_of(assignment: TopicAssignment) -> tuple[int, int]:
+    return assignment.topic_id, assignment.assessor_id
+
+
+def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
+    """The progress of some batches; the number of queries does not depend on how many there are."""
+    progress = {batch.pk: BatchProgress(batch) for batch in batches}
+    # Each assignment with the current judgments made for it
+    judgments = Judgment.objects.filter(batch__in=progress, is_current=True).order_by()
+    measured = {"n": Count("task", distinct=True), "median": Median("seconds"), "last": Max("created_at")}
+    rows: dict[tuple[int, int, int], Mapping[str, Any]] = {
+        (row["batch"], row["topic"], row["assessor"]): row
+        for row in judgments.values("batch", "topic", "assessor").annotate(**measured)
+    }
+    assignments = TopicAssignment.objects.filter(batch__in=progress).select_related("assessor", "topic")
+    for assignment in assignments.order_by("topic__code", "seat", "is_withdrawn", "assessor__username"):
+        share = Share(assignment)
+        row = rows.get((assignment.batch_id, assignment.topic_id, assignment.assessor_id))
+        if row is not None:
+            share.judged, share.median_seconds, share.last_at = row["n"], row["median"], row["last"]
+        progress[assignment.batch_id].shares.append(share)
+    sizes = sizes_by_topic([each.batch for each in progress.values()])
+    # What other batches have settled; a track with one batch has none
+    tracks = Batch.objects.filter(kind__in=COUNTING).order_by().values("pool__track")
+    counting = TopicAssignment.objects.filter(
+        batch__in=progress,
+        batch__kind__in=COUNTING,
+        batch__pool__track__in=tracks.annotate(n=Count("pk")).filter(n__gt=1).values("pool__track"),
+        is_withdrawn=False,
+    )
+    ids = list(counting.values_list("pk", flat=True))
+    settled = {pk: len(entries) for pk, entries in settled_entries(ids).items()}
+    for batch_progress in progress.values():
+        _set_totals(batch_progress, sizes, settled)
+    for batch_id, median in judgments.values_list("batch").annotate(median=Median("seconds")):
+        progress[batch_id].median_seconds = median
+    _count_open(progress)
+    return list(progress.values())
+
+
+def _set_totals(progress: BatchProgress, sizes: dict[tuple[int, int], int], settled: dict[int, int]) -> None:
+    """The number of entries of each share. When a topic changes hands, each assessor keeps what they have judged."""
+    judged_before: dict[tuple[int, int], int] = {}
+    for share in progress.shares:
+        if share.assignment.is_withdrawn:
+            key = (share.assignment.topic_id, share.assignment.seat)
+            share.total = share.judged
+            judged_before[key] = judged_before.get(key, 0) + share.judged
+    for share in progress.shares:
+        assignment = share.assignment
+        if not assignment.is_withdrawn:
+            done = judged_before.get((assignment.topic_id, assignment.seat), 0)
+            done += settled.get(assignment.pk, 0)
+            share.total = sizes.get((progress.batch.pk, assignment.topic_id), 0) - done
+
+
+def _count_open(progress: dict[int, BatchProgress]) -> None:
+    done = (Task.Status.SUBMITTED, Task.Status.SKIPPED)
+    tasks = Task.objects.filter(batch__in=progress).exclude(status__in=done).order_by()
+    overdue = Q(status=Task.Status.EXPIRED) | Q(expires_at__lte=timezone.now())
+    counts = tasks.values_list("batch").annotate(
+        n_open=Count("pk", filter=~overdue), n_overdue=Count("pk", filter=overdue)
+    )
+    for batch_id, n_open, n_overdue in counts:
+        progress[batch_id].n_open, progress[batch_id].n_overdue = n_open, n_overdue

@@ -1,0 +1,277 @@
+"""Tasks for programs: take one, judge it, revise, skip, undo."""
+
+from typing import Any
+from uuid import uuid4
+
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of
+from assessment.batches.selectors import batches_of
+from assessment.judging import selectors, services
+from assessment.judging.units import shown_task
+from assessment.judgments import services as judgments
+from assessment.judgments.api import JudgmentSerializer
+from assessment.judgments.services import Answer
+from assessment.models import Task
+from web.api.scopes import Scope
+from web.api.serializers import Address, Strict
+from web.api.views import Endpoints, get, parameter, post
+
+MAX_ID = 2**63 - 1
+MAX_SECONDS = 10**6
+TEXTS = ("plain", "html")
+
+
+class MemberSerializer(serializers.Serializer[Any]):
+    """A document in the unit, which gets its own choice."""
+
+    document = serializers.CharField()
+    latex = serializers.CharField()
+    text = serializers.CharField()
+
+
+class GradeSerializer(serializers.Serializer[Any]):
+    """A grade of the protocol."""
+
+    grade = serializers.IntegerField()
+    key = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
+    definition = serializers.CharField()
+
+
+class NonAnswerSerializer(serializers.Serializer[Any]):
+    """A choice that is not a grade."""
+
+    key = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
+    definition = serializers.CharField()
+    needs_comment = serializers.BooleanField(help_text="A comment must say why.")
+
+
+class QuestionSerializer(serializers.Serializer[Any]):
+    """A question that is asked after some grades."""
+
+    key = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
+    after = serializers.ListField(child=serializers.CharField(), help_text="Keys of grades.")
+    choices = serializers.DictField(child=serializers.CharField(), help_text="Key to label of each answer.")
+
+
+class ThreadPostSerializer(serializers.Serializer[Any]):
+    """A post of the thread of a citation."""
+
+    document = serializers.CharField()
+    author = serializers.CharField()
+    published_at = serializers.DateTimeField(allow_null=True)
+    text = serializers.CharField(help_text="With `texts=html`, the cited words are in `<mark>`.")
+    is_cited = serializers.BooleanField()
+
+
+class CitedPostSerializer(serializers.Serializer[Any]):
+    """A citation in its thread. The passage of the system is the `text` of the unit."""
+
+    words = serializers.CharField(help_text="The cited words; empty if they are the passage.")
+    language = serializers.CharField(help_text="Of the thread.")
+    thread_title = serializers.CharField()
+    posts = ThreadPostSerializer(many=True, help_text="The cited post, with up to five before and after it.")
+    is_outside = serializers.BooleanField(help_text="The citation is not inside its post.")
+
+
+class UnitSerializer(serializers.Serializer[Any]):
+    """The question of a task: texts, guidelines and choices. Texts are plain, or HTML with `texts=html`."""
+
+    topic = serializers.CharField()
+    title = serializers.CharField()
+    description = serializers.CharField()
+    narrative = serializers.CharField()
+    scenario = serializers.CharField(help_text="Who asks, and what for.")
+    criteria = serializers.CharField(help_text="What makes a document relevant.")
+    document = serializers.CharField()
+    document_title = serializers.CharField()
+    text = serializers.CharField()
+    latex = serializers.CharField(help_text="Of the formula, if the unit is a formula.")
+    citation = CitedPostSerializer(allow_null=True, help_text="Null if the unit is not a citation.")
+    members = MemberSerializer(many=True, help_text="If each has its own choice; otherwise empty.")
+    guidelines = serializers.CharField(help_text="Markdown.")
+    grades = GradeSerializer(many=True)
+    non_answers = NonAnswerSerializer(many=True)
+    follow_ups = QuestionSerializer(many=True, help_text="Those that can be asked of this document.")
+
+
+class TaskSerializer(serializers.Serializer[Any]):
+    """A unit that an assessor judges, with their judgments of it."""
+
+    id = serializers.IntegerField(source="task.pk")
+    url = Address("api:task", "task.pk", help_text="The address of this task in the API.")
+    batch = serializers.IntegerField(source="task.batch_id")
+    status = serializers.CharField(source="task.status", help_text="accepted, submitted, expired or skipped.")
+    accepted_at = serializers.DateTimeField(source="task.accepted_at")
+    expires_at = serializers.DateTimeField(source="task.expires_at")
+    unit = UnitSerializer()
+    judgments = JudgmentSerializer(many=True, help_text="Your own, oldest first.")
+
+
+class ChoiceSerializer(Strict):
+    """A choice for a document."""
+
+    choice = serializers.CharField(max_length=50, help_text="Key of a grade or of a non-answer.")
+    comment = serializers.CharField(max_length=10_000, required=False, allow_blank=True, default="")
+    follow_ups = serializers.DictField(
+        child=serializers.CharField(max_length=50, allow_blank=True),
+        required=False,
+        help_text="Question to answer.",
+    )
+    shown = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=MAX_ID,
+        help_text="The id of the judgment that you revise, 0 for none: refuses to replace one that you have not seen.",
+    )
+
+
+class MemberChoiceSerializer(ChoiceSerializer):
+    """A choice for a document in the unit."""
+
+    document = serializers.CharField(max_length=1_000)
+
+
+class SubmissionSerializer(ChoiceSerializer):
+    """A judgment of a task: one choice, or `members` with a choice for each, if the unit has members."""
+
+    choice = serializers.CharField(
+        max_length=50,
+        required=False,
+        help_text="Key of a grade or of a non-answer. Required without `members`.",
+    )
+    members = serializers.ListField(child=MemberChoiceSerializer(), required=False, max_length=1_000)
+    seconds = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=MAX_SECONDS,
+        help_text="How long judging took.",
+    )
+    request_id = serializers.UUIDField(
+        required=False,
+        help_text="The same submission, sent twice with it, is stored once and answered alike.",
+    )
+
+
+class SkipSerializer(Strict):
+    """The reason why a task is skipped."""
+
+    reason = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")
+
+
+def _submit(task: Task, data: dict[str, Any]) -> list[Any]:
+    request_id, seconds = data.get("request_id") or uuid4(), data.get("seconds")
+    members = data.get("members")
+    if task.batch.pool.protocol.parsed.judging.has_members:
+        if members is None or "choice" in data:
+            raise serializers.ValidationError(
+                {"members": "This unit needs `members`, with a choice for each."}
+            )
+        answers = {row["document"]: _answer(row) for row in members}
+        return judgments.submit_members(task=task, answers=answers, request_id=request_id, seconds=seconds)
+    if "choice" not in data or members is not None:
+        raise serializers.ValidationError({"choice": "This unit needs a `choice`, and has no `members`."})
+    names = ("choice", "comment", "follow_ups", "shown")
+    choice: dict[str, Any] = {name: data.get(name) for name in names}
+    return [judgments.submit(task=task, request_id=request_id, seconds=seconds, **choice)]
+
+
+def _answer(row: dict[str, Any]) -> Answer:
+    return Answer(row["choice"], row["comment"], row.get("shown"), row.get("follow_ups") or {})
+
+
+class Tasks(Endpoints):
+    tag = "Judging"
+    write_scopes = (Scope.JUDGE,)
+
+    def task(self, request: Request, task_id: int) -> Task:
+        return get_object_or_404(selectors.tasks_of(person_of(request)), pk=task_id)
+
+    def answer(self, request: Request, task: Task) -> Any:
+        texts = request.query_params.get("texts", TEXTS[0])
+        if texts not in TEXTS:
+            raise serializers.ValidationError(
+                {"texts": f"“{texts[:20]}” is not accepted; use {' or '.join(TEXTS)}."}
+            )
+        current = self.task(request, task.pk)
+        return shown_task(current, is_html=texts == "html")
+
+    @post("batches/<int:batch_id>/next/", "next_task", {200: TaskSerializer, 204: None})
+    def take_next_task(self, request: Request, batch_id: int) -> Any:
+        """Take the next task of a batch, or get the one that you have. 204 if everything is judged."""
+        user = person_of(request)
+        batch = get_object_or_404(batches_of(user), pk=batch_id)
+        taken = services.take_next(batch=batch, assessor=user)
+        return Response(status=204) if taken is None else self.answer(request, taken.task)
+
+    @get(
+        "tasks/<int:task_id>/",
+        "task",
+        TaskSerializer,
+        parameters=[parameter("texts", "`plain` or `html`; plain without it.")],
+        read_scopes=(Scope.READ, Scope.JUDGE),
+    )
+    def get_task(self, request: Request, task_id: int) -> Any:
+        """Read a task that you have taken."""
+        return self.answer(request, self.task(request, task_id))
+
+    @get(
+        "tasks/<int:task_id>/judgments/",
+        "task_judgments",
+        JudgmentSerializer,
+        read_scopes=(Scope.READ, Scope.JUDGE),
+        ordering=("-pk",),
+    )
+    def list_judgments_of_task(self, request: Request, task_id: int) -> Any:
+        """List your judgments of a task, newest first, with those that you revised."""
+        task = get_object_or_404(selectors.tasks_of(person_of(request)), pk=task_id)
+        return task.judgments.select_related("topic", "assessor")
+
+    @post(
+        "tasks/<int:task_id>/judgments/",
+        "task_judgments",
+        JudgmentSerializer(many=True),
+        takes=SubmissionSerializer,
+        status=201,
+        read_scopes=(Scope.READ, Scope.JUDGE),
+    )
+    def submit_judgment(self, request: Request, task_id: int) -> Any:
+        """Judge a task. Another submission for the same task is a revision; the judgment before is kept.
+
+        A first submission is always kept, also when the time of the task has run out or the batch is closed.
+        """
+        task = get_object_or_404(selectors.tasks_of(person_of(request)), pk=task_id)
+        stored = _submit(task, self.validated(request))
+        return Response(JudgmentSerializer(stored, many=True).data, status=201)
+
+    @post("tasks/<int:task_id>/skip/", "skip_task", TaskSerializer, takes=SkipSerializer)
+    def skip_task(self, request: Request, task_id: int) -> Any:
+        """Put a task aside. It comes back when you have judged all others; organizers see the reason."""
+        task = self.task(request, task_id)
+        return self.answer(request, services.skip(task=task, reason=self.validated(request)["reason"]))
+
+    @post("tasks/<int:task_id>/give-back/", "give_back_task", TaskSerializer)
+    def give_back_task(self, request: Request, task_id: int) -> Any:
+        """Return a task to your queue. It is the first one that you get again."""
+        return self.answer(request, services.give_back(task=self.task(request, task_id)))
+
+    @post("tasks/<int:task_id>/extend/", "extend_task", TaskSerializer)
+    def extend_task(self, request: Request, task_id: int) -> Any:
+        """Start the time of a task again."""
+        return self.answer(request, services.extend(task=self.task(request, task_id)))
+
+    @post("tasks/<int:task_id>/undo/", "undo_judgment", TaskSerializer)
+    def undo_judgment(self, request: Request, task_id: int) -> Any:
+        """Take the judgment of a task back, to judge it again. It is kept, but does not count."""
+        return self.answer(request, services.undo(task=self.task(request, task_id)))
+
+
+urlpatterns = Tasks.urls()

@@ -1,0 +1,134 @@
+"""A citation on the judging page: its text, the words that it cites, and its post among the posts of its thread."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from django.utils.safestring import SafeString
+
+from assay.html.forum import Span, html_language, is_right_to_left, passage, to_html
+from assay.measures.characters import CITATION
+from corpus.models import Document
+from corpus.threads.selectors import address, resolve_links, safe_html
+from pooling.models import PoolEntry
+from web.statements import Statement, Table
+
+AROUND = 5  # posts before the cited one, and after it
+_FIELDS = (
+    "id",
+    "collection",
+    "docno",
+    "thread",
+    "kind",
+    "title",
+    "body",
+    "author_name",
+    "published_at",
+    "language",
+)
+_POST = Table(Document, "document", only=_FIELDS)
+# The sum keeps the planner from walking along the primary key, where a thread without further posts ends nowhere.
+_THREAD = Statement(f"""
+(SELECT {_POST.columns} FROM corpus_document document
+    WHERE document.collection_id = %(collection)s AND document.docno = %(thread)s)
+UNION ALL
+(SELECT {_POST.columns} FROM corpus_document document
+    WHERE document.collection_id = %(collection)s AND document.thread = %(thread)s AND document.kind = 'post'
+        AND document.id < %(post)s
+    ORDER BY document.id + 0 DESC LIMIT {AROUND + 1})
+UNION ALL
+(SELECT {_POST.columns} FROM corpus_document document
+    WHERE document.collection_id = %(collection)s AND document.thread = %(thread)s AND document.kind = 'post'
+        AND document.id > %(post)s
+    ORDER BY document.id + 0 LIMIT {AROUND + 1})
+""")  # noqa: S608 - of constants
+
+
+class ContextPost(NamedTuple):
+    """A post of the thread; the cited one has its span marked."""
+
+    docno: str
+    author: str
+    published_at: datetime | None
+    body: SafeString
+    is_cited: bool
+
+
+class ShownCitation(NamedTuple):
+    """A citation. `text` is that of the system, in English; `original` the cited words, if they are others.
+
+    `thread` is the URL of the whole thread at the post. `has_earlier` and `has_later`: it has posts that are not among
+    `posts`. `is_outside`: the span is not inside the post.
+    """
+
+    text: str
+    original: str
+    language: str
+    headline: SafeString
+    posts: list[ContextPost]
+    has_earlier: bool
+    has_later: bool
+    thread: str
+    is_outside: bool
+
+    @property
+    def is_right_to_left(self) -> bool:
+        return is_right_to_left(self.language)
+
+    @property
+    def html_language(self) -> str:
+        return html_language(self.language)
+
+
+def span_of(docno: str) -> Span | None:
+    """The span of a citation `thread:post:offset:length`; None for another docno."""
+    parts = CITATION.fullmatch(docno.encode())
+    return Span(int(parts[2]), int(parts[3])) if parts else None
+
+
+def shown_citation(entry: PoolEntry, *, in_context: bool) -> ShownCitation | None:
+    """The citation of an entry, with the posts around it or without; None if the entry is no citation.
+
+    At most three queries: for the thread, for links and for images.
+    """
+    span, document = span_of(entry.docno), entry.document
+    if span is None:
+        return None
+    source = document.source if document else ""
+    is_outside = document is not None and not span.is_in(source)
+    original = passage(source, span) if span.is_in(source) else ""
+    shown = ShownCitation(
+        text=entry.passage,
+        original="" if original == entry.passage else original,
+        language=document.language if document else "",
+        headline=safe_html(""),
+        posts=[],
+        has_earlier=False,
+        has_later=False,
+        thread="",
+        is_outside=is_outside,
+    )
+    return _in_thread(shown, document, span) if document and in_context else shown
+
+
+def _in_thread(shown: ShownCitation, document: Document, span: Span) -> ShownCitation:
+    """The citation with the posts around its own."""
+    rows = _THREAD.rows(collection=document.collection_id, thread=document.thread, post=document.pk)
+    others = sorted(map(_POST.read, rows), key=lambda post: post.pk)
+    head = next((post for post in others if post.docno == document.thread), None)
+    before = [post for post in others if post.pk < document.pk and post is not head]
+    after = [post for post in others if post.pk > document.pk and post is not head]
+    posts = [*before[-AROUND:], document, *after[:AROUND]]
+    marked = to_html(document.source, span)
+    bodies = resolve_links(
+        [marked if post is document else post.body for post in posts], [document.collection]
+    )
+    return shown._replace(
+        headline=safe_html(head.title if head else ""),
+        posts=[
+            ContextPost(post.docno, post.author_name, post.published_at, body, post is document)
+            for post, body in zip(posts, bodies, strict=True)
+        ],
+        has_earlier=len(before) > AROUND,
+        has_later=len(after) > AROUND,
+        thread=address(document.collection, document.thread, document.docno),
+    )

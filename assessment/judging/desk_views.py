@@ -1,0 +1,166 @@
+"""The other pages of assessors: their desk, keys and guidelines."""
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts import services as account_services
+from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from assessment.batches.progress import track_progress
+from assessment.batches.selectors import batches_for_organizer, batches_of, pools_to_plan
+from assessment.judging import selectors
+from assessment.judging.forms import ExampleForm, KeysForm
+from assessment.judging.guidelines import examples_page, guidelines_page
+from assessment.judging.keys import judged_protocols
+from assessment.judging.page import stored_page
+from participation.interaction.selectors import tracks_with_sessions
+from tracks.assessors.selectors import is_assessor
+from tracks.guidelines import services as guidelines_services
+from tracks.guidelines.selectors import tracks_with_guidelines
+from tracks.tracks.selectors import tracks_for
+from web.pages import context_of
+
+
+@require_safe
+@never_cache
+@login_required
+def mine(request: AuthenticatedRequest) -> HttpResponse:
+    """The assessor's desk: their own open and closed batches. Every logged-in user."""
+    context = {
+        "desk": selectors.desk(request.user),
+        "sessions": tracks_with_sessions(request.user),
+        "closed": selectors.closed_batches(request.user),
+    }
+    return render(request, "assessment/judging/mine.html", context)
+
+
+@require_safe
+@login_required
+def back(request: AuthenticatedRequest) -> HttpResponse:
+    """The page after a new login from a judging page, which continues by itself. Every logged-in user."""
+    return render(request, "assessment/judging/back.html")
+
+
+@require_POST
+@login_required
+def highlighting(request: AuthenticatedRequest) -> HttpResponse:
+    """Choose whether the judging page highlights the words of the topic. Every logged-in user, for themselves."""
+    account_services.set_highlighting(user=request.user, is_on="is_on" in request.POST)
+    return HttpResponse(status=204)
+
+
+@require_safe
+@never_cache
+@login_required
+def stored(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """The page between two tasks, for those who do not take the next one at once. Assessors of the batch only."""
+    batch = get_object_or_404(batches_of(request.user), pk=batch_id)
+    page = stored_page(batch, request.user)
+    if page.item.is_done:
+        return redirect("assessment:done", batch.pk)
+    return render(request, "assessment/judging/stored.html", context_of(page))
+
+
+@require_POST
+@login_required
+def accepting(request: AuthenticatedRequest) -> HttpResponse:
+    """Choose whether the next task comes at once, and go back. Every logged-in user, for themselves."""
+    account_services.set_accepts_next(user=request.user, is_on="accepts_next" in request.POST)
+    if not request.accepts("text/html"):
+        return JsonResponse({})
+    back = request.POST.get("back", "")
+    is_own = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+    return redirect(back if is_own else "assessment:mine")
+
+
+@require_safe
+@never_cache
+@login_required
+def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """The page after the last task of a batch. Assessors of the batch only."""
+    batch = get_object_or_404(batches_of(request.user), pk=batch_id)
+    return render(
+        request, "assessment/judging/done.html", {"item": selectors.desk_batch(batch, request.user)}
+    )
+
+
+@require_safe
+@never_cache
+@login_required
+def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The batches of a track. Organizers see all of them, assessors their own, nobody else any."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    if request.user.is_organizer:
+        pools = pools_to_plan().filter(track=track)
+        context = {"track": track, "batches": track_progress(track), "pools": pools}
+        return render(request, "assessment/batches/judging.html", context)
+    if not is_assessor(request.user, track):
+        raise PermissionDenied
+    context = {"track": track, "desk": selectors.desk(request.user, track=track)}
+    return render(request, "assessment/judging/track_desk.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@login_required
+def keys(request: AuthenticatedRequest) -> HttpResponse:
+    """The keys of the judging page. Every logged-in user, for themselves."""
+    if "reset" in request.POST:
+        return _stored(request, {}, "All keys are the usual ones again.")
+    data = request.POST if request.method == "POST" else None
+    form = KeysForm(data, initial=request.user.judging_keys, protocols=judged_protocols(request.user))
+    if data is not None and form.is_valid():
+        return _stored(request, form.keys, "Keys saved.")
+    return render(request, "assessment/judging/keys.html", {"form": form}, status=422 if form.errors else 200)
+
+
+def _stored(request: AuthenticatedRequest, keys: dict[str, str], message: str) -> HttpResponse:
+    account_services.set_keys(user=request.user, keys=keys)
+    messages.success(request, message)
+    return redirect("assessment:keys")
+
+
+@require_safe
+@never_cache
+@login_required
+def guidelines(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """The track's guidelines and the meaning of each choice. Assessors of the batch, and organizers."""
+    return _guidelines(request, batch_id, "assessment/judging/guidelines.html")
+
+
+@require_safe
+@never_cache
+@login_required
+def panel(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """The same without the frame of a page, to open next to a task. Assessors of the batch, and organizers."""
+    return _guidelines(request, batch_id, "assessment/judging/_panel.html")
+
+
+def _guidelines(request: AuthenticatedRequest, batch_id: int, template: str) -> HttpResponse:
+    own = batches_of(request.user)
+    batches = batches_for_organizer() if request.user.is_organizer else own
+    batch = get_object_or_404(batches, pk=batch_id)
+    page = guidelines_page(batch, request.user)
+    if page.version is not None:
+        guidelines_services.mark_read(version=page.version, user=request.user)
+    return render(request, template, context_of(page))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@organizer_required
+def examples(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Pick worked examples from judged training units. Organizers only."""
+    track = get_object_or_404(tracks_with_guidelines(request.user), slug=slug)
+    form = ExampleForm(request.POST or None, track=track)
+    if request.method == "POST" and form.is_valid():
+        guidelines_services.add_example(track=track, by=request.user, **form.cleaned_data)
+        messages.success(request, "The example is at the end of the draft.")
+        return redirect("tracks:edit_guidelines", track.slug)
+    page = examples_page(track, request.GET.get("topic", ""), request.GET.get("page"))
+    context = context_of(page) | {"form": form}
+    return render(request, "assessment/judging/examples.html", context, status=422 if form.errors else 200)

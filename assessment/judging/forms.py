@@ -1,0 +1,276 @@
+"""The forms of the judging page, of a user's own keys, and of worked examples."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django import forms
+from django.forms import BoundField
+
+from assay.protocols.schema import JudgingRules
+from assessment.errors import CommentNeeded, FollowUpRefused, UnknownChoice
+from assessment.judging.guidelines import training_judgments
+from assessment.judging.keys import ACTIONS, OF_BROWSERS, Judged, collisions, positions
+from assessment.judgments import services as judgment_services
+from assessment.judgments.answers import MAX_KEY, PREFIX, check_answers, check_choice, field_of
+from pooling.models import PoolMember
+from tracks.models import Track
+from web.forms import StyledForm
+
+IS_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+MOST_SECONDS = 7 * 24 * 3600
+
+
+class AnswersForm(forms.Form):
+    """Choices with their comments and their answers to follow-up questions, in fields that share a suffix."""
+
+    def __init__(self, *args: Any, rules: JudgingRules, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.rules = rules
+
+    def add_follow_ups(self, suffix: str = "") -> None:
+        for question in self.rules.follow_ups:
+            self.fields[field_of(question, suffix)] = forms.CharField(max_length=MAX_KEY, required=False)
+
+    def follow_ups(self, suffix: str = "") -> dict[str, str]:
+        """The submitted answers by question."""
+        fields = {question.key: field_of(question, suffix) for question in self.rules.follow_ups}
+        return {key: self.cleaned_data.get(field, "") for key, field in fields.items()}
+
+    def check(self, language: str, suffix: str = "") -> None:
+        """Check a choice with its comment and answers; what is wrong becomes an error of its field."""
+        choice, comment = self.cleaned_data.get(f"choice{suffix}"), self.cleaned_data.get(f"comment{suffix}")
+        if choice is None or comment is None:
+            return
+        try:
+            check_choice(self.rules, choice=choice, comment=comment)
+            check_answers(self.rules, choice=choice, language=language, answers=self.follow_ups(suffix))
+        except (UnknownChoice, CommentNeeded) as refusal:
+            self.add_error(f"{refusal.field}{suffix}", refusal.message)
+        except FollowUpRefused as refusal:
+            self.add_error(f"{PREFIX}{refusal.key}{suffix}", refusal.message)
+
+    def clean_seconds(self) -> int | None:
+        """An unreadable time is no reason to refuse a judgment."""
+        text = self.cleaned_data["seconds"]
+        return min(int(text), MOST_SECONDS) if text.isdecimal() and len(text) < 12 else None
+
+
+class JudgmentForm(AnswersForm):
+    """A choice with its comment. `request_id` identifies the submission, `shown` the judgment that the page showed."""
+
+    choice = forms.CharField(
+        max_length=50, error_messages={"required": "Choose a grade, or one of the other choices."}
+    )
+    comment = forms.CharField(max_length=10_000, required=False)
+    request_id = forms.UUIDField()
+    seconds = forms.CharField(required=False)
+    shown = forms.IntegerField(required=False)
+
+    def __init__(self, *args: Any, language: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.language = language
+        self.add_follow_ups()
+
+    def clean(self) -> dict[str, Any]:
+        self.check(self.language)
+        return self.cleaned_data
+
+    @property
+    def submission(self) -> dict[str, Any]:
+        """The arguments of `submit`, except the task."""
+        names = ("choice", "comment", "request_id", "seconds", "shown")
+        return {name: self.cleaned_data[name] for name in names} | {"follow_ups": self.follow_ups()}
+
+
+class SkipForm(forms.Form):
+    """The reason why an assessor skips a task."""
+
+    reason = forms.CharField(max_length=500, required=False)
+
+
+class MembersForm(AnswersForm):
+    """Choices for all members of a unit, in fields named by the member: `choice-17`, `comment-17`, `shown-17`.
+
+    `languages` has the known languages of the members, by docno.
+    """
+
+    request_id = forms.UUIDField()
+    seconds = forms.CharField(required=False)
+    sent = forms.CharField(required=False, max_length=4_000)
+
+    def __init__(
+        self, *args: Any, members: Sequence[PoolMember], languages: Mapping[str, str], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.members, self.languages = members, languages
+        for place, member in enumerate(members, 1):
+            missing = f"Choose a grade for instance {place}, or one of the other choices."
+            self.fields[f"choice-{member.pk}"] = forms.CharField(
+                max_length=50, error_messages={"required": missing}
+            )
+            self.fields[f"comment-{member.pk}"] = forms.CharField(max_length=10_000, required=False)
+            self.fields[f"shown-{member.pk}"] = forms.IntegerField(required=False)
+            self.add_follow_ups(f"-{member.pk}")
+
+    def clean_sent(self) -> list[UUID]:
+        """Ignore what is not a UUID: the page did not send it."""
+        return [UUID(text) for text in self.cleaned_data["sent"].split(",") if IS_UUID.fullmatch(text)]
+
+    def clean(self) -> dict[str, Any]:
+        for member in self.members:
+            self.check(self.languages.get(member.docno, ""), f"-{member.pk}")
+        return self.cleaned_data
+
+    @property
+    def submission(self) -> dict[str, Any]:
+        """The arguments of `submit_members`, except the task."""
+        data = self.cleaned_data
+        answers = {
+            member.docno: judgment_services.Answer(
+                data[f"choice-{member.pk}"],
+                data[f"comment-{member.pk}"],
+                data[f"shown-{member.pk}"],
+                self.follow_ups(f"-{member.pk}"),
+            )
+            for member in self.members
+        }
+        return {name: data[name] for name in ("request_id", "seconds", "sent")} | {"answers": answers}
+
+
+class ReturnForm(StyledForm):
+    """The reason why a unit must be judged again."""
+
+    reason = forms.CharField(
+        max_length=500,
+        help_text="The assessor reads it next to the document, for example “Judge the formula alone”.",
+    )
+
+
+FEWEST = ("grade-1", "grade-2", "grade-3", "grade-4", "other-1", "other-2")
+LABELS = {"grade": "Grade", "other": "Choice without a grade"}
+
+
+class KeyRow(NamedTuple):
+    """A key on the form: what it does in each protocol, and its usual keys."""
+
+    field: BoundField
+    choices: str
+    usual: list[str]
+
+
+class KeyField(forms.CharField):
+    """One letter, digit or sign, that the browser does not use."""
+
+    def __init__(self, label: str) -> None:
+        attributes = {
+            "class": "form-control key-field",
+            "autocomplete": "off",
+            "autocapitalize": "none",
+            "spellcheck": "false",
+        }
+        super().__init__(label=label, required=False, max_length=20, widget=forms.TextInput(attrs=attributes))
+
+    def clean(self, value: Any) -> str:
+        key: str = super().clean(value).lower()
+        if len(key) > 1 or not key.isprintable():
+            raise forms.ValidationError(
+                f"“{key}” belongs to the browser or the page. Use one letter, digit or sign."
+            )
+        if key in OF_BROWSERS:
+            raise forms.ValidationError(
+                f"“{key}” starts a search in some browsers. Use a letter, a digit or another sign."
+            )
+        return key
+
+
+class KeysForm(forms.Form):
+    """A field for each position of a choice and each action; an empty one means the usual key."""
+
+    def __init__(self, *args: Any, protocols: Sequence[Judged], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.protocols = protocols
+        names = {name for judged in protocols for name in positions(judged.rules)} | set(FEWEST)
+        for name in sorted(names, key=lambda name: (name.split("-")[0], int(name.split("-")[1]))):
+            kind, _, number = name.partition("-")
+            self.fields[name] = KeyField(f"{LABELS[kind]} {number}")
+        for action in ACTIONS:
+            self.fields[action.name] = KeyField(action.label)
+        for name, field in self.fields.items():
+            field.widget.attrs["aria-describedby"] = f"id_{name}_help"
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = self.cleaned_data
+        usual = {action.name: action.key for action in ACTIONS}
+        holders: dict[str, str] = {}
+        for name in sorted(self.fields, key=lambda name: not data.get(name)):  # own keys first
+            key = data.get(name) or usual.get(name, "")
+            if key and key in holders:
+                self._refuse(name if data.get(name) else holders[key], key, holders[key], name)
+            elif key:
+                holders[key] = name
+        for judged in self.protocols:
+            for name, label in collisions(self.keys, judged.rules).items():
+                key = data[name]
+                self.add_error(
+                    name, f"“{key}” chooses “{label}” in {judged.title}. Use another key for one of them."
+                )
+        return data
+
+    def _refuse(self, name: str, key: str, *names: str) -> None:
+        """State which other field has the key."""
+        (other,) = (self.fields[each].label for each in names if each != name)
+        self.add_error(name, f"“{key}” is the key of “{other}”. Use another key for one of them.")
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The own keys that were entered."""
+        return {name: key for name, key in self.cleaned_data.items() if key}
+
+    @property
+    def rows(self) -> list[KeyRow]:
+        return [self._row(field) for field in self]
+
+    def _row(self, field: BoundField) -> KeyRow:
+        actions = [action.key for action in ACTIONS if action.name == field.name]
+        at_position = [positions(judged.rules).get(field.name) for judged in self.protocols]
+        choices = [choice for choice in at_position if choice is not None]
+        labels = dict.fromkeys(choice.label for choice in choices)
+        usual = dict.fromkeys(choice.shortcut for choice in choices if choice.shortcut)
+        return KeyRow(field, " · ".join(labels), actions or list(usual))
+
+
+class ExampleForm(forms.Form):
+    """A judged training unit, the choice that is right, and why."""
+
+    topic = forms.CharField(max_length=200)
+    docno = forms.CharField(max_length=200)
+    choice = forms.ChoiceField()
+    explanation = forms.CharField(max_length=5_000, required=False)
+
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.track = track
+        rules = track.protocol.parsed.judging
+        self.fields["choice"].choices = [  # type: ignore[attr-defined]
+            (choice.key, choice.label) for choice in rules.choices
+        ]
+
+    def clean_explanation(self) -> str:
+        """A line of colons would end the example."""
+        text = str(self.cleaned_data["explanation"]).replace("\r\n", "\n")
+        if any(line.lstrip().startswith(":::") for line in text.splitlines()):
+            raise forms.ValidationError(
+                "A line of the explanation begins with “:::”, which would end the example."
+            )
+        return text
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = self.cleaned_data
+        judged = training_judgments(self.track).filter(
+            topic__code=data.get("topic"), docno=data.get("docno", "")
+        )
+        if not judged.exists():
+            raise forms.ValidationError("This document was not judged in a training round of the track.")
+        return data

@@ -1,0 +1,319 @@
+"""The judging page: a task with its texts, its choices and what will follow."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from accounts.models import User
+from assay.protocols.schema import JudgingRules
+from assessment.judging import queue
+from assessment.judging.citations import ShownCitation, shown_citation
+from assessment.judging.keys import Keys, keys_of
+from assessment.judging.members import ShownMember, filled_in, shown_formula, shown_members
+from assessment.judging.selectors import DeskBatch, TopicProgress, counts_of, desk_batch
+from assessment.judgments.answers import ShownQuestion, fields_of, shown_questions
+from assessment.judgments.selectors import (
+    EarlierJudgment,
+    OwnJudgment,
+    earlier_judgments,
+    latest_judgment,
+    own_judgment,
+    own_judgments,
+)
+from assessment.models import Batch, Task
+from corpus.models import Collection, Document
+from corpus.threads.selectors import RenderedText, address, render_document
+from pooling.models import Pool, PoolEntry
+from tracks.guidelines.selectors import unread
+from tracks.models import GuidelinesVersion, StoredProtocol, Topic, Track
+from tracks.topics.selectors import render_topic
+from web.statements import Statement, Table, joined
+
+_TASK, _ENTRY, _BATCH = Table(Task, "task"), Table(PoolEntry, "entry"), Table(Batch, "batch")
+_TOPIC, _DOCUMENT = Table(Topic, "topic", without=("source",)), Table(Document, "document")
+_POOL, _PROTOCOL = Table(Pool, "pool", without=("statistics",)), Table(StoredProtocol, "protocol")
+_TRACK, _COLLECTION = Table(Track, "track"), Table(Collection, "collection")
+_SUBMITTED = Statement(f"""
+SELECT {_TASK.columns}, {_ENTRY.columns}, {_BATCH.columns}, {_POOL.columns}, {_PROTOCOL.columns}, {_TRACK.columns},
+    {_COLLECTION.columns}
+FROM assessment_task task
+JOIN pooling_poolentry entry ON entry.id = task.entry_id
+JOIN assessment_batch batch ON batch.id = task.batch_id
+JOIN pooling_pool pool ON pool.id = batch.pool_id
+JOIN tracks_storedprotocol protocol ON protocol.id = pool.protocol_id
+JOIN tracks_track track ON track.id = pool.track_id
+LEFT JOIN corpus_collection collection ON collection.id = track.collection_id
+WHERE task.id = %(task)s AND task.assessor_id = %(user)s
+""")  # noqa: S608 - of constants
+
+
+def task_to_submit(user: User, task_id: int) -> Task | None:
+    """A task that a user has taken, with what a submission and the next page of the same batch need. One query."""
+    rows = _SUBMITTED.rows(task=task_id, user=user.pk)
+    if not rows:
+        return None
+    task: Task
+    tables = (_TASK, _ENTRY, _BATCH, _POOL, _PROTOCOL, _TRACK, _COLLECTION)
+    task, task.entry, task.batch, pool, pool.protocol, pool.track, collection = joined(rows[0], *tables)
+    task.batch.pool, pool.track.collection = pool, collection
+    return task
+
+
+class Choice(NamedTuple):
+    """A choice on the judging page; `value` is None for a non-answer."""
+
+    key: str
+    label: str
+    definition: str
+    shortcut: str
+    value: int | None
+    needs_comment: bool
+
+
+def choices(rules: JudgingRules, keys: Keys) -> list[Choice]:
+    """The protocol's choices, each with its key: grades first, then non-answers."""
+    key_of = keys.choices
+    grades = [
+        Choice(grade.key, grade.label, grade.definition, key_of.get(grade.key, ""), grade.value, False)
+        for grade in rules.grades
+    ]
+    others = [
+        Choice(
+            choice.key,
+            choice.label,
+            choice.definition,
+            key_of.get(choice.key, ""),
+            None,
+            choice.needs_comment,
+        )
+        for choice in rules.non_answers
+    ]
+    return grades + others
+
+
+def choices_of(protocol: StoredProtocol, user: User) -> list[Choice]:
+    """The choices of a stored protocol with the user's keys."""
+    rules = protocol.parsed.judging
+    return choices(rules, keys_of(user, rules))
+
+
+@dataclass(frozen=True)
+class StoredPage:
+    """The page between two tasks: the assessor's progress, and their latest judgment of the batch."""
+
+    batch: Batch
+    item: DeskBatch
+    last: OwnJudgment | None
+    keys: Keys
+
+
+def stored_page(batch: Batch, user: User) -> StoredPage:
+    judgment = own_judgments(batch, user).first()
+    rules = batch.pool.protocol.parsed.judging
+    last = None if judgment is None else own_judgment(judgment, rules)
+    return StoredPage(batch, desk_batch(batch, user), last, keys_of(user, rules))
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """The texts of the page that will probably follow. `topic` is None if it is the current one."""
+
+    topic: Topic | None
+    rendered_topic: RenderedText | None
+    document: RenderedText | None
+    formula: ShownMember | None
+    citation: ShownCitation | None
+    members: list[ShownMember]
+
+
+@dataclass(frozen=True)
+class TaskPage:
+    """The judging page of a task.
+
+    `answer` has the values of the form's fields, `previous` the assessor's judgment of this task. `lock_reason` states
+    why the judgment cannot be changed; empty while it can. `news` is the version of the guidelines in force, if the
+    assessor has not read it.
+    """
+
+    task: Task
+    batch: Batch
+    topic: Topic
+    rendered_topic: RenderedText
+    topic_thread: str
+    document: RenderedText | None
+    document_thread: str
+    docno: str
+    layout: str
+    formula: ShownMember | None
+    citation: ShownCitation | None
+    members: list[ShownMember]
+    earlier: list[EarlierJudgment]
+    choices: list[Choice]
+    keys: Keys
+    answer: dict[str, Any]
+    questions: list[ShownQuestion]
+    previous: OwnJudgment | None
+    lock_reason: str
+    topic_progress: TopicProgress | None
+    judged: int
+    total: int
+    ahead: Ahead | None
+    news: GuidelinesVersion | None
+
+
+def task_page(
+    task: Task,
+    user: User,
+    *,
+    entered: Mapping[str, Any],
+    following: PoolEntry | None = None,
+    is_new: bool = False,
+) -> TaskPage:
+    """The judging page for the assessor who took the task.
+
+    `entered` are values of its form that are not stored; `following` is the entry whose texts the page prepares. A task
+    that `is_new` has no judgments.
+    """
+    rules = task.batch.pool.protocol.parsed.judging
+    keys = keys_of(user, rules)
+    topic, document, track = task.entry.topic, task.entry.document, task.batch.pool.track
+    counts = counts_of([task.batch], user)
+    own_topic = next(
+        (TopicProgress(topic, each.judged, each.total) for each in counts if each.topic_id == topic.pk), None
+    )
+    collections = [each for each in (track.collection, track.topic_collection) if each]
+    previous = None if is_new else latest_judgment(task, rules)
+    formula, citation, members = unit_parts(task, rules)
+    answer = _first_answer(previous) | dict(entered)
+    topic_thread = ""
+    if topic.thread and track.topic_collection is not None:
+        topic_thread = address(track.topic_collection, topic.thread, topic.thread)
+    return TaskPage(
+        task=task,
+        batch=task.batch,
+        topic=topic,
+        rendered_topic=render_topic(topic, collections, has_rules=rules.layout == "citation"),
+        topic_thread=topic_thread,
+        document=None if document is None or citation else render_document(document),
+        document_thread=_document_thread(task, rules) if rules.in_context else "",
+        docno=task.entry.docno,
+        layout=rules.layout,
+        formula=formula,
+        citation=citation,
+        members=filled_in(members, rules, entered),
+        earlier=[] if members else earlier_judgments(task, [task.entry.docno]).get(task.entry.docno, []),
+        choices=choices(rules, keys),
+        keys=keys,
+        answer=answer,
+        questions=[] if members else shown_questions(rules, document.language if document else "", answer),
+        previous=previous,
+        lock_reason=_lock_reason(task, has_topic=own_topic is not None),
+        topic_progress=own_topic,
+        judged=sum(each.judged for each in counts),
+        total=sum(each.total for each in counts),
+        ahead=None if following is None else _ahead(task, following, rules, collections),
+        news=unread(track, user),
+    )
+
+
+def _ahead(task: Task, entry: PoolEntry, rules: JudgingRules, collections: list[Collection]) -> Ahead:
+    """The texts that follow a task. They are only shown if the assessor gets a task for that entry."""
+    topic = None if entry.topic_id == task.entry.topic_id else entry.topic
+    coming = Task(batch=task.batch, entry=entry, assessor_id=task.assessor_id, seat=task.seat)
+    if task.batch.has_checks:  # then it may be a repeat
+        judged = Task.objects.filter(batch=task.batch, entry=entry, assessor=task.assessor_id)
+        coming.is_check = judged.filter(status=Task.Status.SUBMITTED).exists()
+    parts = unit_parts(coming, rules)
+    return Ahead(
+        topic=topic,
+        rendered_topic=None
+        if topic is None
+        else render_topic(topic, collections, has_rules=rules.layout == "citation"),
+        document=None if entry.document is None or parts.citation else render_document(entry.document),
+        formula=parts.formula,
+        citation=parts.citation,
+        members=parts.members,
+    )
+
+
+class UnitParts(NamedTuple):
+    """The parts of a unit besides its document. The layout decides which of them there is."""
+
+    formula: ShownMember | None
+    citation: ShownCitation | None
+    members: list[ShownMember]
+
+
+def unit_parts(task: Task, rules: JudgingRules) -> UnitParts:
+    in_context = rules.in_context
+    return UnitParts(
+        shown_formula(task, in_context=in_context) if rules.layout == "formula" else None,
+        shown_citation(task.entry, in_context=in_context) if rules.layout == "citation" else None,
+        shown_members(task, in_context=in_context) if rules.has_members else [],
+    )
+
+
+def following(task: Task) -> PoolEntry | None:
+    """The entry that will probably follow an open task, with its texts."""
+    if task.status != Task.Status.ACCEPTED or task.batch.status != Batch.Status.OPEN:
+        return None
+    entry_id = queue.after(task.batch, task)
+    return _entries([entry_id], task.batch)[entry_id] if entry_id else None
+
+
+def with_texts(task: Task, following: int | None, batch: Batch) -> PoolEntry | None:
+    """Give a task that was just taken its batch and its texts; returns the following entry with its texts."""
+    entries = _entries([pk for pk in (task.entry_id, following) if pk], batch)
+    task.batch, task.entry = batch, entries[task.entry_id]
+    return entries[following] if following else None
+
+
+_TEXTS = Statement(f"""
+SELECT {_ENTRY.columns}, {_TOPIC.columns}, {_DOCUMENT.columns}
+FROM pooling_poolentry entry
+JOIN tracks_topic topic ON topic.id = entry.topic_id
+LEFT JOIN corpus_document document ON document.id = entry.document_id
+WHERE entry.id IN (%(first)s, %(last)s)
+""")  # noqa: S608 - of constants
+
+
+def _entries(ids: list[int], batch: Batch) -> dict[int, PoolEntry]:
+    """One or two entries of a batch with their texts, by id. One query if their documents are in its collection."""
+    collection = batch.pool.track.collection
+    entries = {}
+    for row in _TEXTS.rows(first=ids[0], last=ids[-1]):
+        entry, entry.topic, document = joined(row, _ENTRY, _TOPIC, _DOCUMENT)
+        entry.document, entries[entry.pk] = document, entry
+        if document is not None and collection and document.collection_id == collection.pk:
+            document.collection = collection
+    return entries
+
+
+def _first_answer(previous: OwnJudgment | None) -> dict[str, Any]:
+    """The values of the form before the assessor changes them: their latest judgment, and a new request id."""
+    empty: dict[str, Any] = {"request_id": uuid4(), "shown": 0}
+    if previous is None:
+        return empty
+    judgment = previous.judgment
+    stored = {"choice": judgment.choice, "comment": judgment.comment, "shown": judgment.pk}
+    return empty | stored | fields_of(judgment.follow_ups)
+
+
+def _lock_reason(task: Task, *, has_topic: bool) -> str:
+    if task.status != Task.Status.SUBMITTED:
+        return ""
+    if task.batch.status != Batch.Status.OPEN:
+        return "The batch is closed, so you cannot change it."
+    if not has_topic:
+        return f"Topic {task.entry.topic} is no longer assigned to you, so you cannot change it."
+    return ""
+
+
+def _document_thread(task: Task, rules: JudgingRules) -> str:
+    """The URL of the document's thread, at the formula to judge; empty if it is in no thread or not loaded."""
+    document = task.entry.document
+    if document is None or document.kind == Document.Kind.DOCUMENT:
+        return ""
+    formula = task.entry.docno if rules.layout == "formula" else ""
+    return address(document.collection, document.thread, document.docno, formula=formula)

@@ -1,0 +1,200 @@
+"""The tasks and the progress of assessors. Nothing here shows runs, ranks or other assessors."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db.models import Count, Q, QuerySet
+
+from accounts.models import User
+from assessment.batches.other_batches import HAS_OTHERS, settled_entries
+from assessment.batches.progress import progress_of
+from assessment.batches.selectors import batches_of, pool_sizes, sizes_by_topic
+from assessment.models import Batch, Check, Task
+from tracks.guidelines.selectors import tracks_with_news
+from tracks.models import GuidelinesVersion, Topic, Track
+from web.statements import Statement
+
+
+class TopicProgress(NamedTuple):
+    """An assessor's progress in a topic, in entries. `total` excludes what others have judged in their place."""
+
+    topic: Topic
+    judged: int
+    total: int
+
+    @property
+    def is_done(self) -> bool:
+        return self.judged >= self.total
+
+
+@dataclass(frozen=True)
+class DeskBatch:
+    """A batch on an assessor's desk; `news` is the version of the guidelines in force, if they have not read it."""
+
+    batch: Batch
+    topics: list[TopicProgress]
+    open_task: Task | None
+    news: GuidelinesVersion | None = None
+
+    @property
+    def judged(self) -> int:
+        return sum(topic.judged for topic in self.topics)
+
+    @property
+    def total(self) -> int:
+        return sum(topic.total for topic in self.topics)
+
+    @property
+    def is_done(self) -> bool:
+        return self.judged >= self.total
+
+
+def desk(user: User, *, track: Track | None = None) -> list[DeskBatch]:
+    """The open batches of a user, newest first."""
+    batches = batches_of(user).filter(status=Batch.Status.OPEN)
+    if track is not None:
+        batches = batches.filter(pool__track=track)
+    return _desk_batches(list(batches), user)
+
+
+def closed_batches(user: User) -> QuerySet[Batch]:
+    """The closed batches of a user."""
+    return batches_of(user).filter(status=Batch.Status.CLOSED)
+
+
+def desk_batch(batch: Batch, user: User) -> DeskBatch:
+    """A batch with the user's progress and open task."""
+    [item] = _desk_batches([batch], user)
+    return item
+
+
+def _desk_batches(batches: list[Batch], user: User) -> list[DeskBatch]:
+    """Batches with the user's progress and open tasks; the number of queries does not depend on how many there are."""
+    held = Task.objects.filter(batch__in=batches, assessor=user, status=Task.Status.ACCEPTED)
+    tasks = {task.batch_id: task for task in held.select_related("entry__topic")}
+    topics = _progress_of(batches, user)
+    news = tracks_with_news({batch.pool.track_id for batch in batches}, user) if batches else {}
+    return [
+        DeskBatch(batch, topics[batch.pk], tasks.get(batch.pk), news.get(batch.pool.track_id))
+        for batch in batches
+    ]
+
+
+def progress(batch: Batch, user: User) -> list[TopicProgress]:
+    """The user's progress in each of their topics of a batch, by topic code."""
+    return _progress_of([batch], user)[batch.pk]
+
+
+def _progress_of(batches: list[Batch], user: User) -> dict[int, list[TopicProgress]]:
+    """The user's progress in batches, by batch; the number of queries does not depend on how many there are."""
+    counts = counts_of(batches, user)
+    topics = Topic.objects.in_bulk({each.topic_id for each in counts})
+    progress: dict[int, list[TopicProgress]] = {batch.pk: [] for batch in batches}
+    for each in counts:
+        shown = TopicProgress(topics[each.topic_id], each.judged, each.total)
+        progress[each.batch_id].append(shown)
+    for batch in batches:
+        if batch.has_checks:
+            progress[batch.pk].sort(key=lambda each: each.topic.code)
+    return progress
+
+
+class _Count(NamedTuple):
+    batch_id: int
+    topic_id: int
+    judged: int
+    total: int
+
+
+# For each topic that a user has in batches: what they have judged, and what those judged who had their seat before.
+_JUDGED = Statement(f"""
+WITH own AS (
+    SELECT batch_id, topic_id, count(DISTINCT task_id) AS n
+    FROM assessment_judgment
+    WHERE batch_id = ANY(%(batches)s) AND assessor_id = %(user)s AND is_current
+    GROUP BY batch_id, topic_id
+), former AS (
+    SELECT assignment.id, count(DISTINCT judgment.task_id) AS n
+    FROM assessment_topicassignment assignment
+    JOIN assessment_topicassignment before ON before.batch_id = assignment.batch_id
+        AND before.topic_id = assignment.topic_id AND before.seat = assignment.seat AND before.is_withdrawn
+    JOIN assessment_judgment judgment ON judgment.batch_id = before.batch_id
+        AND judgment.topic_id = before.topic_id AND judgment.assessor_id = before.assessor_id AND judgment.is_current
+    JOIN assessment_task task ON task.id = judgment.task_id AND task.seat = before.seat
+    WHERE assignment.batch_id = ANY(%(batches)s) AND assignment.assessor_id = %(user)s
+        AND NOT assignment.is_withdrawn
+    GROUP BY assignment.id
+)
+SELECT assignment.id, assignment.batch_id, assignment.topic_id, coalesce(own.n, 0), coalesce(former.n, 0),
+    {HAS_OTHERS}
+FROM assessment_topicassignment assignment
+JOIN assessment_batch batch ON batch.id = assignment.batch_id
+JOIN tracks_topic topic ON topic.id = assignment.topic_id
+LEFT JOIN own ON own.batch_id = assignment.batch_id AND own.topic_id = assignment.topic_id
+LEFT JOIN former ON former.id = assignment.id
+WHERE assignment.batch_id = ANY(%(batches)s) AND assignment.assessor_id = %(user)s AND NOT assignment.is_withdrawn
+ORDER BY topic.code
+""")  # noqa: S608 - of constants
+
+
+def counts_of(batches: list[Batch], user: User) -> list[_Count]:
+    """Count the judged and all entries in each topic that a user has in batches, by topic code."""
+    rows = _JUDGED.rows(batches=[batch.pk for batch in batches], user=user.pk)
+    # The number of entries by batch and topic. Pools are counted once per process.
+    sizes = {
+        (batch.pk, topic): n
+        for batch in batches
+        if not batch.is_selective
+        for topic, n in pool_sizes(batch.pool).items()
+    }
+    selective = [batch for batch in batches if batch.is_selective]
+    sizes = sizes | (sizes_by_topic(selective) if selective else {})
+    settled = settled_entries([assignment for assignment, *_, has_others in rows if has_others])
+    counts = [
+        _Count(batch, topic, judged, sizes.get((batch, topic), 0) - former - len(settled.get(assignment, ())))
+        for assignment, batch, topic, judged, former, _ in rows
+    ]
+    for each in batches:
+        if each.has_checks:
+            counts = _with_checks(counts, each, user)
+    return counts
+
+
+def _with_checks(counts: list[_Count], batch: Batch, user: User) -> list[_Count]:
+    """Counts with the hidden checks of the assessor in a batch, which look like any other entry. One query."""
+    own = {each.topic_id: each for each in counts if each.batch_id == batch.pk}
+    of_topics = Q(entry__topic__in=own) | Q(kind=Check.Kind.GOLD)
+    checks = (
+        Check.objects.filter(of_topics, batch=batch, assessor=user).order_by().values_list("entry__topic")
+    )
+    is_done = Q(task__status=Task.Status.SUBMITTED)
+    for topic, n, done in checks.annotate(n=Count("pk"), done=Count("pk", filter=is_done)):
+        before = own.get(topic, _Count(batch.pk, topic, 0, 0))
+        own[topic] = before._replace(judged=before.judged + done, total=before.total + n)
+    return [each for each in counts if each.batch_id != batch.pk] + list(own.values())
+
+
+def is_active_assessor_of(task_id: int, user_id: int) -> bool:
+    """True if a user has taken a task, and may log in."""
+    return Task.objects.filter(pk=task_id, assessor=user_id, assessor__is_active=True).exists()
+
+
+def tasks_of(user: User) -> QuerySet[Task]:
+    """The tasks that a user has taken, with what the judging page needs."""
+    return (
+        Task.objects.filter(assessor=user)
+        .select_related(
+            "entry__topic",
+            "entry__document__collection",
+            "batch__pool__protocol",
+            "batch__pool__track__collection",
+            "batch__pool__track__topic_collection",
+        )
+        .defer("batch__pool__statistics")
+    )
+
+
+def batch_counts(batch: Batch, user: User) -> tuple[int, int]:
+    """The numbers of judged and of all units: of all assessors for organizers, by the user for others."""
+    shown = progress_of(batch) if user.is_organizer else desk_batch(batch, user)
+    return shown.judged, shown.total

@@ -1,0 +1,82 @@
+"""A task as a program gets it: the texts of its topic and its document, and what can be chosen."""
+
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from assay.html.sanitize import clean_text, plain
+from assay.judging.units import choices_of
+from assessment.judging.citations import ShownCitation
+from assessment.judging.page import unit_parts
+from assessment.judgments.answers import questions_for
+from assessment.models import Judgment, Task
+
+
+@dataclass(frozen=True)
+class ShownTask:
+    """A task with its unit and the assessor's judgments of it, oldest first.
+
+    The keys of `unit` are those of the lines that `assay judge` gives to a program.
+    """
+
+    task: Task
+    unit: dict[str, Any]
+    judgments: list[Judgment] = field(default_factory=list)
+
+
+def _citation(citation: ShownCitation, *, is_html: bool) -> dict[str, Any]:
+    """The citation as a program gets it. In HTML, the cited words are marked in their post."""
+    shown = str if is_html else plain
+    return {
+        "words": escape(citation.original, quote=False) if is_html else citation.original,
+        "language": citation.language,
+        "thread_title": shown(citation.headline),
+        "posts": [
+            {
+                "document": post.docno,
+                "author": post.author,
+                "published_at": post.published_at,
+                "text": shown(str(post.body)),
+                "is_cited": post.is_cited,
+            }
+            for post in citation.posts
+        ],
+        "is_outside": citation.is_outside,
+    }
+
+
+def shown_task(task: Task, *, is_html: bool) -> ShownTask:
+    """A task for the assessor who took it, as plain text or as HTML."""
+    rules, track = task.batch.pool.protocol.parsed.judging, task.batch.pool.track
+    topic, document, passage = task.entry.topic, task.entry.document, task.entry.passage
+    shown = str if is_html else plain
+    formula, citation, members = unit_parts(task, rules)
+    # Members can be in several languages; then all questions can be asked.
+    language = document.language if document and not rules.has_members else ""
+    text = shown(document.body) if document else ""
+    if passage:
+        text = escape(passage, quote=False) if is_html else passage
+    unit = {
+        "topic": topic.code,
+        "title": shown(topic.title),
+        "description": shown(topic.body),
+        "narrative": shown(topic.narrative),
+        "scenario": shown(clean_text(topic.scenario)),
+        "criteria": shown(clean_text(topic.criteria)),
+        "document": task.entry.docno,
+        "document_title": shown(document.title) if document else "",
+        "text": text,
+        "latex": formula.latex if formula else "",
+        "citation": citation and _citation(citation, is_html=is_html),
+        "members": [
+            {"document": each.docno, "latex": each.latex, "text": shown(str(each.body))} for each in members
+        ],
+        "guidelines": track.guidelines.text if track.guidelines else "",
+        "follow_ups": [
+            {"key": each.key, "label": each.label, "after": list(each.after), "choices": dict(each.choices)}
+            for each in questions_for(rules, language)
+        ],
+        **choices_of(rules),
+    }
+    own = Judgment.objects.filter(task=task.pk).select_related("topic", "assessor", "batch").order_by("pk")
+    return ShownTask(task, unit, list(own))

@@ -1,0 +1,156 @@
+"""Rounds of judgments that are compared, and the units on which assessors disagree."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from django.db.models import Count, F, Q, QuerySet, Window
+from django.http import Http404
+
+from assessment.models import MAIN_AND_DUAL, Batch, Judgment
+from tracks.models import Track
+
+Rule = Literal["any", "threshold", "steps", "non-answer"]
+
+
+class Difference(NamedTuple):
+    """A filter of disagreements: any different choice, grades on both sides of the threshold of relevance, or
+    grades that are at least `steps` apart; or a non-answer, also of the only judge."""
+
+    rule: Rule = "any"
+    steps: int = 2
+
+
+class Vote(NamedTuple):
+    """A judgment of a unit, by its id; `grade` is None for a non-answer."""
+
+    judgment: int
+    assessor: str
+    label: str
+    grade: int | None
+
+
+def is_difference(votes: Sequence[Vote], difference: Difference, level: int) -> bool:
+    """True if votes differ as asked; `level` is the grade from which a unit is relevant.
+
+    A non-answer differs from every other choice under the rule "any"; the other rules compare grades only.
+
+    >>> votes = [Vote(1, "ana", "High", 3), Vote(2, "ben", "Medium", 2)]
+    >>> is_difference(votes, Difference("any"), 2), is_difference(votes, Difference("threshold"), 2)
+    (True, False)
+    """
+    if difference.rule == "non-answer":
+        return any(vote.grade is None for vote in votes)
+    if difference.rule == "any":
+        return len({vote.label for vote in votes}) > 1
+    grades = [vote.grade for vote in votes if vote.grade is not None]
+    if len(grades) < 2:
+        return False
+    if difference.rule == "threshold":
+        return min(grades) < level <= max(grades)
+    return max(grades) - min(grades) >= difference.steps
+
+
+MAIN_ROUND = "main"
+
+
+class Round(NamedTuple):
+    """Judgments that are compared: those of all main and dual batches, or of one training batch."""
+
+    key: str
+    label: str
+    batch_id: int | None
+
+
+def rounds_of(track: Track) -> list[Round]:
+    """The main round first, then the training rounds, newest first."""
+    numbered = list(enumerate(training_batches(track).order_by("pk").values_list("pk", "name", "status"), 1))
+    rounds = [
+        Round(f"batch-{pk}", round_label(number, name), pk)
+        for number, (pk, name, status) in reversed(numbered)
+        if status != Batch.Status.DRAFT
+    ]
+    return [Round(MAIN_ROUND, "Main and dual batches", None), *rounds]
+
+
+def training_batches(track: Track) -> QuerySet[Batch]:
+    """The training batches of a track. The n-th that was created is round n."""
+    return Batch.objects.filter(pool__track=track, kind=Batch.Kind.TRAINING)
+
+
+def training_number(batch: Batch) -> int:
+    """The number of a training round, from 1, in the order in which the rounds of its track were created."""
+    return training_batches(batch.pool.track).filter(pk__lte=batch.pk).count()
+
+
+def round_label(number: int, name: str) -> str:
+    """The number of a training round with its name, unless the name says no more.
+
+    >>> round_label(1, "Training round 1"), round_label(2, "Formulas")
+    ('Training round 1', 'Training round 2: Formulas')
+    """
+    numbered = f"Training round {number}"
+    return numbered if name == numbered else f"{numbered}: {name}"
+
+
+def round_of(track: Track, key: str | None) -> Round:
+    """The round with a key; without a key, the main round.
+
+    Raises
+    ------
+    Http404
+        The track has no such round.
+    """
+    key = key or MAIN_ROUND
+    of_round = next((each for each in rounds_of(track) if each.key == key), None)
+    if of_round is None:
+        raise Http404(f"{track} has no round {key!r}")
+    return of_round
+
+
+def judgments_of(track: Track, of_round: Round) -> QuerySet[Judgment]:
+    """The current judgments of a round, made with the track's protocol, oldest first."""
+    current = Judgment.objects.filter(
+        track=track, is_current=True, batch__pool__protocol=track.protocol_id
+    ).order_by("pk")
+    if of_round.batch_id is not None:
+        return current.filter(batch=of_round.batch_id)
+    return current.filter(batch__kind__in=MAIN_AND_DUAL)
+
+
+def shared_judgments(track: Track, of_round: Round) -> QuerySet[Judgment]:
+    """The judgments of units that have several in the round."""
+    n_judges = Window(Count("pk"), partition_by=[F("topic"), F("docno")])
+    return judgments_of(track, of_round).annotate(n_judges=n_judges).filter(n_judges__gt=1)
+
+
+def _compared(track: Track, of_round: Round, difference: Difference) -> QuerySet[Judgment]:
+    """The judgments of the units that can differ as asked."""
+    if difference.rule != "non-answer":
+        return shared_judgments(track, of_round)
+    n_without = Window(Count("pk", filter=Q(grade=None)), partition_by=[F("topic"), F("docno")])
+    return judgments_of(track, of_round).annotate(n_without=n_without).filter(n_without__gt=0)
+
+
+class Disagreement(NamedTuple):
+    """A unit with the judgments of its assessors, oldest first."""
+
+    topic: str
+    docno: str
+    votes: list[Vote]
+
+
+def disagreements(track: Track, of_round: Round, difference: Difference) -> list[Disagreement]:
+    """The units whose judgments differ as asked, by topic and docno."""
+    rules, level = track.protocol.parsed.judging, track.protocol.parsed.agreement.binary_from
+    units: dict[tuple[str, str], list[Vote]] = {}
+    rows = _compared(track, of_round, difference).values_list(
+        "topic__code", "docno", "pk", "assessor__username", "choice", "grade"
+    )
+    for topic, docno, pk, assessor, choice, grade in rows.iterator(chunk_size=5_000):
+        vote = Vote(pk, assessor, rules.label_of(choice), grade)
+        units.setdefault((topic, docno), []).append(vote)
+    return [
+        Disagreement(topic, docno, votes)
+        for (topic, docno), votes in sorted(units.items())
+        if is_difference(votes, difference, level)
+    ]

@@ -1,0 +1,191 @@
+"""An assessor's own statistics: of a batch, of a track, or of everything.
+
+They count current judgments, without those that were replaced or undone. Seconds are those for which the page of a task
+was visible; a unit of several instances has them once. Days are in UTC.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from django.db.models import Avg, Count, Q, QuerySet, Sum
+from django.db.models.functions import TruncDate
+
+from accounts.models import User
+from assay import plots
+from assessment.batches.progress import Median
+from assessment.batches.selectors import batches_of
+from assessment.judgments.selectors import COUNTED_FOR_ASSESSORS
+from assessment.models import Batch, Judgment, Task
+
+SHOWN_DAYS = 30
+TIMES = {"judged": Count("pk"), "mean": Avg("seconds"), "median": Median("seconds"), "total": Sum("seconds")}
+
+
+class StatisticsScope(NamedTuple):
+    """The batches that the statistics are about; `key` names it in the address."""
+
+    key: str
+    label: str
+    batches: list[Batch]
+
+
+class Totals(NamedTuple):
+    """Counts and seconds of all judgments; None without any seconds. `hours` is the sum of the seconds."""
+
+    judged: int
+    mean: float | None
+    median: float | None
+    hours: float | None
+
+
+class Day(NamedTuple):
+    """The judgments of a day."""
+
+    day: date
+    judged: int
+    mean: float | None
+
+
+class ChoiceShare(NamedTuple):
+    """The frequency of a choice, as a number and as a share of the protocol's judgments."""
+
+    label: str
+    n: int
+    share: float
+
+
+class ChoiceMix(NamedTuple):
+    """The choices of one protocol."""
+
+    protocol: str
+    shares: list[ChoiceShare]
+
+
+class TopicTime(NamedTuple):
+    """The time for the judgments of a topic."""
+
+    track: str
+    code: str
+    title: str
+    judged: int
+    mean: float | None
+    median: float | None
+    hours: float | None
+
+
+class Skips(NamedTuple):
+    """Tasks that were skipped, and those of them that still wait to be judged."""
+
+    total: int
+    waiting: int
+
+
+@dataclass(frozen=True)
+class StatisticsPage:
+    """An assessor's own statistics. `earlier` counts the judgments before the days that are shown."""
+
+    scopes: list[StatisticsScope]
+    current: StatisticsScope
+    totals: Totals
+    days: list[Day]
+    plot: plots.Plot
+    earlier: int
+    mixes: list[ChoiceMix]
+    topics: list[TopicTime]
+    skips: Skips
+
+
+def scopes_of(user: User) -> list[StatisticsScope]:
+    """Everything, then each track, then each batch, newest first. One query."""
+    batches = list(batches_of(user).order_by("-pk"))
+    of_track: dict[int, list[Batch]] = {}
+    for batch in batches:
+        of_track.setdefault(batch.pool.track_id, []).append(batch)
+    tracks = [StatisticsScope(f"track-{pk}", own[0].pool.track.name, own) for pk, own in of_track.items()]
+    single = [
+        StatisticsScope(f"batch-{each.pk}", f"{each.name} · {each.pool.track.name}", [each])
+        for each in batches
+    ]
+    return [StatisticsScope("", "All tracks", batches), *tracks, *single]
+
+
+def statistics_page(user: User, key: str) -> StatisticsPage | None:
+    """The statistics of a scope, in a fixed number of queries; None if the user has no such scope."""
+    scopes = scopes_of(user)
+    current = next((scope for scope in scopes if scope.key == key), None)
+    if current is None:
+        return None
+    ids = [batch.pk for batch in current.batches]
+    own = Judgment.objects.filter(COUNTED_FOR_ASSESSORS, assessor=user, batch__in=ids).order_by()
+    by_day = own.annotate(day=TruncDate("created_at")).values_list("day")
+    rows = by_day.annotate(judged=Count("pk"), mean=Avg("seconds")).order_by("day")
+    every_day = [Day(*each) for each in rows]
+    shown = shown_days(every_day)
+    row = own.aggregate(**TIMES)
+    skipped = Task.objects.filter(assessor=user, batch__in=ids, skipped_at__isnull=False)
+    is_waiting = Q(status=Task.Status.SKIPPED)
+    return StatisticsPage(
+        scopes=scopes,
+        current=current,
+        totals=Totals(row["judged"], row["mean"], row["median"], _hours(row["total"])),
+        days=[day for day in reversed(shown) if day.judged],
+        plot=plots.bars(
+            "judgments-per-day",
+            "Judgments per day",
+            [(f"{day.day:%m-%d}", day.judged) for day in shown],
+            up="Judgments",
+            across="Day",
+            digits=0,
+        ),
+        earlier=sum(day.judged for day in every_day) - sum(day.judged for day in shown),
+        mixes=_mixes(own, current.batches),
+        topics=_topics(own),
+        skips=Skips(**skipped.aggregate(total=Count("pk"), waiting=Count("pk", filter=is_waiting))),
+    )
+
+
+def _hours(seconds: int | None) -> float | None:
+    return None if seconds is None else seconds / 3600
+
+
+def shown_days(days: list[Day]) -> list[Day]:
+    """Every day of the last weeks, also without judgments, up to the last one with a judgment."""
+    if not days:
+        return []
+    judged = {day.day: day for day in days}
+    last = days[-1].day
+    n = min(SHOWN_DAYS, (last - days[0].day).days + 1)
+    calendar = [last - timedelta(days=back) for back in reversed(range(n))]
+    return [judged.get(day, Day(day, 0, None)) for day in calendar]
+
+
+def _mixes(own: QuerySet[Judgment], batches: Collection[Batch]) -> list[ChoiceMix]:
+    """The frequency of each choice, for each protocol with judgments."""
+    protocols = {batch.pool.protocol_id: batch.pool.protocol for batch in batches}
+    counts: dict[int, Counter[str]] = {pk: Counter() for pk in protocols}
+    for pk, choice, n in own.values_list("batch__pool__protocol", "choice").annotate(n=Count("pk")):
+        counts[pk][choice] = n
+    return [
+        ChoiceMix(
+            protocol.title,
+            [
+                ChoiceShare(choice.label, counts[pk][choice.key], counts[pk][choice.key] / counts[pk].total())
+                for choice in protocol.parsed.judging.choices
+            ],
+        )
+        for pk, protocol in sorted(protocols.items(), key=lambda row: row[1].title)
+        if counts[pk]
+    ]
+
+
+def _topics(own: QuerySet[Judgment]) -> list[TopicTime]:
+    """The time for each topic, by track and code."""
+    fields = ("track__name", "topic__code", "topic__title")
+    ordered = own.values_list(*fields).annotate(**TIMES).order_by("track__name", "topic__code")
+    return [
+        TopicTime(track, code, title, judged, mean, median, _hours(total))
+        for track, code, title, judged, mean, median, total in ordered
+    ]

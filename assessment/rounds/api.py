@@ -1,0 +1,255 @@
+"""Dual batches, training rounds and adjudication batches for programs."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of
+from accounts.models import User
+from assessment.batches.selectors import assessors_of, pools_to_plan
+from assessment.judgments.disagreements import MAIN_ROUND, Difference, round_of
+from assessment.judgments.forms import MOST_STEPS, RULES
+from assessment.models import Batch
+from assessment.planning.api import BatchSerializer
+from assessment.rounds import services
+from assessment.rounds.dual import DualTopic, dual_proposal, rule_in_words
+from assessment.rounds.forms import MOST_UNITS
+from assessment.rounds.selectors import topics_to_train, training_topics
+from pooling.models import Pool
+from tracks.models import Topic
+from tracks.tracks.api import track_of
+from web.api.permissions import Organizer
+from web.api.serializers import Strict, named
+from web.api.views import Endpoints, created, get, post
+
+MOST = 5_000
+MINUTES = serializers.IntegerField(
+    min_value=1, max_value=100_000, default=120, help_text="The time for a task."
+)
+
+
+class DualTopicSerializer(serializers.Serializer[DualTopic]):
+    """A topic of the main batches, with its proposed second assessor."""
+
+    topic = serializers.CharField(source="topic.code")
+    judged_by = serializers.SerializerMethodField(help_text="Who has it in a main batch.")
+    second = serializers.SerializerMethodField(help_text="Who has it in another dual batch.")
+    judged = serializers.IntegerField(help_text="Units that are judged.")
+    total = serializers.IntegerField()
+    n_relevant = serializers.IntegerField()
+    able = serializers.SerializerMethodField(help_text="Who can judge it a second time.")
+    proposed = serializers.CharField(
+        source="proposed.username", default=None, allow_null=True, help_text="By the rule of the protocol."
+    )
+
+    def get_judged_by(self, topic: DualTopic) -> list[str]:
+        return _names(topic.judged_by)
+
+    def get_second(self, topic: DualTopic) -> list[str]:
+        return _names(topic.second)
+
+    def get_able(self, topic: DualTopic) -> list[str]:
+        return _names(topic.able)
+
+
+class DualProposalSerializer(serializers.Serializer[Any]):
+    """The proposal of the protocol's rule for dual judging, topic by topic."""
+
+    rule = serializers.CharField(help_text="In words.")
+    topics = DualTopicSerializer(many=True)
+
+
+class SecondSerializer(Strict):
+    """The second assessor of a topic."""
+
+    topic = serializers.CharField(max_length=100)
+    assessor = serializers.CharField(max_length=150)
+
+
+class DualBatchSerializer(Strict):
+    """A dual batch: by the rule of the protocol, or with the second assessors that you name."""
+
+    name = serializers.CharField(max_length=100, default="Second judgments")
+    minutes_allotted = MINUTES
+    second = serializers.ListField(
+        child=SecondSerializer(),
+        required=False,
+        allow_empty=False,
+        max_length=MOST,
+        help_text="Without it: as the rule proposes.",
+    )
+
+
+class TrainingBatchSerializer(Strict):
+    """A training round, in which every assessor judges the same units."""
+
+    name = serializers.CharField(max_length=100)
+    minutes_allotted = MINUTES
+    topics = serializers.ListField(
+        child=serializers.CharField(max_length=100),
+        required=False,
+        allow_empty=False,
+        max_length=MOST,
+        help_text="Codes. Without it: the first topics, as many as the protocol states.",
+    )
+    assessors = serializers.ListField(
+        child=serializers.CharField(max_length=150),
+        required=False,
+        allow_empty=False,
+        max_length=MOST,
+        help_text="User names. Without it: all assessors of the track.",
+    )
+    n_units = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST_UNITS,
+        help_text="Of each topic, spread over the ranks at which runs retrieved them. Without it: 10.",
+    )
+    docnos = serializers.ListField(
+        child=serializers.CharField(max_length=300),
+        required=False,
+        allow_empty=False,
+        max_length=MOST_UNITS,
+        help_text="The documents to judge, instead of `n_units`.",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse a field that would be ignored.
+
+        Raises
+        ------
+        ValidationError
+            Both kinds of choices are there.
+        """
+        if "docnos" in attrs and "n_units" in attrs:
+            raise serializers.ValidationError({"n_units": "Name the documents or their number, not both."})
+        return attrs
+
+
+def _second(rows: dict[str, DualTopic], chosen: dict[str, str]) -> tuple[Topic, User]:
+    row = named(rows, chosen["topic"], "second")
+    able = {user.username: user for user in row.able}
+    return row.topic, named(able, chosen["assessor"], "second")
+
+
+def _names(people: list[User]) -> list[str]:
+    return [user.username for user in people]
+
+
+class Planning(Endpoints):
+    tag = "Batches"
+    permission_classes = [Organizer]
+
+    def pool(self, pool_id: int) -> Pool:
+        return get_object_or_404(pools_to_plan(), pk=pool_id)
+
+    def answer(self, batch: Batch) -> Response:
+        shown = BatchSerializer(batch).data
+        return created(shown, shown["url"])
+
+    @get("pools/<int:pool_id>/dual-batches/", "dual_batches", DualProposalSerializer)
+    def get_dual_proposal(self, request: Request, pool_id: int) -> Any:
+        """Read which topics the rule of the protocol has judged twice, and by which second assessor."""
+        pool = self.pool(pool_id)
+        return {"rule": rule_in_words(pool), "topics": dual_proposal(pool)}
+
+    @post(
+        "pools/<int:pool_id>/dual-batches/",
+        "dual_batches",
+        BatchSerializer,
+        takes=DualBatchSerializer,
+        status=201,
+    )
+    def create_dual_batch(self, request: Request, pool_id: int) -> Any:
+        """Create a dual batch as a draft. Change its assignments as you like, then open it."""
+        pool, data = self.pool(pool_id), self.validated(request)
+        rows = {row.topic.code: row for row in dual_proposal(pool)}
+        if "second" in data:
+            data["second"] = dict(_second(rows, each) for each in data["second"])
+        else:
+            data["second"] = {row.topic: row.proposed for row in rows.values() if row.proposed}
+        return self.answer(services.create_dual(pool=pool, by=person_of(request), **data))
+
+    @post(
+        "pools/<int:pool_id>/training-batches/",
+        "training_batches",
+        BatchSerializer,
+        takes=TrainingBatchSerializer,
+        status=201,
+    )
+    def create_training_batch(self, request: Request, pool_id: int) -> Any:
+        """Create a training round as a draft. Open it to give out its tasks."""
+        pool, data = self.pool(pool_id), self.validated(request)
+        topics = {topic.code: topic for topic in topics_to_train(pool)}
+        people = {user.username: user for user in assessors_of(pool.track)}
+        usual = {"topics": [topic.code for topic in training_topics(pool)], "assessors": list(people)}
+        data = usual | {"n_units": None if "docnos" in data else 10} | data
+        data["topics"] = [named(topics, code, "topics") for code in data["topics"]]
+        data["assessors"] = [named(people, name, "assessors") for name in data["assessors"]]
+        return self.answer(services.create_training(pool=pool, by=person_of(request), **data))
+
+
+class AdjudicationSerializer(Strict):
+    """The disagreements that are judged once more, and their assessors."""
+
+    name = serializers.CharField(max_length=100, default="Adjudication")
+    round = serializers.CharField(
+        max_length=50, default=MAIN_ROUND, help_text="A key of `rounds` of the agreement of the track."
+    )
+    rule = serializers.ChoiceField(list(RULES.items()), default=Difference().rule)
+    steps = serializers.IntegerField(
+        min_value=1, max_value=MOST_STEPS, default=Difference().steps, help_text="For the rule `steps`."
+    )
+    adjudicators = serializers.ListField(
+        child=serializers.CharField(max_length=150),
+        allow_empty=False,
+        max_length=1_000,
+        help_text="User names of assessors, who share the topics evenly.",
+    )
+    is_blind = serializers.BooleanField(
+        default=False, help_text="Adjudicators do not see the judgments that disagree."
+    )
+    minutes_allotted = serializers.IntegerField(
+        min_value=1, max_value=100_000, default=120, help_text="The time for a task."
+    )
+
+
+class AdjudicationBatchesSerializer(serializers.Serializer[Any]):
+    """The batches, one for each pool with disagreements."""
+
+    results = BatchSerializer(many=True)
+
+
+class Adjudication(Endpoints):
+    tag = "Batches"
+    permission_classes = [Organizer]
+
+    @post(
+        "tracks/<slug:slug>/adjudication-batches/",
+        "adjudication_batches",
+        AdjudicationBatchesSerializer,
+        takes=AdjudicationSerializer,
+    )
+    def create_adjudication_batches(self, request: Request, slug: str) -> Any:
+        """Create a draft for each pool with disagreements, with these units only. Open it to give out its tasks.
+
+        Units that an adjudication batch has already are left out.
+        """
+        user, data = person_of(request), self.validated(request)
+        track = track_of(request, slug)
+        people = {each.username: each for each in assessors_of(track)}
+        batches = services.create_adjudications(
+            track=track,
+            of_round=round_of(track, data.pop("round")),
+            difference=Difference(data.pop("rule"), data.pop("steps")),
+            adjudicators=[named(people, name, "adjudicators") for name in data.pop("adjudicators")],
+            by=user,
+            **data,
+        )
+        return {"results": batches}
+
+
+urlpatterns = Planning.urls() + Adjudication.urls()

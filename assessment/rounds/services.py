@@ -1,0 +1,113 @@
+"""Create batches by the rules of a protocol: dual batches, training rounds and adjudications."""
+
+from collections.abc import Mapping, Sequence
+
+from django.db import transaction
+
+from accounts.models import User
+from assay.errors import Refused
+from assessment.batches import services as batch_services
+from assessment.judgments.disagreements import Difference, Round
+from assessment.models import Batch
+from assessment.planning import services as assignment_services
+from assessment.rounds.selectors import entries_to_adjudicate, spread_entries
+from pooling.models import Pool, PoolEntry
+from tracks.models import Topic, Track
+
+
+@transaction.atomic
+def create_dual(
+    *, pool: Pool, name: str, second: Mapping[Topic, User], minutes_allotted: int = 120, by: User
+) -> Batch:
+    """Create the draft of a dual batch in which each topic has a second assessor: all topics, or nothing."""
+    if not second:
+        raise Refused(
+            "No topic has a second assessor. Choose one for at least one topic.", code="nothing-chosen"
+        )
+    batch = batch_services.create(
+        pool=pool, name=name, kind=Batch.Kind.DUAL, minutes_allotted=minutes_allotted, by=by
+    )
+    for assessor in sorted(set(second.values()), key=lambda user: user.pk):
+        own = [topic for topic, user in second.items() if user == assessor]
+        assignment_services.assign(batch=batch, assessor=assessor, topics=own)
+    return batch
+
+
+@transaction.atomic
+def create_training(
+    *,
+    pool: Pool,
+    name: str,
+    topics: Sequence[Topic],
+    assessors: Sequence[User],
+    n_units: int | None = None,
+    docnos: Sequence[str] = (),
+    units: Sequence[int] = (),
+    minutes_allotted: int = 120,
+    by: User,
+) -> Batch:
+    """Create the draft of a training round, in which every assessor judges the same units.
+
+    The units are the pool entries `units` (by id) and the documents `docnos` of the topics. Without both, they are
+    `n_units` of each topic, spread over the ranks of the runs.
+    """
+    batch = batch_services.create(
+        pool=pool, name=name, kind=Batch.Kind.TRAINING, minutes_allotted=minutes_allotted, by=by
+    )
+    picked = [*units, *(_picked(pool, topics, docnos) if docnos else ())]
+    entries = picked or spread_entries(pool, list(topics), n_units or 1)
+    batch_services.select_entries(batch=batch, entries=entries)
+    assignment_services.share(batch=batch, assessors=assessors)
+    return batch
+
+
+def _picked(pool: Pool, topics: Sequence[Topic], docnos: Sequence[str]) -> list[int]:
+    entries = PoolEntry.objects.filter(pool=pool, topic__in=topics, docno__in=docnos)
+    rows = dict(entries.values_list("pk", "docno"))
+    missing = sorted(set(docnos) - set(rows.values()))
+    if missing:
+        raise Refused(
+            f"{len(missing)} of the documents are not in the pool for these topics: {', '.join(missing[:5])}",
+            code="unknown-units",
+        )
+    return list(rows)
+
+
+@transaction.atomic
+def create_adjudications(
+    *,
+    track: Track,
+    of_round: Round,
+    difference: Difference,
+    name: str,
+    adjudicators: Sequence[User],
+    is_blind: bool,
+    minutes_allotted: int = 120,
+    by: User,
+) -> list[Batch]:
+    """Create a draft for each pool with disagreements, and share its topics evenly among the adjudicators.
+
+    Units that an adjudication batch has already are left out, so that the action can be repeated while assessors
+    still judge.
+    """
+    entries = entries_to_adjudicate(track, of_round, difference)
+    if not entries:
+        raise Refused(
+            "Every unit that differs like this is in an adjudication batch already. Choose another difference.",
+            code="nothing-to-adjudicate",
+        )
+    batches = []
+    for pool in Pool.objects.filter(pk__in=set(entries.values())).order_by("pk"):
+        batch = batch_services.create(
+            pool=pool,
+            name=name,
+            kind=Batch.Kind.ADJUDICATION,
+            minutes_allotted=minutes_allotted,
+            is_blind=is_blind,
+            by=by,
+        )
+        own = [entry for entry, pool_id in entries.items() if pool_id == pool.pk]
+        batch_services.select_entries(batch=batch, entries=own)
+        assignment_services.share(batch=batch, assessors=adjudicators)
+        batches.append(batch)
+    return batches

@@ -1,0 +1,117 @@
+"""Work on each request before and after its view."""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.cache import add_never_cache_headers
+
+from accounts import services
+from accounts.audit.services import acting
+from accounts.models import Event, User
+from assay.errors import Refused
+from server.environment import Proxies
+from web.addresses import parsed as parsed_address
+from web.api.problems import CONTENT_TYPE, is_api, of_refusal
+
+
+class Middleware:
+    """The base of the others: passes a request on."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+
+class ClientAddressMiddleware(Middleware):
+    """Replaces `REMOTE_ADDR` by the address of the client, so that all code behind it finds the real one."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        peer, forwarded = request.META.get("REMOTE_ADDR", ""), request.META.get("HTTP_X_FORWARDED_FOR", "")
+        request.META["REMOTE_ADDR"] = client_address(peer, forwarded, settings.TRUSTED_PROXIES)
+        return self.get_response(request)
+
+
+def client_address(peer: str, forwarded: str, trusted: Proxies) -> str:
+    """Return the address that the outermost trusted proxy saw.
+
+    Each proxy appends the address of its client, so the header is read from the right, as long as the address read last
+    belongs to a trusted proxy. Whatever a client wrote into the header itself is further left.
+    """
+    client = peer
+    for n_read, hop in enumerate(reversed(forwarded.split(","))):
+        address, last = parsed_address(hop), parsed_address(client)
+        if isinstance(trusted, int):
+            is_trusted = n_read < trusted
+        else:
+            is_trusted = last is not None and any(last in network for network in trusted)
+        if address is None or not is_trusted:
+            break
+        client = str(address)
+    return client
+
+
+class NulMiddleware(Middleware):
+    """Responds with 400 if the path or the query string contains a NUL character: PostgreSQL cannot store one."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if "\0" in request.path or "%00" in request.META.get("QUERY_STRING", ""):
+            raise BadRequest("The address contains a NUL character.")
+        return self.get_response(request)
+
+
+class ActorMiddleware(Middleware):
+    """States who acts in a request, for the audit log: its user, also if a token named the user."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        def user() -> User | None:
+            return request.user if isinstance(request.user, User) else None
+
+        if request.path_info.startswith("/admin/"):
+            via = Event.Via.ADMIN
+        else:
+            via = Event.Via.API if is_api(request) else Event.Via.SITE
+        with acting(user, via):
+            return self.get_response(request)
+
+
+class PrivateMiddleware(Middleware):
+    """Adds `Cache-Control: no-store` to every response that was made for a user who has logged in.
+
+    A response that did not look at the session, such as the documentation, is the same for everyone. What is immutable
+    may stay in the browser of its user.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        is_kept = "immutable" in response.get("Cache-Control", "")
+        if request.session.accessed and request.user.is_authenticated and not is_kept:
+            add_never_cache_headers(response)
+        return response
+
+
+class VisitMiddleware(Middleware):
+    """Updates `User.last_seen_at`, at most once an hour. A response that did not look at the session counts as none."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if request.session.accessed and isinstance(request.user, User) and request.user.is_authenticated:
+            services.note_visit(user=request.user)
+        return response
+
+
+class RefusalMiddleware(Middleware):
+    """Responds with 409 when a service raises `Refused`, whatever the view: a page, or problem+json for a program."""
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if not isinstance(exception, Refused):
+            return None
+        if request.accepts("text/html"):
+            context = {"title": exception.title, "message": exception.message}
+            return render(request, "409.html", context, status=409)
+        problem = of_refusal(exception)
+        return JsonResponse(problem, status=problem["status"], content_type=CONTENT_TYPE)

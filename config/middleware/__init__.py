@@ -1,1 +1,0 @@
-"""What the project does with each request before and after its view."""

@@ -1,0 +1,115 @@
+"""Store and delete files, so that a process that is killed at any moment leaves none behind.
+
+A file is stored once, whole or not at all, under a random name, and never changes. So a copy of it stays valid.
+Decision: ADR 22.
+"""
+
+import logging
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models.functions import Now
+
+from assay.errors import Refused
+from jobs.models import UnclaimedFile
+
+logger = logging.getLogger(__name__)
+
+TIME_TO_CLAIM = timedelta(days=1)
+
+Store = Callable[[str, "File[bytes]"], str]  # (folder, content) -> name
+
+
+class NotStored(Refused):
+    """The storage did not take a file: it is full, or it does not answer."""
+
+    title = "The file could not be stored"
+
+
+@contextmanager
+def storing() -> Iterator[Store]:
+    """A function that stores files. They are deleted if the block raises an exception.
+
+    Enter it outside a transaction: the names must be committed before the files are stored. The transaction that stores
+    the names in other rows calls `claim`.
+
+    Raises
+    ------
+    NotStored
+        The storage did not take a file.
+    """
+    names: list[str] = []
+    is_done = False
+
+    def store(folder: str, content: "File[bytes]") -> str:
+        names.append(f"{folder}/{uuid.uuid4().hex}")
+        UnclaimedFile.objects.create(name=names[-1], delete_after=Now() + TIME_TO_CLAIM)
+        try:
+            return default_storage.save(names[-1], content)
+        except OSError as error:
+            logger.exception("%s could not be stored", names[-1])
+            raise NotStored(f"{error.strerror or error}. Nothing was kept. Try again later.") from error
+
+    try:
+        yield store
+        is_done = True
+    finally:
+        if not is_done:
+            _delete(names)
+
+
+def claim(*names: str) -> None:
+    """The files belong to rows that this transaction stores.
+
+    Raises
+    ------
+    NotStored
+        The files were stored so long ago that they may be deleted.
+    """
+    n, _ = UnclaimedFile.objects.filter(name__in=names).delete()
+    if n < len(names):
+        raise NotStored(f"This took longer than {TIME_TO_CLAIM.days} day. Nothing was kept. Try again.")
+
+
+def discard(names: Iterable[str]) -> None:
+    """Delete files when this transaction commits, which removes the last row that names them."""
+    names = list(names)
+    UnclaimedFile.objects.bulk_create([UnclaimedFile(name=name) for name in names], ignore_conflicts=True)
+    transaction.on_commit(partial(_delete, names), robust=True)
+
+
+def _delete(names: Iterable[str]) -> None:
+    for name in names:
+        try:
+            default_storage.delete(name)
+        except OSError:
+            logger.exception("%s could not be deleted; Celery beat will delete it", name)
+        else:
+            UnclaimedFile.objects.filter(name=name).delete()
+
+
+def delete_unclaimed() -> int:
+    """Delete the files whose process was killed before it claimed or deleted them. Returns their number."""
+    overdue = UnclaimedFile.objects.filter(delete_after__lt=Now())
+    return sum(map(_delete_overdue, list(overdue.values_list("pk", flat=True))))
+
+
+def _delete_overdue(pk: int) -> bool:
+    """Delete one file under the lock of its row, so that no process claims it meanwhile."""
+    with transaction.atomic():
+        file = UnclaimedFile.objects.select_for_update(skip_locked=True).filter(pk=pk).first()
+        if file is None:
+            return False
+        try:
+            default_storage.delete(file.name)
+        except OSError:
+            logger.exception("%s could not be deleted; it is tried again later", file.name)
+            return False
+        file.delete()
+        return True

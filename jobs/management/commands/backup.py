@@ -1,0 +1,31 @@
+"""`manage.py backup FILE`: save the database and the files in one archive."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from assay.errors import Refused
+from jobs.backups import services
+from jobs.console import ProgressBar
+
+
+class Command(BaseCommand):
+    help = (
+        "Save the database and the uploaded files, as they are at one moment, in one archive. The site may be in use. "
+        "The archive contains passwords' hashes and unreleased judgments; only its owner may read it."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, help="the archive to write, such as assay-2026-11-22.zip")
+
+    def handle(self, *args: Any, file: Path, **options: Any) -> None:
+        try:
+            with ProgressBar() as progress:
+                manifest = services.back_up(path=file, progress=progress)
+        except Refused as refusal:
+            raise CommandError(refusal.message) from refusal
+        for name in manifest.missing:
+            self.stderr.write(f"warning: a row names the file {name}, which does not exist")
+        self.stdout.write(f"{file}: {manifest} saved.")

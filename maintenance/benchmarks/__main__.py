@@ -1,0 +1,21 @@
+"""Measure Assay next to another tool in the same session: `python -m maintenance.benchmarks NAME [OPTIONS]`."""
+
+import os
+import sys
+
+os.environ.setdefault(
+    "OPENBLAS_NUM_THREADS", "1"
+)  # before NumPy is imported: CPU times are those of one core
+
+from maintenance.benchmarks import (  # noqa: F401  each module adds its cases
+    collection,
+    failures,
+    imports,
+    judging,
+    library,
+    real_size,
+    storing,
+)
+from maintenance.benchmarks.harness import main
+
+main(sys.argv[1:])

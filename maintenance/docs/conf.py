@@ -1,0 +1,48 @@
+"""Configuration of the documentation site: `make docs`.
+
+The site is built without Django, a database or the network. ADR 18 gives the reasons for the choices.
+"""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(ROOT))
+
+from assay.version import VERSION  # noqa: E402
+
+OURS = ("library_reference", "generated_tables", "sessions")
+
+project = "Assay"
+author = "the Assay contributors"
+release = version = VERSION
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", *(f"maintenance.docs.{name}" for name in OURS)]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build", "adr/README.md"]
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_default_options = {"members": True, "undoc-members": True}
+python_maximum_signature_line_length = 88
+add_module_names = False
+default_role = "code"
+smartquotes = False  # a prime belongs to the name of a measure
+
+html_theme = "furo"
+html_title = "Assay"
+html_favicon = str(ROOT / "static" / "config" / "icon.svg")
+html_static_path = [str(DOCS / "_static")]
+html_css_files = ["assay.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_show_copyright = False
+html_use_index = False
+html_domain_indices = False
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+templates_path = [str(DOCS / "_templates")]

@@ -1,0 +1,56 @@
+"""Refusals about teams, invitations, requests, lists of people and the interaction."""
+
+from collections.abc import Sequence
+
+from assay.errors import Refused
+
+
+class TeamRefused(Refused):
+    """A team that cannot be created, or a user who cannot be a member."""
+
+    title = "The team was not changed"
+
+
+class InvitationRefused(Refused):
+    """An invitation that cannot be made, or that this user cannot accept."""
+
+    title = "The invitation was refused"
+
+
+class InvitationGone(Refused):
+    """Unknown, used up, expired or revoked: the page does not say which."""
+
+    title = "This invitation is no longer valid"
+
+    def __init__(self) -> None:
+        super().__init__("It was used, it expired, or it was revoked. Ask who invited you for a new link.")
+
+
+class RequestRefused(Refused):
+    """A request to join that cannot be made or decided now."""
+
+    title = "The request was not changed"
+
+
+class PeopleRefused(Refused):
+    """A list of people that cannot be carried out."""
+
+    title = "Nobody was added"
+
+
+class BadPeople(PeopleRefused):
+    """Lines of a list are wrong, so that nothing of it is done: lines, columns and messages."""
+
+    def __init__(self, problems: Sequence[tuple[int, str, str]]) -> None:
+        line, column, message = problems[0]
+        super().__init__(f"Line {line}, {column}: {message}" if line else message)
+        self.errors = [
+            {"line": line or None, "field": column, "code": "invalid", "message": text}
+            for line, column, text in problems
+        ]
+
+
+class InteractionRefused(Refused):
+    """The rules of the interaction do not allow it."""
+
+    title = "The interaction was not changed"

@@ -1,0 +1,85 @@
+"""The forms of the interaction."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django import forms
+
+from accounts.models import User
+from participation.interaction.selectors import InteractionPage, TeamInteraction
+from web.forms import StyledForm
+
+
+class NominationForm(StyledForm):
+    """The topics of a team, ranked by preference."""
+
+    topics = forms.CharField(
+        max_length=100_000,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        label="Topics",
+        help_text="Codes of topics, the preferred one first, separated by spaces or on lines of their own.",
+    )
+
+    @property
+    def codes(self) -> list[str]:
+        return str(self.cleaned_data["topics"]).replace(",", " ").split()
+
+
+class AddressForm(StyledForm):
+    """The page of a team's system."""
+
+    address = forms.URLField(
+        max_length=500,
+        required=False,
+        assume_scheme="https",
+        label="Page of the system",
+        help_text="A session shows this page in a frame. {topic} is replaced by the code of the topic.",
+    )
+
+
+class PlanForm(StyledForm):
+    """The assessor of the next sessions of a team. The choices are given, so that many forms need no query."""
+
+    assessor = forms.TypedChoiceField()
+    n = forms.IntegerField(min_value=1, max_value=1000, initial=10, label="Number of topics")
+
+    def __init__(self, *args: Any, assessors: list[User], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        people = {str(each.pk): each for each in assessors}
+        field = cast(forms.TypedChoiceField, self.fields["assessor"])
+        field.choices = [(key, str(each)) for key, each in people.items()]
+        field.coerce = people.__getitem__
+
+
+class UploadForm(StyledForm):
+    """A time log or a file of data."""
+
+    file = forms.FileField()
+
+
+@dataclass(frozen=True)
+class TeamForms:
+    """The forms of a team on the page of the interaction."""
+
+    nominate: NominationForm
+    address: AddressForm
+    plan: PlanForm | None
+    log: UploadForm
+    data: UploadForm
+
+
+def forms_of(page: InteractionPage, user: User) -> list[tuple[TeamInteraction, TeamForms]]:
+    """The teams of a page, each with its forms; only organizers plan."""
+    teams = []
+    for each in page.teams:
+        prefix = f"team-{each.team.pk}-%s"
+        codes = "\n".join(row.nomination.topic.code for row in each.rows)
+        forms_of_team = TeamForms(
+            nominate=NominationForm(initial={"topics": codes}, auto_id=prefix),
+            address=AddressForm(initial={"address": each.address}, auto_id=prefix),
+            plan=PlanForm(assessors=page.assessors, auto_id=prefix) if user.is_organizer else None,
+            log=UploadForm(auto_id=f"{prefix}-log"),
+            data=UploadForm(auto_id=f"{prefix}-data"),
+        )
+        teams.append((each, forms_of_team))
+    return teams

@@ -1,0 +1,263 @@
+"""Nominate topics, plan and hold sessions, and take logs and data of the interaction."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import BinaryIO
+from urllib.parse import SplitResult, urlsplit
+
+from django.core.files import File
+from django.db import transaction
+
+from accounts.audit import services as audit
+from accounts.models import User
+from assay.digests import sha256_of_file
+from assay.formats.runs.timing import read_seconds
+from assay.protocols.schema import InteractionRules
+from jobs.files import storage
+from participation.errors import InteractionRefused
+from participation.interaction import selectors
+from participation.interaction.selectors import SessionState
+from participation.models import Interaction, Nomination, Team
+from participation.teams import services as team_services
+from participation.teams.selectors import may_submit_for
+from tracks import acceptance
+from tracks.assessors import services as assessor_services
+from tracks.assessors.selectors import is_assessor
+from tracks.models import Track
+from tracks.tracks import services as track_services
+from web import times
+
+MAX_DATA = 200 << 20  # bytes
+NAMED = 5  # topics in a message
+PLANNED, HELD = "interaction.planned", "interaction.held"  # kinds of letters
+AFTER = timedelta(seconds=1)  # the end of a session
+
+
+def _rules(track: Track) -> InteractionRules:
+    rules = selectors.rules_of(track)
+    if rules is None:
+        raise InteractionRefused(f"The protocol of {track} has no interaction.")
+    return rules
+
+
+def _check_member(team: Team, by: User) -> None:
+    if not may_submit_for(by, team):
+        raise InteractionRefused(f"{by} is not a member of {team} with the right to submit runs.")
+
+
+@transaction.atomic
+def nominate(*, team: Team, codes: Sequence[str], by: User) -> list[Nomination]:
+    """Replace the topics that a team nominates, in the order of its preference."""
+    track = track_services.lock(team.track_id)
+    _rules(track)
+    _check_member(team, by)
+    runs = acceptance.state(track, track.protocol.parsed.runs.keys[0])
+    if not runs.is_accepting:
+        raise InteractionRefused(f"Topics are nominated while runs are accepted: {runs.reason}.")
+    held = team.nominations.exclude(assessor__isnull=True, logged_seconds__isnull=True)
+    if held.exists():
+        raise InteractionRefused(f"Sessions of {team} are planned or held, so its nominations stay.")
+    repeated = sorted({code for code in codes if codes.count(code) > 1})
+    if repeated:
+        raise InteractionRefused(f"Name each topic once; repeated: {', '.join(repeated[:NAMED])}.")
+    by_code = {topic.code: topic for topic in track.topics.filter(code__in=codes)}
+    unknown = [code for code in codes if code not in by_code]
+    if unknown:
+        raise InteractionRefused(f"{track} does not have the topics {', '.join(unknown[:NAMED])}.")
+    team.nominations.all().delete()
+    rows = [Nomination(team=team, topic=by_code[code], place=place) for place, code in enumerate(codes, 1)]
+    audit.record(action="topics.nominated", subject=team, track=track, by=by, details={"topics": list(codes)})
+    return Nomination.objects.bulk_create(rows)
+
+
+@transaction.atomic
+def set_address(*, team: Team, address: str, by: User, site: str) -> Interaction:
+    """Set the page of a team's system, which its sessions show. `site` is the origin of this site."""
+    track = track_services.lock(team.track_id)
+    limit = _rules(track).seconds_per_topic
+    _check_member(team, by)
+    now = times.now()
+    if any(selectors.state_of(each, limit, now) == SessionState.RUNNING for each in team.nominations.all()):
+        raise InteractionRefused(f"A session of {team} runs; change the address after it.")
+    _check_address(address, site)
+    interaction, _ = Interaction.objects.update_or_create(team=team, defaults={"address": address})
+    audit.record(
+        action="interaction.declared", subject=team, track=track, by=by, details={"address": address}
+    )
+    return interaction
+
+
+def _check_address(address: str, site: str) -> None:
+    if not address:
+        return
+    parts, own = urlsplit(address), urlsplit(site)
+    if parts.scheme != "https" and (parts.scheme != "http" or own.scheme == "https"):
+        raise InteractionRefused(f"{address} is not encrypted; use an address that begins with https://.")
+    # a host with perhaps a port, so that it can be a source of a policy
+    host = parts.netloc
+    if not host or not host.isascii() or not all(each.isalnum() or each in ".-:[]" for each in host):
+        raise InteractionRefused(
+            f"{address} is not accepted; use https://, a host, perhaps a port, and a path."
+        )
+    if _host(parts) == _host(own):  # whatever the port: the cookies of a host are sent to all of its ports
+        raise InteractionRefused("The page of a session must be on another host than this site.")
+
+
+def _host(address: SplitResult) -> str:
+    return (address.hostname or "").rstrip(".")
+
+
+@transaction.atomic
+def plan(*, team: Team, n: int, assessor: User, by: User) -> int:
+    """Give the first `n` nominated topics without a session to an assessor; how many there were."""
+    track = track_services.lock(team.track_id)
+    _rules(track)
+    if not is_assessor(assessor, track) or team.members.filter(pk=assessor.pk).exists():
+        raise InteractionRefused(f"{assessor} is not an assessor of {track}, or is a member of {team}.")
+    free = team.nominations.filter(assessor__isnull=True, logged_seconds__isnull=True).order_by("place")
+    chosen = dict(free.values_list("pk", "topic__code")[:n])
+    if not chosen:
+        raise InteractionRefused(f"{team} has no nominated topic without a session.")
+    team.nominations.filter(pk__in=chosen).update(assessor=assessor)
+    data = {"team": team.pk, "topics": list(chosen.values())}
+    team_services.notify_members(team=team, kind=PLANNED, data=data)
+    details = {"assessor": str(assessor), "topics": len(chosen)}
+    audit.record(action="sessions.planned", subject=team, track=track, by=by, details=details)
+    return len(chosen)
+
+
+@transaction.atomic
+def take_back(*, nomination: Nomination, by: User) -> Nomination:
+    """Take a planned session from its assessor, so that it can be planned again. The topic stays nominated."""
+    track = track_services.lock(nomination.team.track_id)
+    limit = _rules(track).seconds_per_topic
+    nomination = Nomination.objects.select_related("team", "topic", "assessor").get(pk=nomination.pk)
+    state = selectors.state_of(nomination, limit, times.now())
+    if state != SessionState.PLANNED:
+        raise InteractionRefused(
+            f"Only a planned session is taken back; that of {nomination.team} on {nomination.topic.code} is {state}."
+        )
+    details = {"assessor": str(nomination.assessor), "topic": nomination.topic.code}
+    nomination.assessor = None
+    nomination.save(update_fields=["assessor"])
+    audit.record(action="session.taken-back", subject=nomination.team, track=track, by=by, details=details)
+    return nomination
+
+
+@assessor_services.at_end
+def take_back_all(*, track: Track, user: User) -> bool:
+    """Take back the sessions that an assessor has not started. Return whether they have started another one."""
+    own = Nomination.objects.filter(team__track=track, assessor=user)
+    own.filter(started_at=None).update(assessor=None)
+    return own.exists()
+
+
+@transaction.atomic
+def start(*, nomination: Nomination, by: User) -> Nomination:
+    """Start a session: its time runs from now on."""
+    nomination, limit = _locked(nomination, by)
+    if selectors.state_of(nomination, limit, times.now()) != SessionState.PLANNED:
+        raise InteractionRefused("This session was started already. Each topic has one session.")
+    if not selectors.frame_address(nomination):
+        raise InteractionRefused("The team has not declared the page of its system yet.")
+    unended = Nomination.objects.filter(assessor=by, started_at__isnull=False, ended_at__isnull=True)
+    for each in unended:  # sessions whose time is over, though nobody ended them
+        latest = selectors.ends_at(each, limit)
+        if latest is not None and latest <= times.now():
+            _end(each, limit)
+    if unended.all().exists():
+        raise InteractionRefused("Another session of yours runs. End it first.")
+    nomination.started_at = times.now()
+    nomination.save(update_fields=["started_at"])
+    wait = timedelta(seconds=limit) + AFTER  # however the session ends
+    team_services.notify_members(
+        team=nomination.team, kind=HELD, data={"nomination": nomination.pk}, wait=wait
+    )
+    audit.record(action="session.started", subject=nomination, track=nomination.team.track, by=by)
+    return nomination
+
+
+@transaction.atomic
+def end(*, nomination: Nomination, by: User) -> Nomination:
+    """End a session. Ending one that is over changes nothing."""
+    nomination, limit = _locked(nomination, by)
+    if nomination.started_at is None:
+        raise InteractionRefused("This session was not started.")
+    _end(nomination, limit)
+    return nomination
+
+
+def _locked(nomination: Nomination, by: User) -> tuple[Nomination, int]:
+    track = track_services.lock(nomination.team.track_id)
+    limit = _rules(track).seconds_per_topic
+    nomination = Nomination.objects.select_related("team__interaction", "topic").get(pk=nomination.pk)
+    if nomination.assessor_id != by.pk:
+        raise InteractionRefused(f"This is not a session of {by}.")
+    return nomination, limit
+
+
+def _end(nomination: Nomination, limit: int) -> None:
+    latest = selectors.ends_at(nomination, limit)
+    if nomination.ended_at is None and latest is not None:
+        nomination.ended_at = min(times.now(), latest)
+        nomination.save(update_fields=["ended_at"])
+
+
+@transaction.atomic
+def log(*, team: Team, file: BinaryIO, by: User) -> int:
+    """Take the seconds of sessions that a team held elsewhere; the number of topics."""
+    track = track_services.lock(team.track_id)
+    limit = _rules(track).seconds_per_topic
+    _check_member(team, by)
+    by_code = {each.topic.code: each for each in team.nominations.select_related("topic")}
+    report = read_seconds(
+        file, most=limit, name="time log", topics=set(track.topics.values_list("code", flat=True))
+    )
+    if report.errors:
+        refusal = InteractionRefused(
+            " ".join(f"{complaint}. Accepted: {complaint.accepted}" for complaint in report.errors)
+        )
+        refusal.errors = [complaint.as_error() for complaint in report.errors]
+        raise refusal
+    unknown = sorted(report.seconds.keys() - by_code.keys())
+    if unknown:
+        raise InteractionRefused(f"{team} did not nominate the topics {', '.join(unknown[:NAMED])}.")
+    held = sorted(code for code in report.seconds if by_code[code].assessor_id)
+    if held:
+        raise InteractionRefused(f"The topics {', '.join(held[:NAMED])} have sessions on this site.")
+    for code, seconds in report.seconds.items():
+        team.nominations.filter(pk=by_code[code].pk).update(logged_seconds=seconds)
+    audit.record(
+        action="sessions.logged", subject=team, track=track, by=by, details={"topics": len(report.seconds)}
+    )
+    return len(report.seconds)
+
+
+def store_data(*, team: Team, file: BinaryIO, file_name: str, by: User) -> Interaction:
+    """Store the data of a team's sessions; an earlier file is replaced."""
+    _rules(team.track)
+    _check_member(team, by)
+    if not selectors.has_interacted(team):
+        raise InteractionRefused(f"{team} had no session yet; the data follow the sessions.")
+    n_bytes = file.seek(0, 2)
+    if not 0 < n_bytes <= MAX_DATA:
+        raise InteractionRefused(f"The file has {n_bytes:,} bytes; use a file of 1 to {MAX_DATA:,} bytes.")
+    digest = sha256_of_file(file)
+    file.seek(0)
+    with storage.storing() as store:
+        name = store("interaction", File(file))
+        with transaction.atomic():
+            track = track_services.lock(team.track_id)
+            earlier = Interaction.objects.filter(team=team).first()
+            if earlier is not None and earlier.data:
+                storage.discard([str(earlier.data.name)])
+            storage.claim(name)
+            stored = {
+                "data": name,
+                "data_name": file_name[-255:],
+                "data_sha256": digest,
+                "data_at": times.now(),
+            }
+            interaction, _ = Interaction.objects.update_or_create(team=team, defaults=stored)
+            audit.record(action="interaction.stored", subject=team, track=track, by=by)
+    return interaction

@@ -1,0 +1,101 @@
+"""Open an invitation, and accept it with an account or by registering; revoke one."""
+
+from django.contrib import messages
+from django.contrib.auth import login
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.access import AuthenticatedRequest, login_required, secret_address
+from accounts.forms import NewPasswordForm
+from accounts.models import User
+from accounts.views import BACKEND
+from participation.errors import InvitationGone, InvitationRefused
+from participation.invitations import selectors, services
+from participation.invitations.forms import RegisterForm
+from participation.models import Invitation
+from participation.teams.selectors import managed_teams
+from tracks.agreements.selectors import has_accepted
+from web.pages import local_address
+from web.throttling import limited
+
+INVITED_BY = "invitation"  # in the session: the digest, so that no token is stored
+Form = RegisterForm | NewPasswordForm
+
+
+@require_safe
+@secret_address
+def invitation_link(request: HttpRequest, token: str) -> HttpResponse:
+    """Keep the invitation in the session, and go to an address without its token. Everyone."""
+    request.session[INVITED_BY] = selectors.digest_of(token)
+    return redirect("participation:join")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@limited("join", per_hour=60)
+def join(request: HttpRequest) -> HttpResponse:
+    """Accept the invitation of the session: with the account, by registering, or with a first password. Everyone."""
+    invitation = selectors.invitation_by(request.session.get(INVITED_BY, ""))
+    if invitation is None:
+        return render(request, "participation/invitations/gone.html", status=410)
+    form = None if request.user.is_authenticated else _form(request, invitation)
+    if request.method == "POST" and (form is None or form.is_valid()):
+        try:
+            user = _accept(request, invitation.digest, form)
+        except InvitationGone:
+            return render(request, "participation/invitations/gone.html", status=410)
+        except InvitationRefused as refusal:
+            if form is None:
+                raise
+            form.add_error(None, refusal.message)
+        else:
+            request.session.pop(INVITED_BY, None)
+            return _start(request, invitation, user)
+    return render(request, "participation/invitations/join.html", {"invitation": invitation, "form": form})
+
+
+def _form(request: HttpRequest, invitation: Invitation) -> Form:
+    data = request.POST if request.method == "POST" else None
+    if invitation.user is not None:
+        return NewPasswordForm(invitation.user, data)
+    return RegisterForm(data, email=invitation.email)
+
+
+def _accept(request: HttpRequest, digest: str, form: Form | None) -> User:
+    """Accept as the user of the session, or log in as the user of the form."""
+    if isinstance(request.user, User):
+        services.accept(digest=digest, user=request.user)
+        return request.user
+    if isinstance(form, RegisterForm):
+        user = services.register(digest=digest, **form.cleaned_data)
+    else:
+        user = services.set_up(digest=digest, password=request.POST["new_password1"])
+    login(request, user, backend=BACKEND)
+    return user
+
+
+def _start(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:
+    """Go to the agreement of the track if it has to be accepted, otherwise to the start of the user's work."""
+    if invitation.role == Invitation.Role.MEMBER:
+        messages.success(request, f"You are in the team {invitation.team} of {invitation.track}.")
+        if not has_accepted(user, invitation.track):
+            return redirect("tracks:agreement", invitation.track.slug)
+        return redirect("participation:team", invitation.team_id)
+    if invitation.role == Invitation.Role.ASSESSOR:
+        messages.success(request, f"You are an assessor of {invitation.track}.")
+    return redirect("start")
+
+
+@require_POST
+@login_required
+def revoke(request: AuthenticatedRequest, invitation_id: int) -> HttpResponseBase:
+    """End the validity of a link. Organizers, and those who manage its team."""
+    invitations = selectors.open_invitations()
+    if not request.user.is_organizer:
+        invitations = invitations.filter(team__in=managed_teams(request.user))
+    invitation = get_object_or_404(invitations, pk=invitation_id)
+    services.revoke(invitation=invitation)
+    messages.success(request, "The link is revoked. Nobody can use it any more.")
+    return redirect(local_address(request, request.POST.get("next", "")) or "home")

@@ -1,0 +1,155 @@
+"""The people of a track for programs: everyone with a role, and lists of people to add."""
+
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from accounts.access import person_of
+from participation.people import selectors, services
+from participation.people.pasted import MAX_CELL, MAX_LINES, of_program
+from participation.people.selectors import Person
+from participation.people.services import Plan, Sender, Step, plan
+from tracks.tracks.api import track_of
+from web.api.permissions import Organizer
+from web.api.serializers import Strict
+from web.api.views import Endpoints, created, get, post
+from web.pages import site_of
+
+
+class PlaceInTeamSerializer(serializers.Serializer[Any]):
+    """A team in which a person is."""
+
+    team = serializers.IntegerField(source="team_id")
+    name = serializers.CharField(source="team.name")
+    may_submit = serializers.BooleanField()
+    is_contact = serializers.BooleanField()
+
+
+class RoleSerializer(serializers.Serializer[Person]):
+    """Somebody with a role in a track."""
+
+    username = serializers.CharField(source="user.username")
+    name = serializers.CharField(source="user.get_full_name")
+    email = serializers.CharField(source="user.email")
+    is_assessor = serializers.SerializerMethodField()
+    group = serializers.CharField(source="assessor.group", default="", help_text="Of an assessor.")
+    teams = PlaceInTeamSerializer(source="memberships", many=True)
+    has_password = serializers.BooleanField(
+        help_text="Whether they have chosen one; until then they need their invitation."
+    )
+    has_agreed = serializers.BooleanField(help_text="To the data agreement in force.")
+    last_seen = serializers.DateTimeField(allow_null=True)
+
+    def get_is_assessor(self, person: Person) -> bool:
+        return person.is_judging
+
+
+class RolesSerializer(serializers.Serializer[Any]):
+    """Everyone with a role in a track, by user name."""
+
+    results = RoleSerializer(many=True)
+
+
+class NewPersonSerializer(Strict):
+    """A person to add, as a line of the list on the page."""
+
+    name = serializers.CharField(
+        max_length=MAX_CELL, required=False, allow_blank=True, help_text="Of a new account."
+    )
+    email = serializers.EmailField(help_text="Finds the account, or becomes that of a new one.")
+    role = serializers.CharField(help_text="assessor, member, observer, contact or organizer.")
+    team = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        help_text="Of a member, observer or contact; created if there is none of this name.",
+    )
+    group = serializers.CharField(
+        required=False, allow_blank=True, help_text="Of an assessor: one of the groups of the protocol."
+    )
+
+
+class PeopleListSerializer(Strict):
+    """People to add to a track: all of them, or nobody."""
+
+    people = serializers.ListField(child=NewPersonSerializer(), allow_empty=False, max_length=MAX_LINES)
+
+
+class NewPeopleSerializer(PeopleListSerializer):
+    is_mailing = serializers.BooleanField(
+        default=False, help_text="Send everyone an e-mail, to new accounts with the link for the first login."
+    )
+
+    def validate_is_mailing(self, value: bool) -> bool:
+        if value and not settings.SENDS_MAIL:
+            raise serializers.ValidationError("This site sends no e-mail. Read the links of the invitations.")
+        return value
+
+
+class StepSerializer(serializers.Serializer[Step]):
+    """The changes for a person of the list."""
+
+    line = serializers.IntegerField(source="row.line", help_text="Of the list, from 1.")
+    username = serializers.SerializerMethodField()
+    email = serializers.CharField(source="row.email")
+    role = serializers.CharField(source="row.role")
+    team = serializers.CharField(source="row.team")
+    group = serializers.CharField(source="row.group")
+    is_new_account = serializers.SerializerMethodField()
+    is_new_team = serializers.BooleanField()
+    is_done = serializers.BooleanField(help_text="They had this place already.")
+
+    def get_username(self, step: Step) -> str:
+        return step.user.username if step.user else step.username
+
+    def get_is_new_account(self, step: Step) -> bool:
+        return step.user is None
+
+
+class ProblemOfPersonSerializer(serializers.Serializer[Any]):
+    """The errors of a person of the list."""
+
+    line = serializers.IntegerField()
+    field = serializers.CharField(source="column")
+    message = serializers.CharField()
+
+
+class PlanSerializer(serializers.Serializer[Plan]):
+    """The effects of a list of people, person by person; with problems, there are none."""
+
+    steps = StepSerializer(many=True)
+    problems = ProblemOfPersonSerializer(many=True)
+
+
+class People(Endpoints):
+    tag = "People"
+    permission_classes = [Organizer]
+
+    @get("tracks/<slug:slug>/people/", "people_of_track", RolesSerializer)
+    def list_people_of_track(self, request: Request, slug: str) -> Any:
+        """List everyone with a role in a track, by user name."""
+        return {"results": selectors.people_of(track_of(request, slug))}
+
+    @post(
+        "tracks/<slug:slug>/people/", "people_of_track", PlanSerializer, takes=NewPeopleSerializer, status=201
+    )
+    def add_people(self, request: Request, slug: str) -> Any:
+        """Add people to a track: accounts, teams, assessors and invitations, all or nothing.
+
+        Somebody without an account gets one, and an invitation with the link for their first login.
+        """
+        track, data = track_of(request, slug), self.validated(request)
+        sender = Sender(person_of(request), site_of(request._request), data["is_mailing"])
+        done = services.add(track=track, people=of_program(data["people"]), sender=sender)
+        return created(PlanSerializer(done).data, reverse("api:people_of_track", args=[track.slug]))
+
+    @post("tracks/<slug:slug>/people/check/", "check_people", PlanSerializer, takes=PeopleListSerializer)
+    def check_people(self, request: Request, slug: str) -> Any:
+        """See what adding a list of people would do, and what is wrong with it. Nothing is changed."""
+        track = track_of(request, slug)
+        return plan(track, of_program(self.validated(request)["people"]))
+
+
+urlpatterns = People.urls()

@@ -1,0 +1,97 @@
+"""The forms of the pages of people and of a team."""
+
+from typing import Any, cast
+
+from django import forms
+
+from accounts.models import User
+from participation.invitations.forms import TermsForm
+from participation.invitations.services import Place
+from participation.models import Team
+from tracks.assessors.selectors import people_judging
+from tracks.models import Track
+from web.forms import StyledForm, style_fields
+
+MOST_CHARACTERS = 300_000
+
+
+class ListForm(StyledForm):
+    """A pasted list of people."""
+
+    text = forms.CharField(
+        label="List",
+        max_length=MOST_CHARACTERS,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "class": "form-control mono"}),
+    )
+    is_mailing = forms.BooleanField(required=False, label="Send e-mails with the links")
+
+
+class RoleInvitationForm(TermsForm):
+    """A link to a team or to the assessors of a track."""
+
+    place = forms.ChoiceField(label="Role")
+
+    field_order = ["place", "email", "max_uses", "days"]
+
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.track = track
+        groups = track.protocol.parsed.judging.groups
+        assessors = [(f"group:{group}", f"assessor, group {group}") for group in groups] or [
+            ("group:", "assessor")
+        ]
+        names = list(track.teams.values_list("pk", "name"))
+        teams = [(f"team:{pk}", f"member of {name}") for pk, name in names]
+        observers = [(f"observer:{pk}", f"member of {name} who may not submit") for pk, name in names]
+        choices = [("", "Choose a role"), *assessors, *teams, *observers]
+        cast(forms.ChoiceField, self.fields["place"]).choices = choices
+
+    def chosen(self) -> Place:
+        """The place to which the link leads."""
+        kind, _, value = self.cleaned_data["place"].partition(":")
+        if kind == "group":
+            return Place(track=self.track, group=value)
+        team = Team.objects.get(pk=value, track=self.track)
+        return Place(track=self.track, team=team, may_submit=kind == "team")
+
+
+class TeamInvitationForm(TermsForm):
+    """A link to a team."""
+
+    may_submit = forms.BooleanField(required=False, initial=True, label="May submit and withdraw runs")
+
+
+class TeamDetailsForm(StyledForm):
+    """The details that the members of a team change themselves."""
+
+    name = forms.CharField(max_length=100)
+    organization = forms.CharField(max_length=200, required=False)
+
+
+class TeamNameForm(forms.Form):
+    """A new team."""
+
+    name = forms.CharField(max_length=100, label="Name of the team")
+
+
+class GroupsForm(forms.Form):
+    """The group of each assessor of a track. They are changed together, so that two can change places."""
+
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        groups = track.protocol.parsed.judging.groups
+        self.users = {each.user_id: each.user for each in people_judging(track).order_by("user__username")}
+        given = dict(people_judging(track).values_list("user", "group"))
+        for pk, user in self.users.items():
+            choices = [("", "no group"), *((group, group) for group in groups)]
+            self.fields[f"group-{pk}"] = forms.ChoiceField(
+                choices=choices, required=False, label=str(user), initial=given[pk]
+            )
+            self.fields[f"group-{pk}"].is_one_of_several = True  # type: ignore[attr-defined]  # not marked as optional
+        style_fields(self)
+
+    @property
+    def groups(self) -> dict[User, str]:
+        """The chosen group of each assessor."""
+        return {user: self.cleaned_data[f"group-{pk}"] for pk, user in self.users.items()}

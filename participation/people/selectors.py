@@ -1,0 +1,131 @@
+"""The people of a track: roles, invitations, agreement, and when they were last there; and the members of a team."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.conf import settings
+
+from accounts.models import User
+from participation.invitations.selectors import SharedLink, invitations_of, open_invitations, shared_links
+from participation.models import EndedMembership, JoinRequest, Membership, Team
+from participation.requests.selectors import open_requests
+from participation.teams.selectors import is_manager
+from tracks.agreements.selectors import acceptances_of
+from tracks.models import AgreementAcceptance, Assessor, Track
+
+
+@dataclass
+class Person:
+    """A user with a role in a track. `invitation` is the open link for their first login."""
+
+    user: User
+    assessor: Assessor | None = None
+    memberships: list[Membership] = field(default_factory=list)
+    acceptance: AgreementAcceptance | None = None
+    invitation: SharedLink | None = None
+    has_agreed: bool = False
+
+    @property
+    def is_judging(self) -> bool:
+        return self.assessor is not None and self.assessor.ended_at is None
+
+    @property
+    def has_password(self) -> bool:
+        return self.user.has_usable_password()
+
+    @property
+    def last_seen(self) -> datetime | None:
+        times = [moment for moment in (self.user.last_login, self.user.last_seen_at) if moment]
+        return max(times, default=None)
+
+
+@dataclass(frozen=True)
+class PeoplePage:
+    """Everyone with a role in a track, its teams, and what is open."""
+
+    track: Track
+    people: list[Person]
+    teams: list[Team]
+    requests: list[JoinRequest]
+    links: list[SharedLink]
+    sends_mail: bool
+    tab: str = "people"
+
+
+def people_page(track: Track, site: str) -> PeoplePage:
+    """Six queries."""
+    links = shared_links(invitations_of(track), site)
+    first_logins = {link.invitation.user_id: link for link in links}
+    people = people_of(track)
+    for person in people:
+        person.invitation = first_logins.get(person.user.pk)
+    return PeoplePage(
+        track=track,
+        people=people,
+        teams=list(track.teams.order_by("name")),
+        requests=list(open_requests(track)),
+        links=links,
+        sends_mail=settings.SENDS_MAIL,
+    )
+
+
+def people_of(track: Track) -> list[Person]:
+    """Everyone with a role in a track, by user name. Three queries."""
+    people = _people(track)
+    accepted = acceptances_of(track)
+    for person in people.values():
+        person.acceptance = accepted.get(person.user.pk)
+        person.has_agreed = (
+            person.acceptance is not None and person.acceptance.version_id == track.agreement_id
+        )
+    return sorted(people.values(), key=lambda person: person.user.username.lower())
+
+
+def _people(track: Track) -> dict[int, Person]:
+    """The users with a role, by their id. Two queries."""
+    people: dict[int, Person] = {}
+    for assessor in track.assessors.select_related("user"):
+        people.setdefault(assessor.user_id, Person(assessor.user)).assessor = assessor
+    memberships = Membership.objects.filter(team__track=track).select_related("user", "team")
+    for membership in memberships.order_by("team__name"):
+        person = people.setdefault(membership.user_id, Person(membership.user))
+        person.memberships.append(membership)
+    return people
+
+
+def person_of(track: Track, user_id: int) -> User | None:
+    """A user with a role in the track, by id."""
+    person = _people(track).get(user_id)
+    return person.user if person else None
+
+
+@dataclass(frozen=True)
+class TeamPage:
+    """A team with its members, contact person first. `former` are for organizers only."""
+
+    team: Team
+    track: Track
+    members: list[Membership]
+    former: list[EndedMembership]
+    invitations: list[SharedLink]
+    own: Membership | None
+    is_manager: bool
+    n_runs: int
+    tab: str = "runs"
+
+
+def team_page(team: Team, user: User, site: str) -> TeamPage:
+    """The page of a team for a user. Four queries."""
+    members = list(team.memberships.select_related("user").order_by("-is_contact", "user__username"))
+    manager = is_manager(user, members)
+    former = team.ended_memberships.select_related("user", "ended_by")
+    return TeamPage(
+        team=team,
+        track=team.track,
+        members=members,
+        former=list(former) if user.is_organizer else [],
+        invitations=shared_links(open_invitations().filter(team=team), site) if manager else [],
+        own=next((each for each in members if each.user_id == user.pk), None),
+        is_manager=manager,
+        n_runs=team.runs.filter(status="submitted").count(),
+    )

@@ -1,0 +1,227 @@
+"""Add a list of people to a track: accounts, teams, assessors and invitations, all or nothing.
+
+`plan` says line by line what a list would change; `add` does it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Lower
+
+from accounts import letters
+from accounts.audit import services as audit
+from accounts.models import User
+from assay.errors import Refused
+from participation.errors import BadPeople, PeopleRefused
+from participation.invitations import services as invitation_services
+from participation.invitations.services import Place, Terms
+from participation.models import Invitation, Team
+from participation.people.pasted import IN_TEAMS, People, Problem, Row
+from participation.teams import services as team_services
+from tracks.assessors import services as assessor_services
+from tracks.assessors.selectors import is_assessor
+from tracks.models import Track
+from tracks.tracks.services import lock
+
+MAX_USERNAME = 140  # characters, before a number
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A person of the list. `user` is the account that exists, `username` that of the new one.
+
+    `is_done` means that the person has this place already.
+    """
+
+    row: Row
+    user: User | None
+    username: str
+    team: Team | None
+    is_new_team: bool
+    is_done: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All steps, or the problems for which nothing is done."""
+
+    steps: list[Step]
+    problems: list[Problem]
+
+    @property
+    def n_new_accounts(self) -> int:
+        return sum(step.user is None for step in self.steps)
+
+    @property
+    def new_teams(self) -> list[str]:
+        return [step.row.team for step in self.steps if step.is_new_team]
+
+
+def plan(track: Track, people: People) -> Plan:
+    """Return the steps of a list, without taking them. Six queries, and two for each person who has an account."""
+    if not people.rows and not people.problems:
+        return Plan([], [Problem(0, "", "The list is empty. Paste one line for each person.")])
+    wanted = {row.email.lower() for row in people.rows}
+    accounts: dict[str, list[User]] = {}
+    for user in User.objects.exclude(email="").annotate(address=Lower("email")).filter(address__in=wanted):
+        accounts.setdefault(user.email.lower(), []).append(user)
+    teams = {team.name.lower(): team for team in track.teams.all()}
+    names = _free_names(people.rows, accounts)
+    steps: list[Step] = []
+    problems = list(people.problems)
+    new_teams: set[str] = set()
+    for row in people.rows:
+        users, team = accounts.get(row.email.lower(), []), teams.get(row.team.lower())
+        complaints = list(_complaints(track, row, users, team))
+        problems += complaints
+        if complaints:
+            continue
+        is_new_team = row.role in IN_TEAMS and row.team.lower() not in teams.keys() | new_teams
+        new_teams |= {row.team.lower()} if is_new_team else set()
+        person = users[0] if users else None
+        is_done = person is not None and _has_place(track, row, person, team)
+        steps.append(Step(row, person, names.get(row.line, ""), team, is_new_team, is_done))
+    return Plan(steps, sorted(problems))
+
+
+def _free_names(rows: Sequence[Row], accounts: Mapping[str, list[User]]) -> dict[int, str]:
+    """A user name for each person without an account, by line: the start of the address, perhaps with a number."""
+    wanted = {}
+    for row in rows:
+        if row.email.lower() not in accounts:
+            local = re.sub(r"[^a-z0-9._-]", "", row.email.partition("@")[0].lower())
+            wanted[row.line] = local[:MAX_USERNAME] or "person"
+    if not wanted:
+        return {}
+    pattern = rf"^({'|'.join(sorted({re.escape(name) for name in wanted.values()}))})\d*$"
+    known = User.objects.filter(username__iregex=pattern).values_list("username", flat=True)
+    taken = {name.lower() for name in known}
+    names: dict[int, str] = {}
+    for line, name in wanted.items():
+        numbered = (name if n == 1 else f"{name}{n}" for n in count(1))
+        names[line] = next(each for each in numbered if each not in taken)
+        taken.add(names[line])
+    return names
+
+
+def _complaints(track: Track, row: Row, users: Sequence[User], team: Team | None) -> Iterator[Problem]:
+    """Yield the reasons why a person cannot have the place."""
+    if len(users) > 1:
+        names = ", ".join(user.username for user in users)
+        message = f"{len(users)} accounts have this address: {names}. Give one another address."
+        yield Problem(row.line, "e-mail", message)
+        return
+    user = users[0] if users else None
+    if user is not None and not user.is_active:
+        yield Problem(row.line, "e-mail", f"the account {user} is deactivated; activate it in the admin.")
+        return
+    try:
+        _check(track, row, user, team)
+    except Refused as refusal:
+        yield Problem(row.line, "group" if row.group else "role", refusal.message)
+
+
+def _check(track: Track, row: Row, user: User | None, team: Team | None) -> None:
+    """Ask the services whether they would refuse."""
+    if row.role == "assessor":
+        assessor_services.check_group(track=track, group=row.group)
+        if user is not None:
+            assessor_services.check(track=track, user=user)
+            # topics were given out by groups, so an assessor stays in theirs
+            assessor = track.assessors.filter(user=user, ended_at=None).first()
+            if assessor is not None and row.group and assessor.group != row.group:
+                raise PeopleRefused(
+                    f"{user} is in the group {assessor.group or 'without a name'}; "
+                    "change it among the people of the track."
+                )
+    elif row.role in IN_TEAMS:
+        if user is not None:
+            team_services.check_members(track=track, members=[user])
+        if team is None:
+            team_services.check_name(track=track, name=row.team)
+
+
+def _has_place(track: Track, row: Row, user: User, team: Team | None) -> bool:
+    if row.role == "assessor":
+        return is_assessor(user, track)
+    if row.role == "organizer":
+        return user.is_staff
+    rights = {"may_submit": row.role != "observer"} | ({"is_contact": True} if row.role == "contact" else {})
+    return team is not None and team.memberships.filter(user=user, **rights).exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """The person who adds people. `is_mailing` sends links by e-mail; `site` is their origin."""
+
+    by: User
+    site: str = ""
+    is_mailing: bool = False
+
+
+def add(*, track: Track, people: People, sender: Sender) -> Plan:
+    """Do what `plan` shows for a list, completely or not at all: problems may have come up after the preview."""
+    try:
+        with transaction.atomic():
+            track = lock(track.pk)
+            done = plan(track, people)
+            if done.problems:
+                raise BadPeople(done.problems)
+            for step in done.steps:
+                if not step.is_done:
+                    _carry_out(track, step, sender)
+            details = {
+                "people": len(done.steps),
+                "new accounts": done.n_new_accounts,
+                "new teams": done.new_teams,
+            }
+            audit.record(action="people.added", track=track, details=details, by=sender.by)
+            return done
+    except IntegrityError as error:
+        raise PeopleRefused(
+            "Somebody else added a person of this list at the same moment. Check the list again."
+        ) from error
+
+
+def _carry_out(track: Track, step: Step, sender: Sender) -> None:
+    """A new account has no password: its user sets one with the link."""
+    row = step.row
+    user = step.user or User.objects.create_user(
+        username=step.username,
+        email=row.email,
+        first_name=row.first_name[:150],
+        last_name=row.last_name[:150],
+    )
+    if row.role == "assessor":
+        assessor_services.add(track=track, user=user, group=row.group)
+    elif row.role in IN_TEAMS:
+        team = team_services.named(track=track, name=row.team)
+        member = team_services.add_member(team=team, user=user)
+        if member.may_submit != (row.role != "observer"):
+            team_services.set_may_submit(team=team, user=user, may_submit=row.role != "observer")
+        if row.role == "contact":
+            team_services.set_contact(team=team, user=user)
+    else:
+        User.objects.filter(pk=user.pk).update(is_staff=True)
+    if step.user is None or not user.has_usable_password():
+        invite_account(track=track, user=user, sender=sender)
+    elif sender.is_mailing:
+        data = {"user": user.pk, "track": track.pk, "role": row.role, "team": row.team}
+        letters.post(kind="participation.added", data=data, site=sender.site)
+
+
+@transaction.atomic
+def invite_account(*, track: Track, user: User, sender: Sender) -> Invitation:
+    """Make a link with which the user of a new account sets a password. An earlier link is revoked."""
+    for earlier in Invitation.objects.filter(user=user, revoked_at=None):
+        invitation_services.revoke(invitation=earlier)
+    return invitation_services.invite(
+        place=Place(track=track, user=user),
+        terms=Terms(name=user.get_full_name(), email=user.email),
+        by=sender.by,
+        site=sender.site,
+        is_mailed=sender.is_mailing,
+    )

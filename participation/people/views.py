@@ -1,0 +1,265 @@
+"""The people of a track and of its teams: who they are, and how they get in."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from accounts.services import path_of_link
+from assay.errors import Refused
+from participation.invitations import services as invitation_services
+from participation.invitations.forms import TermsForm
+from participation.invitations.services import Place
+from participation.models import Team
+from participation.people import selectors, services
+from participation.people.forms import (
+    GroupsForm,
+    ListForm,
+    RoleInvitationForm,
+    TeamDetailsForm,
+    TeamInvitationForm,
+    TeamNameForm,
+)
+from participation.people.pasted import ROLES, read
+from participation.people.services import Sender
+from participation.teams import selectors as team_selectors
+from participation.teams import services as team_services
+from tracks.assessors import services as assessor_services
+from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
+from web.counting import counted
+from web.pages import context_of, site_of
+
+
+def _track(request: HttpRequest, slug: str) -> Track:
+    return get_object_or_404(tracks_for(request.user), slug=slug)
+
+
+@require_safe
+@never_cache
+@organizer_required
+def people(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Roles, invitations, agreement and requests. Organizers only."""
+    return _page(request, _track(request, slug))
+
+
+def _page(
+    request: AuthenticatedRequest, track: Track, form: RoleInvitationForm | None = None
+) -> HttpResponse:
+    page = selectors.people_page(track, site_of(request))
+    groups = GroupsForm(track=track) if track.protocol.parsed.judging.groups else None
+    context = context_of(page) | {"form": form or RoleInvitationForm(track=track), "groups": groups}
+    return render(request, "participation/people/people.html", context, status=422 if form else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@organizer_required
+def add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Check a pasted list, then carry it out. Organizers only."""
+    track = _track(request, slug)
+    form = ListForm(request.POST or None, initial={"is_mailing": settings.SENDS_MAIL})
+    context = {
+        "track": track,
+        "form": form,
+        "roles": list(ROLES),
+        "sends_mail": settings.SENDS_MAIL,
+        "tab": "people",
+    }
+    if request.method != "POST" or not form.is_valid():
+        return render(request, "participation/people/add.html", context)
+    listed = read(form.cleaned_data["text"])
+    if request.POST.get("action") == "add":
+        is_mailing = form.cleaned_data["is_mailing"] and settings.SENDS_MAIL
+        sender = Sender(by=request.user, site=site_of(request), is_mailing=is_mailing)
+        try:
+            done = services.add(track=track, people=listed, sender=sender)
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            accounts = counted(done.n_new_accounts, "new account")
+            then = (
+                "They get an e-mail with their link."
+                if is_mailing
+                else "Copy the links below, and send them."
+            )
+            text = f"{counted(len(done.steps), 'person,people')} added, {accounts}."
+            messages.success(request, f"{text} {then if done.n_new_accounts else ''}")
+            return redirect("participation:people", track.slug)
+    context["plan"] = services.plan(track, listed)
+    return render(request, "participation/people/add.html", context, status=409 if form.errors else 200)
+
+
+@require_POST
+@organizer_required
+def invite(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Make a link to a team or to the assessors. Organizers only."""
+    track = _track(request, slug)
+    form = RoleInvitationForm(request.POST, track=track)
+    if not form.is_valid():
+        return _page(request, track, form)
+    _invite(request, form.chosen(), form)
+    return redirect("participation:people", track.slug)
+
+
+def _invite(request: AuthenticatedRequest, place: Place, form: TermsForm) -> None:
+    """Make a link to a place, and send it if the terms name an address."""
+    terms = form.terms
+    invitation = invitation_services.invite(
+        place=place, terms=terms, by=request.user, site=site_of(request), is_mailed=bool(terms.email)
+    )
+    is_sent = invitation.letter is not None
+    text = (
+        f"The link is on its way to {invitation.email}." if is_sent else "Copy the link below, and send it."
+    )
+    messages.success(request, text)
+
+
+@require_POST
+@organizer_required
+def create_team(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Create a team without members. Organizers only."""
+    track = _track(request, slug)
+    form = TeamNameForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Enter a name of at most 100 characters.")
+        return redirect("participation:people", track.slug)
+    return redirect(team_services.create(track=track, name=form.cleaned_data["name"]))
+
+
+@require_POST
+@organizer_required
+def set_groups(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Set the groups of all assessors: all of them, or none. Organizers only."""
+    track = _track(request, slug)
+    form = GroupsForm(request.POST, track=track)
+    if form.is_valid():
+        assessor_services.set_groups(track=track, groups=form.groups)
+        messages.success(request, "The groups of the assessors are saved.")
+    else:
+        messages.error(request, "Choose groups of the protocol. Nothing was changed.")
+    return redirect("participation:people", track.slug)
+
+
+@require_POST
+@organizer_required
+def remove_assessor(request: AuthenticatedRequest, slug: str, user_id: int) -> HttpResponse:
+    """End somebody's work as an assessor. Organizers only."""
+    track = _track(request, slug)
+    user = selectors.person_of(track, user_id)
+    if user is None:
+        raise Http404
+    assessor_services.remove(track=track, user=user, by=request.user)
+    messages.success(request, f"{user} no longer judges for {track}. Their judgments stay.")
+    return redirect("participation:people", track.slug)
+
+
+@require_POST
+@never_cache
+@organizer_required
+def make_link(request: AuthenticatedRequest, slug: str, user_id: int) -> HttpResponse:
+    """Show a login link of a person once, or make an invitation for who has no password yet. Organizers only."""
+    track = _track(request, slug)
+    person = selectors.person_of(track, user_id)
+    if person is None or not person.is_active or person.is_superuser:
+        messages.error(request, "No link can be made for this account.")
+        return redirect("participation:people", track.slug)
+    if not person.has_usable_password():
+        sender = Sender(by=request.user, site=site_of(request), is_mailing=settings.SENDS_MAIL)
+        services.invite_account(track=track, user=person, sender=sender)
+        messages.success(request, f"{person} has a new link.")
+        return redirect("participation:people", track.slug)
+    context = {
+        "track": track,
+        "person": person,
+        "link": f"{site_of(request)}{path_of_link(person)}",
+        "tab": "people",
+    }
+    return render(request, "participation/people/link.html", context)
+
+
+def _managed(request: AuthenticatedRequest, team_id: int) -> Team:
+    return get_object_or_404(team_selectors.managed_teams(request.user), pk=team_id)
+
+
+@require_safe
+@never_cache
+@login_required
+def team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
+    """The members and invitations of a team. Its members, and organizers."""
+    team = get_object_or_404(team_selectors.teams_for(request.user), pk=team_id)
+    return _team_page(request, team)
+
+
+def _team_page(
+    request: AuthenticatedRequest,
+    team: Team,
+    *,
+    form: TeamInvitationForm | None = None,
+    details: TeamDetailsForm | None = None,
+) -> HttpResponse:
+    page = selectors.team_page(team, request.user, site_of(request))
+    forms = {
+        "form": form or TeamInvitationForm(),
+        "details": details or TeamDetailsForm(initial={"name": team.name, "organization": team.organization}),
+    }
+    status = 422 if form or details else 200
+    return render(request, "participation/people/team.html", context_of(page) | forms, status=status)
+
+
+@require_POST
+@login_required
+def edit_team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
+    """Change the name and the organization of a team. Those who manage it."""
+    team = _managed(request, team_id)
+    form = TeamDetailsForm(request.POST)
+    if not form.is_valid():
+        return _team_page(request, team, details=form)
+    team_services.describe(team=team, **form.cleaned_data)
+    messages.success(request, "The team is saved.")
+    return redirect(team)
+
+
+@require_POST
+@login_required
+def invite_member(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
+    """Make a link to the team, and send it if it is for an e-mail address. Those who manage the team."""
+    team = _managed(request, team_id)
+    form = TeamInvitationForm(request.POST)
+    if not form.is_valid():
+        return _team_page(request, team, form=form)
+    _invite(request, Place(track=team.track, team=team, may_submit=form.cleaned_data["may_submit"]), form)
+    return redirect(team)
+
+
+@require_POST
+@login_required
+def leave_team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
+    """Leave a team. Its members."""
+    team = get_object_or_404(team_selectors.teams_for(request.user), pk=team_id)
+    team_services.end_membership(team=team, user=request.user, by=request.user)
+    messages.success(request, f"You left {team}. Its runs stay with the team.")
+    return redirect(team.track)
+
+
+@require_POST
+@login_required
+def change_member(request: AuthenticatedRequest, team_id: int, user_id: int) -> HttpResponse:
+    """Remove a member, set whether they may submit, or make them the contact person. Those who manage the team."""
+    team = _managed(request, team_id)
+    member = get_object_or_404(team.members, pk=user_id)
+    action = request.POST.get("action", "")
+    if action == "remove":
+        team_services.end_membership(team=team, user=member, by=request.user)
+        messages.success(request, f"{member} is removed. Their runs stay with the team.")
+    elif action == "contact":
+        team_services.set_contact(team=team, user=member)
+        messages.success(request, f"{member} is the contact person.")
+    elif action in {"allow", "forbid"}:
+        team_services.set_may_submit(team=team, user=member, may_submit=action == "allow")
+        messages.success(request, f"{member} may {'' if action == 'allow' else 'no longer '}submit runs.")
+    # who has just made somebody else the contact person still sees the team; who removed themselves does not
+    return redirect(team if action != "remove" or member != request.user else team.track)

@@ -1,0 +1,168 @@
+"""Requests to join a track for programs: send one, read them, and decide on them."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from accounts.access import person_of
+from participation.models import JoinRequest
+from participation.requests import selectors, services
+from participation.requests.forms import RequestForm
+from tracks.tracks.api import track_of
+from web.api.permissions import Organizer
+from web.api.scopes import Scope
+from web.api.serializers import Address, Strict, require_valid
+from web.api.views import Endpoints, get, post
+from web.pages import site_of
+
+OF_ACCOUNT = "Only if your account has none."
+
+
+class JoinRequestSerializer(serializers.ModelSerializer[JoinRequest]):
+    """Somebody asks to take part in a track."""
+
+    url = Address("api:join_request", help_text="The address of this request in the API.")
+    track = serializers.CharField(source="track.slug")
+    username = serializers.CharField(source="user.username", default="", help_text="Empty: a visitor asked.")
+    state = serializers.CharField(help_text="open, accepted or refused.")
+    invitation = serializers.IntegerField(
+        source="invitation_id", allow_null=True, help_text="Of a visitor who was accepted."
+    )
+
+    class Meta:
+        model = JoinRequest
+        fields = [
+            "id",
+            "url",
+            "track",
+            "username",
+            "name",
+            "email",
+            "organization",
+            "team_name",
+            "message",
+            "state",
+            "reason",
+            "invitation",
+            "created_at",
+            "decided_at",
+        ]
+
+
+class NewJoinRequestSerializer(Strict):
+    """With which team you want to take part. Name and address are those of your account."""
+
+    team_name = serializers.CharField(max_length=100, help_text="A new one, or yours if it takes part.")
+    organization = serializers.CharField(max_length=200, default="", allow_blank=True)
+    message = serializers.CharField(
+        max_length=2000, default="", allow_blank=True, help_text="For the organizers."
+    )
+    name = serializers.CharField(max_length=300, required=False, help_text=OF_ACCOUNT)
+    email = serializers.EmailField(required=False, help_text=OF_ACCOUNT)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Check that no name or address is given that would be ignored.
+
+        Raises
+        ------
+        ValidationError
+        """
+        user = person_of(self.context["request"])
+        known = {"name": user.get_full_name(), "email": user.email}
+        for name in known.keys() & attrs.keys():
+            if known[name]:
+                raise serializers.ValidationError({name: f"Leave it out: your account has {known[name]}."})
+        return attrs
+
+
+class AcceptanceSerializer(Strict):
+    """Into which team a person is accepted."""
+
+    team_name = serializers.CharField(
+        max_length=100, required=False, help_text="Without it: the team of the request."
+    )
+
+
+class RefusalSerializer(Strict):
+    """The reason why a request is refused."""
+
+    reason = serializers.CharField(max_length=1000, help_text="The person gets it.")
+
+
+def _requests(request: Request) -> QuerySet[JoinRequest]:
+    return selectors.requests_for(person_of(request))
+
+
+class Requests(Endpoints):
+    tag = "People"
+
+    @get(
+        "tracks/<slug:slug>/join-requests/",
+        "join_requests",
+        JoinRequestSerializer,
+        write_scopes=(Scope.RUNS, Scope.MANAGE),
+        ordering=("-pk",),
+    )
+    def list_join_requests(self, request: Request, slug: str) -> Any:
+        """List the requests to join a track, newest first. Organizers see all of them, others their own."""
+        return _requests(request).filter(track=track_of(request, slug))
+
+    @post(
+        "tracks/<slug:slug>/join-requests/",
+        "join_requests",
+        {201: JoinRequestSerializer, 204: None},
+        takes=NewJoinRequestSerializer,
+        write_scopes=(Scope.RUNS, Scope.MANAGE),
+    )
+    def ask_to_join(self, request: Request, slug: str) -> Any:
+        """Ask to join a track. If you have an open request, it stays as it is, and is the answer.
+
+        Nothing is the answer (204) if an open request of somebody else has your address.
+        """
+        track, user = track_of(request, slug), person_of(request)
+        form = RequestForm(self.validated(request), user=user)
+        require_valid(form)
+        services.ask(track=track, asked=form.asked, user=user, site=site_of(request._request))
+        return selectors.open_requests(track).filter(user=user).first()
+
+    @get("join-requests/<int:request_id>/", "join_request", JoinRequestSerializer)
+    def get_join_request(self, request: Request, request_id: int) -> Any:
+        """Read a request to join: organizers any, others their own."""
+        return get_object_or_404(_requests(request), pk=request_id)
+
+    @post(
+        "join-requests/<int:request_id>/accept/",
+        "accept_join_request",
+        JoinRequestSerializer,
+        takes=AcceptanceSerializer,
+        who=[Organizer],
+    )
+    def accept_join_request(self, request: Request, request_id: int) -> Any:
+        """Put the person into a team, which is created if there is none. A visitor gets an invitation to it."""
+        asked, data = get_object_or_404(selectors.undecided(), pk=request_id), self.validated(request)
+        return services.accept(
+            request=asked,
+            team_name=data.get("team_name", asked.team_name),
+            by=person_of(request),
+            site=site_of(request._request),
+        )
+
+    @post(
+        "join-requests/<int:request_id>/refuse/",
+        "refuse_join_request",
+        JoinRequestSerializer,
+        takes=RefusalSerializer,
+        who=[Organizer],
+    )
+    def refuse_join_request(self, request: Request, request_id: int) -> Any:
+        """Refuse a request. The person gets the reason."""
+        asked, data = get_object_or_404(selectors.undecided(), pk=request_id), self.validated(request)
+        return services.refuse(
+            request=asked, reason=data["reason"], by=person_of(request), site=site_of(request._request)
+        )
+
+
+urlpatterns = Requests.urls()

@@ -1,0 +1,91 @@
+"""The letters of people who take part, which workers write."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.urls import reverse
+
+from accounts import letters
+from accounts.letters import Mail
+from accounts.selectors import organizers_to_mail, user_by_id
+from participation.interaction import selectors as sessions
+from participation.interaction.services import HELD, PLANNED
+from participation.invitations.selectors import link_of, open_invitations
+from participation.models import JoinRequest
+from participation.requests.selectors import open_requests
+from participation.teams.selectors import team_by_id
+from tracks.models import Track
+from web.counting import counted
+
+
+@letters.writer("participation.invitation")
+def invitation(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """An invitation with its link; nothing if it was revoked or used meanwhile."""
+    for each in open_invitations().filter(pk=data["invitation"]):
+        address = each.email or (each.user.email if each.user else "")
+        context = {"invitation": each, "link": link_of(each, site)}
+        if address and context["link"]:
+            template = "participation/invitations/mail_invitation.txt"
+            yield Mail(address, f"Invitation to {each.track}", template, context)
+
+
+@letters.writer("participation.request_decided")
+def request_decided(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """The answer to a request: accepted, with a link for who has no account, or refused, with the reason."""
+    asked = JoinRequest.objects.select_related("track", "invitation").get(pk=data["request"])
+    link = link_of(asked.invitation, site) if asked.invitation else _track_link(asked.track, site)
+    context = {"asked": asked, "link": link}
+    subject = f"Your request to join {asked.track}"
+    yield Mail(asked.email, subject, "participation/requests/mail_decided.txt", context)
+
+
+@letters.writer("participation.requests")
+def requests(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """Tell the organizers which requests wait; nothing if all are decided."""
+    track = Track.objects.get(pk=data["track"])
+    waiting = list(open_requests(track))
+    link = f"{site}{reverse('participation:people', args=[track.slug])}"
+    context = {"track": track, "requests": waiting, "link": link}
+    for user in organizers_to_mail() if waiting else ():
+        subject = f"{counted(len(waiting), 'open request')} to join {track}"
+        yield Mail(user.email, subject, "participation/requests/mail_open.txt", context | {"user": user})
+
+
+@letters.writer("participation.added")
+def added(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """Tell a person with an account that an organizer gave them a role."""
+    user, track = user_by_id(data["user"]), Track.objects.get(pk=data["track"])
+    context = {"user": user, "track": track, "role": data["role"], "team": data["team"]}
+    context["link"] = _track_link(track, site)
+    yield Mail(user.email, f"Your role in {track}", "participation/people/mail_added.txt", context)
+
+
+def _track_link(track: Track, site: str) -> str:
+    return f"{site}{reverse('tracks:track', args=[track.slug])}"
+
+
+@letters.writer(PLANNED)
+def planned(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """Sessions of a team are planned."""
+    user, team = user_by_id(data["user"]), team_by_id(data["team"])
+    stored = sessions.interaction_of(team)
+    context = {
+        "user": user.username,
+        "team": team,
+        "topics": data["topics"],
+        "rules": sessions.rules_of(team.track),
+        "has_page": stored is not None and bool(stored.address),
+    }
+    subject = f"{team}: sessions of the interaction"
+    yield Mail(user.email, subject, "participation/interaction/mail_planned.txt", context)
+
+
+@letters.writer(HELD)
+def held(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """The sessions of a team are over; nothing if another one was started since, is planned or runs."""
+    user, nomination = user_by_id(data["user"]), sessions.nomination_by_id(data["nomination"])
+    if sessions.is_last(nomination):
+        team = nomination.team
+        context = {"user": user.username, "team": team, "rules": sessions.rules_of(team.track)}
+        subject = f"{team}: the sessions are over"
+        yield Mail(user.email, subject, "participation/interaction/mail_held.txt", context)

@@ -1,0 +1,123 @@
+"""Teams for programs."""
+
+from typing import Any
+
+from django.db import transaction
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from accounts.access import organizer_of, person_of
+from accounts.models import User
+from accounts.selectors import people_named
+from participation.models import Team
+from participation.teams import selectors, services
+from tracks.tracks import services as track_services
+from tracks.tracks.api import track_of
+from web.api.conditional import require_match
+from web.api.serializers import Address, Strict
+from web.api.views import Endpoints, created, get, patch, post
+
+MEMBERS = "The user names of the members."
+
+
+class TeamSerializer(serializers.ModelSerializer[Team]):
+    """A group that submits runs to a track."""
+
+    url = Address("api:team", help_text="The address of this team in the API.")
+    track = serializers.CharField(source="track.slug")
+    members = serializers.SlugRelatedField("username", many=True, read_only=True, help_text=MEMBERS)  # type: ignore[var-annotated]
+
+    class Meta:
+        model = Team
+        fields = ["id", "url", "track", "name", "members", "max_megabytes", "created_at"]
+
+
+class TeamChangeSerializer(Strict):
+    """The fields of a team that can be changed. A field that is left out stays."""
+
+    name = serializers.CharField(max_length=100, required=False)
+    members = serializers.ListField(child=serializers.CharField(), required=False, help_text=MEMBERS)
+    max_megabytes = serializers.IntegerField(
+        min_value=0, required=False, allow_null=True, help_text="Null: the limit of the site."
+    )
+
+
+class NewTeamSerializer(TeamChangeSerializer):
+    name = serializers.CharField(max_length=100)
+
+
+def _read(serializer_class: type[TeamChangeSerializer], request: Request) -> dict[str, Any]:
+    serializer = serializer_class(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    data: dict[str, Any] = serializer.validated_data
+    return data
+
+
+def _team(request: Request, team_id: int) -> Team:
+    return get_object_or_404(selectors.with_members(selectors.teams_for(person_of(request))), pk=team_id)
+
+
+def _people(names: list[str]) -> list[User]:
+    """The people with these user names.
+
+    Raises
+    ------
+    ValidationError
+        There is nobody with one of them.
+    """
+    people = list(people_named(names))
+    missing = sorted(set(names) - {person.username for person in people})
+    if missing:
+        raise serializers.ValidationError({"members": f"There is nobody named {', '.join(missing[:20])}."})
+    return people
+
+
+class Teams(Endpoints):
+    tag = "Teams"
+
+    @get("tracks/<slug:slug>/teams/", "teams", TeamSerializer, ordering=("pk",))
+    def list_teams(self, request: Request, slug: str) -> Any:
+        """List the teams of a track: organizers see all, others their own."""
+        user = person_of(request)
+        track = track_of(request, slug)
+        return selectors.with_members(selectors.visible_teams(user, track))
+
+    @post("tracks/<slug:slug>/teams/", "teams", TeamSerializer, takes=NewTeamSerializer, status=201)
+    def create_team(self, request: Request, slug: str) -> Any:
+        """Create a team. Organizers only."""
+        organizer_of(request)
+        track = track_of(request, slug)
+        data = _read(NewTeamSerializer, request)
+        with transaction.atomic():
+            members = _people(data.get("members", []))
+            team = services.create(track=track, name=data["name"], members=members)
+            if data.get("max_megabytes") is not None:
+                services.set_disk_limit(team=team, max_megabytes=data["max_megabytes"])
+        return created(TeamSerializer(team).data, reverse("api:team", args=[team.pk]))
+
+    @get("teams/<int:team_id>/", "team", TeamSerializer)
+    def get_team(self, request: Request, team_id: int) -> Any:
+        """Read a team. Its members, and organizers."""
+        return _team(request, team_id)
+
+    @patch("teams/<int:team_id>/", "team", TeamSerializer, takes=TeamChangeSerializer)
+    @transaction.atomic
+    def change_team(self, request: Request, team_id: int) -> Any:
+        """Change the name, members or disk limit of a team. Organizers only."""
+        organizer_of(request)
+        data = _read(TeamChangeSerializer, request)
+        track_services.lock(_team(request, team_id).track_id)
+        team = _team(request, team_id)
+        require_match(request, TeamSerializer(team).data)
+        if "name" in data:
+            services.rename(team=team, name=data["name"])
+        if "members" in data:
+            services.set_members(team=team, members=_people(data["members"]))
+        if "max_megabytes" in data:
+            services.set_disk_limit(team=team, max_megabytes=data["max_megabytes"])
+        return _team(request, team_id)
+
+
+urlpatterns = Teams.urls()

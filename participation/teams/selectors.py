@@ -1,0 +1,104 @@
+"""Teams of a track and of a user, and who may do what in them."""
+
+from collections.abc import Collection
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Prefetch, QuerySet, Sum
+
+from accounts.access import AnyUser
+from accounts.models import User
+from participation.models import EndedMembership, Membership, Team
+from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
+from web.counting import MEGABYTE
+
+
+def teams_of(user: AnyUser, track: Track) -> QuerySet[Team]:
+    """The teams for which a user may submit to a track: organizers all, others their own if they have the right."""
+    if not isinstance(user, User):
+        return Team.objects.none()
+    teams = track.teams.all()
+    return teams if user.is_organizer else teams.filter(memberships__in=_rights(user))
+
+
+def _rights(user: User) -> QuerySet[Membership]:
+    return user.memberships.filter(may_submit=True)
+
+
+def may_submit_for(user: User, team: Team) -> bool:
+    """Return whether a user may submit and withdraw runs of a team. One query at most."""
+    return user.is_organizer or _rights(user).filter(team=team).exists()
+
+
+def own_teams(user: AnyUser, track: Track) -> QuerySet[Team]:
+    """The teams of a track in which a user is."""
+    return track.teams.filter(members=user) if isinstance(user, User) else Team.objects.none()
+
+
+def visible_teams(user: User, track: Track) -> QuerySet[Team]:
+    """The teams of a track whose runs a user may see: organizers all, others their own."""
+    return track.teams.all() if user.is_organizer else own_teams(user, track)
+
+
+def teams_for(user: User) -> QuerySet[Team]:
+    """The teams whose page a user may see: organizers all, others their own."""
+    teams = Team.objects.select_related("track__protocol", "track__collection")
+    return teams if user.is_organizer else teams.filter(members=user, track__in=tracks_for(user))
+
+
+def members_to_mail(team: Team) -> list[int]:
+    """Return the ids of the members who want e-mails about the runs of their team."""
+    members = team.members.filter(is_active=True, is_mailed_about_runs=True).exclude(email="")
+    return list(members.order_by("pk").values_list("pk", flat=True))
+
+
+def is_manager(user: User, members: Collection[Membership]) -> bool:
+    """Return whether a user may change a team: organizers, its contact person, and every member if it has none."""
+    own = next((each for each in members if each.user_id == user.pk), None)
+    has_contact = any(each.is_contact for each in members)
+    return user.is_organizer or (own is not None and (own.is_contact or not has_contact))
+
+
+def managed_teams(user: User) -> QuerySet[Team]:
+    """The teams that a user may change: organizers all, others as `is_manager` says."""
+    if user.is_organizer:
+        return teams_for(user)
+    has_contact = Membership.objects.filter(team=OuterRef("pk"), is_contact=True)
+    is_contact = has_contact.filter(user=user)
+    return teams_for(user).filter(Exists(is_contact) | ~Exists(has_contact))
+
+
+def with_members(teams: QuerySet[Team]) -> QuerySet[Team]:
+    """Teams, each with its track and its members by name. One more query."""
+    by_name = Prefetch("members", queryset=User.objects.order_by("username"))
+    return teams.select_related("track").prefetch_related(by_name)
+
+
+def team_named(track: Track, name: str) -> Team | None:
+    """The team of a track with a name, in upper or lower case."""
+    return track.teams.filter(name__iexact=name).first()
+
+
+def team_by_id(team_id: int) -> Team:
+    return Team.objects.select_related("track").get(pk=team_id)
+
+
+def disk_limit(team: Team) -> int:
+    """The bytes that the runs of a team may use in the storage."""
+    limit: int = settings.TEAM_MAX_BYTES
+    return limit if team.max_megabytes is None else team.max_megabytes * MEGABYTE
+
+
+def disk_use(team: Team) -> int:
+    """The bytes that the runs of a team use in the storage, also withdrawn ones. One query."""
+    return team.runs.aggregate(n=Sum("n_bytes"))["n"] or 0
+
+
+def teams_with(user: User, tracks: QuerySet[Track]) -> QuerySet[Team]:
+    """The teams of a user in some tracks, each with its track."""
+    return user.teams.filter(track__in=tracks).select_related("track")
+
+
+def former_teams(user: User) -> QuerySet[EndedMembership]:
+    """The times for which a user was in a team, latest first."""
+    return user.ended_memberships.select_related("team__track")

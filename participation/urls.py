@@ -1,0 +1,48 @@
+"""URLs of the participation app."""
+
+from django.urls import path
+
+from participation.clones.views import clone_track
+from participation.interaction import views as interaction
+from participation.invitations import views as invitations
+from participation.people import views as people
+from participation.requests import views as requests
+
+app_name = "participation"
+
+urlpatterns = [
+    path("tracks/<slug:slug>/clone/", clone_track, name="clone_track"),
+    # teams
+    path("teams/<int:team_id>/", people.team, name="team"),
+    path("teams/<int:team_id>/edit/", people.edit_team, name="edit_team"),
+    path("teams/<int:team_id>/invite/", people.invite_member, name="invite_member"),
+    path("teams/<int:team_id>/leave/", people.leave_team, name="leave_team"),
+    path("teams/<int:team_id>/members/<int:user_id>/", people.change_member, name="change_member"),
+    # invitations and requests
+    path("join/", invitations.join, name="join"),
+    path("join/<str:token>/", invitations.invitation_link, name="invitation_link"),
+    path("invitations/<int:invitation_id>/revoke/", invitations.revoke, name="revoke_invitation"),
+    path("tracks/<slug:slug>/join/", requests.ask, name="ask_to_join"),
+    path("requests/<int:request_id>/accept/", requests.accept, name="accept_request"),
+    path("requests/<int:request_id>/refuse/", requests.refuse, name="refuse_request"),
+    # people
+    path("tracks/<slug:slug>/people/", people.people, name="people"),
+    path("tracks/<slug:slug>/people/add/", people.add, name="add_people"),
+    path("tracks/<slug:slug>/people/invite/", people.invite, name="invite_person"),
+    path("tracks/<slug:slug>/people/groups/", people.set_groups, name="set_groups"),
+    path("tracks/<slug:slug>/people/<int:user_id>/remove/", people.remove_assessor, name="remove_assessor"),
+    path("tracks/<slug:slug>/people/team/", people.create_team, name="create_team"),
+    path("tracks/<slug:slug>/people/<int:user_id>/link/", people.make_link, name="make_login_link"),
+    # interaction
+    path("tracks/<slug:slug>/interaction/", interaction.interaction, name="interaction"),
+    path("teams/<int:team_id>/interaction/nominations/", interaction.nominate, name="nominate"),
+    path("teams/<int:team_id>/interaction/page/", interaction.set_address, name="set_address"),
+    path("teams/<int:team_id>/interaction/plan/", interaction.plan, name="plan_sessions"),
+    path("teams/<int:team_id>/interaction/log/", interaction.log, name="log_sessions"),
+    path("teams/<int:team_id>/interaction/data/", interaction.data, name="interaction_data"),
+    path("teams/<int:team_id>/interaction/data/file/", interaction.data_file, name="interaction_file"),
+    path("sessions/<int:nomination_id>/", interaction.session, name="session"),
+    path("sessions/<int:nomination_id>/take-back/", interaction.take_back, name="take_back_session"),
+    path("sessions/<int:nomination_id>/start/", interaction.start, name="start_session"),
+    path("sessions/<int:nomination_id>/end/", interaction.end, name="end_session"),
+]

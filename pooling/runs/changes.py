@@ -1,0 +1,112 @@
+"""Changes of submitted runs: the description, the order of a team's runs, and disqualification."""
+
+from django.db import transaction
+
+from accounts.audit import services as audit
+from accounts.models import User
+from jobs import services as jobs
+from participation.teams.selectors import may_submit_for
+from pooling.errors import ChangeRefused
+from pooling.models import Run, RunChange
+from tracks import acceptance
+from tracks.models import Track
+from tracks.tracks import services as track_services
+
+RECOUNT = "pooling.recount"  # kind of the job in which pools count their statistics again
+STATUS_AFTER = {
+    RunChange.Kind.DISQUALIFIED: Run.Status.DISQUALIFIED,
+    RunChange.Kind.REINSTATED: Run.Status.SUBMITTED,
+}
+
+
+def _lock(run: Run) -> tuple[Track, Run]:
+    """The track and the run, both locked."""
+    track = track_services.lock(run.track_id)
+    runs = Run.objects.select_for_update(of=("self",)).select_related("team").defer("report")
+    return track, runs.get(pk=run.pk)
+
+
+def _check_team(run: Run, by: User, track: Track, states: list[acceptance.Acceptance]) -> None:
+    """Refuse who is not in the team, and its members once the deadline has passed."""
+    if not may_submit_for(by, run.team):
+        raise ChangeRefused(f"{by} is not a member of {run.team} with the right to submit runs.")
+    if not by.is_organizer and not acceptance.is_accepting(states):
+        raise ChangeRefused(f"Runs of {track} can no longer be changed: {acceptance.why_closed(states)}.")
+
+
+@transaction.atomic
+def describe(*, run: Run, description: str, by: User) -> Run:
+    """Change the description of a run; the earlier one is kept. Teams can do so until the deadline."""
+    track, run = _lock(run)
+    _check_team(run, by, track, [acceptance.state(track, run.kind)])
+    if run.status == Run.Status.WITHDRAWN:
+        raise ChangeRefused(f"{run.tag} is withdrawn. Its description can no longer be changed.")
+    if description.strip() != run.description.strip():
+        RunChange.objects.create(run=run, kind=RunChange.Kind.DESCRIBED, text=run.description, by=by)
+        run.description = description.strip()
+        run.save(update_fields=["description"])
+        audit.record(action="run.described", subject=run, track=track, details={"team": run.team.name}, by=by)
+    return run
+
+
+@transaction.atomic
+def move(*, run: Run, is_up: bool, by: User) -> None:
+    """Exchange a run with the one before or after it in the order of its team's submitted runs."""
+    track, run = _lock(run)
+    _check_team(run, by, track, acceptance.states(track))
+    runs = list(run.team.runs.filter(status=Run.Status.SUBMITTED).order_by("priority", "pk").only("pk"))
+    place = next((n for n, each in enumerate(runs) if each.pk == run.pk), None)
+    if place is None:
+        raise ChangeRefused(f"{run.tag} is {run.get_status_display()}, so it has no place among the runs.")
+    runs.insert(max(0, place - 1) if is_up else place + 1, runs.pop(place))
+    for n, each in enumerate(runs, 1):
+        each.priority = n
+    Run.objects.bulk_update(runs, ["priority"])
+
+
+@transaction.atomic
+def disqualify(*, run: Run, reason: str, by: User) -> Run:
+    """Leave a run out of new pools and leaderboards, and of the statistics of existing pools.
+
+    Nothing is deleted: existing leaderboards keep the run and mark it, and its units stay judged."""
+    track, run = _lock(run)
+    _check_reason(reason, by)
+    if acceptance.state(track, run.kind).is_accepting:
+        raise ChangeRefused(
+            f"{track} still accepts {run.kind} runs. Close it first, or withdraw {run.tag}: "
+            "the team can then submit another run."
+        )
+    if run.status != Run.Status.SUBMITTED:
+        raise ChangeRefused(
+            f"{run.tag} is {run.get_status_display()}; only a submitted run can be disqualified."
+        )
+    return _set_status(run, kind=RunChange.Kind.DISQUALIFIED, reason=reason, by=by)
+
+
+@transaction.atomic
+def reinstate(*, run: Run, reason: str, by: User) -> Run:
+    """Reverse a disqualification: new pools and leaderboards contain the run again."""
+    _, run = _lock(run)
+    _check_reason(reason, by)
+    if run.status != Run.Status.DISQUALIFIED:
+        raise ChangeRefused(f"{run.tag} is {run.get_status_display()}, not disqualified.")
+    return _set_status(run, kind=RunChange.Kind.REINSTATED, reason=reason, by=by)
+
+
+def _check_reason(reason: str, by: User) -> None:
+    if not by.is_organizer:
+        raise ChangeRefused("Only organizers disqualify a run or reverse that.")
+    if not reason.strip():
+        raise ChangeRefused("Give a reason. The team sees it.")
+
+
+def _set_status(run: Run, *, kind: RunChange.Kind, reason: str, by: User) -> Run:
+    run.status = STATUS_AFTER[kind]
+    run.save(update_fields=["status"])
+    RunChange.objects.create(run=run, kind=kind, text=reason.strip(), by=by)
+    details = {"team": run.team.name, "reason": reason.strip()}
+    audit.record(action=f"run.{kind}", subject=run, track=run.track, details=details, by=by)
+    if run.pool_runs.exists():
+        title = f"Count the pools again that contain {run.tag}"[:200]
+        jobs.request(kind=RECOUNT, title=title, arguments={"run_id": run.pk}, by=by, subject=run.track)
+    return run

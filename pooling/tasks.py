@@ -1,0 +1,28 @@
+"""Registers the job handlers of pools and the letters of runs in every worker."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pooling.pools.services  # noqa: F401 - registers its handlers
+from accounts import letters
+from accounts.letters import Mail
+from accounts.selectors import user_by_id
+from participation.teams.selectors import team_by_id
+from pooling.runs.selectors import run_by_id
+from pooling.runs.services import ACCEPTED, REJECTED
+
+
+@letters.writer(ACCEPTED)
+def accepted(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """A run was accepted."""
+    user, run = user_by_id(data["user"]), run_by_id(data["run"])
+    context = {"user": user.username, "run": run, "n_warnings": len(run.report.get("warnings", []))}
+    yield Mail(user.email, f"run {run.tag} accepted", "pooling/runs/mail_accepted.txt", context)
+
+
+@letters.writer(REJECTED)
+def rejected(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """A file was not accepted."""
+    user, team = user_by_id(data["user"]), team_by_id(data["team"])
+    context = {**data, "user": user.username, "team": team}
+    yield Mail(user.email, f"{team}: a run was not accepted", "pooling/runs/mail_rejected.txt", context)

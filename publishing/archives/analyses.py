@@ -1,0 +1,85 @@
+"""The analyses of leaderboards in archives: their results, with the runs and qrels of the archive instead of ids."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from accounts.models import User
+from assay.archive.records import AnalysisRecord
+from pooling.models import Run
+from publishing.archives.records import record_of, row_of, save
+from publishing.errors import LoadRefused
+from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
+
+RENAMED = ("runs", "pooled", "qrels")  # parts of a result with rows that name runs, evaluations or qrels
+
+
+def analyses_of(board: Leaderboard, *, has_names: bool) -> list[Analysis]:
+    """The latest finished analysis of each kind. That of the judges names them, so only with names."""
+    ready = board.analyses.filter(status=Analysis.Status.READY).order_by("kind", "-pk").distinct("kind")
+    return [each for each in ready if has_names or each.kind != Analysis.Kind.JUDGES]
+
+
+def analysis_record(analysis: Analysis, runs: Mapping[int, int]) -> AnalysisRecord:
+    """An analysis with the numbers of the archive; `runs` are numbers by id."""
+    board = analysis.leaderboard
+    versions = dict(Qrels.objects.filter(track=board.track_id).values_list("pk", "version"))
+    places = {pk: place for place, pk in enumerate(board.statistics["evaluations"])}
+    return record_of(
+        AnalysisRecord,
+        analysis,
+        result=_renamed(analysis.result, {"run": runs, "evaluation": places, "id": versions}),
+        qrels=[versions[pk] for pk in analysis.arguments.get("qrels", [])],
+    )
+
+
+def store(
+    board: Leaderboard,
+    record: AnalysisRecord,
+    *,
+    runs: Mapping[int, Run],
+    evaluations: list[Evaluation],
+    qrels: Mapping[int, Qrels],
+    by: User,
+) -> None:
+    """Store an analysis of an archive, by the numbers of the archive.
+
+    Raises
+    ------
+    LoadRefused
+        There is no such kind of analysis, or its result has another form.
+    """
+    if record.kind not in Analysis.Kind.values:
+        raise LoadRefused(f"There is no analysis of the kind {record.kind!r}.")
+    ids = {
+        "run": {number: run.pk for number, run in runs.items()},
+        "evaluation": {place: each.pk for place, each in enumerate(evaluations)},
+        "id": {version: each.pk for version, each in qrels.items()},
+    }
+    try:
+        result = _renamed(record.result, ids)
+    except (AttributeError, TypeError) as error:
+        raise LoadRefused(f"The analysis {record.kind} is not of the form that Assay writes.") from error
+    arguments = {"qrels": [ids["id"][version] for version in record.qrels]} if record.qrels else {}
+    save(
+        row_of(
+            Analysis,
+            record,
+            leaderboard=board,
+            arguments=arguments,
+            status=Analysis.Status.READY,
+            result=result,
+            created_by=by,
+        )
+    )
+
+
+def _renamed(result: Mapping[str, Any], names: Mapping[str, Mapping[int, int]]) -> dict[str, Any]:
+    """A result in which the numbers of runs, evaluations and qrels are replaced; other lists have places of rows."""
+    return dict(result) | {
+        part: [
+            {key: names[key][each] if key in names else each for key, each in row.items()}
+            for row in result[part]
+        ]
+        for part in RENAMED
+        if part in result
+    }

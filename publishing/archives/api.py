@@ -1,0 +1,175 @@
+"""Archives of tracks for programs: make, download and delete them, and load one."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of
+from publishing.archives import selectors, services
+from publishing.archives.forms import ArchiveForm
+from publishing.models import Archive, LoadedArchive
+from tracks.tracks.api import track_of
+from web.api.conditional import etag_of, unless_known
+from web.api.permissions import Organizer
+from web.api.schema import file_of
+from web.api.serializers import Address, Strict, require_valid
+from web.api.views import FILE_RENDERERS, Endpoints, accepted, delete, get, post
+from web.downloads import download
+
+
+class ArchiveSerializer(serializers.ModelSerializer[Archive]):
+    """One file with everything of a track, as it was when the job made it."""
+
+    url = Address("api:archive", help_text="The address of this archive in the API.")
+    track = serializers.CharField(source="track.slug")
+    status = serializers.CharField(help_text="building, ready or failed.")
+    counts = serializers.DictField(help_text="How many runs, judgments, qrels and leaderboards it has.")
+    job = serializers.SerializerMethodField(help_text="The address of the job that makes it.")
+
+    class Meta:
+        model = Archive
+        fields = [
+            "id",
+            "url",
+            "track",
+            "status",
+            "has_names",
+            "has_comments",
+            "authors",
+            "license",
+            "size",
+            "sha256",
+            "counts",
+            "job",
+            "created_at",
+        ]
+
+    def get_job(self, archive: Archive) -> str | None:
+        return reverse("api:job", args=[archive.job_id]) if archive.job_id else None
+
+
+class NewArchiveSerializer(Strict):
+    """The content of an archive, and its citation."""
+
+    has_names = serializers.BooleanField(
+        default=False, help_text="With the names of the assessors, not code names."
+    )
+    has_comments = serializers.BooleanField(default=False, help_text="With the comments of the assessors.")
+    authors = serializers.CharField(default="", allow_blank=True, help_text="One name per line.")
+    license = serializers.CharField(
+        default="", allow_blank=True, max_length=200, help_text="Its URL or name."
+    )
+    url = serializers.CharField(
+        default="", allow_blank=True, max_length=300, help_text="Where the test collection is described."
+    )
+
+
+class LoadSerializer(Strict):
+    """An archive to load."""
+
+    file = serializers.FileField(help_text="A .zip file made by Assay.")
+    slug = serializers.SlugField(
+        max_length=100, required=False, default="", help_text="Of the track. Without it: as in the archive."
+    )
+
+
+class PartSerializer(serializers.Serializer[object]):
+    """A part of an archive that was checked."""
+
+    part = serializers.CharField()
+    content = serializers.CharField(help_text="What was checked.")
+    problem = serializers.CharField(help_text="What is wrong; empty if nothing is.")
+
+
+class LoadedSerializer(serializers.ModelSerializer[LoadedArchive]):
+    """An archive that is or was loaded."""
+
+    url = Address("api:loaded_archive", help_text="The address of this upload in the API.")
+    status = serializers.CharField(help_text="loading, loaded or failed.")
+    track = serializers.CharField(source="track.slug", default=None, allow_null=True)
+    findings = PartSerializer(many=True, help_text="Its parts, as they were checked.")
+
+    class Meta:
+        model = LoadedArchive
+        fields = ["id", "url", "name", "size", "sha256", "status", "track", "findings", "created_at"]
+
+
+def _queued(loaded: LoadedArchive) -> Response:
+    return accepted(LoadedSerializer(loaded).data, loaded.job_id)
+
+
+class Archives(Endpoints):
+    tag = "Archives"
+    permission_classes = [Organizer]
+
+    @get("tracks/<slug:slug>/archives/", "archives", ArchiveSerializer, ordering=("-pk",))
+    def list_archives(self, request: Request, slug: str) -> Any:
+        """List the archives of a track, newest first."""
+        return selectors.archives().filter(track=track_of(request, slug))
+
+    @post(
+        "tracks/<slug:slug>/archives/", "archives", ArchiveSerializer, takes=NewArchiveSerializer, status=202
+    )
+    def request_archive(self, request: Request, slug: str) -> Any:
+        """Make an archive of a track."""
+        track, data = track_of(request, slug), self.validated(request)
+        form = ArchiveForm(data, instance=Archive(track=track))
+        require_valid(form)
+        archive = services.request(track=track, by=person_of(request), **form.cleaned_data)
+        return accepted(ArchiveSerializer(archive).data, archive.job_id)
+
+    @get("archives/<int:archive_id>/", "archive", ArchiveSerializer)
+    def get_archive(self, request: Request, archive_id: int) -> Any:
+        """Read about an archive."""
+        return get_object_or_404(selectors.archives(), pk=archive_id)
+
+    @delete("archives/<int:archive_id>/", "archive", takes=ArchiveSerializer)
+    def delete_archive(self, request: Request, archive_id: int) -> None:
+        """Delete an archive and its file. It can be made again, but it will show the track as it is then."""
+        services.delete(archive=get_object_or_404(selectors.archives(), pk=archive_id))
+
+    @get(
+        "archives/<int:archive_id>/file/",
+        "archive_file",
+        file_of("application/zip"),
+        renderers=FILE_RENDERERS,
+    )
+    def get_archive_file(self, request: Request, archive_id: int) -> Any:
+        """Download an archive that is ready."""
+        ready = selectors.archives().filter(status=Archive.Status.READY)
+        archive = get_object_or_404(ready, pk=archive_id)
+        etag = etag_of(archive.sha256.encode())
+        return unless_known(request, etag, lambda: download(archive.file.open("rb"), str(archive)))
+
+    @post(
+        "archives/load/",
+        "load_archive",
+        LoadedSerializer,
+        takes=LoadSerializer,
+        status=202,
+        parsers=[MultiPartParser],
+        stores_files=True,
+    )
+    def load_archive(self, request: Request) -> Any:
+        """Load an archive as a new track: a job verifies it and stores all of it, or nothing."""
+        data = self.validated(request)
+        loaded = services.load_upload(
+            upload=data["file"],
+            slug=data["slug"],
+            by=person_of(request),
+            on_stored=lambda loaded: self.keep_answer(_queued(loaded)),
+        )
+        return _queued(loaded)
+
+    @get("archives/loaded/<int:loaded_id>/", "loaded_archive", LoadedSerializer)
+    def get_loaded_archive(self, request: Request, loaded_id: int) -> Any:
+        """Read about an archive that is or was loaded, and what was checked of it."""
+        return get_object_or_404(selectors.loaded_archives(), pk=loaded_id)
+
+
+urlpatterns = Archives.urls()

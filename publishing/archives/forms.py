@@ -1,0 +1,49 @@
+"""The forms with which organizers make and load archives."""
+
+from typing import Any
+
+from django import forms
+
+from publishing.models import Archive, LoadedArchive
+from web.forms import style_fields
+
+
+class ArchiveForm(forms.ModelForm[Archive]):
+    """The content of an archive, and its citation."""
+
+    url = forms.URLField(
+        label="Home page",
+        required=False,
+        max_length=300,
+        assume_scheme="https",
+        help_text="Where the test collection is described.",
+    )
+
+    class Meta:
+        model = Archive
+        fields = ["authors", "license", "url", "has_names", "has_comments"]
+        widgets = {"authors": forms.Textarea(attrs={"rows": 3})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        style_fields(self)
+
+
+class LoadForm(forms.ModelForm[LoadedArchive]):
+    """An archive to load."""
+
+    upload = forms.FileField(
+        label="Archive",
+        widget=forms.ClearableFileInput(attrs={"accept": ".zip"}),
+        help_text="A .zip file made by Assay.",
+    )
+
+    class Meta:
+        model = LoadedArchive
+        fields = ["slug"]
+
+    field_order = ["upload", "slug"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        style_fields(self)

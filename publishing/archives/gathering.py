@@ -1,0 +1,382 @@
+"""Reads what an archive of a track contains from the database, and writes it into the file."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, BinaryIO, NamedTuple, cast
+
+import numpy as np
+from django.db import connection, transaction
+from django.db.models.fields.files import FieldFile
+
+from assay.archive.contents import formula_lines
+from assay.archive.description import bibtex, metadata, readme
+from assay.archive.files import CHECKSUMS, PIECE, Writer
+from assay.archive.records import (
+    CITATION,
+    FORMAT,
+    FORMULAS,
+    INDEX,
+    JUDGMENTS,
+    METADATA,
+    README,
+    TOPICS,
+    AssessorRecord,
+    EvaluationRecord,
+    GuidelinesRecord,
+    Index,
+    LeaderboardRecord,
+    MachineRecord,
+    PooledRun,
+    PoolRecord,
+    ProtocolRecord,
+    QrelsRecord,
+    RunRecord,
+    SessionDataRecord,
+    SessionRecord,
+    TopicRecord,
+    TrackRecord,
+    as_json,
+    as_line,
+)
+from assay.archive.verify import SCORES_HEADER, score_line
+from assay.formats.runs.reader import check_run
+from assay.statistics.significance import above_diagonal, unpacked_pairs
+from assay.version import VERSION
+from assessment.judgments.exports import lines_of
+from assessment.models import Judgment
+from participation.interaction import selectors as interaction
+from participation.models import Nomination
+from pooling.models import Pool, Run, RunChange
+from pooling.pools import exports as pool_exports
+from pooling.runs.units import formula_lookup
+from publishing.archives import analyses
+from publishing.archives.records import record_of, text_of
+from publishing.models import Archive
+from scoring.leaderboards.files import leaderboard_file
+from scoring.models import Leaderboard, Qrels, Score
+from scoring.qrels.selectors import qrels_tsv
+from tracks.assessors.services import pseudonyms
+from tracks.models import Assessor, StoredProtocol, Track
+
+CHUNK = 5_000
+EXTENSION = re.compile(r"(\.[A-Za-z0-9]{1,6}){1,2}$")
+Report = Callable[[int, int, str], None]  # done, total, step
+
+
+class _Numbers(NamedTuple):
+    """The numbers of rows in the archive, by their ids."""
+
+    runs: Mapping[int, int]
+    pools: Mapping[int, int]
+
+
+def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
+    """Write the archive of a track. What the database has is of one moment; files of runs never change."""
+    track = archive.track
+    named = Assessor.objects.filter(track=track).values_list("user_id", "user__username")
+    names = dict(named) if archive.has_names else pseudonyms(track=track)
+    writer = Writer(file, f"{track.slug}-archive")
+    with _snapshot():
+        runs = list(
+            Run.objects.filter(track=track).select_related("team").order_by("team__name", "tag", "id")
+        )
+        index = _index(archive, runs, names)
+        _write_rows(writer, archive, index, names)
+        for data_record, stored in zip(index.session_data, interaction.stored_data(track), strict=True):
+            writer.add(data_record.file, _parts(stored.data))
+        scored = Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).order_by("id")
+        numbers = {run.pk: number for number, run in enumerate(runs, 1)}
+        for record, board in zip(index.leaderboards, scored.select_related("track", "qrels"), strict=True):
+            _write_leaderboard(writer, archive, record, board, numbers)
+        formulas = formula_lookup(track, track.protocol.parsed)
+    ids: list[np.ndarray[Any, Any]] = []
+    for number, (record_of_run, run) in enumerate(zip(index.runs, runs, strict=True)):
+        report(number, len(runs), f"storing {run.tag}")
+        writer.add(record_of_run.file, _parts(run.original))
+        if formulas is not None:
+            ids.append(_formula_ids(run, track))
+    if formulas is not None:
+        every = np.unique(np.concatenate([np.empty(0, dtype="S1"), *ids]))
+        writer.add(FORMULAS, _in_pieces(formula_lines(formulas(every))))
+    _finish(writer, index)
+    return index
+
+
+def _finish(writer: Writer, index: Index) -> None:
+    writer.add(INDEX, [as_json(index).encode()])
+    described = dict(writer.sums)
+    writer.add(METADATA, [metadata(index, described).encode()])
+    writer.add(CITATION, [bibtex(index).encode()])
+    writer.add(README, [readme(index, [*writer.sums, CHECKSUMS]).encode()])
+    writer.close()
+
+
+@contextmanager
+def _snapshot() -> Iterator[None]:
+    """A transaction that sees the database as it is at its first query."""
+    is_outermost = not connection.in_atomic_block
+    with transaction.atomic(), connection.cursor() as cursor:
+        if is_outermost:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        yield
+
+
+# --- The index
+
+
+def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index:
+    track = archive.track
+    pools = list(Pool.objects.filter(track=track, status=Pool.Status.READY).order_by("id"))
+    numbers = _Numbers(
+        {run.pk: number for number, run in enumerate(runs, 1)},
+        {pool.pk: number for number, pool in enumerate(pools, 1)},
+    )
+    qrels = list(Qrels.objects.filter(track=track).order_by("version").select_related("machine__assessor"))
+    boards = Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).order_by("id")
+    # the protocol of the track, and those of its pools and qrels if they are others
+    protocols = {track.protocol_id, *(each.protocol_id for each in pools)}
+    protocols |= {each.protocol_id for each in qrels}
+    teams = track.teams.order_by("name", "id")
+    return Index(
+        format=FORMAT,
+        assay=VERSION,
+        created_at=text_of(archive.created_at),
+        track=record_of(
+            TrackRecord,
+            track,
+            protocol=track.protocol.slug,
+            collection=track.collection.name if track.collection else "",
+        ),
+        has_names=archive.has_names,
+        has_comments=archive.has_comments,
+        protocols=[
+            ProtocolRecord(stored.slug, stored.digest, f"protocols/{stored.slug}.toml")
+            for stored in StoredProtocol.objects.filter(pk__in=protocols).order_by("slug")
+        ],
+        guidelines=[
+            record_of(GuidelinesRecord, version, file=f"guidelines/{version.number}.md")
+            for version in track.guidelines_versions.order_by("number")
+        ],
+        teams=list(teams.values_list("name", flat=True)),
+        organizations=dict(teams.exclude(organization="").values_list("name", "organization")),
+        assessors=_assessors(track, names),
+        runs=[_run(number, run) for number, run in enumerate(runs, 1)],
+        pools=[_pool(pool, numbers) for pool in pools],
+        qrels=[_qrels(each, numbers, names) for each in qrels],
+        leaderboards=[
+            _leaderboard(n, board, numbers, archive)
+            for n, board in enumerate(boards.select_related("qrels"), 1)
+        ],
+        sessions=[_session(*held, names) for held in interaction.sessions_with_seconds(track)],
+        session_data=[
+            SessionDataRecord(
+                team=stored.team.name,
+                file=f"interaction/{number:03d}{_extension(stored.data_name)}",
+                file_name=stored.data_name,
+                sha256=stored.data_sha256,
+                uploaded_at=text_of(stored.data_at),
+            )
+            for number, stored in enumerate(interaction.stored_data(track), 1)
+        ],
+        n_topics=track.topics.count(),
+        n_judgments=Judgment.objects.filter(track=track).count(),
+        authors=[line.strip() for line in archive.authors.splitlines() if line.strip()],
+        license=archive.license,
+        url=archive.url,
+    )
+
+
+def _assessors(track: Track, names: Mapping[int, str]) -> list[AssessorRecord]:
+    """The assessors by name, A2 before A10."""
+    assessors = {
+        each.user_id: each for each in Assessor.objects.filter(track=track).select_related("machine")
+    }
+    records = []
+    for pk, name in sorted(names.items(), key=lambda item: (len(item[1]), item[1])):
+        machine = getattr(assessors[pk], "machine", None)
+        record = machine and record_of(MachineRecord, machine)
+        records.append(record_of(AssessorRecord, assessors[pk], name=name, machine=record))
+    return records
+
+
+def _run(number: int, run: Run) -> RunRecord:
+    disqualified = None
+    if run.status == Run.Status.DISQUALIFIED:
+        disqualified = run.changes.filter(kind=RunChange.Kind.DISQUALIFIED).last()
+    return record_of(
+        RunRecord,
+        run,
+        number=number,
+        team=run.team.name,
+        file=f"runs/{number:03d}{_extension(run.file_name) or '.txt'}",
+        reason=disqualified.text if disqualified else "",
+    )
+
+
+def _extension(name: str) -> str:
+    extension = EXTENSION.search(name)
+    return extension[0] if extension else ""
+
+
+def _session(nomination: Nomination, seconds: float | None, names: Mapping[int, str]) -> SessionRecord:
+    record = SessionRecord(nomination.team.name, nomination.topic.code, nomination.place, seconds)
+    assessor = names.get(nomination.assessor_id or 0)
+    if seconds is None or nomination.started_at is None or assessor is None:
+        return record
+    return replace(record, assessor=assessor, started_at=text_of(nomination.started_at))
+
+
+def _pool(pool: Pool, numbers: _Numbers) -> PoolRecord:
+    depths = {each.run_id: each.depth for each in pool.pool_runs.all()}
+    order = [run["run"] for run in pool.statistics["runs"]]
+    return record_of(
+        PoolRecord,
+        pool,
+        number=numbers.pools[pool.pk],
+        protocol=pool.protocol.slug,
+        tops_up=None if pool.tops_up_id is None else numbers.pools[pool.tops_up_id],
+        runs=[PooledRun(numbers.runs[pk], depths[pk]) for pk in order],
+        has_members="members" in pool.statistics,
+        left_out=[numbers.runs[run["run"]] for run in pool.left_out],
+    )
+
+
+def _qrels(qrels: Qrels, numbers: _Numbers, names: Mapping[int, str]) -> QrelsRecord:
+    return record_of(
+        QrelsRecord,
+        qrels,
+        pool=None if qrels.pool_id is None else numbers.pools[qrels.pool_id],
+        protocol=qrels.protocol.slug,
+        machine=names[qrels.machine.assessor.user_id] if qrels.machine else "",
+        is_archived=qrels.archived_at is not None,
+    )
+
+
+def _leaderboard(number: int, board: Leaderboard, numbers: _Numbers, archive: Archive) -> LeaderboardRecord:
+    n_analyses = len(analyses.analyses_of(board, has_names=archive.has_names))
+    evaluations = {each.pk: each for each in board.evaluations.all()}
+    ordered = [evaluations[pk] for pk in board.statistics["evaluations"]]
+    return record_of(
+        LeaderboardRecord,
+        board,
+        number=number,
+        qrels=board.qrels.version,
+        protocol=board.track.protocol.slug,
+        evaluations=[record_of(EvaluationRecord, each, run=numbers.runs[each.run_id]) for each in ordered],
+        statistics=_statistics(board),
+        disqualified=[numbers.runs[run["run"]] for run in board.statistics.get("disqualified", [])],
+        analyses=[f"leaderboards/{number}/analyses/{n}.json" for n in range(1, n_analyses + 1)],
+    )
+
+
+def _statistics(board: Leaderboard) -> dict[str, Any]:
+    if "level" not in board.statistics:
+        return {}
+    shared = {name: board.statistics[name] for name in ("n_topics", "level", "n_resamples")}
+    n_runs = len(board.statistics["evaluations"])
+    measures = {
+        each.measure: {
+            "low": each.low,
+            "high": each.high,
+            "tier": each.tier,
+            "means": each.means,
+            "critical": each.critical,
+            "n_permutations": each.n_permutations,
+            "p": None if each.pairs is None else above_diagonal(unpacked_pairs(bytes(each.pairs), n_runs)),
+        }
+        for each in board.by_measure.order_by("id")
+    }
+    return {**shared, "measures": measures}
+
+
+# --- The files
+
+
+def _write_rows(writer: Writer, archive: Archive, index: Index, names: Mapping[int, str]) -> None:
+    """Write everything of the database but the leaderboards."""
+    track = archive.track
+    for stored in StoredProtocol.objects.filter(slug__in=[each.slug for each in index.protocols]):
+        writer.add(f"protocols/{stored.slug}.toml", [stored.text.encode()])
+    writer.add(TOPICS, _in_pieces(_topic_lines(track)))
+    for record, version in zip(index.guidelines, track.guidelines_versions.order_by("number"), strict=True):
+        writer.add(record.file, [version.text.encode()])
+    pools = Pool.objects.filter(track=track, status=Pool.Status.READY).order_by("id")
+    for pool_record, pool in zip(index.pools, pools, strict=True):
+        _write_pool(writer, pool_record, pool)
+    lines = lines_of(
+        Judgment.objects.filter(track=track), "jsonl", names=names, has_comments=archive.has_comments
+    )
+    writer.add(JUDGMENTS, (part.encode() for part in lines))
+    for qrels_record, qrels in zip(
+        index.qrels, Qrels.objects.filter(track=track).order_by("version"), strict=True
+    ):
+        writer.add(qrels_record.file, [qrels_tsv(qrels)])
+
+
+def _topic_lines(track: Track) -> Iterator[bytes]:
+    fields = TopicRecord.__dataclass_fields__
+    for topic in track.topics.order_by("code").values(*fields).iterator(chunk_size=CHUNK):
+        yield as_line(TopicRecord(**topic)).encode()
+
+
+def _write_pool(writer: Writer, record: PoolRecord, pool: Pool) -> None:
+    files = {"pool.tsv": pool_exports.pool_lines, "contributions.tsv": pool_exports.contribution_lines}
+    if record.has_members:
+        files["members.tsv"] = pool_exports.member_lines
+        files["member-contributions.tsv"] = pool_exports.member_contribution_lines
+    for name, lines in files.items():
+        writer.add(record.file(name), _in_pieces(lines(pool)))
+    text = json.dumps(pool_exports.pool_record(pool), ensure_ascii=False, indent=1) + "\n"
+    writer.add(record.file("record.json"), [text.encode()])
+
+
+def _write_leaderboard(
+    writer: Writer,
+    archive: Archive,
+    record: LeaderboardRecord,
+    board: Leaderboard,
+    numbers: Mapping[int, int],
+) -> None:
+    writer.add(record.file("scores.tsv"), _in_pieces(_score_lines(board, numbers)))
+    for kind in ("tsv", "csv", "json"):
+        table = leaderboard_file(archive.created_by, board, kind)
+        writer.add(record.file(f"leaderboard.{kind}"), [table.encode()])
+    rows = analyses.analyses_of(board, has_names=archive.has_names)
+    for name, analysis in zip(record.analyses, rows, strict=True):
+        writer.add(name, [as_json(analyses.analysis_record(analysis, numbers)).encode()])
+
+
+def _score_lines(board: Leaderboard, numbers: Mapping[int, int]) -> Iterator[bytes]:
+    yield SCORES_HEADER.encode()
+    scores = Score.objects.filter(evaluation__leaderboard=board).order_by("id")
+    fields = ("evaluation__run_id", "topic", "measure", "value")
+    for run, topic, measure, value in scores.values_list(*fields).iterator(chunk_size=CHUNK):
+        yield score_line(numbers[run], topic, measure, value).encode()
+
+
+def _parts(stored: FieldFile) -> Iterator[bytes]:
+    with stored.open("rb") as file:
+        while part := file.read(PIECE):
+            yield part
+
+
+def _formula_ids(run: Run, track: Track) -> "np.ndarray[Any, Any]":
+    """The formulas that the file of a run names, also those of comments, which its columns do not have."""
+    with run.original.open("rb") as file:
+        checked = check_run(cast("BinaryIO", file), protocol=track.protocol.parsed, name=run.file_name)
+    return np.empty(0, dtype="S1") if checked.columns is None else np.unique(checked.columns.docno)
+
+
+def _in_pieces(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines together, so that each piece has some size."""
+    piece, size = [], 0
+    for line in lines:
+        piece.append(line)
+        size += len(line)
+        if size >= PIECE:
+            yield b"".join(piece)
+            piece, size = [], 0
+    yield b"".join(piece)

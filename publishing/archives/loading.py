@@ -1,0 +1,409 @@
+"""Stores the contents of a verified archive as a new track. The caller opens the transaction."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from django.core.files.base import ContentFile
+from django.utils import timezone
+
+from accounts.models import User
+from assay.archive.contents import Contents
+from assay.archive.records import (
+    JUDGMENTS,
+    AnalysisRecord,
+    Index,
+    LeaderboardRecord,
+    PoolRecord,
+    QrelsRecord,
+    RunRecord,
+    parsed,
+)
+from assay.formats.documents.batch import Unusable
+from assay.formats.reports import Report
+from assay.formats.runs import columns
+from assay.formats.topics.bolt import parsed_source
+from assay.html.sanitize import clean_body, clean_title
+from assay.pools.files import members_digest
+from assay.pools.statistics import statistics
+from assay.statistics.significance import from_above_diagonal, packed_pairs
+from assessment.imports import services as import_services
+from jobs.files import storage
+from participation.models import Interaction, Nomination, Team
+from pooling.models import Pool, PoolRun, Run, RunChange
+from pooling.pools import recounts
+from pooling.pools import rows as pool_rows
+from publishing.archives import analyses
+from publishing.archives.records import moment_of, row_of, save
+from publishing.errors import LoadRefused
+from scoring.analyses.report_pages import reports_page
+from scoring.leaderboards.selectors import leaderboard_page
+from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
+from scoring.qrels import services as qrels_services
+from scoring.qrels.selectors import qrels_page
+from tracks.assessors.machines import user_name
+from tracks.guidelines.rendering import rendered
+from tracks.models import Assessor, GuidelinesVersion, Machine, StoredProtocol, Topic, Track
+from tracks.protocols import services as protocol_services
+
+AT_ONCE = 5_000
+
+
+@dataclass(frozen=True)
+class Loading:
+    """The context of all loaders: the archive, the new track, and its rows by their names or numbers in the archive.
+
+    `assessors` has usernames. The loaders fill the mappings, in the order of `store_track`.
+    """
+
+    contents: Contents
+    track: Track
+    by: User
+    protocols: Mapping[str, StoredProtocol]
+    teams: dict[str, Team] = field(default_factory=dict)
+    assessors: dict[str, str] = field(default_factory=dict)
+    runs: dict[int, Run] = field(default_factory=dict)
+    pools: dict[int, Pool] = field(default_factory=dict)
+    qrels: dict[int, Qrels] = field(default_factory=dict)
+
+    @property
+    def index(self) -> Index:
+        return self.contents.index
+
+
+class StoredRun(NamedTuple):
+    """The names under which the files of a run are stored, and their size."""
+
+    original: str
+    columns: str
+    n_bytes: int
+
+
+class StoredFiles(NamedTuple):
+    """The files of an archive that are stored: of runs by number, and the names of those of sessions by team."""
+
+    runs: Mapping[int, StoredRun]
+    session_data: Mapping[str, str]
+
+
+def store_files(contents: Contents, store: storage.Store) -> StoredFiles:
+    """Store the files of runs and sessions. The transaction of `store_track` claims them."""
+    session_data = {
+        record.team: store("interaction", ContentFile(contents.reader.read(record.file)))
+        for record in contents.index.session_data
+    }
+    runs = {}
+    for run in contents.index.runs:
+        data, checked = contents.reader.read(run.file), contents.checked(run)
+        assert checked.columns is not None  # it is verified
+        packed = columns.save(checked.columns)
+        original = store("runs/original", ContentFile(data))
+        runs[run.number] = StoredRun(
+            original, store("runs/columns", ContentFile(packed)), len(data) + len(packed)
+        )
+    return StoredFiles(runs, session_data)
+
+
+def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) -> Track:
+    """Store everything but the files.
+
+    Raises
+    ------
+    LoadRefused, Refused
+        Something here prevents it, such as a track with the same short name.
+    """
+    protocols = {
+        each.slug: protocol_services.store(text=contents.reader.read(each.file).decode(), by=by)
+        for each in contents.index.protocols
+    }
+    record = contents.index.track
+    slug = slug or record.slug
+    if Track.objects.filter(slug=slug).exists():
+        raise LoadRefused(
+            f"There is already a track with the short name {slug}. Load the archive under another one."
+        )
+    track = row_of(
+        Track,
+        record,
+        slug=slug,
+        protocol=protocols[record.protocol],
+        collection=None,
+        status=Track.Status.CLOSED,
+    )
+    track.save()
+    load = Loading(contents, track, by, protocols)
+    _topics(load)
+    _guidelines(load)
+    organizations = load.index.organizations
+    teams = Team.objects.bulk_create(
+        Team(track=load.track, name=name[:100], organization=str(organizations.get(name, ""))[:200])
+        for name in load.index.teams
+    )
+    load.teams.update({team.name: team for team in teams})
+    _assessors(load)
+    _sessions(load, files.session_data)
+    for run in load.index.runs:
+        load.runs[run.number] = _run(load, run, files.runs[run.number])
+    for pool in load.index.pools:
+        load.pools[pool.number] = _pool(load, pool)
+    if load.index.n_judgments:
+        data = contents.reader.read(JUDGMENTS)
+        import_services.import_file(
+            track=load.track, name=JUDGMENTS, data=data, assessors=load.assessors, by=by
+        )
+    for qrels in load.index.qrels:
+        load.qrels[qrels.version] = _qrels(load, qrels)
+    for board in load.index.leaderboards:
+        _leaderboard(load, board)
+    _check_pages(load)
+    return load.track
+
+
+def _topics(load: Loading) -> None:
+    """Topics. Their texts are sanitized again, since anybody can have written the archive."""
+    for topic in load.contents.topics:
+        try:
+            if topic.source:  # the XML of a topic of BOLT
+                parsed_source(topic.source)
+        except Unusable as fault:
+            raise LoadRefused(f"The topic {topic.code} of the archive cannot be loaded: {fault}.") from None
+    Topic.objects.bulk_create(
+        (
+            row_of(
+                Topic,
+                topic,
+                track=load.track,
+                title=clean_title(topic.title),
+                body=clean_body(topic.body),
+                narrative=clean_body(topic.narrative),
+                tags=[str(tag) for tag in topic.tags],
+                labels={str(label): str(value) for label, value in topic.labels.items()},
+            )
+            for topic in load.contents.topics
+        ),
+        batch_size=AT_ONCE,
+    )
+
+
+def _guidelines(load: Loading) -> None:
+    """The versions of the guidelines; the last one is in force. Examples whose documents are not here are left out."""
+    track = load.track
+    for record in load.index.guidelines:
+        text = load.contents.reader.read(record.file).decode()
+        track.guidelines = save(
+            row_of(
+                GuidelinesVersion,
+                record,
+                track=track,
+                text=text,
+                html=rendered(track, text).html,
+                published_by=load.by,
+            )
+        )
+    track.save(update_fields=["guidelines"])
+
+
+def _assessors(load: Loading) -> None:
+    """An account for each assessor, with which nobody can log in."""
+    for record in load.index.assessors:
+        name = f"{load.track.slug}-{record.name}".lower()[:150]
+        if record.machine is not None:
+            name = user_name(record.machine.name, record.machine.version, load.track.slug)
+        load.assessors[record.name] = name
+    taken = User.objects.filter(username__in=load.assessors.values()).values_list("username", flat=True)
+    if taken:
+        raise LoadRefused(f"There are already accounts named {', '.join(sorted(taken)[:5])}.")
+    for place, record in enumerate(load.index.assessors, 1):
+        machine = record.machine
+        user = User(username=load.assessors[record.name], is_active=False, is_machine=machine is not None)
+        user.set_unusable_password()
+        user.save()
+        pseudonym = None if machine is not None else place
+        assessor = save(row_of(Assessor, record, track=load.track, user=user, pseudonym=pseudonym))
+        if machine is not None:
+            save(row_of(Machine, machine, assessor=assessor, owner=load.by, created_by=load.by))
+
+
+def _sessions(load: Loading, files: Mapping[str, str]) -> None:
+    """Nominations and sessions, and their data. `files` has the name of the stored file by team."""
+    topics = {topic.code: topic for topic in load.track.topics.all()}
+    users = {user.username: user for user in User.objects.filter(username__in=load.assessors.values())}
+    nominations = []
+    for record in load.index.sessions:
+        nomination = row_of(
+            Nomination,
+            record,
+            team=load.teams[record.team],
+            topic=topics[record.topic],
+            assessor=None,
+            started_at=None,
+        )
+        if record.seconds is None or not record.assessor:  # the seconds of the team's log, if there are some
+            nomination.logged_seconds = record.seconds
+        else:
+            nomination.assessor = users[load.assessors[record.assessor]]
+            nomination.started_at = moment_of(record.started_at)
+            nomination.ended_at = nomination.started_at + timedelta(seconds=record.seconds)
+        nominations.append(nomination)
+    Nomination.objects.bulk_create(nominations)
+    storage.claim(*files.values())
+    Interaction.objects.bulk_create(
+        Interaction(
+            team=load.teams[record.team],
+            data=files[record.team],
+            data_name=record.file_name[-255:],
+            data_sha256=record.sha256,
+            data_at=moment_of(record.uploaded_at),
+        )
+        for record in load.index.session_data
+    )
+
+
+def _run(load: Loading, record: RunRecord, files: StoredRun) -> Run:
+    storage.claim(files.original, files.columns)
+    is_withdrawn = record.status == Run.Status.WITHDRAWN
+    try:
+        report = Report.from_json(record.report).as_json()
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise LoadRefused(f"The report of the run {record.tag} cannot be read: {error}.") from None
+    run = row_of(
+        Run,
+        record,
+        **files._asdict(),
+        track=load.track,
+        team=load.teams[record.team],
+        status=record.status if record.status in Run.Status.values else Run.Status.SUBMITTED,
+        file_name=record.file_name[-255:],
+        report=report,
+        submitted_by=load.by,
+        withdrawn_by=load.by if is_withdrawn else None,
+        withdrawn_at=moment_of(record.withdrawn_at or record.submitted_at) if is_withdrawn else None,
+    )
+    run.save()
+    if record.status == Run.Status.DISQUALIFIED:
+        RunChange.objects.create(run=run, kind=RunChange.Kind.DISQUALIFIED, text=record.reason, by=load.by)
+    return run
+
+
+def _pool(load: Loading, record: PoolRecord) -> Pool:
+    """A pool, built again from its runs, as the site builds it."""
+    contents, protocol = load.contents, load.protocols[record.protocol]
+    built = contents.built(record)
+    computed = statistics(built, contents.inputs(record))
+    pooled = [load.runs[each.run] for each in record.runs]
+    for of_run, run in zip(computed["runs"], pooled, strict=True):
+        of_run["run"], of_run["sha256"] = run.pk, run.sha256
+    if built.members is not None:
+        computed["members"]["sha256"] = members_digest(built)
+    pool = save(
+        row_of(
+            Pool,
+            record,
+            track=load.track,
+            protocol=protocol,
+            protocol_digest=protocol.digest,
+            left_out=[_as_left_out(load.runs[number]) for number in record.left_out],
+            tops_up=None if record.tops_up is None else load.pools[record.tops_up],
+            status=Pool.Status.READY,
+            statistics=computed,
+            created_by=load.by,
+        )
+    )
+    PoolRun.objects.bulk_create(
+        PoolRun(pool=pool, run=run, sha256=run.sha256, depth=each.depth)
+        for each, run in zip(record.runs, pooled, strict=True)
+    )
+    columns_of = [each.columns for each in contents.inputs(record)]
+    passages = pool_rows.passages(protocol.parsed, built, columns_of)
+    pool_rows.store(pool, built, passages=passages, run_ids=[run.pk for run in pooled])
+    pool.recount = recounts.recount_of(pool)
+    pool.save(update_fields=["recount"])
+    return pool
+
+
+def _as_left_out(run: Run) -> dict[str, Any]:
+    return {"run": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256}
+
+
+def _qrels(load: Loading, record: QrelsRecord) -> Qrels:
+    """A version under its number."""
+    machine = load.assessors.get(record.machine, "")
+    qrels = row_of(
+        Qrels,
+        record,
+        track=load.track,
+        source=record.source if record.source in Qrels.Source.values else Qrels.Source.IMPORTED,
+        pool=None if record.pool is None else load.pools[record.pool],
+        protocol=load.protocols[record.protocol],
+        machine=Machine.objects.filter(assessor__track=load.track, assessor__user__username=machine).first(),
+        archived_at=timezone.now() if record.is_archived else None,
+        created_by=load.by,
+    )
+    created_at = qrels.created_at
+    qrels = qrels_services.store_loaded(qrels, load.contents.qrels_columns(record))
+    Qrels.objects.filter(pk=qrels.pk).update(created_at=created_at)
+    return qrels
+
+
+def _leaderboard(load: Loading, record: LeaderboardRecord) -> None:
+    """A leaderboard with the values of the archive, hidden until it is released here."""
+    board = save(
+        row_of(
+            Leaderboard,
+            record,
+            track=load.track,
+            qrels=load.qrels[record.qrels],
+            protocol_digest=load.contents.protocol(record.protocol).digest,
+            status=Leaderboard.Status.READY,
+            statistics={},
+            created_by=load.by,
+        )
+    )
+    evaluations = Evaluation.objects.bulk_create(
+        row_of(
+            Evaluation,
+            each,
+            leaderboard=board,
+            run=load.runs[each.run],
+            run_sha256=load.runs[each.run].sha256,
+        )
+        for each in record.evaluations
+    )
+    of_run = {each.run: evaluation for each, evaluation in zip(record.evaluations, evaluations, strict=True)}
+    scores = load.contents.stored_scores(record).items()
+    Score.objects.bulk_create(
+        (
+            Score(evaluation=of_run[run], topic=topic, measure=name, value=value)
+            for (run, topic, name), value in scores
+        ),
+        batch_size=AT_ONCE,
+    )
+    shared = {name: value for name, value in record.statistics.items() if name != "measures"}
+    board.statistics = {
+        "evaluations": [each.pk for each in evaluations],
+        "disqualified": [_as_left_out(load.runs[number]) for number in record.disqualified],
+        **shared,
+    }
+    board.save(update_fields=["statistics"])
+    for name in record.analyses:
+        analysis = parsed(AnalysisRecord, load.contents.reader.read(name), name)
+        analyses.store(board, analysis, runs=load.runs, evaluations=evaluations, qrels=load.qrels, by=load.by)
+    for name, values in record.statistics.get("measures", {}).items():
+        p, given = values["p"], {key: value for key, value in values.items() if key != "p"}
+        pairs = None if p is None else packed_pairs(from_above_diagonal(p, len(evaluations)))
+        MeasureStatistics.objects.create(leaderboard=board, measure=name, pairs=pairs, **given)
+
+
+def _check_pages(load: Loading) -> None:
+    """Refuse reports of another form, which a page could not show."""
+    try:
+        for qrels in load.track.qrels.all():
+            qrels_page(load.by, qrels)
+        for board in load.track.leaderboards.all():
+            leaderboard_page(load.by, board)
+            reports_page(load.by, board)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise LoadRefused(
+            f"A report in the archive is not of the form that Assay writes: {error!r}."
+        ) from error

@@ -1,0 +1,86 @@
+"""Records of archives from rows of the database, and rows from records.
+
+The fields of a record are declared once, in `assay.archive.records`. A field that the model has under the same name has
+its value; both directions pass only the others.
+"""
+
+from dataclasses import fields
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.db import models
+from django.utils.dateparse import parse_datetime
+
+from publishing.errors import LoadRefused
+
+Record = TypeVar("Record")
+Row = TypeVar("Row", bound=models.Model)
+
+
+def text_of(moment: datetime | None) -> str:
+    """A time in ISO 8601; empty if there is none."""
+    return "" if moment is None else moment.isoformat(timespec="seconds")
+
+
+def moment_of(text: str) -> datetime:
+    """A time in ISO 8601.
+
+    Raises
+    ------
+    LoadRefused
+        It is not a time with a zone.
+    """
+    try:
+        moment = parse_datetime(text)
+    except ValueError:  # a time that no calendar has
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise LoadRefused(f"“{text[:40]}” is not a time with a zone.")
+    return moment
+
+
+def record_of(kind: type[Record], row: models.Model, **others: Any) -> Record:
+    """A record of a row. `others` are the values that the row does not have under the name of the field."""
+    values = dict(others)
+    for field in fields(kind):  # type: ignore[arg-type]  # every record is a dataclass
+        if field.name not in others:
+            value = getattr(row, field.name)
+            is_time = isinstance(row._meta.get_field(field.name), models.DateTimeField)
+            values[field.name] = text_of(value) if is_time else value
+    return kind(**values)
+
+
+def row_of(model: type[Row], record: Any, **others: Any) -> Row:
+    """A row with the values of a record, not saved yet. Texts are cut to the length of their fields.
+
+    `others` are the values that are not those of the record. `save` stores the row with its times.
+
+    Raises
+    ------
+    LoadRefused
+        A time cannot be read.
+    """
+    values = dict(others)
+    for field in model._meta.concrete_fields:
+        if field.name in others or not hasattr(record, field.name):
+            continue
+        value = getattr(record, field.name)
+        if isinstance(field, models.DateTimeField):
+            value = moment_of(value) if value else None
+        elif isinstance(field, models.CharField):
+            value = value[: field.max_length]
+        values[field.name] = value
+    return model(**values)
+
+
+def save(row: Row) -> Row:
+    """Save a row with the times that it has, also where the model would set that of today."""
+    times = {
+        field.name: getattr(row, field.name)
+        for field in row._meta.concrete_fields
+        if getattr(field, "auto_now_add", False) and getattr(row, field.name) is not None
+    }
+    row.save()
+    if times:
+        type(row)._default_manager.filter(pk=row.pk).update(**times)
+    return row

@@ -1,0 +1,35 @@
+"""Archives, and what their pages show."""
+
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from publishing.models import Archive, LoadedArchive
+from tracks.models import Track
+
+SHOWN = 100
+
+
+@dataclass(frozen=True)
+class ArchivesPage:
+    """The archives of a track, newest first."""
+
+    track: Track
+    archives: QuerySet[Archive]
+    is_building: bool
+    tab: str = "archives"
+
+
+def archives_page(track: Track) -> ArchivesPage:
+    archives = track.archives.select_related("job", "created_by")
+    is_building = archives.filter(status=Archive.Status.BUILDING).exists()
+    return ArchivesPage(track, archives, is_building)
+
+
+def archives() -> QuerySet[Archive]:
+    return Archive.objects.select_related("track", "job", "created_by")
+
+
+def loaded_archives() -> QuerySet[LoadedArchive]:
+    """Archives that were loaded, newest first."""
+    return LoadedArchive.objects.select_related("track", "job", "created_by")

@@ -1,0 +1,236 @@
+"""Make the archive of a track in a job, and make a track from an archive in another."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, cast
+
+from django.core.files import File
+from django.db import IntegrityError, transaction
+
+from accounts.audit import services as audit
+from accounts.models import User
+from assay.archive.contents import Contents, Reader
+from assay.archive.verify import Finding, verify
+from assay.digests import sha256_of_file
+from jobs import services as jobs
+from jobs.files import storage
+from publishing.archives import gathering, loading
+from publishing.errors import ArchiveRefused, LoadRefused
+from publishing.models import Archive, LoadedArchive
+from tracks.models import Track
+from tracks.tracks import services as track_services
+
+MAKE, LOAD = "archives.make", "archives.load"  # kinds of jobs
+
+
+@transaction.atomic
+def request(
+    *,
+    track: Track,
+    by: User,
+    has_names: bool = False,
+    has_comments: bool = False,
+    authors: str = "",
+    license: str = "",  # noqa: A002  # the field's name
+    url: str = "",
+) -> Archive:
+    """Queue the job that makes an archive of a track as it is when the job runs.
+
+    Raises
+    ------
+    ArchiveRefused
+        The track is a draft, or an archive of it is being made.
+    """
+    track = track_services.lock(track.pk)
+    if track.status == Track.Status.DRAFT:
+        raise ArchiveRefused(
+            f"{track} is a draft. There is something to archive once it was opened for runs."
+        )
+    if track.archives.filter(status=Archive.Status.BUILDING).exists():
+        raise ArchiveRefused(f"An archive of {track} is being made already. Wait until that has finished.")
+    archive = Archive.objects.create(
+        track=track,
+        has_names=has_names,
+        has_comments=has_comments,
+        authors=authors,
+        license=license,
+        url=url,
+        created_by=by,
+    )
+    archive.job = jobs.request(
+        kind=MAKE, title=f"Archive {track}"[:200], arguments={"archive_id": archive.pk}, by=by, subject=track
+    )
+    archive.save(update_fields=["job"])
+    details = {"names": has_names, "comments": has_comments}
+    audit.record(action="archive.requested", subject=str(archive), track=track, details=details, by=by)
+    return archive
+
+
+def _making_failed(*, archive_id: int) -> None:
+    Archive.objects.filter(pk=archive_id, status=Archive.Status.BUILDING).update(status=Archive.Status.FAILED)
+
+
+def _making_retried(*, archive_id: int) -> None:
+    archive = Archive.objects.select_related("track").get(pk=archive_id)
+    track_services.lock(archive.track_id)
+    if archive.track.archives.filter(status=Archive.Status.BUILDING).exists():
+        raise ArchiveRefused(
+            f"Another archive of {archive.track} is being made. Wait until that has finished."
+        )
+    Archive.objects.filter(pk=archive_id, status=Archive.Status.FAILED).update(status=Archive.Status.BUILDING)
+
+
+@jobs.handler(MAKE, failed=_making_failed, retried=_making_retried)
+def make(progress: jobs.Progress, *, archive_id: int) -> dict[str, Any]:
+    """Make an archive. The file is stored and its row updated at the end, so there is never a part of an archive."""
+    archive = Archive.objects.select_related("track__protocol", "track__collection", "created_by").get(
+        pk=archive_id
+    )
+    if archive.status == Archive.Status.READY:  # an earlier attempt stored it, but did not finish the job
+        return {"archive": archive.pk}
+    with TemporaryFile() as file:
+        index = gathering.write(archive, file, progress.update)
+        size, digest = file.seek(0, 2), sha256_of_file(file)
+        file.seek(0)
+        with storage.storing() as store:
+            name = store("archives", File(file, name="archive.zip"))
+            with progress.storing():
+                archive.file.name, archive.size, archive.sha256 = name, size, digest
+                archive.status = Archive.Status.READY
+                archive.counts = {
+                    "runs": len(index.runs),
+                    "judgments": index.n_judgments,
+                    "qrels": len(index.qrels),
+                    "leaderboards": len(index.leaderboards),
+                }
+                archive.save(update_fields=["file", "size", "sha256", "status", "counts"])
+                storage.claim(name)
+    return {"archive": archive.pk}
+
+
+@transaction.atomic
+def delete(*, archive: Archive) -> None:
+    """Delete an archive and its file. It can be made again, but it will show the track as it is then.
+
+    Raises
+    ------
+    ArchiveRefused
+        It is being made.
+    """
+    current = Archive.objects.select_for_update(of=("self",)).select_related("track").get(pk=archive.pk)
+    if current.status == Archive.Status.BUILDING:
+        raise ArchiveRefused(f"{current} is being made. It can be deleted when that has ended.")
+    if current.file:
+        storage.discard([str(current.file)])
+    audit.record(action="archive.deleted", subject=str(current), track=current.track)
+    current.delete()
+
+
+def load_upload(
+    *,
+    upload: "File[bytes]",
+    by: User,
+    slug: str = "",
+    on_stored: Callable[[LoadedArchive], None] = lambda loaded: None,
+) -> LoadedArchive:
+    """Store an uploaded archive, and queue the job that verifies it and makes a track from it.
+
+    `on_stored` is called in the transaction that queues the job.
+
+    Raises
+    ------
+    BadArchive
+        The file is not an archive of a track.
+    NotStored
+        The storage does not take the file.
+    """
+    name = (upload.name or "archive.zip").rpartition("/")[2][-255:]
+    Reader(cast("BinaryIO", upload), name)
+    digest = sha256_of_file(cast("BinaryIO", upload))
+    upload.seek(0)
+    with storage.storing() as store, transaction.atomic():
+        stored = store("archives", upload)
+        loaded = LoadedArchive.objects.create(
+            name=name, file=stored, size=upload.size, sha256=digest, slug=slug, created_by=by
+        )
+        loaded.job = jobs.request(
+            kind=LOAD, title=f"Load {name}"[:200], arguments={"loaded_id": loaded.pk}, by=by, subject=loaded
+        )
+        loaded.save(update_fields=["job"])
+        storage.claim(stored)
+        on_stored(loaded)
+    return loaded
+
+
+def _loading_failed(*, loaded_id: int) -> None:
+    LoadedArchive.objects.filter(pk=loaded_id, track=None).update(status=LoadedArchive.Status.FAILED)
+
+
+def _loading_retried(*, loaded_id: int) -> None:
+    LoadedArchive.objects.filter(pk=loaded_id, track=None).update(status=LoadedArchive.Status.LOADING)
+
+
+@jobs.handler(LOAD, failed=_loading_failed, retried=_loading_retried)
+def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
+    """Verify an archive, and store it as a track. One transaction stores all rows.
+
+    That can take longer than the time after which a silent job counts as lost, so the job's row is locked at the end
+    of the transaction only.
+
+    Raises
+    ------
+    Refused
+        A part of the archive is wrong, or something here prevents it.
+    """
+    loaded = LoadedArchive.objects.select_related("created_by", "track").get(pk=loaded_id)
+    if loaded.track is not None:  # an earlier attempt stored it, but did not finish the job
+        return {"track": loaded.track.slug}
+    with loaded.file.open("rb") as file:
+        reader = Reader(cast("BinaryIO", file), loaded.name)
+        findings = _verified(reader, progress)
+        LoadedArchive.objects.filter(pk=loaded.pk).update(findings=[asdict(finding) for finding in findings])
+        wrong = [finding for finding in findings if not finding.is_right]
+        if wrong:
+            raise LoadRefused(
+                f"{len(wrong)} of {len(findings)} parts are wrong. The first, {wrong[0].part}: {wrong[0].problem}."
+            )
+        contents = Contents(reader)
+        progress.update(0, None, "storing the runs")
+        with storage.storing() as store:
+            files = loading.store_files(contents, store)
+            progress.update(0, None, "storing the rows: all of them, or none")
+            with transaction.atomic():
+                try:
+                    track = loading.store_track(contents, files, slug=loaded.slug, by=loaded.created_by)
+                except (IntegrityError, KeyError) as error:
+                    raise LoadRefused(f"The archive contradicts itself: {error}".rstrip()) from error
+                with progress.storing():
+                    current = LoadedArchive.objects.select_for_update(of=("self",)).get(pk=loaded.pk)
+                    storage.discard([str(current.file)])
+                    current.file.name, current.track = "", track
+                    current.status = LoadedArchive.Status.LOADED
+                    current.save(update_fields=["file", "track", "status"])
+                    details = {"file": current.name, "sha256": current.sha256}
+                    audit.record(
+                        action="archive.loaded",
+                        subject=track,
+                        track=track,
+                        details=details,
+                        by=loaded.created_by,
+                    )
+    return {"track": track.slug}
+
+
+def _verified(reader: Reader, progress: jobs.Progress) -> list[Finding]:
+    done, findings = 0, []
+
+    def advance(n: int) -> None:
+        nonlocal done
+        done += n
+        progress.update(done, reader.n_bytes, "checking the files")
+
+    for finding in verify(reader, advance=advance):
+        findings.append(finding)
+        progress.update(done, reader.n_bytes, f"checked: {finding.part}")
+    return findings

@@ -1,0 +1,78 @@
+"""The pages of archives. Organizers only."""
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.access import AuthenticatedRequest, organizer_required
+from assay.errors import Refused
+from publishing.archives import selectors, services
+from publishing.archives.forms import ArchiveForm, LoadForm
+from publishing.models import Archive
+from tracks.tracks.selectors import tracks_for
+from web.downloads import download
+from web.pages import context_of
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def archives(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The archives of a track, and the form that makes one."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    latest = track.archives.first()
+    # the values of the latest archive, since they rarely change
+    initial = {name: getattr(latest, name) for name in ("authors", "license", "url")} if latest else {}
+    data = request.POST if request.method == "POST" else None  # all values may be empty
+    form = ArchiveForm(data, instance=Archive(track=track), initial=initial)
+    if request.method == "POST" and form.is_valid():
+        services.request(track=track, by=request.user, **form.cleaned_data)
+        return redirect("publishing:archives", track.slug)
+    page = context_of(selectors.archives_page(track)) | {"form": form}
+    return render(request, "publishing/archives/archives.html", page)
+
+
+@require_safe
+@organizer_required
+def archive_file(request: AuthenticatedRequest, archive_id: int) -> HttpResponseBase:
+    """The file of an archive."""
+    ready = selectors.archives().filter(status=Archive.Status.READY)
+    archive = get_object_or_404(ready, pk=archive_id)
+    return download(archive.file.open("rb"), str(archive))
+
+
+@require_POST
+@organizer_required
+def delete(request: AuthenticatedRequest, archive_id: int) -> HttpResponse:
+    """Delete an archive."""
+    archive = get_object_or_404(selectors.archives(), pk=archive_id)
+    services.delete(archive=archive)
+    messages.success(request, f"{archive} was deleted.")
+    return redirect("publishing:archives", archive.track.slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def load(request: AuthenticatedRequest) -> HttpResponse:
+    """Load an archive as a new track."""
+    form = LoadForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            loaded = services.load_upload(
+                upload=form.cleaned_data["upload"], slug=form.cleaned_data["slug"], by=request.user
+            )
+            return redirect(loaded)
+        except Refused as refusal:
+            form.add_error("upload", refusal.message)
+    return render(
+        request, "publishing/archives/load.html", {"form": form, "archives": selectors.loaded_archives()[:50]}
+    )
+
+
+@require_safe
+@organizer_required
+def loaded(request: AuthenticatedRequest, loaded_id: int) -> HttpResponse:
+    """An archive that is or was loaded, and the checks of its parts."""
+    loaded = get_object_or_404(selectors.loaded_archives(), pk=loaded_id)
+    context = {"loaded": loaded, "findings": loaded.findings}
+    return render(request, "publishing/archives/loaded.html", context)

@@ -1,0 +1,23 @@
+"""Refusals about archives, published runs and the consents of teams."""
+
+from assay.errors import Refused
+
+
+class ArchiveRefused(Refused):
+    """An archive cannot be made now."""
+
+    title = "The archive was not made"
+
+
+class LoadRefused(Refused):
+    """An archive cannot be loaded."""
+
+    title = "The archive was not loaded"
+
+
+class PublicationRefused(Refused):
+    title = "The runs were not published"
+
+
+class ConsentRefused(Refused):
+    title = "The consent was not recorded"

@@ -1,0 +1,36 @@
+"""`manage.py load_archive FILE`: make a track from an archive."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.files import File
+from django.core.management.base import BaseCommand
+
+from jobs.console import follow, progress_bar
+from publishing.archives import services
+from tracks.console import add_by, organizer_of, refusals
+
+
+class Command(BaseCommand):
+    help = "Verify the archive of a track, and load it as a new, closed track. Nothing is loaded if a part is wrong."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, help="an archive that Assay made")
+        parser.add_argument(
+            "--slug", default="", help="short name of the new track (default: as in the archive)"
+        )
+        add_by(parser)
+
+    def handle(self, *args: Any, file: Path, slug: str, by: str, **options: Any) -> None:
+        with refusals(), file.open("rb") as opened:
+            upload = File(opened, name=file.name)
+            loaded = services.load_upload(upload=upload, slug=slug, by=organizer_of(by))
+        assert loaded.job is not None
+        with progress_bar(loaded.job):
+            follow(loaded.job)
+        loaded.refresh_from_db()
+        assert loaded.track is not None
+        for finding in loaded.findings:
+            self.stdout.write(f"right  {finding['part']}: {finding['content']}")
+        self.stdout.write(f"{file}: loaded as the track {loaded.track.slug}")

@@ -1,0 +1,94 @@
+"""Archives of tracks: those that were made here, and those that were loaded."""
+
+from django.core.validators import URLValidator
+from django.db import models
+from django.urls import reverse
+
+from accounts.models import User
+from jobs.models import Job
+from tracks.models import Track
+
+
+class Archive(models.Model):
+    """One file with everything of a track, made by a job. It shows the track as it was when the job ran."""
+
+    class Status(models.TextChoices):
+        BUILDING = "building", "being made"
+        READY = "ready", "ready"
+        FAILED = "failed", "failed"
+
+    track = models.ForeignKey(Track, models.PROTECT, related_name="archives")
+    has_names = models.BooleanField(
+        "names of the assessors",
+        default=False,
+        help_text="Otherwise assessors have code names: A1, A2, … Names of participants are never in an archive.",
+    )
+    has_comments = models.BooleanField(
+        "comments of the assessors",
+        default=False,
+        help_text="Comments may reveal who wrote them.",
+    )
+    authors = models.TextField(
+        blank=True, help_text="Who made the test collection, one name per line, for its citation."
+    )
+    license = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="Its URL or name, such as https://creativecommons.org/licenses/by/4.0/.",
+    )
+    url = models.CharField(
+        "home page", max_length=300, blank=True, validators=[URLValidator(["http", "https"])]
+    )
+    status = models.CharField("state", max_length=10, choices=Status, default=Status.BUILDING)
+    file = models.FileField(upload_to="archives/", max_length=255, blank=True)
+    size = models.BigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64, blank=True)
+    counts = models.JSONField(default=dict)
+    job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="archive")
+    created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["track"], condition=models.Q(status="building"), name="archive_building_unique"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.track.slug}-{self.pk}.zip"
+
+
+class LoadedArchive(models.Model):
+    """An uploaded archive, from which a job makes a track. The file is deleted when that has ended."""
+
+    class Status(models.TextChoices):
+        LOADING = "loading", "being loaded"
+        LOADED = "loaded", "loaded"
+        FAILED = "failed", "refused"
+
+    name = models.CharField("file name", max_length=255)
+    file = models.FileField(upload_to="archives/", max_length=255, blank=True)
+    size = models.BigIntegerField()
+    sha256 = models.CharField(max_length=64)
+    slug = models.SlugField(
+        "short name", max_length=100, blank=True, help_text="Of the track. Empty: as in the archive."
+    )
+    status = models.CharField("state", max_length=10, choices=Status, default=Status.LOADING)
+    findings = models.JSONField(
+        default=list, help_text="The parts of the archive, and what was checked of each."
+    )
+    track = models.OneToOneField(Track, models.PROTECT, null=True, related_name="loaded_from")
+    job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="loaded_archive")
+    created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("publishing:loaded_archive", args=[self.pk])

@@ -1,0 +1,147 @@
+"""Tracks as papers report them. Each function takes a known number of queries for a track."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from django.db.models import Count, Q
+
+from accounts.models import User
+from assay.papers.comparison import INSTANCES, CollectionFacts, Rankings
+from assay.papers.facts import RunFacts, TopicFacts, TrackFacts
+from assay.papers.overview import default_measures
+from assay.statistics.qrels_summary import QrelsSummary, summarize_qrels
+from assay.statistics.ranking_comparison import RankingComparison, compare_rankings
+from participation.models import Team
+from pooling.models import Run
+from scoring.analyses.selectors import newest, rankings_by_label
+from scoring.evaluations.selectors import means_of
+from scoring.leaderboards.groups import boards_by_group
+from scoring.models import Analysis, Leaderboard, Qrels, QrelsEntry
+from scoring.qrels.selectors import qrels_columns
+from scoring.selectors import leaderboards_for
+from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
+
+
+def tracks_to_choose(user: User) -> list[Track]:
+    """All tracks that a paper may report, oldest first."""
+    return list(tracks_for(user).select_related("protocol", "collection").order_by("pk"))
+
+
+def board_of(user: User, track: Track) -> Leaderboard | None:
+    """The newest finished leaderboard by the judgments of people, and not of a single group."""
+    boards = leaderboards_for(user).filter(track=track, status=Leaderboard.Status.READY)
+    by_people = boards.filter(qrels__machine=None).exclude(qrels__report__has_key="group")
+    return by_people.order_by("-pk").first()
+
+
+def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
+    """A track with its submitted runs, and the means and qrels of a leaderboard. Five queries."""
+    means = means_of(board) if board else {}
+    by_run = dict(board.evaluations.values_list("run_id", "pk")) if board else {}
+    runs = track.runs.filter(status=Run.Status.SUBMITTED).select_related("team").defer("report")
+    rules, run_facts = track.protocol.parsed.runs, []
+    for run in runs:
+        as_kind = rules.pooled_as(run.kind, run.tag, run.pooled_as)
+        run_facts.append(
+            RunFacts(
+                run.team.name,
+                run.tag,
+                run.kind,
+                as_kind if as_kind != run.kind else "",
+                "manual" if run.is_manual else "automatic",
+                rules.stated_use(run.uses),
+                means.get(by_run.get(run.pk, 0), {}),
+                rules.kind(run.kind).baseline,
+            )
+        )
+    labels = dict(track.topics.values_list("code", "labels"))
+    counts = {code: units for code, *units in _counts(track, board.qrels)} if board else {}
+    return TrackFacts(
+        name=track.name,
+        protocol=track.protocol.parsed,
+        runs=tuple(run_facts),
+        measures=tuple(board.measures) if board else (),
+        n_topics=board.qrels.n_topics if board else 0,
+        topics={
+            code: TopicFacts(labels.get(code, {}), *counts.get(code, (None, None)))
+            for code in sorted(labels.keys() | counts.keys())
+        },
+        organizations=dict(Team.objects.filter(track=track).values_list("name", "organization")),
+    )
+
+
+def _counts(track: Track, qrels: Qrels) -> Iterable[tuple[str, int, int]]:
+    """Topic, judged and relevant units of a version of qrels."""
+    level = max(track.protocol.parsed.scoring.relevant_from, 0)
+    entries = QrelsEntry.objects.filter(qrels=qrels).order_by().values("topic")
+    judged, relevant = Count("pk", filter=Q(grade__gte=0)), Count("pk", filter=Q(grade__gte=level))
+    return entries.annotate(judged=judged, relevant=relevant).values_list("topic", "judged", "relevant")
+
+
+def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> CollectionFacts:
+    """A track for a comparison of test collections, with the stored rankings of its newest leaderboard.
+
+    Two further queries for each measure, and those of `facts_of`. Rankings by instances are those of the newest
+    analysis, rankings by groups those of the groups' leaderboards.
+    """
+    board = board_of(user, track)
+    facts = facts_of(track, board)
+    if board is None:
+        return CollectionFacts(facts, *_sizes(track))
+    by_label: dict[str, dict[str, RankingComparison]] = {}
+    spelled = {label.casefold(): label for label in facts.labels}
+    for measure in default_measures(facts, measures):
+        for label, ranking in rankings_by_label(board, measure).items():
+            by_label.setdefault(spelled.get(label.casefold(), label), {})[measure] = ranking
+    units: dict[str, QrelsSummary] = {}
+    instances = None
+    analysis = newest(user, board).get(Analysis.Kind.INSTANCES)
+    if analysis is not None and analysis.status == Analysis.Status.READY:
+        result = analysis.result
+        units[INSTANCES] = QrelsSummary.from_json(result["units"][0])
+        instances = Rankings(
+            tuple(f"{run['team']}: {run['tag']}" for run in result["runs"]),
+            {name: RankingComparison.from_json(values) for name, values in result["measures"].items()},
+        )
+    groups = boards_by_group(user, board)
+    for group, of_group in groups.items():
+        if "group" in of_group.qrels.report:
+            level = of_group.relevant_from
+            units[group] = summarize_qrels(qrels_columns(of_group.qrels), level=level)
+    return CollectionFacts(
+        facts,
+        *_sizes(track),
+        units=units,
+        by_label=by_label,
+        instances=instances,
+        groups=_groups(groups) if len(groups) > 1 else None,
+    )
+
+
+def _sizes(track: Track) -> tuple[int | None, int | None]:
+    """The documents and formulas of the collection that runs search, as the last import counted them."""
+    counts = track.collection.counts if track.collection else {}
+    kinds = ("questions", "answers", "documents", "posts")
+    documents = sum(counts.get(kind, 0) for kind in kinds)
+    return documents or None, counts.get("formulas") or None
+
+
+def _groups(boards: Mapping[str, Leaderboard]) -> Rankings:
+    """The runs scored by all judgments and by each group: those that are on all leaderboards."""
+    runs = [dict(board.evaluations.values_list("run_id", "pk")) for board in boards.values()]
+    common = sorted(set.intersection(*map(set, runs)))
+    named = Run.objects.in_bulk(common)
+    means = [means_of(board) for board in boards.values()]
+    first, *_ = boards.values()
+    n_topics = [board.qrels.n_topics for board in boards.values()]
+    by_measure = {}
+    for n, measure in enumerate(first.measures):
+        columns = [
+            [of_board[ids[run]][board.measures[n]] for run in common]
+            for of_board, ids, board in zip(means, runs, boards.values(), strict=True)
+        ]
+        by_measure[measure] = compare_rankings(list(boards), np.array(columns), n_topics)
+    teams = dict(Team.objects.filter(runs__in=common).values_list("pk", "name"))
+    names = tuple(f"{teams[named[run].team_id]}: {named[run].tag}" for run in common)
+    return Rankings(names, by_measure)

@@ -1,0 +1,52 @@
+"""Pages and files of the tables of papers. Organizers only: a paper reports all runs of all teams."""
+
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts.access import AuthenticatedRequest, organizer_required
+from publishing.papers import pages
+from tracks.tracks.selectors import tracks_for
+from web.downloads import download
+from web.pages import context_of
+
+
+@require_safe
+@never_cache
+@organizer_required
+def tables(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The tables of an overview paper. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    page = pages.tables_page(request.user, track, request.GET)
+    return render(request, "publishing/papers/tables.html", context_of(page))
+
+
+@require_safe
+@organizer_required
+def table_file(request: AuthenticatedRequest, slug: str, name: str, kind: str) -> HttpResponseBase:
+    """One table of an overview paper as LaTeX, CSV, TSV or JSON. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    text = pages.file_of(pages.tables_page(request.user, track, request.GET), name, kind)
+    if text is None:
+        raise Http404
+    return download(text, f"{slug}-{name}.{kind}")
+
+
+@require_safe
+@never_cache
+@organizer_required
+def comparison(request: AuthenticatedRequest) -> HttpResponse:
+    """Test collections side by side. Organizers only."""
+    page = pages.comparison_page(request.user, request.GET)
+    return render(request, "publishing/papers/comparison.html", context_of(page))
+
+
+@require_safe
+@organizer_required
+def comparison_file(request: AuthenticatedRequest, name: str, kind: str) -> HttpResponseBase:
+    """One table of the comparison as LaTeX, CSV, TSV or JSON, or its figure as LaTeX. Organizers only."""
+    text = pages.file_of(pages.comparison_page(request.user, request.GET), name, kind)
+    if text is None:
+        raise Http404
+    return download(text, f"comparison-{name}.{kind}")

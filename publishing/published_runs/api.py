@@ -1,0 +1,136 @@
+"""Published runs of tracks for programs, and the consents of the teams."""
+
+from typing import Any
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from accounts.access import person_of, user_of
+from participation.teams.selectors import teams_for
+from publishing.models import Consent, Publication
+from publishing.published_runs import selectors, services
+from publishing.published_runs.selectors import TeamConsent
+from tracks.tracks.api import track_of
+from web.api.conditional import etag_of, unless_known
+from web.api.permissions import Everyone, LoggedIn, Organizer
+from web.api.schema import file_of
+from web.api.scopes import Scope
+from web.api.serializers import Strict
+from web.api.views import FILE_RENDERERS, Endpoints, accepted, get, post
+from web.downloads import download
+
+
+class PublicationSerializer(serializers.ModelSerializer[Publication]):
+    """The runs of a finished track in one archive."""
+
+    status = serializers.CharField(help_text="building, ready or failed.")
+    runs = serializers.ListField(child=serializers.DictField(), help_text="With the metadata of each.")
+    left_out = serializers.DictField(help_text="Teams without consent, and disqualified runs.")
+    file = serializers.SerializerMethodField(help_text="The address of the archive in the API.")
+    job = serializers.SerializerMethodField(help_text="The address of the job that makes it.")
+
+    class Meta:
+        model = Publication
+        fields = ["status", "runs", "left_out", "n_bytes", "sha256", "file", "job", "created_at"]
+
+    def get_file(self, publication: Publication) -> str | None:
+        is_ready = publication.status == Publication.Status.READY
+        return reverse("api:published_runs_file", args=[publication.track.slug]) if is_ready else None
+
+    def get_job(self, publication: Publication) -> str | None:
+        return reverse("api:job", args=[publication.job_id]) if publication.job_id else None
+
+
+class ConsentSerializer(serializers.Serializer[TeamConsent]):
+    """The latest answer of a team with runs."""
+
+    team = serializers.IntegerField(source="team.pk")
+    name = serializers.CharField(source="team.name")
+    n_runs = serializers.IntegerField()
+    is_given = serializers.SerializerMethodField(help_text="Null: it never answered.")
+
+    def get_is_given(self, answer: TeamConsent) -> bool | None:
+        return answer.consent.is_given if answer.consent else None
+
+
+class PublishedRunsSerializer(serializers.Serializer[Any]):
+    """The published archive, and the consents of the teams for which you may submit."""
+
+    publication = PublicationSerializer(allow_null=True)
+    unfinished = PublicationSerializer(
+        allow_null=True, help_text="An archive that is being made or failed; for organizers."
+    )
+    consents = ConsentSerializer(many=True)
+
+
+class NewConsentSerializer(Strict):
+    is_given = serializers.BooleanField(help_text="Whether the team agrees to the publication of its runs.")
+
+
+class RecordedConsentSerializer(serializers.ModelSerializer[Consent]):
+    class Meta:
+        model = Consent
+        fields = ["team", "is_given", "at"]
+
+
+class Publications(Endpoints):
+    tag = "Runs"
+    permission_classes = [Everyone]
+
+    @get("tracks/<slug:slug>/published-runs/", "published_runs", PublishedRunsSerializer)
+    def get_published_runs(self, request: Request, slug: str) -> Any:
+        """Read what is published of the runs of a track, and which teams agree."""
+        return selectors.publication_page(user_of(request), track_of(request, slug))
+
+    @get(
+        "tracks/<slug:slug>/published-runs/file/",
+        "published_runs_file",
+        file_of("application/gzip"),
+        renderers=FILE_RENDERERS,
+    )
+    def get_published_runs_file(self, request: Request, slug: str) -> Any:
+        """Download the archive of the published runs."""
+        track = track_of(request, slug)
+        current = selectors.publication_of(track)
+        if current is None:
+            raise Http404
+        name, etag = f"{track.slug}-runs.tar.gz", etag_of(current.sha256.encode())
+        return unless_known(request, etag, lambda: download(current.file.open("rb"), name))
+
+    @post(
+        "tracks/<slug:slug>/published-runs/publish/",
+        "publish_runs",
+        PublicationSerializer,
+        status=202,
+        who=[Organizer],
+    )
+    def publish_runs(self, request: Request, slug: str) -> Any:
+        """Publish the runs of a closed track, of the teams that agree, as one archive."""
+        publication = services.request(track=track_of(request, slug), by=person_of(request))
+        return accepted(PublicationSerializer(publication).data, publication.job_id)
+
+    @post("tracks/<slug:slug>/published-runs/withdraw/", "withdraw_published_runs", who=[Organizer])
+    def withdraw_published_runs(self, request: Request, slug: str) -> None:
+        """Withdraw the published archive. Its record stays, its file is deleted."""
+        services.withdraw(track=track_of(request, slug), by=person_of(request))
+
+    @post(
+        "teams/<int:team_id>/consent/",
+        "record_consent",
+        RecordedConsentSerializer,
+        takes=NewConsentSerializer,
+        who=[LoggedIn],
+        write_scopes=(Scope.RUNS, Scope.MANAGE),
+        tag="Teams",
+    )
+    def record_consent(self, request: Request, team_id: int) -> Any:
+        """Record whether a team agrees to the publication of its runs. Members who may submit, and organizers."""
+        user = person_of(request)
+        team = get_object_or_404(teams_for(user), pk=team_id)
+        return services.record_consent(team=team, by=user, **self.validated(request))
+
+
+urlpatterns = Publications.urls()

@@ -1,0 +1,101 @@
+"""Published runs of a track, and the consents of its teams."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from accounts.access import AnyUser, is_organizer
+from participation.models import Team
+from participation.teams.selectors import teams_of
+from pooling.models import Run
+from publishing.models import Consent, Publication
+from tracks.models import Track
+
+
+class TeamConsent(NamedTuple):
+    """A team with its latest answer; None if it never answered."""
+
+    team: Team
+    consent: Consent | None
+    n_runs: int
+
+    @property
+    def is_given(self) -> bool:
+        return self.consent is not None and self.consent.is_given
+
+
+def consents(track: Track) -> list[TeamConsent]:
+    """The teams of a track that have submitted runs, with their latest answers. Three queries."""
+    n_runs = Counter(published_runs(track).order_by().values_list("team_id", flat=True))
+    latest: dict[int, Consent] = {}
+    for consent in Consent.objects.filter(team__track=track).select_related("by").order_by("pk"):
+        latest[consent.team_id] = consent
+    return [
+        TeamConsent(team, latest.get(team.pk), n_runs[team.pk])
+        for team in track.teams.all()
+        if n_runs[team.pk]
+    ]
+
+
+def published_runs(track: Track) -> Any:
+    """The runs that can be published: submitted ones, by team and tag."""
+    runs = track.runs.filter(status=Run.Status.SUBMITTED).select_related("team").defer("report")
+    return runs.order_by("team__name", "tag", "pk")
+
+
+def left_out(track: Track) -> dict[str, list[dict[str, Any]]]:
+    """Return what an archive would leave out now: teams without consent, and disqualified runs."""
+    disqualified = track.runs.filter(status=Run.Status.DISQUALIFIED).select_related("team").defer("report")
+    return {
+        "teams": [
+            {"team": each.team.name, "runs": each.n_runs} for each in consents(track) if not each.is_given
+        ],
+        "disqualified": [{"team": run.team.name, "tag": run.tag} for run in disqualified],
+    }
+
+
+def publication_of(track: Track) -> Publication | None:
+    """The archive that everybody may download, if there is one."""
+    ready = track.publications.filter(status=Publication.Status.READY).select_related("track")
+    return ready.first()
+
+
+@dataclass(frozen=True)
+class PublicationPage:
+    """The published runs of a track. Members see the answers of their teams, organizers those of all.
+
+    `unfinished` is an archive that is being made or failed; `outdated` are teams in the archive that no longer agree.
+    """
+
+    track: Track
+    publication: Publication | None
+    unfinished: Publication | None
+    consents: list[TeamConsent]
+    outdated: list[str]
+    is_organizer: bool
+    may_publish: bool
+    tab: str = "runs"
+
+
+def publication_page(user: AnyUser, track: Track) -> PublicationPage:
+    """Return what the page of published runs shows."""
+    sees_all = is_organizer(user)
+    own = set(teams_of(user, track).values_list("pk", flat=True))
+    answers = consents(track)
+    current = publication_of(track)
+    latest = track.publications.select_related("job").first() if sees_all else None
+    is_unfinished = latest is not None and latest.status in {
+        Publication.Status.BUILDING,
+        Publication.Status.FAILED,
+    }
+    agreeing = {each.team.name for each in answers if each.is_given}
+    included = {run["team"] for run in current.runs} if current else set()
+    return PublicationPage(
+        track=track,
+        publication=current,
+        unfinished=latest if is_unfinished else None,
+        consents=[each for each in answers if each.team.pk in own],
+        outdated=sorted(included - agreeing) if sees_all else [],
+        is_organizer=sees_all,
+        may_publish=sees_all and track.status == Track.Status.CLOSED and bool(agreeing),
+    )

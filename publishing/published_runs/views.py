@@ -1,0 +1,65 @@
+"""The page of published runs, with its archive and the consents of the teams."""
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from participation.teams import selectors as team_selectors
+from publishing.published_runs import selectors, services
+from tracks.tracks.selectors import tracks_for
+from web.downloads import download
+from web.pages import context_of
+
+
+@require_safe
+@never_cache
+def publication(request: HttpRequest, slug: str) -> HttpResponse:
+    """The published runs of a track. Everyone; members also answer for their teams, organizers publish."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    page = selectors.publication_page(request.user, track)
+    return render(request, "publishing/published_runs/publication.html", context_of(page))
+
+
+@require_safe
+def archive_file(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """The archive of the published runs. Everyone."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    current = selectors.publication_of(track)
+    if current is None:
+        raise Http404
+    return download(current.file.open("rb"), f"{track.slug}-runs.tar.gz")
+
+
+@require_POST
+@login_required
+def consent(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpResponse:
+    """Record whether a team agrees to the publication of its runs. Its members, and organizers."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    team = get_object_or_404(team_selectors.teams_of(request.user, track), pk=team_id)
+    is_given = request.POST.get("answer") == "yes"
+    services.record_consent(team=team, is_given=is_given, by=request.user)
+    answer = "agrees" if is_given else "does not agree"
+    messages.success(request, f"Recorded: {team} {answer} to the publication of its runs.")
+    return redirect("publishing:publication", slug)
+
+
+@require_POST
+@organizer_required
+def publish(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Start the job that publishes the runs. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    services.request(track=track, by=request.user)
+    return redirect("publishing:publication", slug)
+
+
+@require_POST
+@organizer_required
+def withdraw(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Withdraw the published archive. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    services.withdraw(track=track, by=request.user)
+    messages.success(request, "The published runs are withdrawn.")
+    return redirect("publishing:publication", slug)

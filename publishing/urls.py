@@ -1,0 +1,26 @@
+"""Addresses of published runs, tables of papers, and archives."""
+
+from django.urls import path
+
+from publishing.archives import views as archives
+from publishing.papers import views as papers
+from publishing.published_runs import views as published_runs
+
+app_name = "publishing"
+
+urlpatterns = [
+    path("tracks/<slug:slug>/runs/published/", published_runs.publication, name="publication"),
+    path("tracks/<slug:slug>/runs/published/archive/", published_runs.archive_file, name="published_runs"),
+    path("tracks/<slug:slug>/runs/published/publish/", published_runs.publish, name="publish_runs"),
+    path("tracks/<slug:slug>/runs/published/withdraw/", published_runs.withdraw, name="withdraw_publication"),
+    path("tracks/<slug:slug>/teams/<int:team_id>/consent/", published_runs.consent, name="consent"),
+    path("tracks/<slug:slug>/tables/", papers.tables, name="tables"),
+    path("tracks/<slug:slug>/tables/<slug:name>.<board:kind>", papers.table_file, name="table_file"),
+    path("comparison/", papers.comparison, name="comparison"),
+    path("comparison/<slug:name>.<board:kind>", papers.comparison_file, name="comparison_file"),
+    path("tracks/<slug:slug>/archives/", archives.archives, name="archives"),
+    path("archives/<int:archive_id>/file/", archives.archive_file, name="archive_file"),
+    path("archives/<int:archive_id>/delete/", archives.delete, name="delete_archive"),
+    path("archives/load/", archives.load, name="load_archive"),
+    path("archives/loaded/<int:loaded_id>/", archives.loaded, name="loaded_archive"),
+]

@@ -1,0 +1,41 @@
+"""Refusals about qrels, leaderboards and analyses."""
+
+from collections.abc import Sequence
+
+from assay.errors import Refused
+
+
+class QrelsRefused(Refused):
+    """The qrels cannot be created."""
+
+    title = "No qrels were created"
+
+
+class JudgmentsChanged(QrelsRefused):
+    """The judgments differ from those that the preview showed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Judgments, or the pool, changed since this preview was made. Read the new preview, then freeze it."
+        )
+
+
+class LeaderboardRefused(Refused):
+    """The leaderboard cannot be scored or released."""
+
+    title = "The leaderboard was not changed"
+
+
+class ReleaseHindered(LeaderboardRefused):
+    """A check of the release failed, and nobody gave a reason to release anyway."""
+
+    title = "The leaderboard was not released"
+
+    def __init__(self, hindrances: Sequence[str]) -> None:
+        super().__init__(f"{' '.join(hindrances)} Give a reason to release it anyway.")
+
+
+class AnalysisRefused(Refused):
+    """The analysis cannot be computed."""
+
+    title = "No analysis was started"

@@ -1,0 +1,92 @@
+"""The leaderboards that a user may see, and what all of their pages share.
+
+Organizers see everything. Members of the track's teams see a leaderboard that is released to participants, and the
+evaluations of their own runs. Everybody sees a public leaderboard with all of its evaluations. A user who sees a
+leaderboard sees its qrels.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TypedDict
+
+from django.db.models import Q, QuerySet
+
+from accounts.access import AnyUser, is_organizer
+from accounts.models import User
+from assay.protocols.measures import parse_measure
+from assay.protocols.schema import InteractionRules
+from participation.models import Team
+from scoring.models import Leaderboard
+from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
+
+
+def leaderboards_for(user: AnyUser) -> QuerySet[Leaderboard]:
+    """Leaderboards that the user may see."""
+    boards = Leaderboard.objects.select_related(
+        "track__protocol", "qrels", "job", "created_by", "released_by"
+    ).defer("qrels__report")
+    if is_organizer(user):
+        return boards
+    may_see = Q(release=Leaderboard.Release.PUBLIC)
+    if isinstance(user, User):
+        own_tracks = Team.objects.filter(members=user).values("track")
+        may_see |= Q(release=Leaderboard.Release.PARTICIPANTS, track__in=own_tracks)
+    return boards.filter(may_see, track__in=tracks_for(user))
+
+
+def public_leaderboards() -> QuerySet[Leaderboard]:
+    """The leaderboards that everybody sees, oldest first. One query."""
+    boards = Leaderboard.objects.filter(release=Leaderboard.Release.PUBLIC, status=Leaderboard.Status.READY)
+    return boards.select_related("qrels").order_by("pk")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaderboardPage:
+    """`measures` are names with titles; `charted` is the one that the page is about."""
+
+    track: Track
+    board: Leaderboard
+    measures: list[tuple[str, str]]
+    charted: str
+    is_organizer: bool
+    tab: str = "leaderboards"
+
+
+class SharedFields(TypedDict):
+    """The fields of every `LeaderboardPage`."""
+
+    track: Track
+    board: Leaderboard
+    measures: list[tuple[str, str]]
+    charted: str
+    is_organizer: bool
+
+
+def shared_fields(user: AnyUser, board: Leaderboard, measure: str = "") -> SharedFields:
+    """The shared part of a page; a measure that the leaderboard does not have becomes its first."""
+    return {
+        "track": board.track,
+        "board": board,
+        "measures": titled(board.measures),
+        "charted": charted_measure(board, measure),
+        "is_organizer": is_organizer(user),
+    }
+
+
+def interaction_rules(board: Leaderboard) -> InteractionRules | None:
+    """The rules of the interaction, with the name of the measure that is compared; None if the board lacks it."""
+    rules, scoring = board.track.protocol.parsed.interaction, board.track.protocol.parsed.scoring
+    if rules is None:
+        return None
+    measure = str(parse_measure(rules.measure or scoring.measures[0]))
+    return replace(rules, measure=measure) if measure in board.measures else None
+
+
+def titled(measures: list[str]) -> list[tuple[str, str]]:
+    """Each measure with its title."""
+    return [(name, parse_measure(name).title) for name in measures]
+
+
+def charted_measure(board: Leaderboard, measure: str) -> str:
+    """The measure asked for, or the first of the leaderboard if it does not have that one."""
+    return measure if measure in board.measures else str(board.measures[0])

@@ -1,0 +1,155 @@
+"""Access tokens: their page, and what they let a program do."""
+
+import logging
+from datetime import timedelta
+
+import pytest
+from django.conf import LazySettings
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts import tokens as services
+from accounts.models import Token
+from tests.helpers.api import api, call, make_token
+from tests.helpers.factories import make_user
+from web.logs import RedactingFormatter
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _no_guesses() -> None:
+    cache.clear()
+
+
+def test_page_shows_a_new_token_once_and_revokes_it(client: Client) -> None:
+    mia = make_user("mia")
+    client.force_login(mia)
+    form = {"name": "cluster", "scopes": ["read", "runs"], "days": "90"}
+
+    page = client.post(reverse("tokens"), form)
+    text = page.context["new"].text
+    works = call(Client(headers={"Authorization": f"Bearer {text}"}), "GET", "jobs").status_code
+    again = client.get(reverse("tokens"))
+    client.post(reverse("revoke_token", args=[Token.objects.get().pk]))
+    refused = call(Client(headers={"Authorization": f"Bearer {text}"}), "GET", "jobs")
+
+    assert (works, refused.status_code) == (200, 401)
+    assert text in page.text
+    assert text not in again.text
+    assert text[:12] in again.text
+    assert refused.json()["code"] == "invalid-token"
+    assert refused["WWW-Authenticate"] == 'Bearer realm="Assay"'
+
+
+def test_database_has_the_digest_only() -> None:
+    text = make_token(make_user("mia"))
+
+    token = Token.objects.get()
+
+    assert text.startswith(token.shown)
+    assert len(text) == len(services.PREFIX) + services.SECRET_LENGTH
+    assert text not in str(Token.objects.values_list().get())
+
+
+def test_page_states_why_a_token_is_refused(client: Client) -> None:
+    mia = make_user("mia")
+    make_token(mia, name="cluster")
+    client.force_login(mia)
+
+    page = client.post(reverse("tokens"), {"name": "cluster", "scopes": ["read"], "days": "30"})
+
+    assert "You already have a token named cluster." in page.text
+    assert Token.objects.count() == 1
+
+
+def test_nobody_revokes_the_token_of_another(client: Client) -> None:
+    make_token(make_user("mia"))
+    client.force_login(make_user("otto"))
+
+    response = client.post(reverse("revoke_token", args=[Token.objects.get().pk]))
+
+    assert response.status_code == 404
+    assert Token.objects.get().is_valid
+
+
+def test_expired_token_and_token_of_a_deactivated_user_are_refused() -> None:
+    mia = make_user("mia")
+    client = api(mia)
+    Token.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    expired = call(client, "GET", "jobs").status_code
+    client = api(mia)
+    mia.is_active = False
+    mia.save()
+
+    assert (expired, call(client, "GET", "jobs").status_code) == (401, 401)
+
+
+def test_use_is_noted() -> None:
+    client = api(make_user("mia"))
+
+    call(client, "GET", "jobs")
+
+    assert Token.objects.get().last_used_at is not None
+
+
+@pytest.mark.parametrize(
+    ("scopes", "method", "name", "status"),
+    [(["runs"], "GET", "jobs", 403), (["read"], "GET", "jobs", 200)],
+)
+def test_scope_limits_a_token(scopes: list[str], method: str, name: str, status: int) -> None:
+    response = call(api(make_user("mia"), *scopes), method, name)
+
+    assert response.status_code == status
+    if status == 403:
+        assert response.json()["detail"] == "This request needs a token with the scope read; yours has runs."
+
+
+def test_wrong_tokens_are_limited_by_address() -> None:
+    guessing = Client(headers={"Authorization": "Bearer assay_wrong"})
+
+    statuses = [call(guessing, "GET", "jobs").status_code for _ in range(22)]
+    limited = call(api(make_user("mia")), "GET", "jobs")
+    elsewhere = call(api(make_user("otto")), "GET", "jobs", REMOTE_ADDR="192.0.2.1")
+
+    assert statuses[0] == 401
+    assert limited.status_code == 429
+    assert 1 <= int(limited["Retry-After"]) <= 60
+    assert elsewhere.status_code == 200
+
+
+def test_requests_of_a_user_are_limited(settings: LazySettings) -> None:
+    settings.API_REQUESTS_PER_MINUTE = 3
+    client = api(make_user("mia"))
+
+    statuses = {call(client, "GET", "jobs").status_code for _ in range(8)}  # a minute may end meanwhile
+
+    assert statuses == {200, 429}
+
+
+def test_session_needs_the_csrf_token() -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(make_user("olga", is_staff=True))
+
+    refused = call(client, "POST", "retry_job", 1)
+    read = call(client, "GET", "jobs")
+
+    assert (read.status_code, refused.status_code) == (200, 403)
+    assert "CSRF" in refused.json()["detail"]
+
+
+def test_logs_hide_tokens() -> None:
+    text = make_token(make_user("mia"))
+    try:
+        raise ValueError(f"in the traceback: {text}")
+    except ValueError:
+        import sys
+
+        record = logging.LogRecord("x", logging.ERROR, "", 1, "in %s", (text,), sys.exc_info())
+
+    line = RedactingFormatter("%(message)s").format(record)
+
+    assert text not in line
+    assert line.count("assay_[hidden]") == 2

@@ -1,0 +1,123 @@
+"""Formulas are read from indexes, from maps of visual ids, and from several files together."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.errors import BadFile
+from assay.formats.documents.dump import INDEX_CHUNK, Reader
+from assay.formats.documents.index_rows import NO_WIDTH
+from assay.formats.formulas import read_files, read_index
+from assay.formulas import PLACES
+from assay.formulas.columns import Formulas
+from tests.helpers.dumps import write
+
+
+def rows(formulas: Formulas) -> list[tuple[str, str, str, str, str]]:
+    return [
+        (code.decode(), post.decode(), thread.decode(), PLACES[place], visual.decode())
+        for code, post, thread, place, visual in zip(
+            formulas.formula, formulas.post, formulas.thread, formulas.place, formulas.visual, strict=True
+        )
+    ]
+
+
+def test_index_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path, "i.tsv", "10\t5\t4\tcomment\t9\tx\n2\t6\t4\ttitle\t\t\\frac\n")
+
+    assert rows(read_index(path)) == [("10", "5", "4", "comment", "9"), ("2", "6", "4", "title", "")]
+
+
+def test_ids_may_contain_backslashes(tmp_path: Path) -> None:
+    path = write(tmp_path, "i.tsv", "a\\b\t5\t4\ttitle\t9\tx\n")
+
+    assert rows(read_index(path)) == [("a\\b", "5", "4", "title", "9")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("formula_id\tvisual_id\n1\t9\n", ("1", "", "", "answer", "9")),
+        ("formula_id\tvisual_id_v2\tsha1\n1\t9\tffee\n", ("1", "", "", "answer", "9")),
+        ("id\tpost\tthread\ttype\tvisual\n1\t5\t4\ttitle\t9\n", ("1", "5", "4", "title", "9")),
+        ("visual_id\tpost_id\tformula_id\r\n9\t5\t1\r\n", ("1", "5", "", "answer", "9")),
+        ("1\t9\n", ("1", "", "", "answer", "9")),
+        ("\ufeff1\t9", ("1", "", "", "answer", "9")),
+    ],
+)
+def test_map_is_read(tmp_path: Path, text: str, expected: tuple[str, ...]) -> None:
+    assert rows(read_index([write(tmp_path, "map.tsv", text)])) == [expected]
+
+
+def test_files_complete_each_other(tmp_path: Path) -> None:
+    index = write(tmp_path, "i.tsv", "1\t5\t4\tcomment\tx\n2\t5\t4\tanswer\tx\n")
+    visual = write(tmp_path, "map.tsv", "2\tb\n3\tc\n1\ta\n1\tlast\n")
+
+    in_both_orders = [rows(read_index(paths)) for paths in ([index, visual], [visual, index])]
+
+    assert in_both_orders[0] == in_both_orders[1]
+    assert in_both_orders[0] == [
+        ("1", "5", "4", "comment", "last"),
+        ("2", "5", "4", "answer", "b"),
+        ("3", "", "", "answer", "c"),
+    ]
+
+
+def test_folder_represents_its_files(tmp_path: Path) -> None:
+    write(tmp_path, "1.tsv", "1\t5\t4\ttitle\tx\n")
+    (tmp_path / "2.tsv.gz").write_bytes(gzip.compress(b"2\t5\t4\ttitle\tx\n"))
+
+    assert [code for code, *_ in rows(read_index([tmp_path]))] == ["1", "2"]
+
+
+def test_skipped_rows_are_counted(tmp_path: Path) -> None:
+    read = read_files([write(tmp_path, "i.tsv", "1\t5\t4\ttitle\tx\nnothing\n")])
+
+    assert (len(read.formulas), read.skipped) == (1, {NO_WIDTH: 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("formula_id\tvisual_id\n1\t9\n2\n", "map.tsv, line 3: expected 2 columns; got 1."),
+        ("1\t9\n\t9\n", "map.tsv, line 2: expected 2 columns; the id is empty."),
+        ('{"docno": "1"}\n', "map.tsv contains jsonl; use a formula index or a map of visual ids."),
+        ("<posts><row/></posts>", "map.tsv contains posts"),
+        ("", "neither XML nor"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(BadFile) as refusal:
+        read_index([write(tmp_path, "map.tsv", text)])
+
+    assert message in str(refusal.value)
+
+
+def test_no_files_give_no_formulas() -> None:
+    assert len(read_index([])) == 0
+
+
+def test_real_map_has_its_known_counts(data: Path) -> None:
+    folder = data / "arqmath" / "formulas"
+
+    mapped = read_index(folder / "formula_id_visual_id.tsv.gz")
+    index = read_index(folder / "formula_index_v2_sample.tsv")
+
+    assert (len(mapped), len(np.unique(mapped.visual))) == (81_103, 40_592)
+    assert mapped.visual[mapped.rows(np.array([b"1294"]))[0]] == b"8230016"
+    assert (len(index), len(np.unique(index.visual))) == (1000, 760)
+
+
+def test_index_of_unusable_rows_is_read_in_small_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "index.tsv"
+    n = 400_000
+    path.write_text("id\tpost_id\tthread_id\ttype\tformula\n" + "1\t1\t1\tnowhere\tx\n" * n)
+
+    with path.open("rb") as file:
+        sizes = [len(chunk.data) for chunk in Reader(file, path.name)]
+    read = read_files([path])
+
+    assert max(sizes) <= 2 * INDEX_CHUNK
+    assert (len(read.formulas), sum(read.skipped.values())) == (0, n)

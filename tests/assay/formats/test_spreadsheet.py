@@ -1,0 +1,61 @@
+"""Every CSV file of Assay is written in one place, where no cell runs as a formula of a spreadsheet."""
+
+import ast
+import csv
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from assay.formats.spreadsheet import as_csv, csv_lines, tsv_line, tsv_lines
+
+ROOT = Path(__file__).resolve().parents[3]
+WRITER = ROOT / "assay" / "formats" / "spreadsheet.py"
+NO_PRODUCT = {"tests", "benchmarks", "maintenance", "node_modules", "build"}
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\tx", "\rx"])
+def test_csv_contains_no_spreadsheet_formula(text: str) -> None:
+    line = list(csv.reader(StringIO(as_csv(["run"], [[text]]), newline="")))[1]
+
+    assert line == [f"'{text}"]
+
+
+@pytest.mark.parametrize("text", ["0.5", "-1.25", "run 1", "a=b", 'with "quotes", and commas'])
+def test_other_cells_of_csv_are_unchanged(text: str) -> None:
+    assert list(csv.reader(StringIO(as_csv(["run"], [[text]]))))[1] == [text]
+
+
+def test_equal_values_of_other_types_keep_their_form() -> None:
+    assert as_csv(["a", "b", "c"], [[1, 1.0, True], [None, "", 0]]) == "a,b,c\r\n1,1.0,True\r\n,,0\r\n"
+
+
+def test_long_tables_are_written_in_parts() -> None:
+    parts = list(csv_lines(["n"], ([str(n)] for n in range(5_000))))
+
+    assert len(parts) == 4
+    assert "".join(parts).split() == ["n", *map(str, range(5_000))]
+
+
+def test_tsv_for_programs_is_quoted_and_otherwise_unchanged() -> None:
+    assert list(tsv_lines([["=x", 'say "a"'], ["-1", 2]])) == ['=x\t"say ""a"""\n-1\t2\n']
+    assert tsv_line(["a\tb", ""]) == '"a\tb"\t'
+
+
+def test_only_this_module_writes_csv() -> None:
+    sources = (
+        path
+        for path in ROOT.rglob("*.py")
+        if path != WRITER
+        and not any(part in NO_PRODUCT or part[0] == "." for part in path.relative_to(ROOT).parts)
+    )
+    writers = [
+        str(path.relative_to(ROOT))
+        for path in sources
+        if "csv" in (text := path.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Attribute) and node.attr in {"writer", "DictWriter"}
+        if isinstance(node.value, ast.Name) and node.value.id == "csv"
+    ]
+
+    assert writers == []

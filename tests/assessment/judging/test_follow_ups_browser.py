@@ -1,0 +1,124 @@
+"""Follow-up questions in Chromium: by keyboard, offline, by touch, and without scripts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from assessment.models import Judgment
+from corpus.models import Document
+from tests.assessment.conftest import Scene, build_scene
+from tests.assessment.judging.test_browser import PHONE, height, left, ready, state
+from tests.conftest import wait_until
+from tests.helpers.browser import assert_accessible, log_in
+from tests.helpers.judging import accept
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def bolt(transactional_db: None) -> Scene:
+    scene = build_scene(protocol="bolt-ir-p3")
+    Document.objects.update(language="arz")
+    return scene
+
+
+@pytest.fixture
+def desk(bolt: Scene, live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
+    """Opens Ada's first task."""
+
+    def open_page(**options: Any) -> Page:
+        page = new_page(**options)
+        log_in(page, live_server.url, bolt.ada)
+        page.goto(f"{live_server.url}{accept(bolt.batch, bolt.ada).get_absolute_url()}")
+        return page
+
+    return open_page
+
+
+def stored() -> list[dict[str, str]]:
+    return list(Judgment.objects.order_by("pk").values_list("follow_ups", flat=True))
+
+
+def question(page: Page, name: str) -> Any:
+    return page.get_by_role("group", name=name)
+
+
+def test_questions_are_answered_with_the_keyboard_also_offline(desk: Callable[..., Page]) -> None:
+    page = ready(desk())
+    address = page.url
+    trans = question(page, "How good is the English passage")
+    expect(trans).to_be_hidden()
+
+    page.keyboard.press("y")
+    expect(trans).to_be_visible()
+    expect(trans.get_by_text("1 Acceptable")).to_be_visible()
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(state(page)).to_have_text("Answer “Did you consult the source text?”")
+    page.keyboard.press("1")
+    page.keyboard.press("2")
+    page.keyboard.press("n")
+    expect(trans).to_be_hidden()
+    page.keyboard.press("m")
+    expect(page.get_by_role("radio", name="Problematic")).to_be_checked()
+    page.context.set_offline(True)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(state(page)).to_contain_text("Not saved yet: no connection.")
+    page.context.set_offline(False)
+    left(page, address)
+
+    assert stored() == [{"trans": "problematic", "chksrc": "yes", "dialect": "no", "generous": "yes"}]
+    page.goto(address)
+    ready(page)
+    expect(page.get_by_role("radio", name="Problematic")).to_be_checked()
+    page.keyboard.press("n")
+    page.keyboard.press("Enter")
+    left(page, address)
+    assert stored()[1:] == [{}]
+
+
+def test_answers_survive_a_reload(desk: Callable[..., Page]) -> None:
+    page = ready(desk())
+    page.keyboard.press("y")
+    page.keyboard.press("3")
+
+    page.reload()
+    ready(page)
+
+    expect(page.get_by_role("radio", name="Not acceptable")).to_be_checked()
+    expect(state(page)).to_contain_text("It is not submitted yet.")
+
+
+def test_questions_are_answered_by_touch(desk: Callable[..., Page]) -> None:
+    page = ready(desk(color_scheme="dark", **PHONE))
+    page.get_by_text("Yes", exact=True).first.tap()
+    assert_accessible(page)
+    page.emulate_media(color_scheme="light")
+    page.wait_for_selector("html[data-bs-theme=light]", state="attached")
+    assert_accessible(page)
+    assert height(page, ".answer-bar") <= 800 / 5
+    page.get_by_text("Not applicable").tap()
+    for name in ("consult the source", "Egyptian", "generously"):
+        question(page, name).get_by_text("No", exact=True).tap()
+    assert height(page, ".answer-bar") <= 800 / 5
+    page.locator("#submit").tap()
+
+    wait_until(lambda: len(stored()) == 1)
+    assert stored() == [{"trans": "not-applicable", "chksrc": "no", "dialect": "no", "generous": "no"}]
+
+
+def test_questions_work_without_scripts(desk: Callable[..., Page]) -> None:
+    page = desk(java_script_enabled=False)
+    address = page.url
+    page.locator("label[for=choice-no]").click()
+    question(page, "generously").get_by_text("Yes", exact=True).click()
+    page.locator("#submit").click()
+    expect(state(page)).to_contain_text("is asked only after Yes or Maybe: take its answer back.")
+    question(page, "generously").get_by_text("No answer").click()
+    page.locator("#submit").click()
+    left(page, address)
+
+    assert stored() == [{}]

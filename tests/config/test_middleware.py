@@ -1,0 +1,163 @@
+"""What the project does with each request before and after its view."""
+
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from config.middleware import client_address
+from config.pages import documentation
+from config.wsgi import application
+from server.environment import Proxies
+from tests.helpers.factories import (
+    PASSWORD,
+    make_collection,
+    make_organizer,
+    make_topic,
+    make_track,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def cache_control(client: Client, address: str) -> str:
+    return client.get(address).headers.get("Cache-Control", "")
+
+
+def test_pages_of_a_user_are_not_stored_and_public_pages_are(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documentation, "folder", lambda: tmp_path)
+    (tmp_path / "index.html").write_text("The documentation")
+    track = make_track()
+    topic = make_topic(track, "A.1")
+    pages = ["/", track.get_absolute_url(), reverse("tracks:topic", args=[track.slug, topic.code])]
+    public = [cache_control(client, page) for page in pages]
+    client.force_login(make_organizer())
+
+    private = [cache_control(client, page) for page in [*pages, "/account/", "/admin/", "/nowhere/"]]
+
+    assert public == ["", "", ""]
+    assert all("no-store" in each and "private" in each for each in private)
+    assert cache_control(client, reverse("documentation")) == "", "the same for everybody"
+
+
+@pytest.mark.parametrize("place", ["?after=%00", "find/?docno=a%00", "threads/%00/"])
+def test_nul_in_an_address_is_a_bad_request(client: Client, place: str) -> None:
+    collection = make_collection()
+    client.force_login(make_organizer())
+
+    answer = client.get(f"/collections/{collection.slug}/{place}")
+
+    assert answer.status_code == 400
+    assert "default-src 'self'" in answer["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize("charset", ["charset=hex", "charset=nosuch", "charset=utf-16", "charset*=hex''x"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_other_charset_than_utf8_is_a_bad_request(method: str, charset: str) -> None:
+    for media in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+        assert sent(method, f"{media}; {charset}") == "400 Bad Request"
+
+
+@pytest.mark.parametrize("charset", ["", "; charset=UTF-8", '; charset="utf-8"', "; boundary=x"])
+def test_utf8_is_accepted_in_any_spelling(charset: str) -> None:
+    assert sent("GET", f"text/plain{charset}") == "200 OK"
+
+
+def sent(method: str, content_type: str) -> str:
+    """The status with which the application that gunicorn serves responds."""
+    statuses: list[str] = []
+    environ = RequestFactory().generic(method, "/login/?a=%ff", b"a=%ff", content_type="text/plain").environ
+    application(environ | {"CONTENT_TYPE": content_type}, lambda status, headers: statuses.append(status))
+    return statuses[0]
+
+
+NETWORKS = (ip_network("10.0.0.0/8"), ip_network("2001:db8::/32"))
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "trusted", "expected"),
+    [
+        ("203.0.113.9", "198.51.100.1", 0, "203.0.113.9"),
+        ("10.0.0.1", "198.51.100.1", 1, "198.51.100.1"),
+        ("10.0.0.1", "1.2.3.4, 198.51.100.1", 1, "198.51.100.1"),
+        ("10.0.0.1", "1.2.3.4, 198.51.100.1, 10.0.0.2", 2, "198.51.100.1"),
+        ("10.0.0.1", "198.51.100.1", 2, "198.51.100.1"),
+        ("10.0.0.1", "", 1, "10.0.0.1"),
+        ("", "198.51.100.1", 1, "198.51.100.1"),
+        ("10.0.0.1", "198.51.100.1:4711", 1, "198.51.100.1"),
+        ("10.0.0.1", "[2001:db9::1]:4711", 1, "2001:db9::1"),
+        ("10.0.0.1", "::ffff:198.51.100.1", 1, "198.51.100.1"),
+        ("10.0.0.1", "fe80::1%eth0", 1, "fe80::1"),
+        ("10.0.0.1", "unknown", 1, "10.0.0.1"),
+        ("10.0.0.1", "<script>, 198.51.100.1", 2, "198.51.100.1"),
+        ("10.0.0.1", "1.2.3.4, 198.51.100.1, 2001:db8::7, 10.9.9.9", NETWORKS, "198.51.100.1"),
+        ("203.0.113.9", "198.51.100.1", NETWORKS, "203.0.113.9"),
+        ("", "198.51.100.1", NETWORKS, ""),
+    ],
+)
+def test_header_is_believed_as_far_as_proxies_are_trusted(
+    peer: str, forwarded: str, trusted: Proxies, expected: str
+) -> None:
+    assert client_address(peer, forwarded, trusted) == expected
+
+
+def fail(address: str, n: int, *, peer: str = "10.0.0.1") -> int:
+    """Enter wrong passwords for Ada from an address behind a proxy; returns the last status."""
+    headers = {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": address}
+    wrong = {"username": "ada", "password": "guess"}
+    return [Client().post(reverse("login"), wrong, **headers).status_code for _ in range(n)][-1]  # type: ignore[arg-type]
+
+
+def log_in(address: str) -> int:
+    right = {"username": "ada", "password": PASSWORD}
+    return (
+        Client()
+        .post(reverse("login"), right, REMOTE_ADDR="10.0.0.1", HTTP_X_FORWARDED_FOR=address)
+        .status_code
+    )
+
+
+def test_stranger_behind_the_same_proxy_does_not_lock_out_the_organizer(settings: object) -> None:
+    settings.TRUSTED_PROXIES = 1  # type: ignore[attr-defined]
+    make_user("ada", is_staff=True)
+
+    assert fail("198.51.100.1", 10) == 429
+    assert log_in("198.51.100.1") == 429
+    assert log_in("203.0.113.9") == 302
+
+
+def test_invented_addresses_do_not_escape_the_lock(settings: object) -> None:
+    settings.TRUSTED_PROXIES = 1  # type: ignore[attr-defined]
+    make_user("ada")
+
+    for n in range(10):
+        fail(f"192.0.2.{n}, 198.51.100.1", 1)
+
+    assert log_in("192.0.2.99, 198.51.100.1") == 429
+
+
+def test_addresses_of_one_ipv6_network_are_counted_together(settings: object) -> None:
+    settings.TRUSTED_PROXIES = 1  # type: ignore[attr-defined]
+    make_user("ada")
+
+    for n in range(10):
+        fail(f"2001:db8:1:1::{n:x}", 1)
+
+    assert log_in("2001:db8:1:1:ffff::1") == 429
+    assert log_in("2001:db8:1:2::1") == 302
+
+
+def test_lock_ends_although_somebody_goes_on(client: Client) -> None:
+    from axes.models import AccessAttempt
+
+    make_user("ada")
+    fail("", 10)
+    locked_at = AccessAttempt.objects.get().attempt_time
+
+    assert fail("", 5) == 429
+    assert AccessAttempt.objects.get().attempt_time == locked_at

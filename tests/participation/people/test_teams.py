@@ -1,0 +1,125 @@
+"""The page of a team: who sees it, who manages it, and what stays when a member leaves."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from assay.errors import Refused
+from participation.models import EndedMembership
+from participation.teams import services
+from tests.helpers.factories import make_user
+from tests.helpers.runs import TOPICS
+from tests.pooling.conftest import Scene
+from tracks.assessors import services as assessor_services
+
+
+def as_user(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def second(scene: Scene) -> User:
+    """A second member of our team, whose contact person is the first."""
+    services.set_contact(team=scene.ours, user=scene.member)
+    return services.add_member(team=scene.ours, user=make_user("zoe", email="zoe@example.org")).user
+
+
+def change(scene: Scene, by: User, member: User, action: str) -> Any:
+    return as_user(by).post(f"/teams/{scene.ours.pk}/members/{member.pk}/", {"action": action}, follow=True)
+
+
+def test_members_see_each_other_and_only_the_contact_person_manages(scene: Scene, second: User) -> None:
+    contact, member = (
+        as_user(user).get(f"/teams/{scene.ours.pk}/").content.decode() for user in (scene.member, second)
+    )
+
+    assert "zoe@example.org" in contact
+    assert "Invite a member" in contact
+    assert "Invite a member" not in member
+    assert "manages the team" in member
+    assert change(scene, second, scene.member, "remove").status_code == 404
+
+
+def test_member_without_the_right_neither_submits_nor_withdraws(
+    scene: Scene, second: User, tmp_path: Any
+) -> None:
+    path = tmp_path / "good.tsv"
+    path.write_text("".join(f"{topic}\t101\t1\t9\tgood\n" for topic in TOPICS))
+    run = scene.submit(path)
+
+    page = change(scene, scene.member, second, "forbid").content.decode()
+
+    assert "zoe may no longer submit runs." in page
+    with pytest.raises(Refused, match="with the right to submit"):
+        scene.submit(path, by=second, tag="other")
+    assert as_user(second).post(f"/runs/{run.pk}/withdraw/").status_code == 409
+    assert as_user(second).get("/tracks/arq/runs/submit/").status_code == 403
+    assert "good" in as_user(second).get("/tracks/arq/runs/", follow=True).content.decode()
+    assert "may submit runs" in change(scene, scene.member, second, "allow").content.decode()
+
+
+def test_who_leaves_keeps_the_history_and_sees_the_team_no_more(scene: Scene, second: User) -> None:
+    client = as_user(second)
+
+    client.post(f"/teams/{scene.ours.pk}/leave/")
+
+    ended = EndedMembership.objects.get()
+    assert (ended.user, ended.ended_by) == (second, second)
+    assert ended.joined_at is not None
+    assert client.get(f"/teams/{scene.ours.pk}/").status_code == 404
+    assert "Member of team Ours in ARQ until" in client.get("/account/").content.decode()
+    assert "zoe" in as_user(scene.organizer).get(f"/teams/{scene.ours.pk}/").content.decode()
+
+
+def test_former_member_of_a_team_with_runs_cannot_judge(scene: Scene, second: User, tmp_path: Any) -> None:
+    path = tmp_path / "good.tsv"
+    path.write_text("".join(f"{topic}\t101\t1\t9\tgood\n" for topic in TOPICS))
+    scene.submit(path)
+    change(scene, scene.member, second, "remove")
+
+    with pytest.raises(Refused, match="was a member of a team of ARQ that submitted runs"):
+        assessor_services.add(track=scene.track, user=second)
+
+
+def test_contact_person_hands_over_and_any_member_manages_a_team_without_one(
+    scene: Scene, second: User
+) -> None:
+    change(scene, scene.member, second, "contact")
+    handed_over = change(scene, scene.member, second, "remove").status_code
+    as_user(second).post(f"/teams/{scene.ours.pk}/leave/")
+
+    page = as_user(scene.member).get(f"/teams/{scene.ours.pk}/").content.decode()
+
+    assert handed_over == 404, "the former contact person manages no longer"
+    assert "Invite a member" in page
+
+
+def test_name_and_organization_are_saved_unless_the_name_is_taken(scene: Scene) -> None:
+    client = as_user(scene.member)
+
+    client.post(f"/teams/{scene.ours.pk}/edit/", {"name": "Owls", "organization": "Owl Labs"})
+    taken = client.post(f"/teams/{scene.ours.pk}/edit/", {"name": "theirs", "organization": ""})
+
+    scene.ours.refresh_from_db()
+    assert (scene.ours.name, scene.ours.organization) == ("Owls", "Owl Labs")
+    assert taken.status_code == 409
+
+
+@pytest.mark.parametrize("action", ["remove", "contact", "forbid"])
+def test_nobody_outside_changes_a_team(scene: Scene, action: str) -> None:
+    for person in (scene.other, scene.assessor, scene.stranger):
+        assert change(scene, person, scene.member, action).status_code == 404
+    assert change(scene, scene.member, scene.other, action).status_code == 404, "not a member"
+
+
+def test_page_of_a_team_takes_a_fixed_number_of_queries(scene: Scene, django_assert_num_queries: Any) -> None:
+    client = as_user(scene.organizer)
+    for n_members in (2, 6):
+        for _ in range(n_members):
+            services.add_member(team=scene.ours, user=make_user())
+        with django_assert_num_queries(9):
+            client.get(f"/teams/{scene.ours.pk}/")

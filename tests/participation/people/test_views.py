@@ -1,0 +1,247 @@
+"""A pasted list becomes accounts, teams, assessors and invitations, or nothing; the page of people shows them."""
+
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+
+from accounts.models import User
+from assay.errors import Refused
+from participation.invitations.selectors import link_of
+from participation.models import Invitation, Team
+from participation.people import services
+from participation.people.pasted import read
+from participation.people.services import Sender
+from participation.teams import services as team_services
+from tests.helpers.factories import make_track, make_user
+from tests.helpers.letters import deliver_at_once
+from tests.pooling.conftest import Scene
+from tracks.agreements import services as agreement_services
+from tracks.models import Assessor
+
+LIST = """\
+name,e-mail,role,team
+Zoe Ray,zoe@example.org,assessor,
+"Lee, Pat",pat@example.org,contact,Owls
+Kim Roy,kim@example.org,observer,owls
+Sam,sam@example.org,member,Ours
+"""
+
+
+def as_user(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def paste(scene: Scene, text: str, action: str = "check", **form: str) -> Any:
+    return as_user(scene.organizer).post(
+        "/tracks/arq/people/add/", {"text": text, "action": action} | form, follow=True
+    )
+
+
+def test_list_is_previewed_then_done(scene: Scene) -> None:
+    User.objects.filter(username="sam").update(email="Sam@example.org")
+    n_users = User.objects.count()
+
+    preview = paste(scene, LIST).content.decode()
+    after_preview = User.objects.count()
+    page = paste(scene, LIST, "add").content.decode()
+
+    team = Team.objects.get(name="Owls")
+    assert "Add 4 people, with 3 new accounts" in " ".join(preview.split())
+    assert after_preview == n_users
+    assert "4 people added, 3 new accounts." in page
+    assert Assessor.objects.get(user__username="zoe").user.get_full_name() == "Zoe Ray"
+    assert {
+        (m.user.username, m.is_contact, m.may_submit) for m in team.memberships.select_related("user")
+    } == {
+        ("pat", True, True),
+        ("kim", False, False),
+    }
+    assert list(scene.stranger.teams.all()) == [scene.ours], "the account that exists"
+    assert Invitation.objects.count() == 3
+    assert all(link_of(each, "http://testserver") in page for each in Invitation.objects.all())
+
+
+def test_repeating_a_list_changes_nothing(scene: Scene) -> None:
+    paste(scene, LIST, "add")
+    n_users = User.objects.count()
+
+    page = paste(scene, LIST).content.decode()
+
+    assert page.count("no change:") == 4
+    paste(scene, LIST, "add")
+    assert User.objects.count() == n_users
+    assert Invitation.objects.count() == 4, "no invitation twice"
+
+
+WRONG_LINES = {
+    "Eve,eve@example.org,jugde,": "“jugde” is not a role; use assessor, member, observer, contact, organizer.",
+    "Eve,eve at example,assessor,": "“eve at example” is not an e-mail address.",
+    "Eve,eve@example.org,member,": "the team of a member is missing.",
+    "Eve,eve@example.org,assessor,Owls": "in no team of the track; leave it empty.",
+    "Eve,ZOE@example.org,assessor,": "ZOE@example.org is in line 2 too; list a person once.",
+    "Eve,eve@example.org,contact,OWLS": "OWLS has a contact person in line 3; use member.",
+    "Eve,ada@example.org,assessor,": "ada is a member of a team of ARQ, so ada cannot judge for it.",
+    "Eve,jane@example.org,member,Owls": "jane is an assessor of ARQ and cannot be a member",
+    "Eve,gone@example.org,assessor,": "the account gone is deactivated",
+    "Eve,twin@example.org,assessor,": "2 accounts have this address: twin1, twin2.",
+    "Eve,eve@example.org,assessor,,x": "expected at most 4 columns, got 5.",
+}
+
+
+def test_line_with_a_problem_is_named_and_nothing_is_done(scene: Scene) -> None:
+    for name in ("ada", "jane"):
+        User.objects.filter(username=name).update(email=f"{name}@example.org")
+    make_user("gone", email="gone@example.org", is_active=False)
+    for name in ("twin1", "twin2"):
+        make_user(name, email="twin@example.org")
+    n_users = User.objects.count()
+
+    for line, message in WRONG_LINES.items():
+        for action in ("check", "add"):
+            page = paste(scene, LIST + line, action).content.decode().replace("&#x27;", "'")
+            assert message in page
+            assert '<td data-label="Line">6</td>' in page
+    assert User.objects.count() == n_users
+    assert not Team.objects.filter(name="Owls").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Zoe Ray\tzoe@example.org\tassessor\nPat Lee\tpat@example.org\tmember\tOwls",
+        "Zoe Ray; zoe@example.org; judge\n\nPat Lee; pat@example.org; participant; Owls",
+        "Role;E-Mail;First name;Last name;Team\nassessor;zoe@example.org;Zoe;Ray;\n;pat@example.org;Pat;Lee;Owls",
+        "Zoe Ray <zoe@example.org>,,assessor\nPat Lee <pat@example.org>,,member,Owls",
+    ],
+    ids=["tabs", "semicolons", "header in another order", "addresses with names"],
+)
+def test_forms_of_a_list(scene: Scene, text: str) -> None:
+    services.add(track=scene.track, people=read(text), sender=Sender(by=scene.organizer))
+
+    zoe, pat = User.objects.get(username="zoe"), User.objects.get(username="pat")
+    assert (zoe.get_full_name(), pat.get_full_name()) == ("Zoe Ray", "Pat Lee")
+    assert Assessor.objects.filter(user=zoe).exists()
+    assert pat.teams.get().name == "Owls"
+
+
+def test_group_of_assessors_must_be_one_of_the_protocol(scene: Scene) -> None:
+    track = make_track("ntcir", protocol="ntcir-12-wikipedia")
+    group = track.protocol.parsed.judging.groups[0]
+
+    services.add(
+        track=track, people=read(f"Zoe,zoe@example.org,assessor,{group}"), sender=Sender(by=scene.organizer)
+    )
+    with pytest.raises(Refused, match="“none” is not a group of assessors"):
+        services.add(
+            track=track, people=read("Eve,eve@example.org,assessor,none"), sender=Sender(by=scene.organizer)
+        )
+
+    assert Assessor.objects.get(track=track).group == group
+
+
+def test_user_names_are_free_and_short(scene: Scene) -> None:
+    text = "A,ada@example.org,assessor\nB,ADA@example.com,assessor\nC,!#@example.org,assessor"
+
+    services.add(track=scene.track, people=read(text), sender=Sender(by=scene.organizer))
+
+    names = set(User.objects.filter(assessor_of__isnull=False).values_list("username", flat=True))
+    assert names >= {"ada2", "ada3", "person"}
+
+
+def test_people_with_and_without_an_account_get_an_e_mail(
+    scene: Scene, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deliver_at_once(settings, monkeypatch)
+    User.objects.filter(username="sam").update(email="sam@example.org")
+
+    paste(scene, LIST, "add", is_mailing="on")
+
+    sent = {message.to[0]: message for message in mail.outbox}
+    assert set(sent) == {f"{name}@example.org" for name in ("zoe", "pat", "kim", "sam")}
+    assert "Your user name is\nzoe." in sent["zoe@example.org"].body
+    assert "added you to the team Ours" in sent["sam@example.org"].body
+
+
+def test_organizer_of_a_list_manages_every_track_and_is_asked_for_a_password(scene: Scene) -> None:
+    services.add(
+        track=scene.track, people=read("Max,max@example.org,organizer"), sender=Sender(by=scene.organizer)
+    )
+
+    user = User.objects.get(username="max")
+    assert user.is_organizer
+    assert not user.has_usable_password()
+
+
+def test_page_shows_roles_invitations_agreement_and_visits(scene: Scene) -> None:
+    paste(scene, LIST, "add")
+    agreement_services.publish(track=scene.track, text="Terms", revision=0, by=scene.organizer)
+    scene.track.refresh_from_db()
+    agreement_services.accept(track=scene.track, user=scene.member, revision=1)
+    as_user(scene.member)
+
+    page = as_user(scene.organizer).get("/tracks/arq/people/").content.decode()
+
+    for text in (
+        "invited, until",
+        "accepted <time",
+        "not accepted",
+        "contact person",
+        "may not submit",
+        "never",
+    ):
+        assert text in page
+
+
+def test_organizer_makes_links_for_people_who_forgot_or_lost_them(scene: Scene) -> None:
+    paste(scene, LIST, "add")
+    zoe = User.objects.get(username="zoe")
+    old = Invitation.objects.get(user=zoe)
+    organizer = as_user(scene.organizer)
+
+    page = organizer.post(f"/tracks/arq/people/{scene.member.pk}/link/").content.decode()
+    organizer.post(f"/tracks/arq/people/{zoe.pk}/link/")
+    refused = organizer.post(f"/tracks/arq/people/{scene.stranger.pk}/link/", follow=True).content.decode()
+
+    link = page.split('value="http://testserver')[1].split('"')[0]
+    old.refresh_from_db()
+    assert Client().post(link).status_code == 302
+    assert old.revoked_at is not None
+    assert Invitation.objects.filter(user=zoe, revoked_at=None).count() == 1
+    assert "No link can be made for this account." in refused
+
+
+def test_organizer_makes_a_link_for_a_role_and_a_team(scene: Scene) -> None:
+    organizer = as_user(scene.organizer)
+
+    organizer.post(
+        "/tracks/arq/people/invite/", {"place": f"observer:{scene.ours.pk}", "max_uses": 3, "days": 5}
+    )
+    wrong = organizer.post("/tracks/arq/people/invite/", {"place": "team:999999", "max_uses": 3, "days": 5})
+    organizer.post("/tracks/arq/people/team/", {"name": "Owls"})
+
+    invitation = Invitation.objects.get()
+    assert (invitation.team, invitation.may_submit, invitation.max_uses) == (scene.ours, False, 3)
+    assert wrong.status_code == 422
+    assert Team.objects.filter(name="Owls").exists()
+
+
+def test_only_organizers_add_people(scene: Scene) -> None:
+    for person in (scene.member, scene.assessor, scene.stranger):
+        answer = as_user(person).post("/tracks/arq/people/add/", {"text": LIST, "action": "add"})
+        assert answer.status_code == 403
+    assert not User.objects.filter(username="zoe").exists()
+
+
+def test_page_takes_a_fixed_number_of_queries(scene: Scene, django_assert_num_queries: Any) -> None:
+    client = as_user(scene.organizer)
+    for n_people in (1, 4):
+        lines = [f"P,p{n_people}{n}@example.org,member,Team {n}" for n in range(n_people)]
+        lines += [f"A,a{n_people}{n}@example.org,assessor" for n in range(n_people)]
+        services.add(track=scene.track, people=read("\n".join(lines)), sender=Sender(by=scene.organizer))
+        team_services.create(track=scene.track, name=f"Empty {n_people}")
+        with django_assert_num_queries(12):
+            client.get("/tracks/arq/people/")

@@ -1,0 +1,156 @@
+"""Requests to join a track: by visitors and users, accepted with a team or refused with a reason."""
+
+import re
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from accounts import letters
+from accounts.models import Letter, User
+from participation.models import JoinRequest, Team
+from tests.helpers.factories import make_organizer, make_user
+from tests.helpers.letters import deliver_at_once, latest_link
+from tests.participation.invitations.test_views import PERSON
+from tests.pooling.conftest import Scene
+from tracks.models import Track
+
+ASKED = {
+    "name": "Eve Ray",
+    "email": "eve@example.org",
+    "organization": "Owl Labs",
+    "team_name": "Owls",
+    "message": "Hi",
+}
+
+
+def as_user(user: User | None) -> Client:
+    client = Client()
+    if user is not None:
+        client.force_login(user)
+    return client
+
+
+def ask(user: User | None = None, **change: str) -> Any:
+    return as_user(user).post("/tracks/arq/join/", ASKED | change)
+
+
+def test_accepted_visitor_gets_a_link_registers_and_is_in_the_new_team(
+    scene: Scene, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deliver_at_once(settings, monkeypatch)
+    ask()
+    asked = JoinRequest.objects.get()
+
+    as_user(scene.organizer).post(f"/requests/{asked.pk}/accept/", {"team_name": "Night Owls"})
+    client = Client()
+    client.get(latest_link())
+    client.post("/join/", PERSON)
+
+    team = Team.objects.get(name="Night Owls")
+    asked.refresh_from_db()
+    assert mail.outbox[0].to == ["eve@example.org"]
+    assert "is accepted" in mail.outbox[0].body
+    assert team.organization == "Owl Labs"
+    assert team.memberships.get().user.username == "eve"
+    assert team.memberships.get().is_contact, "the first member manages the team"
+    assert (asked.state, asked.decided_by) == ("accepted", scene.organizer)
+
+
+def test_organizers_get_one_e_mail_about_the_requests_of_some_minutes_unless_they_switch_it_off(
+    scene: Scene, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deliver_at_once(settings, monkeypatch)
+    User.objects.filter(pk=scene.organizer.pk).update(email="olga@example.org")
+    quiet = make_organizer("quentin", email="quentin@example.org")
+    as_user(quiet).post("/account/", {})
+    ask()
+    ask(email="ed@example.org", name="Ed Fox")
+    at_once = len(mail.outbox)
+
+    Letter.objects.update(due_at=timezone.now())
+    letters.send_due()
+    ask(email="flo@example.org")
+
+    assert at_once == 0
+    assert [message.to for message in mail.outbox] == [["olga@example.org"]]
+    assert mail.outbox[0].subject == "Assay: 2 open requests to join ARQ"
+    assert "Eve Ray <eve@example.org>, team Owls" in mail.outbox[0].body
+    assert "http://testserver/tracks/arq/people/" in mail.outbox[0].body
+    assert Letter.objects.filter(due_at__isnull=False).count() == 1
+
+
+def test_accepted_user_is_in_the_team_at_once(scene: Scene) -> None:
+    ask(scene.stranger, team_name="ours")
+
+    as_user(scene.organizer).post(f"/requests/{JoinRequest.objects.get().pk}/accept/", {"team_name": "ours"})
+
+    assert list(scene.stranger.teams.all()) == [scene.ours]
+
+
+def test_refused_person_gets_the_reason(scene: Scene, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    deliver_at_once(settings, monkeypatch)
+    user = make_user(email="eve@example.org")
+    ask(user)
+    asked = JoinRequest.objects.get()
+    organizer = as_user(scene.organizer)
+
+    without = organizer.post(f"/requests/{asked.pk}/refuse/", {"reason": " "}, follow=True).content.decode()
+    organizer.post(f"/requests/{asked.pk}/refuse/", {"reason": "The track is full."})
+    again = organizer.post(f"/requests/{asked.pk}/accept/", {"team_name": "Owls"})
+
+    assert "Enter the reason" in without
+    assert "The track is full." in mail.outbox[0].body
+    assert "The track is full." in as_user(user).get("/tracks/arq/join/").content.decode()
+    assert again.status_code == 404, "it is decided"
+
+
+def test_page_looks_the_same_whether_the_address_is_known_or_asked_before(scene: Scene) -> None:
+    make_user(email="known@example.org")
+
+    answers = [ask(email=email) for email in ("new@example.org", "new@example.org", "known@example.org")]
+
+    assert {answer.status_code for answer in answers} == {200}
+    pages = {re.sub(r"[A-Za-z0-9]{64}", "CSRF token", answer.content.decode()) for answer in answers}
+    assert len(pages) == 1
+    assert JoinRequest.objects.count() == 2
+
+
+@pytest.mark.parametrize("status", [Track.Status.CLOSED, Track.Status.DRAFT])
+def test_track_that_is_not_open_takes_no_requests(scene: Scene, status: str) -> None:
+    Track.objects.update(status=status)
+
+    assert ask().status_code in {404, 409}
+    assert not JoinRequest.objects.exists()
+
+
+def test_assessor_cannot_ask_for_a_team(scene: Scene) -> None:
+    response = ask(scene.assessor)
+
+    assert response.status_code == 409
+    assert "jane is an assessor of ARQ" in response.content.decode()
+
+
+def test_only_organizers_decide(scene: Scene) -> None:
+    ask()
+    address = f"/requests/{JoinRequest.objects.get().pk}/accept/"
+
+    answers = [
+        as_user(user).post(address, {"team_name": "Owls"}).status_code for user in (None, scene.member)
+    ]
+
+    assert answers == [302, 403]
+    assert JoinRequest.objects.get().state == "open"
+
+
+def test_many_requests_from_one_address_are_stopped(scene: Scene) -> None:
+    client = Client(REMOTE_ADDR="203.0.113.8")
+
+    answers = [
+        client.post("/tracks/arq/join/", ASKED | {"email": f"p{n}@example.org"}).status_code
+        for n in range(21)
+    ]
+
+    assert answers == [200] * 20 + [429]

@@ -1,0 +1,333 @@
+"""Archives: made, verified, and loaded into an empty installation."""
+
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.core.files import File
+from django.core.management import call_command
+
+from accounts.models import User
+from assay.archive.contents import Contents, Reader
+from assay.archive.files import CHECKSUMS, Writer
+from assay.archive.verify import Finding, verify
+from assay.cli.main import main
+from assay.protocols.loader import load_protocol
+from assessment.models import Judgment
+from jobs import services as jobs
+from pooling.models import Run
+from publishing.archives import services
+from publishing.errors import ArchiveRefused
+from publishing.models import Archive, LoadedArchive
+from scoring.analyses.report_pages import reports_page
+from scoring.leaderboards.files import leaderboard_file
+from scoring.models import Leaderboard, Qrels
+from tests.helpers.factories import make_organizer, make_track
+from tests.publishing.archives.conftest import Campaign, build_campaign
+from tests.publishing.archives.fields import ARCHIVED, LEFT_OUT, compared_fields, differences, names_of_models
+from tests.scoring.conftest import build_scene
+from tracks.models import Topic, Track
+
+
+def findings_of(path: Path) -> list[Finding]:
+    with Reader.of(path) as reader:
+        return list(verify(reader))
+
+
+def load(path: Path, by: User, slug: str = "") -> LoadedArchive:
+    with path.open("rb") as file:
+        loaded = services.load_upload(upload=File(file, name=path.name), by=by, slug=slug)
+    assert loaded.job is not None
+    jobs.run(loaded.job.pk)
+    loaded.refresh_from_db()
+    return loaded
+
+
+def rewritten(path: Path, change: Callable[[str, bytes], bytes]) -> Path:
+    """A copy of an archive with other contents, and the checksums of these."""
+    with zipfile.ZipFile(path) as archive:
+        folder = archive.namelist()[0].partition("/")[0]
+        members = {name.removeprefix(f"{folder}/"): archive.read(name) for name in archive.namelist()}
+    other = path.with_name("other.zip")
+    with other.open("wb") as file:
+        writer = Writer(file, folder)
+        for name, data in members.items():
+            if name != CHECKSUMS:
+                writer.add(name, [change(name, data)])
+        writer.close()
+    return other
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_empty_installation_gives_the_same_leaderboard(tmp_path: Path) -> None:
+    campaign = build_campaign()
+    before = tables_of(campaign.board)
+    n_judgments = Judgment.objects.count()
+    path = campaign.file(tmp_path)
+    call_command("flush", interactive=False, verbosity=0)
+
+    loaded = load(path, make_organizer("olga"))
+
+    assert loaded.job is not None
+    loaded.job.refresh_from_db()
+    assert loaded.status == LoadedArchive.Status.LOADED, loaded.job.error
+    assert not loaded.file
+    assert tables_of(Leaderboard.objects.get()) == before
+    assert Judgment.objects.count() == n_judgments
+    assert Judgment.objects.filter(is_current=False, replaced_by__isnull=False).count() == 1
+    assert Run.objects.filter(status=Run.Status.WITHDRAWN).count() == 1
+    late = Run.objects.get(status=Run.Status.DISQUALIFIED)
+    assert [(change.kind, change.text) for change in late.changes.all()] == [
+        ("disqualified", "It used the qrels.")
+    ]
+    assert Judgment.objects.filter(assessor__is_machine=True).count() == 2
+    assert Topic.objects.get(code="A.1").labels == {"category": "proof"}
+    track = Track.objects.get()
+    assert track.status == Track.Status.CLOSED
+    assert track.guidelines is not None
+    assert "<em>well</em>" in track.guidelines.html
+    assert not User.objects.filter(username="arq-a1", is_active=True).exists()
+
+
+def test_every_field_is_in_archives_or_left_out_for_a_reason() -> None:
+    """The fields that are not left out are compared with those of a loaded track, see below."""
+    fields = {
+        f"{label}.{field.name}" for label in ARCHIVED for field in apps.get_model(label)._meta.concrete_fields
+    }
+
+    assert ARCHIVED.keys() | {name for name in LEFT_OUT if name.count(".") == 1} == names_of_models()
+    assert not ARCHIVED.keys() & LEFT_OUT.keys()
+    assert {name for name in LEFT_OUT if name.count(".") == 2} <= fields, (
+        "a reason for a field that is no more"
+    )
+    assert all(compared_fields(label) for label in ARCHIVED)
+
+
+def tables_of(board: Leaderboard) -> list[str]:
+    files = [leaderboard_file(board.created_by, board, kind) for kind in ("tsv", "csv", "json", "tex")]
+    sections = reports_page(board.created_by, board).sections
+    return files + [repr(section.tables) for section in sections]
+
+
+@pytest.mark.django_db
+def test_a_loaded_track_gives_an_equal_archive(campaign: Campaign, tmp_path: Path) -> None:
+    path = campaign.file(tmp_path, has_comments=True)
+    loaded = load(path, campaign.scene.organizer, slug="again")
+    assert loaded.track is not None
+    assert list(differences(campaign.scene.track, loaded.track)) == []
+    again = Campaign(campaign.scene, campaign.board)
+    again.scene.track = loaded.track
+
+    with Reader.of(again.file(tmp_path / "..")) as reader, Reader.of(path) as first:
+        same = {name for name in first.names & reader.names if first.sums.get(name) == reader.sums.get(name)}
+
+        assert first.names == reader.names
+        assert {"topics.jsonl", "pools/1/pool.tsv", "pools/2/contributions.tsv", "qrels/1.tsv"} <= same
+        assert {"leaderboards/1/scores.tsv", "leaderboards/1/leaderboard.tsv", "runs/001.tsv"} <= same
+        assert {f"leaderboards/1/analyses/{n}.json" for n in (1, 2, 3)} <= same
+        assert first.index.leaderboards[0].evaluations == reader.index.leaderboards[0].evaluations
+        assert [each.seconds for each in first.index.sessions] == [61.5, None]
+        assert first.index.sessions == reader.index.sessions
+        assert first.index.leaderboards[0].statistics == reader.index.leaderboards[0].statistics
+
+
+@pytest.mark.django_db
+def test_an_archive_is_right_and_says_what_it_contains(
+    campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = campaign.file(tmp_path, license="CC BY 4.0", authors="Olga & Co.", url="https://example.org/arq")
+
+    assert main(["archive", "verify", "--quiet", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "pool “Second”: 3 units from 3 runs, built again with seed 3" in printed
+    assert "campaign.zip: ARQ, everything is right" in printed
+    with Reader.of(path) as reader:
+        assert Contents(reader).known_items(load_protocol("ntcir-11-math")) == {"A.1": {"9"}}
+        assert "runs: 4; teams: 2" in reader.read("README.md").decode()
+        assert "author       = {Olga \\& Co.}" in reader.read("CITATION.bib").decode()
+        dataset = json.loads(reader.read("metadata.json"))
+        assert dataset["license"] == "CC BY 4.0"
+        fields = {field["name"]: field["source"] for field in dataset["recordSet"][0]["field"]}
+        line = reader.read("qrels/1.tsv").decode().splitlines()[0]
+        parts = [re.fullmatch(source["transform"]["regex"], line) for source in fields.values()]
+        columns = [part[1] for part in parts if part]
+        assert (list(fields), columns) == (
+            ["topic", "docno", "grade"],
+            [line.split("\t")[n] for n in (0, 2, 3)],
+        )
+        assert {"@language", "cr", "rai", "citeAs", "recordSet", "transform"} <= dataset["@context"].keys()
+        assert "sha256" not in dataset["@context"], "it is a term of schema.org"
+        judgments = reader.read("judgments.jsonl").decode()
+        assert "ada" not in judgments
+        assert "second thoughts" not in judgments
+
+
+@pytest.mark.django_db
+def test_names_and_comments_are_there_if_asked_for(campaign: Campaign, tmp_path: Path) -> None:
+    path = campaign.file(tmp_path, has_names=True, has_comments=True)
+
+    with Reader.of(path) as reader:
+        judgments = reader.read("judgments.jsonl").decode()
+        assert '"ada"' in judgments
+        assert "on second thoughts" in judgments
+    assert all(finding.is_right for finding in findings_of(path))
+
+
+@pytest.mark.django_db
+def test_changed_contents_are_found(archive_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def other_grade(name: str, data: bytes) -> bytes:
+        return data.replace(b"A.1\t0\t10\t1", b"A.1\t0\t10\t3") if name == "qrels/1.tsv" else data
+
+    def other_score(name: str, data: bytes) -> bytes:
+        return data.replace(b"\t1.0\n", b"\t0.9\n", 1) if name.endswith("scores.tsv") else data
+
+    def other_unit(name: str, data: bytes) -> bytes:
+        return data.replace(b"A.2\t9\t", b"A.2\t8\t") if name == "pools/1/pool.tsv" else data
+
+    def other_analysis(name: str, data: bytes) -> bytes:
+        return re.sub(rb'"n_relevant": \d+', b'"n_relevant": 77', data) if "/analyses/" in name else data
+
+    def other_kind(name: str, data: bytes) -> bytes:
+        return other_analysis(name, data).replace(b'"kind": "reusability"', b'"kind": "judges"')
+
+    wrong = {change: [f.part for f in findings_of(rewritten(archive_file, change)) if not f.is_right] for change in
+             (other_grade, other_score, other_unit, other_analysis, other_kind)}  # fmt: skip
+
+    assert wrong[other_grade] == [
+        "qrels version 1", "leaderboard 1", "analysis “compare” of leaderboard 1",
+        "analysis “reusability” of leaderboard 1",
+    ]  # fmt: skip
+    assert wrong[other_score] == ["leaderboard 1", "analysis “topics” of leaderboard 1"]
+    assert wrong[other_analysis] == ["analysis “reusability” of leaderboard 1"]
+    assert wrong[other_kind] == []
+    assert wrong[other_unit] == ["pool “First”", "pool “Second”", "judgments"]
+    assert main(["archive", "verify", "--quiet", str(rewritten(archive_file, other_score))]) == 1
+    assert "WRONG  leaderboard 1" in capsys.readouterr().out
+
+
+@pytest.mark.django_db
+def test_a_wrong_archive_is_not_loaded(archive_file: Path) -> None:
+    def other_score(name: str, data: bytes) -> bytes:
+        return data.replace(b"\t1.0\n", b"\t0.9\n", 1) if name.endswith("scores.tsv") else data
+
+    loaded = load(rewritten(archive_file, other_score), make_organizer())
+
+    assert loaded.status == LoadedArchive.Status.FAILED
+    assert loaded.job is not None
+    loaded.job.refresh_from_db()
+    assert "2 of 14 parts are wrong. The first, leaderboard 1: " in loaded.job.error
+    assert not Track.objects.exists()
+    assert not Run.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_track_of_the_same_name_is_not_replaced(archive_file: Path) -> None:
+    make_track("arq")
+
+    loaded = load(archive_file, make_organizer())
+
+    assert loaded.job is not None
+    loaded.job.refresh_from_db()
+    assert "already a track with the short name arq" in loaded.job.error
+    assert not Qrels.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_draft_and_a_second_archive_at_a_time_are_refused(campaign: Campaign) -> None:
+    scene = campaign.scene
+    services.request(track=scene.track, by=scene.organizer)
+
+    with pytest.raises(ArchiveRefused, match="being made already"):
+        services.request(track=scene.track, by=scene.organizer)
+    Track.objects.filter(pk=scene.track.pk).update(status=Track.Status.DRAFT)
+    with pytest.raises(ArchiveRefused, match="is a draft"):
+        services.request(track=scene.track, by=scene.organizer)
+
+
+@pytest.mark.parametrize("content", [b"text", b""])
+def test_other_files_are_refused(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.zip"
+    path.write_bytes(content)
+
+    assert main(["archive", "verify", "--quiet", str(path)]) == 2
+    assert "x.zip: The zip file is damaged" in capsys.readouterr().err
+
+
+def zip_of(path: Path, names: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in names.items():
+            archive.writestr(name, data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"a.txt": b""}, "is not an archive of a track"),
+        ({"t/archive.json": b"{}", "../evil": b""}, "does not belong in an archive"),
+        ({"t/archive.json": b"{}"}, "SHA256SUMS is missing"),
+        ({"t/archive.json": b"{}", "t/SHA256SUMS": b"what"}, "line 1: expected a SHA-256"),
+        ({"t/archive.json": b"{}", "t/SHA256SUMS": b""}, "does not have the digest"),
+    ],
+)
+def test_damaged_archives_are_refused(
+    names: dict[str, bytes], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = zip_of(tmp_path / "x.zip", names)
+
+    assert main(["archive", "verify", "--quiet", str(path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.django_db
+def test_commands_load_and_archive(
+    archive_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_organizer("olga")
+
+    call_command("load_archive", str(archive_file), "--slug", "again", "--by", "olga")
+    call_command("archive_track", "again", str(tmp_path / "a.zip"), "--by", "olga")
+
+    assert f"{archive_file}: loaded as the track again" in capsys.readouterr().out
+    assert Track.objects.get(slug="again").leaderboards.count() == 1
+    assert all(finding.is_right for finding in findings_of(tmp_path / "a.zip"))
+
+
+@pytest.mark.django_db
+def test_deleting_removes_the_file(
+    archive_file: Path, django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]]
+) -> None:
+    loaded = load(archive_file, make_organizer("olga"))
+    archive = services.request(track=Track.objects.get(), by=loaded.created_by)
+    jobs.run(archive.job_id)
+    archive.refresh_from_db()
+    storage, name = archive.file.storage, archive.file.name
+
+    with django_capture_on_commit_callbacks(execute=True):
+        services.delete(archive=archive)
+
+    assert name
+    assert not Archive.objects.exists()
+    assert not storage.exists(name)
+
+
+@pytest.mark.django_db
+def test_qrels_of_one_group_are_verified_with_their_own_level_of_relevance(tmp_path: Path) -> None:
+    """In NTCIR-12, the grades of two judges are summed; what one group judged is relevant from another grade."""
+    scene = build_scene("ntcir-12-wikipedia")
+    scene.submit_lines(
+        scene.ours, "run", [f"A.1 1 {docno} {n} {-n} run\n" for n, docno in enumerate(("10", "9"), 1)]
+    )
+    Qrels.objects.filter(pk=(qrels := scene.qrels()).pk).update(report=qrels.report | {"group": "graduate"})
+    board = scene.leaderboard(Qrels.objects.get())
+    scene.pool.entries.all().delete()
+    scene.pool.delete()
+
+    findings = findings_of(Campaign(scene, board).file(tmp_path))
+
+    assert [finding.problem for finding in findings if not finding.is_right] == []

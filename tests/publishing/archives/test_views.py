@@ -1,0 +1,62 @@
+"""The pages of archives."""
+
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from jobs import services as jobs
+from publishing.models import Archive, LoadedArchive
+from tests.helpers.factories import make_organizer
+from tracks.models import Track
+
+
+@pytest.fixture
+def organizer(client: Client, db: None) -> Client:
+    client.force_login(make_organizer("oscar"))
+    return client
+
+
+def test_an_upload_becomes_a_track_and_is_archived_again(organizer: Client, archive_file: Path) -> None:
+    upload = SimpleUploadedFile("campaign.zip", archive_file.read_bytes())
+    answer = organizer.post("/archives/load/", {"upload": upload, "slug": "again"})
+    loaded = LoadedArchive.objects.get()
+    jobs.run(loaded.job_id)
+
+    page = organizer.get(answer["Location"]).content.decode()
+    assert "Open the track" in page
+    assert "built again with seed 3" in page
+    form = {"authors": "Olga\nOtto", "license": "CC BY 4.0", "url": "example.org"}
+    organizer.post("/tracks/again/archives/", form)
+    archive = Archive.objects.get()
+    assert (archive.url, archive.has_names) == ("https://example.org", False)
+    assert "An archive is being made." in organizer.get("/tracks/again/archives/").content.decode()
+    jobs.run(archive.job_id)
+    page = organizer.get("/tracks/again/archives/").content.decode()
+    assert f'<a href="/archives/{archive.pk}/file/">again-{archive.pk}.zip</a>' in page
+    assert "CC BY 4.0" in page  # offered for the next one
+    file = organizer.get(f"/archives/{archive.pk}/file/")
+    assert b"".join(file.streaming_content).startswith(b"PK")  # type: ignore[attr-defined]
+    organizer.post(f"/archives/{archive.pk}/delete/")
+    assert "No archive yet." in organizer.get("/tracks/again/archives/").content.decode()
+
+
+def test_a_refused_upload_says_why_and_leaves_nothing(organizer: Client) -> None:
+    upload = SimpleUploadedFile("campaign.zip", b"something else")
+    page = organizer.post("/archives/load/", {"upload": upload}).content.decode()
+
+    assert "campaign.zip: The zip file is damaged or cut off" in page
+    assert not LoadedArchive.objects.exists()
+
+
+def test_a_draft_cannot_be_archived(organizer: Client, archive_file: Path) -> None:
+    upload = SimpleUploadedFile("campaign.zip", archive_file.read_bytes())
+    organizer.post("/archives/load/", {"upload": upload})
+    jobs.run(LoadedArchive.objects.get().job_id)
+    Track.objects.update(status=Track.Status.DRAFT)
+
+    answer = organizer.post("/tracks/arq/archives/", {})
+
+    assert answer.status_code == 409
+    assert "is a draft" in answer.content.decode()

@@ -1,0 +1,134 @@
+"""The tables of overview papers, through the page, its files and the API."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from participation.teams import services as team_services
+from publishing.papers import selectors
+from tests.helpers.api import api
+from tests.helpers.factories import make_track
+from tests.scoring.conftest import Scene
+
+
+@pytest.fixture
+def page(scored: Scene, client: Client) -> str:
+    """The address of the page, for an organizer who is logged in."""
+    evil = team_services.create(track=scored.track, name=r"\input{x} <b>", organization="数学 & Co")
+    scored.submit(evil, "e_1", "9 10")
+    for topic, label in zip(scored.topics.values(), ("proof", "proof", "concept"), strict=True):
+        topic.labels = {"Category": label}
+        topic.save()
+    scored.leaderboard()
+    client.force_login(scored.organizer)
+    return reverse("publishing:tables", args=[scored.track.slug])
+
+
+def test_organizer_prints_the_tables_of_a_track(page: str, client: Client) -> None:
+    html = client.get(page).content.decode()
+    latex = client.get(f"{page}results.tex", {"measure": "nDCG'", "digits": "3"})
+    csv = client.get(f"{page}participants.csv").content.decode()
+
+    for text in ("Submitted runs", "Participants", "Topics by category", "Results", "\\input{x} &lt;b&gt;"):
+        assert text in html
+    assert latex["Content-Disposition"] == 'attachment; filename="arq-results.tex"'
+    assert (
+        r"\multicolumn{5}{l}{\textbf{\textbackslash{}input\{x\} \textless{}b\textgreater{}}} \\"
+        in latex.content.decode()
+    )
+    assert r"\quad poor & Both & ($\checkmark$) &  & " in latex.content.decode()
+    assert "\\input{x} <b>,数学 & Co,1" in csv
+    assert client.get(f"{page}nothing.tex").status_code == 404
+
+
+def test_another_track_is_put_next_to_it(page: str, client: Client) -> None:
+    make_track("older", name="Older", collection=None)
+
+    html = client.get(page, {"other": "older"}).content.decode()
+    wrong = client.get(page, {"other": "none", "digits": "9"}).content.decode()
+
+    assert "Older (0 topics)" not in html, "it has no measures yet"
+    assert "ARQ (3 topics)" in html
+    assert "Select a valid choice. none is not one of the available choices." in wrong
+
+
+def test_a_program_reads_the_tables(page: str, scored: Scene) -> None:
+    client = api(scored.organizer)
+    address = reverse("api:paper_tables", args=[scored.track.slug])
+
+    tables = client.get(address, {"digits": "2"}).json()
+    refused = client.get(address, {"measure": "nonsense"})
+
+    results = next(table for table in tables if table["name"] == "results")
+    assert results["header"][:3] == ["team", "Run", "Data"]
+    assert results["rows"][0][:2] == ["Baselines", "poor"]
+    assert r"\toprule" in results["tex"]
+    assert results["csv"].startswith("team,Run,Data")
+    assert refused.status_code == 400
+    assert refused.json()["errors"]
+
+
+def test_queries_do_not_grow_with_runs_and_topics(
+    page: str, scored: Scene, django_assert_num_queries: object
+) -> None:
+    board = selectors.board_of(scored.organizer, scored.track)
+
+    with django_assert_num_queries(6):  # type: ignore[operator]
+        selectors.facts_of(scored.track, board)
+    for n in range(5):
+        scored.submit(scored.ours, f"more-{n}", "10 9")
+    with django_assert_num_queries(6):  # type: ignore[operator]
+        selectors.facts_of(scored.track, board)
+
+
+def test_organizer_compares_test_collections(page: str, scored: Scene, client: Client) -> None:
+    make_track("older", protocol="arqmath-2021-task2", name="Older", collection=None)
+    address = reverse("publishing:comparison")
+
+    empty = client.get(address).content.decode()
+    html = client.get(address, {"track": ["arq", "older"], "measure": "nDCG'"}).content.decode()
+    wrong = client.get(address, {"track": "arq", "label": "color"}).content.decode()
+    units = client.get(f"{address}units.csv", {"track": "arq"}).content.decode()
+    taus = client.get(f"{address}complexity.tex", {"track": "arq", "measure": "nDCG'"}).content.decode()
+
+    assert "Compare the tracks" in empty
+    assert "Pools and judging" not in empty
+    assert "This field is required." not in empty
+    assert "no leaderboard yet, so no units and no rankings: score its runs" in html
+    for text in (
+        "Test collections",
+        "at most 5",
+        "Rankings by topic class",
+        "Relevant units of a topic by category",
+    ):
+        assert text in html
+    assert "Select a valid choice. color is not one of the available choices." in wrong
+    assert units.splitlines()[1] == "ARQ,answers,3,2,2,2.0,6,1,1,1.0,3"
+    assert r"\quad concept -- proof & " in taus
+    figure = client.get(f"{address}figure-relevant.tex", {"track": "arq"})
+    assert r"\addlegendentry{ARQ}" in figure.content.decode()
+    assert client.get(f"{address}figure-relevant.csv", {"track": "arq"}).status_code == 404
+
+
+def test_a_program_compares_test_collections(page: str, scored: Scene) -> None:
+    client, address = api(scored.organizer), reverse("api:compare_collections")
+
+    compared = client.get(address, {"track": "arq", "measure": "nDCG'", "digits": "2"}).json()
+    refusals = [
+        client.get(address, asked) for asked in ({}, {"track": "none"}, {"track": "arq", "label": "color"})
+    ]
+
+    assert [table["name"] for table in compared["tables"]] == [
+        "collections", "judging", "units", "complexity", "relevant"
+    ]  # fmt: skip
+    gaps = compared["tables"][3]
+    assert [row[:2] for row in gaps["rows"]][-1] == ["Mean gap between neighbors", "all topics"]
+    exact = gaps["values"][-1][2]
+    assert gaps["rows"][-1][2] == f"{exact:.2f}" != str(exact)
+    figure = compared["figure"]
+    assert (figure["labels"], figure["series"][0]["name"]) == (["concept", "proof"], "ARQ")
+    assert r"\begin{axis}" in figure["tex"]
+    assert figure["svg"].startswith("<svg")
+    assert compared["missing"] == []
+    assert [refused.status_code for refused in refusals] == [400, 400, 400]
+    assert "none is not one of the available choices" in refusals[1].content.decode()

@@ -1,0 +1,99 @@
+"""The page of what the interaction changed: from submitted runs and a time log to the table, the plot and the file."""
+
+import io
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from assay.formats.qrels.reader import parse_qrels
+from jobs import services as jobs
+from participation.interaction import services as interaction_services
+from participation.models import Team
+from participation.teams import services as team_services
+from pooling.runs import services as run_services
+from scoring.leaderboards import services as leaderboard_services
+from scoring.models import Leaderboard
+from scoring.qrels import services as qrels_services
+from tests.helpers.factories import make_organizer, make_topic, make_track, make_user
+from tests.helpers.form_runs import bolt_run
+
+pytestmark = pytest.mark.django_db
+QRELS = b"T1 0 bolt-eng-DF-1:2:p2:20:20 2\nT2 0 bolt-eng-DF-1:0:p0:0:20 1\n"
+
+
+def submit(team: Team, kind: str, content: bytes) -> None:
+    run_services.submit(
+        track=team.track,
+        team=team,
+        by=team.members.get(),
+        file=io.BytesIO(content.replace(b'run="evaluation"', f'run="{kind}"'.encode())),
+        file_name="run.xml",
+        declared=run_services.Declaration(kind=kind),
+        seconds=io.BytesIO(b"T1 10\nT2 25\n"),
+    )
+
+
+@pytest.fixture
+def board(db: None) -> Leaderboard:
+    """T1: the evaluation run finds its only relevant citation third, the run after a session of 90 seconds first."""
+    track = make_track("forum", protocol="bolt-ir-p3", collection=None)
+    for code in ("T1", "T2"):
+        make_topic(track, code)
+    for name, user in (("Owls", "olive"), ("Hawks", "eve")):
+        team = team_services.create(track=track, name=name, members=[make_user(user)])
+        submit(team, "evaluation", bolt_run())
+    owls = Team.objects.get(name="Owls")
+    interaction_services.nominate(team=owls, codes=["T1"], by=owls.members.get())
+    interaction_services.log(team=owls, file=io.BytesIO(b"T1 90\n"), by=owls.members.get())
+    submit(owls, "post-interaction", bolt_run('score="0.7"', 'score="0.99"'))
+    qrels = qrels_services.import_file(
+        track=track, columns=parse_qrels(QRELS), file_name="q", by=make_organizer("olga")
+    )
+    board = leaderboard_services.request(qrels=qrels, by=make_organizer())
+    jobs.run(board.job_id or 0)
+    board.refresh_from_db()
+    return board
+
+
+def test_page_compares_the_measure_of_the_protocol(board: Leaderboard) -> None:
+    """charRprec of T1 rises from 0 to 1; T2 has no session and stays at 1."""
+    client = Client()
+    client.force_login(make_organizer("otto"))
+
+    page = client.get(reverse("scoring:interaction", args=[board.pk]))
+    lines = client.get(reverse("scoring:interaction_tsv", args=[board.pk])).getvalue().decode().splitlines()
+
+    text = page.content.decode()
+    assert "charRprec of each team's evaluation run, and of its post-interaction run" in text
+    (row,) = page.context["rows"]
+    assert (row.team, row.change.mean_seconds) == ("Owls", 90.0)
+    assert row.change.interacted[1:] == (0.0, 1.0)
+    assert row.change.all_topics == (2, 0.5, 1.0)
+    assert page.context["plot"].series == [{"name": "Owls", "values": [None] * 5 + [1.0, 1.0, 1.0]}]
+    table = (
+        client.get(reverse("scoring:leaderboard_file", args=[board.pk, "tsv"])).content.decode().splitlines()
+    )
+    content = client.get(reverse("scoring:leaderboard_file", args=[board.pk, "json"])).json()
+    assert [line.split("\t")[-1] for line in table] == ["seconds per topic", "17.5", "17.5", "17.5"]
+    assert {each["seconds_per_topic"] for each in content["runs"]} == {17.5}
+    assert lines == [
+        "team\ttopic\tseconds\tbefore\tafter\tchange",
+        "Owls\tT1\t90.0\t0.0000\t1.0000\t1.0000",
+        "Owls\tinteracted\t90.0\t0.0000\t1.0000\t1.0000",
+        "Owls\tall\t\t0.5000\t1.0000\t0.5000",
+    ]
+    board_page = client.get(board.get_absolute_url()).content.decode()
+    assert reverse("scoring:interaction", args=[board.pk]) in board_page
+
+
+def test_another_team_does_not_see_the_change(board: Leaderboard) -> None:
+    leaderboard_services.release(
+        leaderboard=board, level="participants", by=make_organizer("otto"), reason="A test."
+    )
+    client = Client()
+
+    client.force_login(Team.objects.get(name="Owls").members.get())
+    assert "Sessions" in client.get(reverse("scoring:interaction", args=[board.pk])).content.decode()
+    client.force_login(Team.objects.get(name="Hawks").members.get())
+    assert "No team has both" in client.get(reverse("scoring:interaction", args=[board.pk])).content.decode()

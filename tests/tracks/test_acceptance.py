@@ -1,0 +1,112 @@
+"""Which runs are accepted when, and what Celery beat changes."""
+
+from typing import Any
+
+import pytest
+
+from tests.helpers.factories import make_deadline, make_topic, make_track, make_user
+from tracks import acceptance
+from tracks.acceptance import Phase
+from tracks.deadlines import services
+from tracks.models import Deadline, Track
+from tracks.tracks import services as track_services
+from tracks.tracks.selectors import tracks_for
+from tracks.tracks.services import TrackRefused
+
+pytestmark = pytest.mark.django_db
+
+HOUR = 3600
+DRAFT, OPEN, CLOSED = Track.Status.DRAFT, Track.Status.OPEN, Track.Status.CLOSED
+
+
+@pytest.mark.parametrize(
+    ("status", "times", "phase"),
+    [
+        (DRAFT, {}, Phase.WAITING),
+        (DRAFT, {"opens_at": HOUR}, Phase.WAITING),
+        (DRAFT, {"opens_at": -1}, Phase.OPEN),
+        (DRAFT, {"closes_at": HOUR}, Phase.WAITING),
+        (DRAFT, {"opens_at": -HOUR, "closes_at": -1}, Phase.CLOSED),
+        (OPEN, {}, Phase.OPEN),
+        (OPEN, {"opens_at": HOUR}, Phase.OPEN),
+        (OPEN, {"closes_at": HOUR}, Phase.OPEN),
+        (OPEN, {"closes_at": -1}, Phase.CLOSED),
+        (OPEN, {"closes_at": -HOUR, "grace_minutes": 90}, Phase.LATE),
+        (OPEN, {"closes_at": -HOUR, "grace_minutes": 60}, Phase.CLOSED),
+        (CLOSED, {}, Phase.CLOSED),
+        (CLOSED, {"closes_at": HOUR}, Phase.CLOSED),
+    ],
+)
+def test_state_compares_instants(status: str, times: dict[str, Any], phase: Phase) -> None:
+    track = make_track(status=status)
+    if times:
+        make_deadline(track, **times)
+
+    state = acceptance.state(track, "primary")
+
+    assert state.phase == phase
+    assert bool(state.reason) is not state.is_accepting
+
+
+def test_times_of_a_kind_replace_those_of_all_kinds() -> None:
+    track = make_track()
+    make_deadline(track, closes_at=-HOUR)
+    make_deadline(track, "alternate", closes_at=HOUR)
+    make_deadline(track, "baseline", opens_at=HOUR)
+
+    states = acceptance.states(track)
+
+    assert [each.phase for each in states] == [Phase.CLOSED, Phase.OPEN, Phase.WAITING]
+    assert "the track closed on" in states[0].reason
+    assert "baseline runs are accepted from" in states[2].reason
+    assert acceptance.why_closed(states) == ""
+
+
+def test_missed_beat_changes_nothing(django_assert_num_queries: Any) -> None:
+    waiting, over = make_track(status=DRAFT), make_track()
+    make_topic(waiting)
+    make_deadline(waiting, opens_at=-HOUR)
+    make_deadline(over, closes_at=-HOUR)
+
+    assert waiting in tracks_for(make_user())
+    with django_assert_num_queries(2):
+        assert acceptance.state(waiting, "primary").is_accepting
+    assert not acceptance.state(over, "primary").is_accepting
+
+
+def test_beat_opens_and_closes_once() -> None:
+    waiting, over, later = make_track(status=DRAFT), make_track(), make_track()
+    make_deadline(waiting, opens_at=-HOUR)
+    make_deadline(over, closes_at=-HOUR)
+    make_deadline(over, "alternate", closes_at=-2 * HOUR)
+    make_deadline(later, closes_at=-HOUR)
+    make_deadline(later, "alternate", closes_at=HOUR)
+
+    assert services.settle_due() == 2
+    assert services.settle_due() == 0
+
+    statuses = dict(Track.objects.values_list("pk", "status"))
+    assert statuses == {waiting.pk: OPEN, over.pk: CLOSED, later.pk: OPEN}
+
+
+def test_beat_does_not_open_what_was_closed_by_hand() -> None:
+    track = make_track(status=DRAFT)
+    make_deadline(track, opens_at=-HOUR)
+    services.settle_due()
+
+    track_services.close(track=track)
+
+    assert services.settle_due() == 0
+    assert Track.objects.get().status == CLOSED
+
+
+def test_track_after_its_closing_time_cannot_be_opened() -> None:
+    track = make_track(status=CLOSED)
+    make_topic(track)
+    make_deadline(track, closes_at=-HOUR)
+
+    with pytest.raises(TrackRefused, match="Set a later time or none"):
+        track_services.open_for_runs(track=track)
+
+    Deadline.objects.all().delete()
+    assert track_services.open_for_runs(track=track).status == OPEN

@@ -1,9 +1,0 @@
-"""URLs of deadlines."""
-
-from django.urls import path
-
-from tracks.deadlines import views
-
-urlpatterns = [
-    path("tracks/<slug:slug>/deadlines/", views.deadlines, name="deadlines"),
-]

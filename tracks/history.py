@@ -1,0 +1,107 @@
+"""The audit log of a track and of the whole site: its pages, their filter and the file."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+from django import forms
+from django.core.paginator import Page, Paginator
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.audit import selectors as log
+from accounts.audit.selectors import Choices
+from accounts.models import Event
+from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
+from web.downloads import download
+from web.forms import style_fields
+from web.pages import context_of
+
+PER_PAGE = 100
+
+
+class FilterForm(forms.Form):
+    """A person, an action and a period. A value that the log does not contain is an error, and filters nothing."""
+
+    person = forms.ChoiceField(required=False)
+    action = forms.ChoiceField(required=False)
+    first = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
+    last = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
+
+    def __init__(self, *args: Any, choices: Choices, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, offered, every in (
+            ("person", choices.people, "everybody"),
+            ("action", choices.actions, "every action"),
+        ):
+            cast("forms.ChoiceField", self.fields[name]).choices = [("", every), *offered]
+        style_fields(self)
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The valid values."""
+        self.is_valid()
+        return self.cleaned_data
+
+
+class EventRow(NamedTuple):
+    """An event and its details in words: pairs of a name and a text."""
+
+    event: Event
+    details: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class HistoryPage:
+    """Events, newest first; `track` is None on the page of the whole site."""
+
+    track: Track | None
+    rows: Page[EventRow]
+
+
+def history_page(track: Track | None, chosen: dict[str, Any], number: object) -> HistoryPage:
+    """The events that a filter chooses. Two queries."""
+    page: Page[Any] = Paginator(events(track, chosen), PER_PAGE).get_page(number)  # type: ignore[arg-type]
+    page.object_list = [EventRow(event, log.details_of(event)) for event in page.object_list]
+    return HistoryPage(track, page)
+
+
+def events(track: Track | None, chosen: dict[str, Any]) -> Any:
+    """The events of a track or of the site that a filter chooses."""
+    return log.filtered(
+        log.events(track.pk if track else None),
+        person=chosen.get("person", ""),
+        action=chosen.get("action", ""),
+        first=chosen.get("first"),
+        last=chosen.get("last"),
+    )
+
+
+@require_safe
+@organizer_required
+def history(request: AuthenticatedRequest, slug: str = "") -> HttpResponse:
+    """The events in a track, or on the whole site, with who caused them. Organizers only."""
+    track = _track(request, slug)
+    form = _filter(request, track)
+    page = history_page(track, form.chosen, request.GET.get("page"))
+    name = "tracks/history/history.html" if track else "tracks/history/site_history.html"
+    return render(request, name, context_of(page) | {"form": form, "tab": "track"})
+
+
+@require_safe
+@organizer_required
+def history_csv(request: AuthenticatedRequest, slug: str = "") -> HttpResponseBase:
+    """The events that the filter chooses, as CSV. Organizers only."""
+    track = _track(request, slug)
+    rows = events(track, _filter(request, track).chosen)
+    return download(log.as_csv(rows.iterator(chunk_size=2_000)), f"audit-log-{slug or 'site'}.csv")
+
+
+def _track(request: AuthenticatedRequest, slug: str) -> Track | None:
+    return get_object_or_404(tracks_for(request.user), slug=slug) if slug else None
+
+
+def _filter(request: AuthenticatedRequest, track: Track | None) -> FilterForm:
+    return FilterForm(request.GET, choices=log.choices(log.events(track.pk if track else None)))
