@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from accounts.models import User
 from assay.errors import Refused
+from assay.languages import any_of
 from assay.protocols.schema import FollowUp, Grade, JudgingRules, NonAnswer
 from assessment.models import Batch, Judgment
 from tracks.models import Topic
@@ -138,7 +139,7 @@ class NotAsked(FollowUpRefused):
             super().__init__(key, f"“{key}” is not a follow-up question of this protocol; it has {keys}.")
             return
         after = " or ".join(grade.label for grade in rules.grades if grade.key in question.after)
-        documents = f" for documents in {' or '.join(question.languages)}" if question.languages else ""
+        documents = f" for documents in {any_of(question.languages)}" if question.languages else ""
         super().__init__(
             key, f"“{question.label}” is asked only after {after}{documents}: take its answer back."
         )

@@ -27,15 +27,6 @@ _TOKEN = re.compile(
 LONGEST_ENTITY = 12  # characters of an entity
 _ATTRIBUTE = re.compile(r"""([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _LINE_END = re.compile(r"\r\n?|\n")
-_RIGHT_TO_LEFT = frozenset({
-    "acm", "ajp", "apc", "ar", "ara", "arb", "ars", "ary", "arz", "fa", "fas", "he", "heb", "ps", "ur", "urd",
-})  # fmt: skip
-
-# Languages that web pages know by two letters.
-_TWO_LETTERS = {
-    "ara": "ar", "chi": "zh", "cmn": "zh", "deu": "de", "eng": "en", "fas": "fa", "fra": "fr", "heb": "he", "hin": "hi",
-    "ita": "it", "jpn": "ja", "kor": "ko", "por": "pt", "rus": "ru", "spa": "es", "tur": "tr", "urd": "ur", "zho": "zh",
-}  # fmt: skip
 
 
 class Span(NamedTuple):
@@ -54,20 +45,6 @@ class Span(NamedTuple):
     def part_of(self, start: int, end: int) -> slice:
         """The part of the characters from `start` to `end` that the span contains, counted from `start`."""
         return slice(max(0, self.offset - start), max(0, min(end, self.end) - start))
-
-
-def is_right_to_left(language: str) -> bool:
-    """Return whether a language, such as `arz` or `ar-EG`, is written from right to left."""
-    return language.partition("-")[0].lower() in _RIGHT_TO_LEFT
-
-
-def html_language(language: str) -> str:
-    """A language as the attribute `lang` of HTML names it: the two letters of its code, if it has such.
-
-    >>> html_language("eng"), html_language("arz")
-    ('en', 'arz')
-    """
-    return _TWO_LETTERS.get(language.lower(), language)
 
 
 def passage(source: str, span: Span) -> str:

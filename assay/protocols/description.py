@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
+from assay.languages import any_of
 from assay.protocols.schema import (
     InstanceRules,
     JudgingRules,
@@ -168,7 +169,7 @@ def _follow_ups(judging: JudgingRules) -> Iterator[str]:
     for question in judging.follow_ups:
         by_condition.setdefault((question.after, question.languages), []).append(question.label)
     for (after, languages), questions in by_condition.items():
-        documents = f", for documents in {' or '.join(languages)}" if languages else ""
+        documents = f", for documents in {any_of(languages)}" if languages else ""
         yield f"After {' or '.join(labels[key] for key in after)}{documents}: {' '.join(questions)}"
 
 

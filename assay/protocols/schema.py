@@ -334,7 +334,9 @@ class ScoringRules:
 class AgreementRules:
     """The agreement of assessors: on every grade, and on two classes."""
 
-    binary_from: int = 1  # the grade from which a unit counts as relevant in the two classes
+    binary_from: int = (
+        1  # the grade of one judgment from which a unit counts as relevant, in the two classes too
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -312,7 +312,7 @@ def _topic_rows(current: BoardScope, groups: Iterable[_Group], track: Track) -> 
     relevant = Judgment.objects.filter(
         batch__in=[each.batch.pk for each in current.batches],
         is_current=True,
-        grade__gte=track.protocol.parsed.qrels.relevant_from,
+        grade__gte=track.protocol.parsed.agreement.binary_from,
     )
     counted = relevant.order_by().values_list("topic__code").annotate(n=Count("task", distinct=True))
     n_relevant: dict[str, int] = dict(counted)

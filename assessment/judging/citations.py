@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from django.utils.safestring import SafeString
 
-from assay.html.forum import Span, html_language, is_right_to_left, passage, to_html
+from assay.html.forum import Span, passage, to_html
+from assay.languages import any_of, html_language, is_right_to_left
 from assay.measures.characters import CITATION
 from corpus.models import Document
 from corpus.threads.selectors import address, resolve_links, safe_html
@@ -77,6 +78,10 @@ class ShownCitation(NamedTuple):
     @property
     def html_language(self) -> str:
         return html_language(self.language)
+
+    @property
+    def language_name(self) -> str:
+        return any_of([self.language])
 
 
 def span_of(docno: str) -> Span | None:

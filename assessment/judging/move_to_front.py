@@ -59,7 +59,7 @@ def next_entries(batch: Batch, topic_id: int, seat: int, *, is_open: set[int], n
     is_main = batch.kind == Batch.Kind.MAIN
     judgments = judgments.filter(batch__kind=Batch.Kind.MAIN) if is_main else judgments.filter(batch=batch)
     judgments = judgments.filter(batch__pool__protocol=batch.pool.protocol_id)
-    least = batch.pool.protocol.parsed.qrels.relevant_from
+    least = batch.pool.protocol.parsed.agreement.binary_from
     is_relevant: dict[int, bool] = {}
     rows = judgments.order_by("task__submitted_at", "pk").values_list("docno", "grade")
     for docno, grade in rows:

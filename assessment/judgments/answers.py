@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from assay.languages import any_of
 from assay.protocols.schema import FollowUp, Grade, JudgingRules, NonAnswer
 from assessment.errors import AnswerNeeded, CommentNeeded, NotAsked, UnknownAnswer, UnknownChoice
 from assessment.models import Task
@@ -92,7 +93,7 @@ def shown_questions(
             label=question.label,
             after=" ".join(question.after),
             after_labels=" or ".join(labels[key] for key in question.after),
-            languages=" or ".join(question.languages),
+            languages=any_of(question.languages) if question.languages else "",
             is_asked=question.is_asked(choice, language),
             is_optional=question.is_optional(language),
             answers=list(question.choices.items()),

@@ -20,8 +20,8 @@ from django.utils.safestring import SafeString, mark_safe
 from accounts.models import User
 from assay.formats.runs.citations import CitedPost
 from assay.html import images, links
-from assay.html.forum import html_language, is_right_to_left
 from assay.html.highlight import mark
+from assay.languages import html_language, is_right_to_left
 from corpus.collections.selectors import formulas_in_words, import_jobs, in_words
 from corpus.images.selectors import shown_images
 from corpus.models import Author, Collection, Comment, Document, DocumentLink

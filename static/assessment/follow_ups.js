@@ -69,9 +69,14 @@
         question.fieldset.classList.toggle("is-open", question === first); // a phone shows no other one
       }
     }
-    // Show the questions that are asked after the choice.
+    // Show the questions that are asked after the choice, numbered.
     function show() {
-      for (const question of questions) question.fieldset.classList.toggle("is-asked", isAsked(question));
+      const numbered = asked();
+      for (const question of questions) {
+        question.fieldset.classList.toggle("is-asked", isAsked(question));
+        question.fieldset.querySelector(".place").textContent =
+          numbered.length > 1 ? `${numbered.indexOf(question) + 1} of ${numbered.length}` : "";
+      }
       showCurrent();
     }
     // True if the key answers the current question.

@@ -4,8 +4,9 @@ from itertools import accumulate, combinations
 
 import pytest
 
-from assay.html.forum import Span, is_right_to_left, passage, to_html
+from assay.html.forum import Span, passage, to_html
 from assay.html.sanitize import clean_body
+from assay.languages import is_right_to_left
 
 SOURCE = (
     '\n<quote orig_author="A &lt;b&gt;">\nHam &amp; eggs.\n</quote>\nI like '

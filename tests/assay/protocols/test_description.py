@@ -51,9 +51,10 @@ WORDS = {
     (
         "bolt-ir-p3",
         "Follow-up questions",
-    ): "After Yes or Maybe: How good is the English passage as a translation? Did you consult the source text? "
-    "Did you give yes or maybe generously? "
-    "After Yes or Maybe, for documents in arz: Does the source text contain Egyptian Arabic?",
+    ): "After Yes or Maybe, for documents in Arabic, Standard Arabic, Egyptian Arabic or Mandarin Chinese: "
+    "How good is the English passage as a translation? Did you consult the source text? "
+    "After Yes or Maybe, for documents in Arabic, Standard Arabic or Egyptian Arabic: "
+    "Does the source text contain Egyptian Arabic? After Yes or Maybe: Did you give yes or maybe generously?",
     (
         "bolt-ir-p3",
         "Measures",

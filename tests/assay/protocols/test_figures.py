@@ -69,6 +69,7 @@ NTCIR_12 = TWO_JUDGES | {
     "scoring.measures": ("P(rel=3)@5", "P(rel=3)@10", "P(rel=3)@15", "P(rel=3)@20"),
 }
 KINDS_OF_QUERY = {"kind": ("concrete", "wildcard")}
+FOREIGN = ("ara", "arb", "arz", "cmn")
 FIGURES: dict[str, dict[str, Any]] = {
     "arqmath-2020-task1": TASK_1
     | {
@@ -165,9 +166,9 @@ FIGURES: dict[str, dict[str, Any]] = {
         "grades": {"Yes": 2, "Maybe": 1, "No": 0},
         "non_answers": {},
         "follow_ups": {
-            "trans": (("acceptable", "problematic", "not-acceptable", "not-applicable"), ()),
-            "chksrc": (("yes", "no"), ()),
-            "dialect": (("yes", "no"), ("arz",)),
+            "trans": (("acceptable", "problematic", "not-acceptable", "not-applicable"), FOREIGN),
+            "chksrc": (("yes", "no"), FOREIGN),
+            "dialect": (("yes", "no"), ("ara", "arb", "arz")),
             "generous": (("yes", "no"), ()),
         },
         "scoring.measures": (

@@ -50,9 +50,9 @@ def pages(campaign: Campaign) -> dict[str, str]:
         page = client.get(address)
         shown[task.entry.docno] = page.content.decode()
         is_yes = "owl" in task.entry.passage.lower()
-        answers = {"follow-up-trans": "acceptable", "follow-up-chksrc": "yes", "follow-up-generous": "no"}
-        if is_yes and any(each.key == "dialect" for each in page.context["questions"]):
-            answers["follow-up-dialect"] = "yes"
+        given = {"trans": "acceptable", "chksrc": "yes", "dialect": "yes", "generous": "no"}
+        asked = [each.key for each in page.context["questions"]]
+        answers = {f"follow-up-{key}": given[key] for key in asked}
         fields = {
             "choice": "yes" if is_yes else "no",
             "request_id": page.context["answer"]["request_id"],
@@ -138,7 +138,7 @@ def test_program_gets_citations_in_their_threads_and_the_questions_of_their_lang
         call(client, "POST", "skip_task", task["id"], data={"reason": "next"})
     english, arabic = units[ENGLISH], units[f"{ARABIC}58:19"]
     assert [[each["key"] for each in task["unit"]["follow_ups"]] for task in (english, arabic)] == [
-        ["trans", "chksrc", "generous"],
+        ["generous"],
         ["trans", "chksrc", "dialect", "generous"],
     ]
     assert "An opinion on owls in general is relevant" in english["unit"]["narrative"]

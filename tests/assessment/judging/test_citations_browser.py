@@ -25,6 +25,15 @@ PLACE = """() => {
         ? 'visible' : `from ${top} to ${bottom}`;
 }"""
 
+# Nothing of the posts, which scroll below the passage, is drawn over it.
+UNCOVERED = """() => {
+    const passage = document.querySelector('.panel-body .citation-passage');
+    const {left, top, right, bottom} = passage.getBoundingClientRect();
+    const across = [1, 2, 3, 4, 5].map((n) => left + (n * (right - left)) / 6);
+    const down = [1, 2, 3, 4, 5].map((n) => top + (n * (bottom - top)) / 6);
+    return across.every((x) => down.every((y) => passage.contains(document.elementFromPoint(x, y))));
+}"""
+
 
 def test_panel_opens_at_the_cited_words_and_keeps_the_passage_in_view(
     transactional_db: None, live_server: Any, new_page: Callable[..., Page], settings: Any, tmp_path: Path
@@ -49,6 +58,8 @@ def test_panel_opens_at_the_cited_words_and_keeps_the_passage_in_view(
     ready(page)
     page.wait_for_function(f"() => ({PLACE})() === 'visible'")
     expect(page.locator(".panel-body .citation mark")).to_have_text("The cited words")
+    page.evaluate("document.getElementById('document-panel').scrollTop += 40")
+    page.wait_for_function(f"() => ({UNCOVERED})()")
     first = page.locator("#document-panel .mono").first.text_content()
     assert violations(page) == []
 

@@ -94,16 +94,24 @@ def test_answers_survive_a_reload(desk: Callable[..., Page]) -> None:
 
 def test_questions_are_answered_by_touch(desk: Callable[..., Page]) -> None:
     page = ready(desk(color_scheme="dark", **PHONE))
-    page.get_by_text("Yes", exact=True).first.tap()
+    expect(page.locator(".follow-up:visible")).to_have_count(0)
+    place = page.locator("label[for=choice-yes]").bounding_box()
+    page.locator("label[for=choice-yes]").tap()
+    expect(page.locator(".follow-up:visible")).to_have_count(
+        1
+    )  # the first question, and the choices did not move
+    expect(page.locator(".follow-up:visible .place")).to_have_text("1 of 4")
+    assert page.locator("label[for=choice-yes]").bounding_box() == place
+    expect(page.locator("#submit")).to_be_visible()
     assert_accessible(page)
     page.emulate_media(color_scheme="light")
     page.wait_for_selector("html[data-bs-theme=light]", state="attached")
     assert_accessible(page)
-    assert height(page, ".answer-bar") <= 800 / 5
+    assert height(page, ".answer-bar") <= 800 / 4
     page.get_by_text("Not applicable").tap()
     for name in ("consult the source", "Egyptian", "generously"):
         question(page, name).get_by_text("No", exact=True).tap()
-    assert height(page, ".answer-bar") <= 800 / 5
+    assert height(page, ".answer-bar") <= 800 / 4
     page.locator("#submit").tap()
 
     wait_until(lambda: len(stored()) == 1)
