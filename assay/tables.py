@@ -33,6 +33,13 @@ def shown(value: float) -> str:
     return f"{value:.4f}"
 
 
+def text_of(cell: Cell) -> str:
+    """A cell as text. A value that is not defined is empty."""
+    if isinstance(cell, float):
+        return shown(cell) if isfinite(cell) else ""
+    return "" if cell is None else str(cell)
+
+
 def one_word(name: str) -> str:
     """A name without tabs and line ends, which would break a table."""
     return " ".join(name.split())

@@ -38,6 +38,12 @@ CONTEXT: dict[str, Any] = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
     **{term: f"cr:{term}" for term in CR},
 }
+# Each column of qrels, which have no header: its type, and the part of a line.
+COLUMNS_OF_QRELS = {
+    "topic": ("sc:Text", r"^([^\t]+)\t.*$"),
+    "docno": ("sc:Text", r"^[^\t]+\t[^\t]+\t([^\t]+)\t.*$"),
+    "grade": ("sc:Integer", r"^.*\t([^\t]+)$"),
+}
 TYPES = {
     ".bib": "application/x-bibtex",
     ".json": "application/json",
@@ -120,14 +126,8 @@ def bibtex(index: Index) -> str:
 
 def _braced(text: str) -> str:
     """Text that BibTeX and LaTeX print as it is."""
-    special = {
-        "\\": r"\textbackslash{}",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-    }
-    special |= {character: f"\\{character}" for character in "&%$#_"}
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    special |= {character: f"\\{character}" for character in "{}&%$#_"}
     return "".join(special.get(character, character) for character in text)
 
 
@@ -156,7 +156,28 @@ def metadata(index: Index, sums: dict[str, str]) -> str:
     if index.authors:
         dataset["creator"] = [{"@type": "sc:Person", "name": name} for name in index.authors]
     dataset["distribution"] = [_file_object(name, sha256) for name, sha256 in sorted(sums.items())]
-    dataset["recordSet"] = [_record_set(qrels.version, qrels.file) for qrels in index.qrels]
+    dataset["recordSet"] = [
+        {
+            "@type": "cr:RecordSet",
+            "@id": f"qrels-{qrels.version}",
+            "name": f"qrels-{qrels.version}",
+            "field": [
+                {
+                    "@type": "cr:Field",
+                    "@id": f"qrels-{qrels.version}/{column}",
+                    "name": column,
+                    "dataType": kind,
+                    "source": {
+                        "fileObject": {"@id": qrels.file},
+                        "extract": {"fileProperty": "lines"},
+                        "transform": {"regex": part},
+                    },
+                }
+                for column, (kind, part) in COLUMNS_OF_QRELS.items()
+            ],
+        }
+        for qrels in index.qrels
+    ]
     return json.dumps(dataset, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -173,34 +194,4 @@ def _file_object(name: str, sha256: str) -> dict[str, str]:
         "contentUrl": name,
         "encodingFormat": kind,
         "sha256": sha256,
-    }
-
-
-def _record_set(version: int, file: str) -> dict[str, Any]:
-    """The columns of a file of qrels. It has no header, so each is a part of a line."""
-    columns = {"topic": "sc:Text", "docno": "sc:Text", "grade": "sc:Integer"}
-    parts = {
-        "topic": r"^([^\t]+)\t.*$",
-        "docno": r"^[^\t]+\t[^\t]+\t([^\t]+)\t.*$",
-        "grade": r"^.*\t([^\t]+)$",
-    }
-    name = f"qrels-{version}"
-    return {
-        "@type": "cr:RecordSet",
-        "@id": name,
-        "name": name,
-        "field": [
-            {
-                "@type": "cr:Field",
-                "@id": f"{name}/{column}",
-                "name": column,
-                "dataType": kind,
-                "source": {
-                    "fileObject": {"@id": file},
-                    "extract": {"fileProperty": "lines"},
-                    "transform": {"regex": parts[column]},
-                },
-            }
-            for column, kind in columns.items()
-        ],
     }

@@ -111,7 +111,13 @@ class SealedZip:
         for listed in (CHECKSUMS, index):
             if listed in self._members and self._members[listed].file_size > MAX_INDEX:
                 raise BadArchive(f"{name}: {listed} has more than {MAX_INDEX >> 20} MB.")
-        self.sums = self._read_sums()
+        self.sums: dict[str, str] = {}
+        text = b"".join(self._parts(CHECKSUMS)).decode(errors="replace")
+        for number, line in enumerate(text.splitlines(), 1):
+            match = SUM.fullmatch(line)
+            if match is None:
+                raise BadArchive(f"{name}: {CHECKSUMS}, line {number}: expected a SHA-256 and a name.")
+            self.sums[match[2]] = match[1]
 
     @classmethod
     @contextmanager
@@ -179,16 +185,6 @@ class SealedZip:
         if sum(info.file_size for info in infos) > MAX_CONTENT:
             raise BadArchive(f"{self.name}: its files have more than {MAX_CONTENT >> 30} GB together.")
         return members
-
-    def _read_sums(self) -> dict[str, str]:
-        text = b"".join(self._parts(CHECKSUMS)).decode(errors="replace")
-        sums = {}
-        for number, line in enumerate(text.splitlines(), 1):
-            match = SUM.fullmatch(line)
-            if match is None:
-                raise BadArchive(f"{self.name}: {CHECKSUMS}, line {number}: expected a SHA-256 and a name.")
-            sums[match[2]] = match[1]
-        return sums
 
     @contextmanager
     def _reporting(self, problem: str) -> Iterator[None]:

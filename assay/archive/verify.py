@@ -122,14 +122,24 @@ def session_problems(contents: Contents) -> Iterator[str]:
     for session in index.sessions:
         for problem in _problems(session, teams, topics, people, limit):
             yield f"{session.team[:80]}, topic {session.topic[:80]}: {problem}"
-    for name, pairs in (
-        ("topic", [(each.team, each.topic) for each in index.sessions]),
-        ("place", [(each.team, each.place) for each in index.sessions]),
-    ):
-        for (team, repeated), n in Counter(pairs).items():
+    for name in ("topic", "place"):
+        pairs = Counter((each.team, str(getattr(each, name))) for each in index.sessions)
+        for (team, repeated), n in pairs.items():
             if n > 1:
-                yield f"{team[:80]} has the {name} {str(repeated)[:80]} {n} times"
+                yield f"{team[:80]} has the {name} {repeated[:80]} {n} times"
     yield from _data_problems(contents, teams)
+
+
+def _data_problems(contents: Contents, teams: set[str]) -> Iterator[str]:
+    index = contents.index
+    for team, n in Counter(record.team for record in index.session_data).items():
+        if team not in teams:
+            yield f"data of {team[:80]}: no such team"
+        if n > 1:
+            yield f"data of {team[:80]}: {n} files"
+    for record in index.session_data:
+        if contents.reader.sums.get(record.file) != record.sha256:
+            yield f"{record.file[:80]} does not have the digest of the index"
 
 
 def _problems(
@@ -147,18 +157,6 @@ def _problems(
         yield f"no assessor {session.assessor[:80]}"
     if session.assessor and not session.started_at:
         yield "an assessor, but no start"
-
-
-def _data_problems(contents: Contents, teams: set[str]) -> Iterator[str]:
-    index = contents.index
-    for team, n in Counter(record.team for record in index.session_data).items():
-        if team not in teams:
-            yield f"data of {team[:80]}: no such team"
-        if n > 1:
-            yield f"data of {team[:80]}: {n} files"
-    for record in index.session_data:
-        if contents.reader.sums.get(record.file) != record.sha256:
-            yield f"{record.file[:80]} does not have the digest of the index"
 
 
 def _pool(contents: Contents, pool: PoolRecord) -> Finding:
@@ -188,21 +186,16 @@ def _check_judgments(contents: Contents, rows: list[JudgmentRow]) -> Finding:
         if pool.has_members:
             judged |= {(topic, docno) for topic, _, docno, *_ in contents.rows(pool.file("members.tsv"), 6)}
         units[pool.name] = judged
-    problems = [
-        f"{JUDGMENTS}, line {row.line}: {problem}"
-        for row in rows
-        for problem in (
-            [f"no assessor {row.assessor}"] * (row.assessor not in names)
-            + [f"{row.topic} {row.docno} is not in the pool “{row.pool}”"]
-            * ((row.topic, row.docno) not in units.get(row.pool, ()))
-        )
-    ]
     n = contents.index.n_judgments
-    if len(rows) != n:
-        problems.insert(0, f"the index says {n:,}")
-    return Finding(
-        "judgments", f"{len(rows):,} by {len({row.assessor for row in rows}):,} assessors", _few(problems)
-    )
+    problems = [] if len(rows) == n else [f"the index says {n:,}"]
+    for row in rows:
+        place = f"{JUDGMENTS}, line {row.line}"
+        if row.assessor not in names:
+            problems.append(f"{place}: no assessor {row.assessor}")
+        if (row.topic, row.docno) not in units.get(row.pool, ()):
+            problems.append(f"{place}: {row.topic} {row.docno} is not in the pool “{row.pool}”")
+    content = f"{len(rows):,} by {len({row.assessor for row in rows}):,} assessors"
+    return Finding("judgments", content, _few(problems))
 
 
 def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding]:
@@ -238,7 +231,16 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
         for run, of_run in scores.items()
         for row in of_run.rows(judged, measures, average_of(board), per_topic=True)
     }
-    problems = _differences(contents, contents.stored_scores(board), again)
+    stored = contents.stored_scores(board)
+    problems = []
+    if stored.keys() != again.keys():
+        problems = [
+            f"{len(stored):,} scores, and {len(again):,} computed again: not of the same runs and topics"
+        ]
+        stored = {}
+    for (run, topic, measure), value in stored.items():
+        where = f"{measure} of {contents.runs[run].tag} for {topic}"
+        problems += differences(value, again[run, topic, measure], where)
     for evaluation in board.evaluations:
         computed = _evaluated(contents, board, evaluation.run, judged, scores[evaluation.run])
         tag = contents.runs[evaluation.run].tag
@@ -253,21 +255,6 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
 def score_line(run: int, topic: str, measure: str, value: float) -> str:
     """A line of `scores.tsv`: number of the run, topic, measure, value with all its digits."""
     return f"{run}\t{topic}\t{measure}\t{value!r}\n"
-
-
-Scores = dict[tuple[int, str, str], float]  # by run, topic and measure
-
-
-def _differences(contents: Contents, stored: Scores, again: Scores) -> list[str]:
-    if stored.keys() != again.keys():
-        return [f"{len(stored):,} scores, and {len(again):,} computed again: not of the same runs and topics"]
-    return [
-        problem
-        for (run, topic, measure), value in stored.items()
-        for problem in differences(
-            value, again[run, topic, measure], f"{measure} of {contents.runs[run].tag} for {topic}"
-        )
-    ]
 
 
 def _analysis(contents: Contents, board: LeaderboardRecord, name: str) -> Finding:
@@ -298,11 +285,8 @@ def differences(stored: Any, again: Any, where: str = "") -> Iterator[str]:
         if not abs(stored - again) <= TOLERANCE:
             yield f"{where} is {stored!r}, computed again {again!r}"
     elif stored != again:
-        yield f"{where} is {_short(stored)}, computed again {_short(again)}"
-
-
-def _short(value: Any) -> str:
-    return textwrap.shorten(repr(value), SHORT, placeholder=" …")
+        texts = (textwrap.shorten(repr(value), SHORT, placeholder=" …") for value in (stored, again))
+        yield f"{where} is {', computed again '.join(texts)}"
 
 
 def _evaluated(

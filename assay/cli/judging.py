@@ -4,7 +4,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -87,35 +88,31 @@ def _judge(
     server: Server, arguments: argparse.Namespace, program: Program, batch: Mapping[str, Any]
 ) -> tuple[int, int]:
     """The number of units that were judged, and of those that failed."""
+    post = partial(server.post, is_repeatable=True)  # all requests are: a submission has its own id
     failed: set[int] = set()
     n_judged = in_a_row = 0
     texts = "?texts=html" if arguments.html else ""
     left, is_quiet = batch["total"] - batch["judged"], arguments.quiet or None
     with tqdm(total=left, desc="judging", unit="unit", disable=is_quiet, leave=False) as bar:
-        while task := _post(server, f"batches/{arguments.batch}/next/{texts}"):
+        while task := post(f"batches/{arguments.batch}/next/{texts}"):
             if task["id"] in failed:  # only those are left
-                _post(server, f"tasks/{task['id']}/give-back/")
+                post(f"tasks/{task['id']}/give-back/")
                 break
-            problem = _judge_task(server, program, task)
+            problem = _judge_task(post, program, task)
             bar.update()
             n_judged, in_a_row = (n_judged, in_a_row + 1) if problem else (n_judged + 1, 0)
             if problem:
                 failed.add(task["id"])
                 unit = task["unit"]
                 report(f"task {task['id']}, topic {unit['topic']}, document {unit['document']}: {problem}")
-                _post(server, f"tasks/{task['id']}/skip/", {"reason": problem[:MAX_REASON]})
+                post(f"tasks/{task['id']}/skip/", {"reason": problem[:MAX_REASON]})
             if in_a_row == IN_A_ROW:
                 report(f"{IN_A_ROW} units in a row failed, so the program is not called again")
                 break
     return n_judged, len(failed)
 
 
-def _post(server: Server, path: str, content: Any = None) -> Any:
-    """Send a request of judging. All of them are repeatable: a submission has its own id."""
-    return server.post(path, content, is_repeatable=True)
-
-
-def _judge_task(server: Server, program: Program, task: Mapping[str, Any]) -> str:
+def _judge_task(post: Callable[..., Any], program: Program, task: Mapping[str, Any]) -> str:
     """Ask the program for a task, and submit its answer; what went wrong, or nothing."""
     unit, rules, seconds = task["unit"], rules_of(task["unit"]), 0.0
     choices: list[dict[str, Any]] = []
@@ -133,7 +130,7 @@ def _judge_task(server: Server, program: Program, task: Mapping[str, Any]) -> st
         content["members"] = choices
     else:
         content |= {key: value for key, value in choices[0].items() if key != "document"}
-    _post(server, f"tasks/{task['id']}/judgments/", content)
+    post(f"tasks/{task['id']}/judgments/", content)
     return ""
 
 

@@ -71,6 +71,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "default": "",
         "help": f"address of the site (default: the variable {SERVER}, or the site of your latest login)",
     },
+    "--team": {"default": "", "help": "name of your team in the track (default: your only one)"},
+    "--seconds": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "file of topic and seconds, for one run under a protocol that limits the time",
+    },
     "--json": {"action": "store_true", "help": "print what the site answers, as JSON"},
     "--protocol": {
         "required": True,

@@ -16,8 +16,7 @@ from assay.client import credentials
 from assay.client.files import Sent
 from assay.client.server import Server, ServerError, require_httpx
 from assay.errors import InputError
-
-DECLARED = ("kind", "team", "tag", "uses", "description", "pooled_as")  # about runs
+from assay.formats.declaration import STATEMENTS
 
 
 def connect(arguments: argparse.Namespace) -> Server:
@@ -71,7 +70,7 @@ def declared(arguments: argparse.Namespace, track: Any) -> dict[str, str]:
     InputError
         No kind is given, and the track accepts several or none.
     """
-    fields = {name: getattr(arguments, name, None) or "" for name in DECLARED}
+    fields = {name: getattr(arguments, name, "") for name in ("team", *STATEMENTS)}
     accepting = [kind["kind"] for kind in track["kinds"] if kind["is_accepting"]]
     if not fields["kind"]:
         if len(accepting) > 1:
@@ -80,9 +79,7 @@ def declared(arguments: argparse.Namespace, track: Any) -> dict[str, str]:
             reasons = {kind["reason"] for kind in track["kinds"]} or {f"it is {track['status']}"}
             raise InputError(f"{track['slug']} accepts no runs now: {'; '.join(sorted(reasons))}")
         [fields["kind"]] = accepting
-    if getattr(arguments, "manual", False):
-        fields["is_manual"] = "true"
-    return {name: text for name, text in fields.items() if text}
+    return {name: "true" if stated is True else stated for name, stated in fields.items() if stated}
 
 
 def upload(

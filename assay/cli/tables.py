@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from assay.cli.options import add, add_format
 from assay.errors import InputError
-from assay.tables import Cell, Table
+from assay.tables import Table, text_of
 
 
 class Named(Protocol):
@@ -55,16 +55,9 @@ def as_text(tables: Sequence[Table]) -> str:
     texts = []
     for table in tables:
         title = [f"# {table.name}: {table.description}"] if len(tables) > 1 else []
-        rows = ["\t".join(map(_text, row)) for row in table.rows]
+        rows = ["\t".join(map(text_of, row)) for row in table.rows]
         texts.append("\n".join([*title, "\t".join(table.header), *rows]) + "\n")
     return "\n".join(texts)
-
-
-def _text(cell: Cell) -> str:
-    """An undefined number is empty."""
-    if isinstance(cell, float):
-        return f"{cell:.4f}" if math.isfinite(cell) else ""
-    return "" if cell is None else str(cell)
 
 
 def as_json(tables: Sequence[Table]) -> str:

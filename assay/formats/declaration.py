@@ -1,5 +1,6 @@
 """The statements of a submitter about a run: declared once, and read by pages, the API, commands and manifests."""
 
+import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
@@ -109,6 +110,16 @@ STATEMENTS: Mapping[str, Statement] = MappingProxyType(
     {each.name: each.metadata["statement"] for each in fields(Declaration)}
 )
 COLUMNS = tuple(statement.column or name for name, statement in STATEMENTS.items())  # of a manifest
+
+
+def add_statements(parser: argparse.ArgumentParser, *, required: str = "") -> None:
+    """Add an option of a command for each statement."""
+    for name, statement in STATEMENTS.items():
+        if name == "is_manual":
+            parser.add_argument("--manual", dest=name, action="store_true", help=statement.option)
+        else:
+            option = f"--{name.replace('_', '-')}"
+            parser.add_argument(option, default="", required=name == required, help=statement.option)
 
 
 def values_of(stated: object) -> dict[str, Any]:

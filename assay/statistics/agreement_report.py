@@ -27,8 +27,8 @@ from assay.tables import Cell, Table
 METRICS: tuple[Metric, ...] = ("nominal", "ordinal", "interval")
 Ints = NDArray[np.int64]
 PAIR_HEADER = (
-    "first", "second", "units", "agreement", "kappa", "kappa_low", "kappa_high", "kappa_linear", "kappa_quadratic",
-    "agreement_two_way", "kappa_two_way", "kappa_two_way_low", "kappa_two_way_high",
+    "first", "second", "units", "agreement", "kappa", "kappa_linear", "kappa_quadratic", "agreement_two_way",
+    "kappa_two_way", "kappa_low", "kappa_high", "kappa_two_way_low", "kappa_two_way_high",
 )  # fmt: skip
 ASSESSOR_HEADER = ("assessor", "other_assessors", "units", "kappa", "kappa_two_way")
 TOPIC_HEADER = ("topic", "units", "agreement", "alpha_nominal", "alpha_ordinal", "alpha_two_way")
@@ -239,10 +239,9 @@ def by_topic(graded: Graded, level: int) -> list[TopicAgreement]:
 def pair_cells(pair: Pair) -> tuple[Cell, ...]:
     """The values of a pair in the columns of `PAIR_HEADER` after the two names."""
     return (
-        pair.kappa.n,
-        *(pair.kappa.observed, pair.kappa.value, *pair.kappa.interval()),
-        *(pair.linear.value, pair.quadratic.value),
-        *(pair.two_way.observed, pair.two_way.value, *pair.two_way.interval()),
+        *(pair.kappa.n, pair.kappa.observed, pair.kappa.value),
+        *(pair.linear.value, pair.quadratic.value, pair.two_way.observed, pair.two_way.value),
+        *(*pair.kappa.interval(), *pair.two_way.interval()),
     )
 
 
@@ -254,10 +253,21 @@ def tables(graded: Graded, level: int) -> list[Table]:
     ]
     pair_rows: list[tuple[Cell, ...]] = [(pair.first, pair.second, *pair_cells(pair)) for pair in of_pairs]
     assessors, topics = list(by_assessor(of_pairs)), list(by_topic(graded, level))
-    alpha_header = ("grades", "alpha", "low", "high")
+    alpha_header, two_way = ("grades", "alpha", "low", "high"), f"two-way from grade {level}"
     return [
-        Table("alpha", "Krippendorff's alpha with 95 % intervals", alpha_header, alpha_rows),
-        Table("pairs", "Cohen's kappa of every two assessors, with 95 % intervals", PAIR_HEADER, pair_rows),
-        Table("assessors", "mean kappa of each assessor with the others", ASSESSOR_HEADER, [*assessors]),
-        Table("topics", "agreement on each topic", TOPIC_HEADER, [*topics]),
+        Table("alpha", f"Krippendorff's alpha with 95 % intervals; {two_way}", alpha_header, alpha_rows),
+        Table(
+            "pairs",
+            "Cohen's kappa of every two assessors: unweighted, linear and quadratic weights, "
+            f"{two_way}; 95 % intervals",
+            PAIR_HEADER,
+            pair_rows,
+        ),
+        Table(
+            "assessors",
+            f"mean kappa of each assessor with the others; {two_way}",
+            ASSESSOR_HEADER,
+            [*assessors],
+        ),
+        Table("topics", f"agreement on each topic; {two_way}", TOPIC_HEADER, [*topics]),
     ]

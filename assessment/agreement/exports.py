@@ -1,11 +1,10 @@
 """Files of the pages of agreement and of discussions."""
 
-import math
 from collections.abc import Iterable, Iterator
 
 from assay.formats.spreadsheet import as_csv
 from assay.statistics import agreement_report as report
-from assay.tables import Cell, as_tsv, shown
+from assay.tables import as_tsv, text_of
 from assessment.agreement.discussions import DiscussedUnit
 from assessment.agreement.machines import Comparison
 from assessment.agreement.selectors import ShownDisagreement
@@ -18,19 +17,13 @@ def machines_tsv(compared: Iterable[Comparison]) -> str:
     """A line per machine that shares documents with people."""
     rows = [(each, each.pair) for each in compared]
     cells = [(str(each.machine), *report.pair_cells(pair)) for each, pair in rows if pair is not None]
-    return as_tsv(MACHINES, [[_text(cell) for cell in row] for row in cells])
+    return as_tsv(MACHINES, [[text_of(cell) for cell in row] for row in cells])
 
 
 def tsv(graded: report.Graded, level: int, name: str) -> str:
     """One of `TABLES`; undefined values are empty."""
     table = next(table for table in report.tables(graded, level) if table.name == name)
-    return as_tsv(table.header, [[_text(cell) for cell in row] for row in table.rows])
-
-
-def _text(cell: Cell) -> str:
-    if isinstance(cell, float):
-        return shown(cell) if math.isfinite(cell) else ""
-    return "" if cell is None else str(cell)
+    return as_tsv(table.header, [[text_of(cell) for cell in row] for row in table.rows])
 
 
 def disagreements_csv(units: Iterable[ShownDisagreement]) -> str:

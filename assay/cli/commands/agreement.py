@@ -27,10 +27,7 @@ ALPHA = "Krippendorff's alpha with nominal, ordinal and interval differences of 
 COLUMNS = (
     "judgments", "units_judged_twice", *(f"alpha_{metric}" for metric in report.METRICS), "alpha_two_way",
 )  # fmt: skip
-PAIR_COLUMNS = (
-    "first", "second", "units", "agreement", "kappa", "kappa_linear", "kappa_quadratic", "agreement_two_way",
-    "kappa_two_way", "kappa_low", "kappa_high", "kappa_two_way_low", "kappa_two_way_high",
-)  # fmt: skip
+
 NOTHING_COMPARED = 1  # exit status
 
 EXAMPLE = """assay agreement --protocol arqmath-2020-task1 judgments.csv
@@ -83,8 +80,13 @@ def run(arguments: argparse.Namespace) -> int:
     n_without_grade = sum(grade is None for grade in last.values())
     status = print_tables(_tables(graded, level, (n_without_grade, len(rows) - len(last))), arguments)
     if not graded.n_shared_units:
+        n, n_assessors = len(graded.unit), len(graded.assessors)
+        text = "no unit has grades from two assessors, so there is no agreement: "
+        text += f"{n} grade{'s' * (n != 1)} by {n_assessors} assessor{'s' * (n_assessors != 1)}"
+        text += f", {n_without_grade} judgments without a grade" if n_without_grade else ""
+        text += "; give several files, or a file with several assessors" if n_assessors < 2 else ""
         sys.stdout.flush()
-        print(_why_empty(graded, n_without_grade), file=sys.stderr)  # noqa: T201
+        print(text, file=sys.stderr)  # noqa: T201
         return NOTHING_COMPARED
     return status
 
@@ -118,15 +120,6 @@ def _read(arguments: argparse.Namespace, rules: JudgingRules | None) -> list[Jud
 
 def _tables(graded: report.Graded, level: int, left_out: tuple[int, int]) -> list[Table]:
     """The tables; `left_out` are the numbers of judgments without a grade, and of repeated ones."""
-    pairs = report.pairs(graded, level)
-    by_pair: list[tuple[Cell, ...]] = [
-        (
-            *(pair.first, pair.second, pair.kappa.n, pair.kappa.observed, pair.kappa.value),
-            *(pair.linear.value, pair.quadratic.value, pair.two_way.observed, pair.two_way.value),
-            *(*pair.kappa.interval(), *pair.two_way.interval()),
-        )
-        for pair in pairs
-    ]
     return [
         Table(
             "all",
@@ -135,25 +128,7 @@ def _tables(graded: report.Graded, level: int, left_out: tuple[int, int]) -> lis
             ("judges", *COLUMNS, "without_grade", "repeated"),
             [(len(graded.assessors), *_agreement(graded, level), *left_out)],
         ),
-        Table(
-            "alpha",
-            f"Krippendorff's alpha with 95 % intervals; two-way from grade {level}",
-            ("grades", "alpha", "low", "high"),
-            [(each.name, each.value, *each.interval) for each in report.alphas(graded, level)],
-        ),
-        Table(
-            "pairs",
-            "Cohen's kappa of every two assessors: unweighted, linear and quadratic weights, two-way from grade "
-            f"{level}; 95 % intervals",
-            PAIR_COLUMNS,
-            by_pair,
-        ),
-        Table(
-            "assessors",
-            f"mean kappa of each assessor with the others; two-way from grade {level}",
-            report.ASSESSOR_HEADER,
-            list(report.by_assessor(pairs)),
-        ),
+        *(table for table in report.tables(graded, level) if table.name != "topics"),
         Table(
             "topics",
             f"{ALPHA}; two-way from grade {level}",
@@ -170,14 +145,3 @@ def _agreement(graded: report.Graded, level: int) -> tuple[Cell, ...]:
         *(krippendorff_alpha(graded.unit, graded.grade, metric=metric) for metric in report.METRICS),
         krippendorff_alpha(graded.unit, graded.two_way(level), metric="nominal"),
     )
-
-
-def _why_empty(graded: report.Graded, n_without_grade: int) -> str:
-    n, n_assessors = len(graded.unit), len(graded.assessors)
-    text = "no unit has grades from two assessors, so there is no agreement: "
-    text += f"{n} grade{'s' * (n != 1)} by {n_assessors} assessor{'s' * (n_assessors != 1)}"
-    if n_without_grade:
-        text += f", {n_without_grade} judgments without a grade"
-    if n_assessors < 2:
-        text += "; give several files, or a file with several assessors"
-    return text

@@ -8,13 +8,13 @@ be used; with --track also 3 you are not logged in or may not submit, 4 the site
 """
 
 import argparse
-import json
+import re
 import sys
 from pathlib import Path
 
 from assay.cli.options import add, add_format, input_path
 from assay.cli.pooling import formula_lookup, read_formulas, read_posts, read_protocol_and_topics
-from assay.cli.site import connect, declared, print_refusal, track_of, upload
+from assay.cli.site import connect, declared, print_json, print_refusal, track_of, upload
 from assay.client.server import REFUSED, ServerError
 from assay.errors import InputError
 from assay.formats.reports import Report, print_report
@@ -30,19 +30,13 @@ EXAMPLE = "assay check --protocol arqmath-2020-task1 --topics topics.txt runs/ab
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(parser, "--protocol", required=False)
     add(parser, "--topics", "--formulas", "--posts")
-    parser.add_argument(
-        "--seconds",
-        type=Path,
-        metavar="FILE",
-        help="also check this file of topic and seconds, for a protocol that limits the time",
-    )
+    add(parser, "--seconds")
     parser.add_argument(
         "--repair", type=Path, metavar="DIR", help="write a repaired copy of each run that can be repaired"
     )
     parser.add_argument("--track", metavar="TRACK", help="let a site check the runs for this track")
-    add(parser, "--server")
     parser.add_argument("--kind", default="", help="on a site, the kind of the runs (default: the only one)")
-    parser.add_argument("--team", default="", help="on a site, your team (default: your only one)")
+    add(parser, "--server", "--team")
     add_format(parser, "text", "json")
     add(parser, "runs", type=input_path)
 
@@ -58,8 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("give --protocol or --track")
     reports = _on_site(arguments) if arguments.track else _on_files(arguments)
     if arguments.format == "json":
-        content = [report.as_json() for report in reports if report is not None]
-        print(json.dumps(content, ensure_ascii=False, indent=1))  # noqa: T201
+        print_json([report.as_json() for report in reports if report is not None])
     return 0 if all(report is not None and report.is_acceptable for report in reports) else 1
 
 
@@ -100,19 +93,13 @@ def _on_files(arguments: argparse.Namespace) -> list[Report]:
         if arguments.format == "text":
             print_report(checked.report, str(path))
         if arguments.repair and (repaired := checked.repaired()) is not None:
-            _write_repaired(repaired, path, arguments.repair)
+            target = arguments.repair / re.sub(r"(\.gz|\.xz|\.zip)+$", "", path.name)
+            with target.open("xb") as file:
+                file.write(repaired)
+            print(f"{path}: repaired into {target}", file=sys.stderr)  # noqa: T201
     if arguments.seconds:
         name = arguments.seconds.name
         reports.append(check_seconds(arguments.seconds, protocol=protocol, topics=topics, name=name))
         if arguments.format == "text":
             print_report(reports[-1], str(arguments.seconds))
     return reports
-
-
-def _write_repaired(repaired: bytes, path: Path, directory: Path) -> None:
-    name = path.name
-    for suffix in (".gz", ".xz", ".zip"):
-        name = name.removesuffix(suffix)
-    with (directory / name).open("xb") as file:
-        file.write(repaired)
-    print(f"{path}: repaired into {directory / name}", file=sys.stderr)  # noqa: T201

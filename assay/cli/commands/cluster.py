@@ -93,13 +93,11 @@ def _print_report(keys: Keys, report: Report, arguments: argparse.Namespace) -> 
             write_tsv(file, [REPORT_HEADER, *rows])
     if not rows:
         return
-    note(
-        f"ids and strings disagree on {report.n_formulas:,} formulas: "
-        f"{report.split_ids:,} ids with several SLT strings, "
-        f"{report.shared_strings:,} SLT strings with several ids, "
-        f"{report.shared_latex:,} LaTeX without a string with several ids",
-        arguments,
+    counts = (
+        f"{report.split_ids:,} ids with several SLT strings, {report.shared_strings:,} SLT strings with several ids, "
+        f"{report.shared_latex:,} LaTeX without a string with several ids"
     )
+    note(f"ids and strings disagree on {report.n_formulas:,} formulas: {counts}", arguments)
     for visual, n_ids, n_strings, n, first, representation in rows[:N_SHOWN]:
         strings = f"the {representation} has {n_ids} ids, the id {n_strings} strings"
         note(f"  id {visual}, {n} formulas such as {first}: {strings}", arguments)

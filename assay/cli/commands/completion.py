@@ -39,7 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    words = {name: _words(name) for name in COMMANDS}
+    words: dict[str, list[str]] = {}
+    for name in COMMANDS:
+        parser = argparse.ArgumentParser()
+        if name != "trec_eval":  # its options have one letter
+            load(f"assay.cli.commands.{name}").add_arguments(parser)
+        words[name] = sorted(set(_words_of(parser)))
     if arguments.shell == "fish":
         print("\n".join(_fish(words)))  # noqa: T201
         return 0
@@ -58,15 +63,8 @@ def _fish(words: Mapping[str, list[str]]) -> Iterator[str]:
             yield f"complete -c assay -n '__fish_seen_subcommand_from {name}' {option}"
 
 
-def _words(name: str) -> list[str]:
-    """The long options of a command, and its actions."""
-    parser = argparse.ArgumentParser()
-    if name != "trec_eval":  # its options have one letter
-        load(f"assay.cli.commands.{name}").add_arguments(parser)
-    return sorted(set(_words_of(parser)))
-
-
 def _words_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """The long options of a command, and its actions."""
     for action in parser._actions:  # argparse has no public list of options
         yield from (option for option in action.option_strings if option.startswith("--"))
         if isinstance(action, argparse._SubParsersAction):

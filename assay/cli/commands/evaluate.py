@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -152,16 +151,14 @@ def _labels(
 
 
 def _score_all(paths: list[str], request: Request, arguments: argparse.Namespace) -> list[Scored]:
-    score = partial(_score, request=request)
+    def score(path: str) -> Scored:
+        prepared = prepare(read_run(path, request.protocol, request.formats), request.formulas)
+        return score_prepared(prepared, request.judged, request.measures)
+
     size = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
     processes = arguments.processes or (processors() if size > SMALL else 1)
     with _bar(len(paths), is_quiet=arguments.quiet) as started:
         return map_forked(score, paths, processes=processes, refusals=InputError, started=started)
-
-
-def _score(path: str, *, request: Request) -> Scored:
-    prepared = prepare(read_run(path, request.protocol, request.formats), request.formulas)
-    return score_prepared(prepared, request.judged, request.measures)
 
 
 def _topics_note(scored: Scored, average: Average) -> str:

@@ -36,21 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(parser, "--depth")
     add(parser, "--order", choices=sorted(ORDERS))
     add(parser, "--runs-per-team", words="in the order of the manifest")
+    add(parser, "--output", words="; FILE.json describes how the pool was built")
     files = {
         "--known-items": "topic and relevant docno per line, for known-item tasks",
         "--top-up-members": "members of the earlier pool, if it has near-duplicates",
-    }
-    for option, text in files.items():
-        metavar = "MEMBERS" if option == "--top-up-members" else "FILE"
-        parser.add_argument(option, type=Path, metavar=metavar, help=text)
-    add(parser, "--output", words="; FILE.json describes how the pool was built")
-    tables = {
         "--contributions": "write which run contributed which unit",
         "--members": "write the members of each unit: formula instances, or near-duplicates",
         "--member-contributions": "write which run contributed which member",
         "--teams": "write how many units only one team contributed, by topic",
     }
-    for option, text in tables.items():
+    for option, text in files.items():
         parser.add_argument(option, type=Path, metavar="FILE", help=text)
 
 

@@ -69,8 +69,13 @@ def run(arguments: argparse.Namespace) -> int:
         for depth, row in enumerate(preview.sizes.tolist(), 1):
             lines.append(f"{depth}\t" + "\t".join(map(str, row)))
         arguments.by_topic.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    if arguments.budget_hours:
-        print(_within_budget(preview, arguments.budget_hours, seconds))  # noqa: T201
+    if budget := arguments.budget_hours:
+        hours, depth = preview.hours(seconds), preview.deepest_within(budget, seconds)
+        options = " ".join(f"--depth {kind}={k}" for kind, k in preview.depth_by_kind(depth).items())
+        size = f"{preview.totals[depth - 1]:,} units, {hours[depth - 1]:,.1f} hours"
+        within = f"Within {budget:g} hours: depth {depth}{f' ({options})' if options else ''}, {size}."
+        too_small = f"No pool can be judged in {budget:g} hours: depth 1 takes {hours[0]:,.1f}."
+        print(within if depth else too_small)  # noqa: T201
     return 0
 
 
@@ -90,13 +95,3 @@ def _table(preview: Preview, protocol: Protocol, seconds: float) -> str:
     ]
     per_unit = f"{preview.judges:g} judgment{'' if preview.judges == 1 else 's'} per unit"
     return "\n".join([*lines, f"hours: {per_unit}, {seconds:g} s each; *: the protocol's depth"])
-
-
-def _within_budget(preview: Preview, budget: float, seconds: float) -> str:
-    depth = preview.deepest_within(budget, seconds)
-    if not depth:
-        least = preview.hours(seconds)[0]
-        return f"No pool can be judged in {budget:g} hours: depth 1 takes {least:,.1f}."
-    options = " ".join(f"--depth {kind}={k}" for kind, k in preview.depth_by_kind(depth).items())
-    size = f"{preview.totals[depth - 1]:,} units, {preview.hours(seconds)[depth - 1]:,.1f} hours"
-    return f"Within {budget:g} hours: depth {depth}{f' ({options})' if options else ''}, {size}."

@@ -6,13 +6,12 @@ Exit status: 0 success, 2 a protocol does not exist or has errors.
 
 import argparse
 import json
-from pathlib import Path
 
 from assay.cli.main import print_error
 from assay.cli.options import Parser
 from assay.errors import InputError
 from assay.protocols.description import facts
-from assay.protocols.loader import MOST, load_protocol, shipped_slugs, shipped_text
+from assay.protocols.loader import MOST, load_protocol, shipped_slugs
 from assay.protocols.schema import Protocol
 from assay.structure import json_schema
 
@@ -40,35 +39,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "check":
-        return _check(arguments)
+        return max(map(_check, arguments.files))
     if arguments.action == "list":
         width = max(map(len, shipped_slugs()))
         text = "".join(f"{slug:<{width}}  {load_protocol(slug).title}\n" for slug in shipped_slugs())
     elif arguments.action == "schema":
         text = json.dumps(json_schema(Protocol, most=MOST), ensure_ascii=False, indent=1) + "\n"
     else:
-        text = _shown(arguments)
-    print(text, end="")  # noqa: T201
+        protocol = load_protocol(arguments.protocol)
+        text = f"{protocol.title}\n\n" + "".join(f"{name}: {rule}\n" for name, rule in facts(protocol))
+    print(protocol.text if arguments.action == "show" and arguments.toml else text, end="")  # noqa: T201
     return 0
 
 
-def _shown(arguments: argparse.Namespace) -> str:
-    """A protocol in words, or its file."""
-    protocol = load_protocol(arguments.protocol)
-    if not arguments.toml:
-        return "".join([f"{protocol.title}\n\n", *(f"{name}: {text}\n" for name, text in facts(protocol))])
-    is_shipped = arguments.protocol in shipped_slugs()
-    return shipped_text(arguments.protocol) if is_shipped else Path(arguments.protocol).read_text()
-
-
-def _check(arguments: argparse.Namespace) -> int:
-    status = 0
-    for file in arguments.files:
-        try:
-            protocol = load_protocol(file)
-        except (InputError, OSError) as error:
-            print_error("assay protocol check", error)
-            status = 2
-        else:
-            print(f"{file}: no errors ({protocol.title})")  # noqa: T201
-    return status
+def _check(file: str) -> int:
+    """Print whether a protocol has errors; the exit status."""
+    try:
+        protocol = load_protocol(file)
+    except (InputError, OSError) as error:
+        print_error("assay protocol check", error)
+        return 2
+    print(f"{file}: no errors ({protocol.title})")  # noqa: T201
+    return 0

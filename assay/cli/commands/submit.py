@@ -2,7 +2,8 @@
 
 The site checks each file before it stores it. A file with errors is refused, with its lines, and nothing of it is
 stored; the other files are submitted. If the command is interrupted, repeat it: a file that is already there is not
-submitted again.
+submitted again. Without --kind, the runs are of the only kind that the track accepts. --tag and --seconds are for a
+single run.
 
 Exit status: 0 all runs are submitted, 1 one was refused, 2 a file or an option cannot be used, 3 you may not submit or
 are not logged in, 4 the site cannot be reached.
@@ -19,45 +20,17 @@ from assay.cli.site import connect, declared, print_json, print_refusal, track_o
 from assay.client.server import REFUSED, Server, ServerError
 from assay.digests import sha256_of_file
 from assay.errors import InputError
+from assay.formats.declaration import add_statements
 
 EXAMPLE = "assay submit arqmath-2020 --kind primary --description 'BM25 over titles' runs/abacus.tsv"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(parser, "track")
-    parser.add_argument(
-        "runs", nargs="+", type=input_path, metavar="RUN", help="run file: plain, gz, xz or zip"
-    )
-    add(parser, "--server")
-    parser.add_argument(
-        "--kind",
-        default="",
-        help="kind of the runs, such as primary (default: the only one that the track accepts)",
-    )
-    parser.add_argument("--team", default="", help="name of the team (default: your only team of the track)")
-    parser.add_argument(
-        "--tag", default="", help="tag of the run, for a single file (default: the tag in the file)"
-    )
-    parser.add_argument(
-        "--manual", action="store_true", help="a person changed something after seeing the topics"
-    )
-    parser.add_argument(
-        "--uses",
-        help="what the run uses, in a word of the protocol such as text (default: what is usual in it)",
-    )
-    parser.add_argument("--description", default="", metavar="TEXT", help="how the runs were made")
-    parser.add_argument(
-        "--pooled-as",
-        default="",
-        metavar="KIND",
-        help="kind that the runs are pooled as, if the protocol says so",
-    )
-    parser.add_argument(
-        "--seconds",
-        type=Path,
-        metavar="FILE",
-        help="file of topic and seconds, for a single run and a limit of time",
-    )
+    add(parser, "runs", type=input_path)
+    add(parser, "--server", "--team")
+    add_statements(parser)
+    add(parser, "--seconds")
     parser.add_argument("--json", action="store_true", help="print the runs as the site answers, as JSON")
     add(parser, "--quiet")
 
@@ -79,8 +52,19 @@ def run(arguments: argparse.Namespace) -> int:
                 is_refused = True
             else:
                 stored.append(run)
-                if not arguments.json:
-                    _print(path, run, is_old=is_old, where=server.url)
+                if arguments.json:
+                    continue
+                state = (
+                    "was already submitted"
+                    if is_old
+                    else "submitted, late"
+                    if run["is_late"]
+                    else "submitted"
+                )
+                name = f"run {run['id']}, {run['kind']} run {run['tag']} of {run['team']}"
+                size = f"{run['n_lines']:,} lines, {run['n_topics']} topics"
+                print(f"{path}: {state} as {name} ({size})")  # noqa: T201
+                print(f"  sha256 {run['sha256']}; {server.url}/runs/{run['id']}/")  # noqa: T201
     if arguments.json:
         print_json(stored)
     return int(is_refused)
@@ -102,10 +86,3 @@ def _submit(
     if is_old and server.get(f"runs/{run['id']}/")["status"] != "submitted":  # withdrawn since
         return upload(server, address, path, fields, key=str(uuid4()), **options)
     return run, is_old
-
-
-def _print(path: Path, run: Any, *, is_old: bool, where: str) -> None:
-    state = "was already submitted" if is_old else "submitted, late" if run["is_late"] else "submitted"
-    lines = f"{run['n_lines']:,} lines, {run['n_topics']} topics"
-    print(f"{path}: {state} as run {run['id']}, {run['kind']} run {run['tag']} of {run['team']} ({lines})")  # noqa: T201
-    print(f"  sha256 {run['sha256']}; {where}/runs/{run['id']}/")  # noqa: T201

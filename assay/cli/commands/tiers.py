@@ -54,7 +54,18 @@ def run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             progress=steps(str(measure), is_quiet=arguments.quiet),
         )
-        ranking.rows.extend(_ranking(inputs, measure, tukey, arguments))
+        intervals = bootstrap(
+            inputs.scores(measure),
+            seed=arguments.seed,
+            level=1 - arguments.alpha,
+            n_resamples=arguments.resamples,
+        )
+        columns = (tukey.means, intervals.low, intervals.high)
+        run_ranks = ranks(tukey.means).tolist()
+        run_letters = letters(tiers(tukey, arguments.alpha), len(inputs.names))
+        for i in np.argsort(-tukey.means, kind="stable").tolist():
+            numbers = (float(column[i]) for column in columns)
+            ranking.rows.append((str(measure), run_ranks[i], inputs.names[i], *numbers, run_letters[i]))
         n_pairs = len(inputs.names) * (len(inputs.names) - 1) // 2
         n_apart = int(np.triu(tukey.is_significant(arguments.alpha), 1).sum())
         share = tukey.share_significant(arguments.alpha)
@@ -63,26 +74,6 @@ def run(arguments: argparse.Namespace) -> int:
             pairs.rows.extend(_pairs(inputs, measure, tukey, arguments))
     tables = [ranking, tests, pairs] if is_by_pair else [ranking, tests]
     return print_tables(tables, arguments)
-
-
-def _ranking(
-    inputs: Inputs, measure: Measure, tukey: PairTest, arguments: argparse.Namespace
-) -> list[tuple[Cell, ...]]:
-    intervals = bootstrap(
-        inputs.scores(measure),
-        seed=arguments.seed,
-        level=1 - arguments.alpha,
-        n_resamples=arguments.resamples,
-    )
-    run_ranks = ranks(tukey.means).tolist()
-    run_letters = letters(tiers(tukey, arguments.alpha), len(inputs.names))
-    return [
-        (
-            *(str(measure), run_ranks[i], inputs.names[i], float(tukey.means[i])),
-            *(float(intervals.low[i]), float(intervals.high[i]), run_letters[i]),
-        )
-        for i in np.argsort(-tukey.means, kind="stable").tolist()
-    ]
 
 
 def _pairs(

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.models import User
 from accounts.selectors import user_named
 from assay.errors import Refused
-from assay.formats.declaration import STATEMENTS, Declaration
+from assay.formats.declaration import STATEMENTS, Declaration, add_statements
 from participation.models import Team
 from participation.teams.selectors import team_named
 from pooling.errors import RunRefused
@@ -28,12 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("team", help="name of the team")
         parser.add_argument("file", type=Path, help="run file: plain, gz, xz or zip")
         parser.add_argument("--by", required=True, metavar="USER", help="username of the submitter")
-        for name, statement in STATEMENTS.items():
-            if name == "is_manual":
-                parser.add_argument("--manual", dest=name, action="store_true", help=statement.option)
-            else:
-                option = f"--{name.replace('_', '-')}"
-                parser.add_argument(option, default="", required=name == "kind", help=statement.option)
+        add_statements(parser, required="kind")
         parser.add_argument(
             "--seconds",
             type=Path,
