@@ -20,7 +20,6 @@ from assay.papers.facts import TopicFacts, TrackFacts
 from assay.papers.overview import NO_LABEL, default_measures, label_values
 from assay.papers.tables import Column, Group, PaperTable, Row, Value, number, words
 from assay.protocols.description import UNITS
-from assay.protocols.schema import Protocol
 from assay.statistics.qrels_summary import QrelsSummary, Spread
 from assay.statistics.ranking_comparison import ALL, UNLABELED, RankingComparison
 
@@ -51,6 +50,7 @@ class CollectionFacts:
     Attributes
     ----------
     n_documents, n_formulas : of the collection that runs search; None if unknown.
+    depths : to which each kind of run was pooled; None for those of the protocol.
     units : further qrels with their units per topic: instances, and each group of assessors.
     by_label : rankings by the values of each label, by measure.
     instances : scored over instances, and over distinct formulas.
@@ -60,6 +60,7 @@ class CollectionFacts:
     track: TrackFacts
     n_documents: int | None = None
     n_formulas: int | None = None
+    depths: Mapping[str, int] | None = None
     units: Mapping[str, QrelsSummary] = field(default_factory=dict)
     by_label: Mapping[str, ByMeasure] = field(default_factory=dict)
     instances: Rankings | None = None
@@ -137,27 +138,31 @@ def collections_table(collections: Sequence[CollectionFacts]) -> PaperTable:
 def judging_table(collections: Sequence[CollectionFacts]) -> PaperTable:
     """Table 2: how each collection was judged. A column for each collection, because the answers are words."""
     columns = (Column("Rule"), *(Column(collection.track.name) for collection in collections))
-    rules = [_judging(collection.track.protocol) for collection in collections]
+    rules = [_judging(collection) for collection in collections]
     rows = tuple(words(name, *(of_collection[name] for of_collection in rules)) for name in rules[0])
     caption = "How the units of each test collection were chosen and judged."
     return PaperTable("judging", "Pools and judging", caption, columns, (Group("", rows),))
 
 
-def _judging(protocol: Protocol) -> dict[str, str]:
-    pool, judging, instances, depths = (
-        protocol.pool,
-        protocol.judging,
-        protocol.instances,
-        protocol.runs.depths,
-    )
+def _judging(collection: CollectionFacts) -> dict[str, str]:
+    protocol = collection.track.protocol
+    pool, judging, instances = protocol.pool, protocol.judging, protocol.instances
+    depths = protocol.runs.depths if collection.depths is None else collection.depths
     if len(set(depths.values())) == 1:
         depth = str(next(iter(depths.values())))
     else:
         depth = ", ".join(f"{kind} {k}" for kind, k in depths.items())
+    strategies = {
+        "top-k": "top k",
+        "distinct-units": "top k distinct formulas",
+        "round-robin-until": "round robin",
+        "top-k-by-score": "top k by score",
+        "known-item": "known items",
+    }
     clustered = {"none": "no", "submitted": "submitted formulas", "collection": "all formulas"}
     return {
         "Ranks of a run": f"{protocol.runs.max_ranks:,}",
-        "Pool": pool.strategy,
+        "Pool": strategies[pool.strategy],
         "Pool depth": depth or (f"{pool.target} units" if pool.target else "–"),
         "Shown": "in context" if judging.in_context else "alone",
         "Clustered": clustered[instances.clustering],

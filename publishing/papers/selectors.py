@@ -12,7 +12,7 @@ from assay.papers.overview import default_measures
 from assay.statistics.qrels_summary import QrelsSummary, summarize_qrels
 from assay.statistics.ranking_comparison import RankingComparison, compare_rankings
 from participation.models import Team
-from pooling.models import Run
+from pooling.models import Pool, Run
 from scoring.analyses.selectors import newest, rankings_by_label
 from scoring.evaluations.selectors import means_of
 from scoring.leaderboards.groups import boards_by_group
@@ -119,12 +119,13 @@ def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> Col
     )
 
 
-def _sizes(track: Track) -> tuple[int | None, int | None]:
-    """The documents and formulas of the collection that runs search, as the last import counted them."""
+def _sizes(track: Track) -> tuple[int | None, int | None, dict[str, int] | None]:
+    """The documents and formulas of the collection by its last import, and the depths of the last pool."""
     counts = track.collection.counts if track.collection else {}
     kinds = ("questions", "answers", "documents", "posts")
     documents = sum(counts.get(kind, 0) for kind in kinds)
-    return documents or None, counts.get("formulas") or None
+    pool = Pool.objects.filter(track=track, status=Pool.Status.READY, tops_up=None).order_by("pk").last()
+    return documents or None, counts.get("formulas") or None, dict(pool.depths) if pool else None
 
 
 def _groups(boards: Mapping[str, Leaderboard]) -> Rankings:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from corpus.models import Document, Formula
 from jobs import services as jobs
@@ -44,6 +45,10 @@ def test_units_are_distinct_formulas_and_members_their_instances(formulas: Formu
     assert all(entry.document_id is None for entry in entries)
     members = PoolMember.objects.filter(entry__in=entries.filter(docno="v0"))
     assert sorted(member.docno for member in members) == ["0", "12", "4", "8"]
+    client = Client()
+    client.force_login(formulas.organizer)
+    page = " ".join(client.get(pool.get_absolute_url()).content.decode().split())
+    assert "with 16 instances, of which assessors see 16" in page
 
 
 def test_depth_counts_distinct_formulas(formulas: FormulaScene) -> None:

@@ -5,6 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from participation.teams import services as team_services
+from pooling.models import Pool
 from publishing.papers import selectors
 from tests.helpers.api import api
 from tests.helpers.factories import make_track
@@ -84,6 +85,7 @@ def test_queries_do_not_grow_with_runs_and_topics(
 def test_organizer_compares_test_collections(page: str, scored: Scene, client: Client) -> None:
     make_track("older", protocol="arqmath-2021-task2", name="Older", collection=None)
     address = reverse("publishing:comparison")
+    Pool.objects.filter(track__slug="arq").update(depth={"primary": 4})
 
     empty = client.get(address).content.decode()
     html = client.get(address, {"track": ["arq", "older"], "measure": "nDCG'"}).content.decode()
@@ -102,6 +104,8 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
         "Relevant units of a topic by category",
     ):
         assert text in html
+    judging = client.get(f"{address}judging.csv", {"track": "arq"}).content.decode()
+    assert judging.splitlines()[2:4] == ["Pool,top k", "Pool depth,4"]  # of the pool, not of the protocol
     assert "Select a valid choice. color is not one of the available choices." in wrong
     assert units.splitlines()[1] == "ARQ,answers,3,2,2,2.0,6,1,1,1.0,3"
     assert r"\quad concept -- proof & " in taus
