@@ -1,9 +1,16 @@
 """Logging in, and the limit on wrong passwords."""
 
+from datetime import timedelta
+
 import pytest
+from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+from config.celery import app
 from tests.helpers.factories import PASSWORD, make_organizer, make_user
 
 pytestmark = pytest.mark.django_db
@@ -61,3 +68,17 @@ def test_message_does_not_show_whether_the_user_name_exists(client: Client) -> N
 
     assert "The user name or the password is wrong." in wrong_password
     assert "The user name or the password is wrong." in unknown_name
+
+
+def test_beat_clears_expired_sessions_only() -> None:
+    for days in (-1, 1):
+        session = SessionStore()
+        session["since"] = days
+        session.set_expiry(timezone.now() + timedelta(days=days))
+        session.save()
+    scheduled = settings.CELERY_BEAT_SCHEDULE["clear-expired"]["task"]
+
+    app.loader.import_default_modules()
+    app.tasks[scheduled].run()
+
+    assert [session.get_decoded()["since"] for session in Session.objects.all()] == [1]

@@ -19,3 +19,12 @@ def test_site_without_an_organizer_says_how_to_create_one() -> None:
 
     assert "There is no organizer yet. Create the first with `manage.py createsuperuser`" in before.getvalue()
     assert after.getvalue() == ""
+
+
+@pytest.mark.django_db
+def test_no_model_changed_without_a_migration() -> None:
+    output = StringIO()
+
+    call_command("makemigrations", check=True, dry_run=True, stdout=output)  # exits if there are changes
+
+    assert output.getvalue().strip() == "No changes detected"

@@ -1,5 +1,7 @@
 """Jobs: each runs once, even if workers are killed."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ from jobs import console, services
 from jobs import services as jobs
 from jobs.models import Job
 from jobs.services import JobLost, Progress
+from jobs.watchdog import watched
 from tests.helpers.factories import make_collection, make_organizer
 
 pytestmark = pytest.mark.django_db
@@ -467,3 +470,25 @@ def test_command_waits_for_a_worker_that_was_faster(monkeypatch: pytest.MonkeyPa
     console.follow(job)
 
     assert job.result == {"n": 4}
+
+
+ENDLESS = """
+import re
+from jobs.watchdog import watched
+with watched(0.5):
+    print("started", flush=True)
+    re.match("(a|a)*b", "a" * 100)
+"""
+
+
+def test_process_that_is_stuck_in_c_code_ends_with_a_traceback() -> None:
+    process = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, text=True, check=False)
+
+    assert (process.returncode, process.stdout) == (1, "started\n")
+    assert "Timeout" in process.stderr
+    assert "re.match" in process.stderr or "__init__.py" in process.stderr
+
+
+def test_process_that_runs_is_left_alone() -> None:
+    with watched(60):
+        pass

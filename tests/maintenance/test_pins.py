@@ -1,11 +1,13 @@
 """The pins in `constraints.txt`: every package that a requirement names has one, in the range that is accepted."""
 
+import re
 import tomllib
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from assay.version import VERSION
 from tests.helpers.paths import ROOT
 
 FILES = sorted(path.name for path in ROOT.glob("requirements*.txt"))
@@ -42,3 +44,11 @@ def test_pins_are_exact_and_in_the_ranges_of_the_library() -> None:
     for line in [*project["dependencies"], *project["optional-dependencies"]["client"]]:
         requirement = Requirement(line)
         assert pinned[requirement.name].removeprefix("==") in requirement.specifier
+
+
+def test_changelog_describes_the_version() -> None:
+    versions = re.findall(
+        r"^## (\d+\.\d+\.\d+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
+    )
+
+    assert versions[0] == VERSION

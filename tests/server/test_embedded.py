@@ -4,12 +4,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg2
 import pytest
+from playwright.sync_api import Page
+from pytest_django.live_server_helper import LiveServer
 
+from jobs import services as jobs
+from jobs.models import Job
 from server import embedded, os_account, paths
 from tests.conftest import wait_until
 
@@ -219,3 +223,70 @@ class TestUnderRoot:
             pass
 
         (var / "postgres").unlink()
+
+
+@pytest.mark.browser
+def test_the_front_page_needs_no_other_host(live_server: LiveServer, browser_page: Page) -> None:
+    response = browser_page.goto(live_server.url)
+
+    assert response is not None
+    assert response.status == 200
+    assert "Assay" in browser_page.title()
+
+
+def test_a_real_worker_takes_a_job(worker: Callable[[], object], transactional_db: None) -> None:
+    worker()
+
+    jobs.nudge(Job.objects.create(kind="no.such", title="Nothing").pk)
+
+    wait_until(lambda: Job.objects.get().is_finished)
+    assert Job.objects.get().state == Job.State.FAILED
+
+
+def test_socket_is_next_to_the_data() -> None:
+    assert paths.sockets(Path("/srv/assay/var/postgres")) == Path("/srv/assay/var/postgres")
+
+
+@pytest.mark.parametrize("folder", ["/" + "x" * 100, "/srv/my assay/var", "/srv/a,b", "/srv/it's"])
+def test_long_or_unusual_path_gets_a_short_plain_socket_folder(folder: str) -> None:
+    short = paths.sockets(Path(folder))
+
+    assert short != paths.sockets(Path(folder + "2"))
+    assert str(short).startswith("/tmp/assay-")
+    assert len(str(short)) < 40
+
+
+def test_var_is_in_the_checkout_unless_the_environment_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_VAR", "")
+
+    assert paths.var() == paths.ROOT / "var"
+
+    monkeypatch.setenv("ASSAY_VAR", "/srv/data")
+
+    assert paths.var() == Path("/srv/data")
+
+
+def test_without_any_redis_a_folder_is_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "redis_binary", lambda: None)
+
+    assert paths.broker_url(Path("/srv/var")) == "filesystem://"
+
+
+def test_the_redis_of_the_machine_comes_before_the_wheel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = tmp_path / "redis-server"
+    own.write_text("#!/bin/sh\n")
+    own.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert paths.redis_binary() == own
+
+
+def test_missing_wheel_has_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "BINARY_FOLDERS", ())
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(paths.importlib.util, "find_spec", lambda name: None)
+
+    assert paths.postgres_binaries() is None
+    assert paths.redis_binary() is None

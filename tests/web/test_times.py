@@ -1,10 +1,14 @@
 """Local times, zones and instants."""
 
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.test import RequestFactory
 
-from web import times
+from web import arrivals, times
+
+pytestmark = pytest.mark.django_db
 
 SPRING, AUTUMN = (
     "2026-03-29T02:30",
@@ -61,3 +65,18 @@ def test_words_name_the_zone_and_utc() -> None:
 )
 def test_time_left_has_the_two_largest_units(left: timedelta, words: str) -> None:
     assert times.time_left(left.total_seconds()) == words
+
+
+@pytest.mark.parametrize(("waited", "counted"), [(60, 60), (3600, 300)])
+def test_request_arrived_when_the_server_noted_it_but_not_long_ago(waited: int, counted: int) -> None:
+    request = RequestFactory().get("/", **{arrivals.ARRIVAL: time.monotonic() - waited})
+
+    arrived_at = arrivals.arrived_at(request)
+
+    assert abs(times.now() - arrived_at - timedelta(seconds=counted)) < timedelta(seconds=10)
+
+
+def test_request_that_no_server_noted_arrives_now() -> None:
+    arrived_at = arrivals.arrived_at(RequestFactory().get("/"))
+
+    assert abs(times.now() - arrived_at) < timedelta(seconds=10)

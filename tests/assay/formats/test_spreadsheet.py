@@ -2,12 +2,15 @@
 
 import ast
 import csv
+import json
 from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from assay.formats.spreadsheet import as_csv, csv_lines, tsv_line, tsv_lines
+from assay.measures.scores import ScoreRow, as_json
+from assay.tables import as_tsv
 
 ROOT = Path(__file__).resolve().parents[3]
 WRITER = ROOT / "assay" / "formats" / "spreadsheet.py"
@@ -59,3 +62,16 @@ def test_only_this_module_writes_csv() -> None:
     ]
 
     assert writers == []
+
+
+def test_cells_of_tsv_are_unchanged() -> None:
+    assert as_tsv(["run", "value"], [['=1+"1"', "0.5000"]]) == 'run\tvalue\n=1+"1"\t0.5000\n'
+
+
+def test_json_has_every_digit_and_any_name() -> None:
+    text = as_json([ScoreRow('né"w', "all", "nDCG'", 0.25), ScoreRow("b", "A.1", "AP", 1 / 3)])
+
+    assert json.loads(text) == [
+        {"run": 'né"w', "topic": "all", "measure": "nDCG'", "value": 0.25},
+        {"run": "b", "topic": "A.1", "measure": "AP", "value": 1 / 3},
+    ]

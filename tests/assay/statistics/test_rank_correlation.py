@@ -1,3 +1,4 @@
+import json
 import math
 from itertools import pairwise, permutations
 
@@ -7,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from assay.formats.runs.columns import RunColumns
 from assay.statistics.rank_correlation import (
     Overlap,
     kendall_tau,
@@ -15,7 +17,11 @@ from assay.statistics.rank_correlation import (
     ranks,
     tau_ap,
     tau_ap_b,
+    topics_of_both,
 )
+from assay.statistics.ranking_comparison import ALL, UNLABELED, compare_by_label, compare_rankings
+from assay.statistics.run_difference import DEPTHS, difference_of_topic, moves_of_topic
+from assay.tables import plain
 from tests.helpers.real_files import make_run
 
 # The example of ircor, the package by the authors of tau_AP with ties, and the values that it prints.
@@ -198,3 +204,91 @@ def test_overlap_of_runs_is_by_topic_in_the_order_of_scores() -> None:
     assert list(overlaps) == ["A.1", "A.10", "A.2"]
     assert overlaps["A.1"] == of_letters("abc", "ab")
     assert overlaps["A.10"].extrapolated == overlaps["A.2"].extrapolated == 0
+
+
+SCORES = np.array([[0.9, 0.1, 0.5, 0.3], [0.8, 0.3, 0.4, 0.3], [0.1, 0.2, 0.3, 0.3]])
+TOPICS = ["A.1", "A.2", "A.3", "A.4"]
+
+
+def test_runs_are_ranked_by_the_topics_of_each_label() -> None:
+    table = compare_by_label(SCORES, TOPICS, {"A.1": "easy", "A.2": "hard", "A.3": "easy", "A.4": "medium"})
+
+    assert table.names == (ALL, "easy", "medium", "hard")
+    assert table.n_topics == (4, 2, 1, 1)
+    assert table.means[1].tolist() == pytest.approx([0.7, 0.6, 0.2])
+    assert table.ranks.tolist() == [[1, 1, 3], [1, 2, 3], [1, 1, 1], [3, 1, 2]]
+    assert table.gap.tolist() == pytest.approx([0.1125, 0.25, 0.0, 0.1])
+    assert table.tau[1, 3] == pytest.approx(-1 / 3)
+    assert math.isnan(table.tau[1, 2])
+
+
+def test_topics_without_the_label_are_the_last_column() -> None:
+    table = compare_by_label(
+        SCORES, TOPICS, {"A.1": "proof", "A.2": "concept", "A.9": "not a topic of the runs"}
+    )
+
+    assert table.names == (ALL, "concept", "proof", UNLABELED)
+    assert table.n_topics == (4, 1, 1, 2)
+
+
+def test_without_labels_there_is_one_column() -> None:
+    assert compare_by_label(SCORES, TOPICS, {}).names == (ALL,)
+
+
+def test_undefined_values_are_null_in_json() -> None:
+    table = compare_rankings(["one", "other"], np.array([[0.5], [0.4]]), [3, 3])
+
+    stored = json.loads(json.dumps(plain(table), allow_nan=False))
+
+    assert stored["tau"] == [[None, None], [None, None]]
+    assert stored["gap"] == [None, None]
+    assert stored["ranks"] == [[1], [1]]
+
+
+def test_each_column_needs_a_name() -> None:
+    with pytest.raises(ValueError, match="1 names, 2 columns"):
+        compare_rankings(["one"], np.zeros((2, 3)), [1, 1])
+
+
+def run(ranking: dict[str, str]) -> RunColumns:
+    """A run with the documents of each topic, separated by spaces."""
+    rows = [(n, docno) for n, topic in enumerate(sorted(ranking)) for docno in ranking[topic].split()]
+    n = len(rows)
+    return RunColumns(
+        topics=np.array(sorted(ranking), dtype=np.str_),
+        topic_index=np.array([topic for topic, _ in rows], dtype=np.int32),
+        docno=np.array([docno.encode() for _, docno in rows]),
+        rank=np.zeros(n, dtype=np.int32),
+        score=-np.arange(n, dtype=np.float64),
+    )
+
+
+def test_equal_rankings_overlap_completely() -> None:
+    difference = difference_of_topic(run({"1": "a b c"}), run({"1": "a b c"}), "1")
+
+    assert difference.is_equal
+    assert difference.overlap == (1.0,) * len(DEPTHS)
+    assert difference.rbo == pytest.approx(1.0)
+
+
+def test_overlap_is_a_share_of_the_longer_ranking_to_that_depth() -> None:
+    difference = difference_of_topic(run({"1": "a b c d e f"}), run({"1": "b a x"}), "1")
+
+    assert dict(zip(DEPTHS, difference.overlap, strict=True)) == pytest.approx(
+        {1: 0.0, 5: 2 / 5, 10: 2 / 6, 20: 2 / 6, 50: 2 / 6, 100: 2 / 6, 1000: 2 / 6}
+    )
+    assert (difference.n_first, difference.n_second, difference.n_common) == (6, 3, 2)
+
+
+def test_topic_of_one_run_has_nothing_in_common() -> None:
+    first, second = run({"1": "a"}), run({"2": "a"})
+
+    assert topics_of_both(first, second) == ["1", "2"]
+    difference = difference_of_topic(first, second, "2")
+    assert (difference.n_common, difference.rbo, difference.overlap[0]) == (0, 0.0, 0.0)
+
+
+def test_moves_name_the_ranks_of_both_runs() -> None:
+    moves = moves_of_topic(run({"1": "a b c"}), run({"1": "c d a"}), "1", k=2)
+
+    assert moves == [("a", 1, 3), ("b", 2, None), ("c", 3, 1), ("d", None, 2)]

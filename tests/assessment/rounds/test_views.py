@@ -10,12 +10,14 @@ from django.urls import reverse
 
 from assay.protocols.loader import shipped_text
 from assessment.batches import services as batch_services
+from assessment.judging import services as task_services
 from assessment.judgments.disagreements import rounds_of
 from assessment.models import Batch
 from assessment.rounds.dual import JudgedTopic, dual_proposal, share_of_topics
 from corpus.models import Formula
 from pooling.models import Contribution, PoolEntry, Run
 from tests.assessment.conftest import Scene
+from tests.helpers.api import api, call
 from tests.helpers.factories import make_assessor, make_organizer, make_topic
 from tests.helpers.formula_scene import build_formula_scene
 from tests.helpers.judging import accept, add_entries, judge, judge_all, make_batch, make_pool, make_team
@@ -350,3 +352,47 @@ def test_search_that_finds_no_unit_states_why(scene: Scene, organizer: Client) -
     assert "Units found" not in organizer.get(address("training", scene)).content.decode()
     assert "No other unit of the ticked topics contains “&lt;b&gt;”." in searched("<b>")
     assert "Enter words to search for." in searched(" ")
+
+
+def test_training_round_and_dual_batch_are_planned_by_the_protocol_or_as_named(scene: Scene) -> None:
+    client, pool = api(make_organizer()), scene.pool.pk
+    docno = scene.pool.entries.filter(topic=scene.first).earliest("position").docno
+
+    training = call(client, "POST", "training_batches", pool, data={"name": "Round 1", "n_units": 2})
+    named = {"name": "Round 2", "topics": ["A.1"], "assessors": ["ada"], "docnos": [docno]}
+    picked = call(client, "POST", "training_batches", pool, data=named)
+    proposal = call(client, "GET", "dual_batches", pool).json()
+    second = [{"topic": "A.2", "assessor": "bob"}]
+    own = call(client, "POST", "dual_batches", pool, data={"second": [second[0] | {"assessor": "ada"}]})
+    dual = call(client, "POST", "dual_batches", pool, data={"second": second})
+
+    rounds = [Batch.objects.get(pk=each.json()["id"]) for each in (training, picked, dual)]
+    assert [each["Location"] for each in (training, picked, dual)] == [
+        f"/api/v1/batches/{each.pk}/" for each in rounds
+    ]
+    assert [batch.selected.count() for batch in rounds] == [4, 1, 0]
+    assert {(each.topic.code, each.assessor.username) for each in rounds[2].topic_assignments.all()} == {
+        ("A.2", "bob")
+    }
+    assert [(row["topic"], row["judged_by"], row["able"]) for row in proposal["topics"]] == [
+        ("A.1", ["ada"], ["bob"]),
+        ("A.2", ["ada"], ["bob"]),
+    ]
+    assert own.json()["detail"] == "second: There is no ada here. Accepted: bob."
+
+
+def test_disagreements_become_an_adjudication_batch(scene: Scene) -> None:
+    dual = make_batch(scene.pool, {scene.bob: [scene.first]}, kind=Batch.Kind.DUAL)
+    for batch, assessor, choice in ((scene.batch, scene.ada, "high"), (dual, scene.bob, "low")):
+        task = task_services.accept_next(batch=batch, assessor=assessor)
+        assert task is not None
+        judge(task, choice)
+    client, track = api(make_organizer()), scene.track.slug
+    wanted = {"adjudicators": ["bob"], "rule": "any", "is_blind": True}
+
+    made = call(client, "POST", "adjudication_batches", track, data=wanted).json()
+    again = call(client, "POST", "adjudication_batches", track, data=wanted | {"name": "More"})
+
+    batch = Batch.objects.get(pk=made["results"][0]["id"])
+    assert (batch.kind, batch.is_blind, batch.selected.count()) == (Batch.Kind.ADJUDICATION, True, 1)
+    assert (again.status_code, again.json()["code"]) == (409, "nothing-to-adjudicate")

@@ -1,6 +1,7 @@
 """Runs of formulas, checked against an index: unknown formulas, wrong posts, formulas of comments."""
 
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,12 +12,17 @@ from assay.formats.declaration import Declaration
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formulas import PLACES
 from assay.formulas.columns import Formulas
-from assay.protocols.loader import load_protocol
+from assay.protocols.loader import load_protocol, parse_protocol, shipped_text
 from corpus.models import Formula
+from jobs import services as jobs
 from participation.models import Team
 from pooling.errors import RunRefused
+from pooling.models import PoolEntry, Run
+from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
-from tests.helpers.factories import make_collection, make_organizer, make_topic, make_track
+from tests.helpers.factories import make_collection, make_document, make_organizer, make_topic, make_track
+from tests.pooling.runs.test_submission import desk
+from tracks.models import StoredProtocol
 
 PROTOCOL = load_protocol("arqmath-2021-task2")
 INDEX = [
@@ -182,3 +188,33 @@ def test_submission_page_states_whether_formulas_are_looked_up(
     page = client.get(reverse("pooling:submit", args=[track.slug]))
 
     assert sentence in page.content.decode()
+
+
+def test_passages_are_looked_up_and_pooled_as_documents(db: None, folder: Path) -> None:
+    page = desk("trec-adhoc", ["156493"])
+    collection = make_collection("passages")
+    for docno in ("7", "8"):
+        make_document(collection, docno, kind="document", body=f"<p>Passage {docno}</p>")
+    text = shipped_text("trec-adhoc").replace('unit = "document"', 'unit = "passage"')
+    text = text.replace('formats = ["trec-6"]', 'formats = ["columns"]')
+    text = text.replace("[pool]", '[runs.columns]\norder = ["topic", "docno", "rank"]\n\n[pool]')
+    digest = parse_protocol(text, name="x").digest
+    StoredProtocol.objects.filter(pk=page.track.protocol_id).update(text=text, digest=digest)
+    page.track.collection = collection
+    page.track.save()
+
+    form = page.send(b"156493 9 1\n156493 7 2\n", name="r.tsv").content.decode()
+    page.send(b"156493 8 1\n156493 7 2\n", name="r.tsv")
+    page.track.refresh_from_db()
+    pool = pool_services.request(track=page.track, by=make_organizer(), name="Pool 1", seed=1, depth={})
+    jobs.run(pool.job_id or 0)
+
+    assert "Give at most 1000 passages per topic" in form
+    assert "The rank decides the order. Ties are ordered by passage id" in form
+    assert "the document is not in the collection" in form
+    assert Run.objects.get().tag == "Owls-primary"
+    entries = PoolEntry.objects.filter(pool=pool).order_by("docno").select_related("document")
+    assert [(entry.docno, entry.document and entry.document.body) for entry in entries] == [
+        ("7", "<p>Passage 7</p>"),
+        ("8", "<p>Passage 8</p>"),
+    ]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core import mail
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -21,7 +22,7 @@ from assay.protocols.schema import RUN_FORMATS
 from corpus.models import Document
 from participation.models import Team
 from participation.teams import services as team_services
-from pooling.errors import SubmissionRefused
+from pooling.errors import RunRefused, SubmissionRefused
 from pooling.models import Run
 from pooling.runs import services as run_services
 from tests.helpers.factories import (
@@ -33,6 +34,9 @@ from tests.helpers.factories import (
     make_user,
 )
 from tests.helpers.form_runs import BOLT_TOPICS, NTCIR_TOPICS, bolt_run, ntcir_run
+from tests.helpers.letters import deliver_at_once
+from tests.helpers.runs import BROKEN, GOOD
+from tests.pooling.conftest import Scene
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
@@ -304,3 +308,47 @@ def test_citations_are_checked_against_the_posts_of_the_collection(folder: Path)
     assert "the citation is not inside its post" in page
     assert "characters 20 to 39 of a post of 30" in page
     assert accepted.status_code == 302
+
+
+@pytest.fixture
+def mail_server(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    deliver_at_once(settings, monkeypatch)
+
+
+def choose_mails(user: User) -> None:
+    """Switch e-mails about runs on, on the account page."""
+    User.objects.filter(pk=user.pk).update(email=f"{user.username}@example.org")
+    client = Client()
+    client.force_login(user)
+    client.post(reverse("account"), {"is_mailed_about_runs": "on"})
+
+
+@pytest.mark.usefixtures("mail_server")
+def test_only_members_who_chose_e_mails_get_one_for_an_accepted_run(scene: Scene, tmp_path: Path) -> None:
+    User.objects.filter(pk=scene.other.pk).update(email="bob@example.org")
+    scene.ours.members.add(scene.other)  # has not chosen
+    choose_mails(scene.member)
+    path = tmp_path / "run.tsv"
+    path.write_bytes(GOOD)
+
+    scene.submit(path)
+
+    (letter,) = mail.outbox
+    assert letter.to == ["ada@example.org"]
+    assert letter.subject == "Assay: run run-1 accepted"
+    assert "The run run-1 of Ours was accepted in ARQ." in letter.body
+    assert "12 lines of 3 topics" in letter.body
+
+
+@pytest.mark.usefixtures("mail_server")
+def test_rejected_run_is_reported_with_its_errors(scene: Scene, tmp_path: Path) -> None:
+    choose_mails(scene.member)
+    path = tmp_path / "run.tsv"
+    path.write_bytes(BROKEN["score NaN"].make())
+
+    with pytest.raises(RunRefused):
+        scene.submit(path)
+
+    (letter,) = mail.outbox
+    assert "line 2: score “NaN” is not a finite number" in letter.body
+    assert "Nothing was stored" in letter.body

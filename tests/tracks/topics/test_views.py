@@ -3,13 +3,17 @@
 import re
 from datetime import timedelta
 from html import unescape
+from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError
 from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from tests.corpus.imports.test_commands import output_of
+from tests.helpers.dumps import write
 from tests.helpers.factories import (
     make_assessor,
     make_collection,
@@ -19,7 +23,7 @@ from tests.helpers.factories import (
     make_user,
 )
 from tests.helpers.judging import make_team
-from tracks.models import Download, Track
+from tracks.models import Download, Topic, Track
 from web.times import now
 
 pytestmark = pytest.mark.django_db
@@ -221,3 +225,78 @@ def test_imported_file_is_kept(organizer: Client) -> None:
     assert (first.is_replaced, second.is_replaced) == (True, False)
     with second.file.open("rb") as file:
         assert file.read() == topics_file("A.2")
+
+
+def test_command_imports_topics_and_labels(tmp_path: Path) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    topics = write(tmp_path, "t.jsonl", '{"code": "T.1", "title": "x"}\n')
+    labels = write(tmp_path, "l.json", '{"T.1": {"Category": "Proof"}}')
+
+    assert "1 topic: 1 new" in output_of("import_topics", track.slug, topics)
+    assert "1 topic labeled." in output_of("import_topics", track.slug, labels, "--labels")
+    assert track.topics.get().labels == {"category": "proof"}
+
+
+def test_command_reports_the_error(tmp_path: Path) -> None:
+    track = make_track()
+    make_topic(track)
+    topics = write(tmp_path, "t.jsonl", '{"code": "T.1"}\n')
+
+    with pytest.raises(CommandError, match="no track nowhere"):
+        output_of("import_topics", "nowhere", topics)
+    with pytest.raises(CommandError, match="cannot be read"):
+        output_of("import_topics", track.slug, tmp_path / "none.xml")
+    with pytest.raises(CommandError, match="only the topics of a draft can change"):
+        output_of("import_topics", track.slug, topics)
+
+
+def topics_after(client: Client, content: bytes, protocol: str = "trec-adhoc") -> tuple[str, list[Topic]]:
+    """The page after the import of a file, and the topics."""
+    client.force_login(make_organizer())
+    track = make_track(protocol=protocol, status=Track.Status.DRAFT)
+    data = {"upload": SimpleUploadedFile("topics", content), "holds": "topics"}
+    page = client.post(reverse("tracks:import_topics", args=[track.slug]), data, follow=True)
+    return page.content.decode(), list(track.topics.order_by("code"))
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "title", "body"),
+    [
+        (b'qid\ttitle\turl\tdescription\nq 1\tx\tu\ty\n', "", "", ""),
+        (b'Topic-ID\ttopic_title\turl\tdescription\nt1\t"5" d"\tu\tIs 1 < 2?\n', "t1", '"5" d"', "<p>Is 1 &lt; 2?</p>"),
+        (b'\xef\xbb\xbfid,query\r\nt1,"a, ""b"""\r\n', "t1", 'a, "b"', ""),
+        (b'{"_id": "t1", "text": "tidal power", "metadata": {}}\n', "t1", "tidal power", ""),
+        (b'{"qid": 7, "query": "tides", "description": "All of them."}\n', "7", "tides", "<p>All of them.</p>"),
+        (b'{"code": "t1", "text": "tidal power"}\n', "t1", "", "<p>tidal power</p>"),
+        (b'{"code": "t1", "title": "a visa, a national id, a long title, and so on"}\n',
+         "t1", "a visa, a national id, a long title, and so on", ""),
+        (b'\r\nid,title\r\n\r\nt1,a,\r\n', "t1", "a", ""),
+    ],
+)  # fmt: skip
+def test_topics_under_usual_names_are_imported(
+    client: Client, content: bytes, code: str, title: str, body: str
+) -> None:
+    page, topics = topics_after(client, content)
+
+    assert [(topic.code, topic.title, topic.body) for topic in topics] == (
+        [(code, title, body)] if code else []
+    )
+    if b"url" in content and code:
+        assert "columns whose names are not known were left out: url" in page
+    if not code:
+        assert "line 2: a topic&#x27;s code has 1 to 100 bytes without white space" in page
+
+
+def test_text_with_a_separator_that_is_not_quoted_is_refused(client: Client) -> None:
+    page, topics = topics_after(client, b"code,title\n1,cats\n2,cats, dogs and mice\n")
+
+    assert (
+        "line 3: expected 2 columns as in the header, got 3; put a text with separators in quotation" in page
+    )
+    assert topics == []
+
+
+def test_table_of_formulas_is_imported(client: Client) -> None:
+    _, topics = topics_after(client, b"id\tlatex\tquery\nf1\tx^2\tsquares\n", "ntcir-10-math")
+
+    assert [(topic.code, topic.latex, topic.title) for topic in topics] == [("f1", "x^2", "squares")]

@@ -5,6 +5,7 @@ import io
 import lzma
 import tracemalloc
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from assay.formats.compression import Limits
 from assay.formats.reports import Report
 from assay.formats.runs import columns
 from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.examples import placeholders, sample_run
 from assay.formats.runs.forms import FORMS, XmlForm
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.rules import ABSENT, FIT, OTHER_UNIT
 from assay.formats.runs.xml import ELEMENTS
-from assay.protocols.loader import load_protocol
+from assay.protocols.loader import load_protocol, shipped_slugs
 from assay.protocols.schema import RUN_FORMATS
 from tests.helpers.runs import BROKEN, GOOD, TOPICS, Broken, changed, lines_of, run_bytes, trec_bytes, zipped
 
@@ -605,3 +607,19 @@ def test_a_document_repeated_far_away_is_found_in_long_runs(n: int, tmp_path: Pa
         report = check_run(path, protocol=load_protocol("arqmath-2021-task1"), name="r").report
         assert [error.code for error in report.errors] == ["repeated", "too-many-ranks"]
         assert report.errors[0].lines[0].number == place + 1
+
+
+@pytest.mark.parametrize("slug", shipped_slugs())
+def test_sample_run_is_accepted(slug: str) -> None:
+    protocol, topics = load_protocol(slug), ["T.1", "T<2>&", "ä.10"]
+
+    extension, content = sample_run(protocol, topics, placeholders(protocol))
+    checked = check_run(BytesIO(content), protocol=protocol, topics=topics, name=f"sample.{extension}")
+
+    assert checked.report.is_acceptable, checked.report.errors
+    assert (
+        list(checked.report.topic_lines) == sorted(topics, key=str.encode)
+        or len(checked.report.topic_lines) == 3
+    )
+    has_tag = protocol.runs.columns is None  # the described columns have none
+    assert not has_tag or (checked.report.tag or checked.report.kind) in {"sample-run", "evaluation"}
