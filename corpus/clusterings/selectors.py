@@ -9,19 +9,23 @@ from django.db.models import QuerySet
 
 from assay.formats.spreadsheet import BOM, csv_lines
 from corpus.collections.selectors import formulas_in_words, stored_formula_counts
-from corpus.models import Clustering, Collection, Disagreement
+from corpus.models import Clustering, Collection, Disagreement, Formula
 from jobs.models import Job
 
 COLUMNS = (
     *("visual_id", "ids_of_string", "strings_of_id"),
     *("formulas", "first_formula", "representation", "string"),
 )
-PAGE_SIZE = 50  # disagreements
+PAGE_SIZE = 50  # disagreements, and formulas
 
 
 @dataclass(frozen=True)
 class FormulasPage:
-    """`clustering` is the newest complete one; `current` a newer one that is unfinished or failed."""
+    """`clustering` is the newest complete one; `current` a newer one that is unfinished or failed.
+
+    `rows` are the disagreements of the page, each with the LaTeX of its first formula. `browsed` are some formulas in
+    the order of their ids, from `first_code` on; `next_code` is the id of the formula after them.
+    """
 
     collection: Collection
     formulas: list[str]
@@ -30,6 +34,10 @@ class FormulasPage:
     clustering: Clustering | None
     current: Clustering | None
     disagreements: "Page[Any]"
+    rows: list[tuple[Disagreement, str]]
+    first_code: str
+    browsed: list[Formula]
+    next_code: str
 
 
 def clusterings(collection: Collection) -> QuerySet[Clustering]:
@@ -74,10 +82,14 @@ def disagreements_csv(collection: Collection) -> Iterator[str]:
     yield from csv_lines(COLUMNS, cells)
 
 
-def formulas_page(collection: Collection, number: str | None) -> FormulasPage:
+def formulas_page(collection: Collection, number: str | None, first_code: str) -> FormulasPage:
     """The page of all formulas of a collection, with one page of the disagreements of its newest clustering."""
     complete = latest_clustering(collection, is_complete=True)
     latest = latest_clustering(collection, is_complete=False)
+    shown = Paginator(disagreements(complete), PAGE_SIZE).get_page(number)
+    first_formulas = collection.formulas.filter(code__in={row.formula for row in shown})
+    latex: dict[str, str] = dict(first_formulas.values_list("code", "latex"))
+    browsed = list(collection.formulas.filter(code__gte=first_code).order_by("code")[: PAGE_SIZE + 1])
     return FormulasPage(
         collection=collection,
         formulas=formulas_in_words(collection),
@@ -85,5 +97,9 @@ def formulas_page(collection: Collection, number: str | None) -> FormulasPage:
         has_formulas=collection.formulas.exists(),
         clustering=complete,
         current=latest if latest != complete else None,
-        disagreements=Paginator(disagreements(complete), PAGE_SIZE).get_page(number),
+        disagreements=shown,
+        rows=[(row, latex.get(row.formula, "")) for row in shown],
+        first_code=first_code,
+        browsed=browsed[:PAGE_SIZE],
+        next_code=browsed[PAGE_SIZE].code if len(browsed) > PAGE_SIZE else "",
     )

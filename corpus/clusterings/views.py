@@ -25,7 +25,7 @@ class ClusteringForm(forms.Form):
 def formulas(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The formulas of a collection, the result of clustering them, and a form to start it. Organizers only."""
     collection = get_object_or_404(collections_for(request.user), slug=slug)
-    page = selectors.formulas_page(collection, request.GET.get("page"))
+    page = selectors.formulas_page(collection, request.GET.get("page"), request.GET.get("from", ""))
     return render(request, "corpus/formulas/formulas.html", context_of(page) | {"form": ClusteringForm()})
 
 

@@ -27,7 +27,7 @@
     "\\DeclareMathOperator": "\\@ifstar\\assayNamedLimits\\assayNamed",
     "\\assayNamed": "\\gdef#1{\\operatorname{#2}}",
     "\\assayNamedLimits": "\\gdef#1{\\operatorname*{#2}}",
-    "\\qvar": "\\boxed{#1}",
+    "\\qvar": "\\mathsf{?#1}", // a wildcard of NTCIR
     "\\overparen": "\\overgroup{#1}",
     "\\underparen": "\\undergroup{#1}",
   };
@@ -97,8 +97,9 @@
   }
   function render(element) {
     if (element.dataset.math) return;
-    const latex = element.textContent;
-    sources.set(element, latex);
+    const source = element.textContent;
+    sources.set(element, source);
+    const latex = source.replace(/\\qvar\{\*([^{}*]+)\*\}/g, "\\qvar{$1}"); // NTCIR-12 writes names as *1*
     if (latex.length > LONGEST) {
       fail(element, "This formula is too long to be typeset; this is its LaTeX.");
       return;

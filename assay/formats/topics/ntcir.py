@@ -3,7 +3,7 @@ r"""Reads topics of NTCIR's MathIR tasks, as rows for `assay.formats.topics.read
 XML: `<topics><topic><num/><query><formula id><m:math>...</m:math></formula><keyword/></query></topic>...`. The LaTeX of
 a formula is an annotation of its MathML, or else written from the MathML. A topic may have `<scenario/>` and
 `<criteria/>`, in plain text. Lines: a code and a formula per line, separated by a tab. A wildcard is
-`\qvar@construct{x}` in XML and `\qvar{x}` in lines; both are stored as `\qvar{x}`, which pages show as a box.
+`\qvar@construct{x}` in XML and `\qvar{x}` in lines; both are stored as `\qvar{x}`, which pages show as `?x`.
 """
 
 import re

@@ -2,11 +2,13 @@
 
 import csv
 import io
+import re
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from corpus.clusterings import selectors
 from corpus.clusterings.services import start_clustering
 from corpus.formulas.selectors import formula_counts
 from corpus.models import Clustering, Collection, Disagreement
@@ -49,6 +51,24 @@ def test_page_without_formulas_says_what_to_import(organizer: Client, collection
 
     assert "Math has no formulas yet." in text
     assert "Cluster formulas" not in text
+
+
+def test_organizer_browses_the_formulas(
+    organizer: Client, collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_formulas(collection, [One(str(n), f"x_{n}", visual="v" * (n == 2)) for n in range(1, 5)])
+    monkeypatch.setattr(selectors, "PAGE_SIZE", 2)
+
+    first = text_of(organizer, page_of(collection))
+    last = text_of(organizer, page_of(collection) + "?from=3")
+    after = text_of(organizer, page_of(collection) + "?from=9")
+
+    shown = re.compile(r"/formulas/(\d)/")
+    assert (shown.findall(first), shown.findall(last), shown.findall(after)) == (["1", "2"], ["3", "4"], [])
+    assert '<span class="math-container" data-display="inline">x_1</span>' in first
+    assert 'href="?from=3#browse"' in first
+    assert "Next formulas" not in last
+    assert "No formula has this id or a later one." in after
 
 
 def test_organizer_starts_a_clustering_and_sees_its_result(organizer: Client, collection: Collection) -> None:

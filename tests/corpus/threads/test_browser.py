@@ -138,15 +138,21 @@ def test_formulas_are_rendered_by_katex_then_mathjax_then_shown_as_latex(
     assert page.locator(".katex-mathml annotation").first.text_content() == "x^2"
 
 
-def test_chemical_formulas_are_rendered_without_a_failed_request(posts: Collection, read: Open) -> None:
+def test_chemical_formulas_and_wildcards_are_rendered_without_a_failed_request(
+    posts: Collection, read: Open
+) -> None:
     _question(
-        posts, "<p>$\\ce{H2O}$ and $$\\ce{CO2 + C -> 2 CO}$$ $\\pu{1.2e3 kJ}$ $\\ce{^{227}_{90}Th+}$</p>"
+        posts,
+        "<p>$\\ce{H2O}$ and $$\\ce{CO2 + C -> 2 CO}$$ $\\pu{1.2e3 kJ}$ $\\ce{^{227}_{90}Th+}$ "
+        "$\\frac{\\qvar{*1*}}{\\qvar{y}}$</p>",
     )
 
     page = read("1")
 
-    assert page.evaluate(COUNT) == {"katex": 4}
+    assert page.evaluate(COUNT) == {"katex": 5}
     assert {"H", "2", "O"} <= set(page.locator(".katex-html").first.inner_text().split())
+    wildcards = page.locator(".katex-html").last.inner_text()
+    assert ("?1" in wildcards, "?y" in wildcards, "*" in wildcards) == (True, True, False)
 
 
 def test_formula_draws_only_in_its_own_text(posts: Collection, read: Open) -> None:

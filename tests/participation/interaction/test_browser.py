@@ -110,6 +110,12 @@ def test_a_hostile_page_stays_in_its_frame_and_ends_in_all_tabs(
     page.click("text=Start the session")
     address = page.url
     expect(page.frame_locator("#frame").locator("h1")).to_have_text("Tried")
+    for seen in (
+        page.get_by_role("button", name="End the session"),
+        page.locator("#clock"),
+        page.get_by_text("Title of"),
+    ):
+        expect(seen.first).to_be_in_viewport()
     other = page.context.new_page()
     other.goto(address)
     expect(other.frame_locator("#frame").locator("h1")).to_have_text("Tried")
