@@ -5,6 +5,7 @@ The user and the session of every request are read by prepared statements. Decis
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.models import Session
@@ -27,17 +28,6 @@ _STORED = Statement(
     f"SELECT {_SESSION.columns} FROM django_session session"  # noqa: S608 - of constants
     " WHERE session.session_key = %(key)s AND session.expire_date > %(now)s"
 )
-APPS = {
-    "accounts",
-    "jobs",
-    "corpus",
-    "tracks",
-    "participation",
-    "pooling",
-    "assessment",
-    "scoring",
-    "publishing",
-}
 MAX_NAME = 150  # characters of a user name
 SCHEME = "Bearer"
 
@@ -74,11 +64,15 @@ class OrganizerBackend(ModelBackend):
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
         is_organizer = user_obj.is_active and user_obj.is_staff
-        return (is_organizer and perm.split(".")[0] in APPS) or super().has_perm(user_obj, perm, obj)
+        return (is_organizer and perm.split(".")[0] in settings.OWN_APPS) or super().has_perm(
+            user_obj, perm, obj
+        )
 
     def has_module_perms(self, user_obj: Any, app_label: str) -> bool:
         is_organizer = user_obj.is_active and user_obj.is_staff
-        return (is_organizer and app_label in APPS) or super().has_module_perms(user_obj, app_label)
+        return (is_organizer and app_label in settings.OWN_APPS) or super().has_module_perms(
+            user_obj, app_label
+        )
 
 
 class TokenAuthentication(BaseAuthentication):

@@ -90,7 +90,6 @@ def locked(request: HttpRequest, response: HttpResponse | None, credentials: dic
 
 
 @READ_AND_POST
-@never_cache
 @login_required
 def tokens(request: AuthenticatedRequest) -> HttpResponse:
     """The user's tokens, and the form that creates one. Its text is shown once. Everyone who has logged in."""

@@ -15,19 +15,7 @@ warnings.filterwarnings("ignore", category=SecurityWarning)  # `make run` may ru
 
 app = Celery("assay")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(
-    [
-        "accounts",
-        "jobs",
-        "corpus",
-        "tracks",
-        "pooling",
-        "participation",
-        "assessment",
-        "publishing",
-        "scoring",
-    ]
-)
+app.autodiscover_tasks()  # of every installed app
 
 
 @worker_ready.connect

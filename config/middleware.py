@@ -13,8 +13,8 @@ from accounts.audit.services import acting
 from accounts.models import Event, User
 from assay.errors import Refused
 from server.environment import Proxies
-from web.addresses import parsed as parsed_address
 from web.api.problems import CONTENT_TYPE, is_api, of_refusal
+from web.throttling import parsed_address
 
 
 class Middleware:

@@ -22,6 +22,11 @@ SECRET_KEY_FALLBACKS = environment.words("SECRET_KEY_FALLBACKS")
 ALLOWED_HOSTS = [*environment.words("ALLOWED_HOSTS"), "localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
 
+# From the bottom up; those with models that organizers see in the admin
+OWN_APPS = [
+    *("accounts", "jobs", "corpus", "tracks", "participation", "pooling", "assessment", "scoring"),
+    "publishing",
+]
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
@@ -38,15 +43,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "web",
-    "accounts",
-    "jobs",
-    "corpus",
-    "tracks",
-    "participation",
-    "pooling",
-    "assessment",
-    "scoring",
-    "publishing",
+    *OWN_APPS,
     "demo",
     "config",
 ]
@@ -85,7 +82,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "config.pages.context.frame",
+                "config.pages.help.frame",
             ]
         },
     }
@@ -103,7 +100,7 @@ AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_USERNAME_CALLABLE = "accounts.backends.counted_name"
-AXES_CLIENT_IP_CALLABLE = "web.addresses.network_of"
+AXES_CLIENT_IP_CALLABLE = "web.throttling.network_of"
 AXES_LOCKOUT_CALLABLE = "accounts.views.locked"
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # so that nobody can make it last forever
 AXES_RESET_ON_SUCCESS = True
@@ -179,7 +176,7 @@ CACHES = {
     "default": environment.cache(CELERY_BROKER_URL, VAR_DIR / "cache" / "pages") | {"KEY_PREFIX": VERSION}
 }
 HOST_NAME = environment.text("ASSAY_HOST", socket.gethostname())
-# A worker takes the jobs that any worker can do, and those that need a file of its machine (jobs.places).
+# A worker takes the jobs that any worker can do, and those that need a file of its machine (jobs.selectors).
 CELERY_TASK_QUEUES = [Queue("celery"), Queue(f"host.{HOST_NAME}")]
 if IMPORT_DIR and Path(IMPORT_DIR).is_dir():
     CELERY_TASK_QUEUES.append(Queue("import-folder"))
@@ -190,7 +187,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_REDIRECT_STDOUTS = False
-CELERY_BEAT_SCHEDULER = "server.beat:WatchedScheduler"
+CELERY_BEAT_SCHEDULER = "jobs.watchdog:WatchedScheduler"
 BEAT_FILE = VAR_DIR / "run" / "beat"
 JOB_HEARTBEAT_SECONDS = environment.number("JOB_HEARTBEAT_SECONDS", 5, least=0.1)
 JOB_LOST_AFTER_SECONDS = environment.number("JOB_LOST_AFTER_SECONDS", 30, least=0.3)

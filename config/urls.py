@@ -1,9 +1,26 @@
 """The addresses of the site. Each app has its own `urls`."""
 
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, register_converter
+from django.urls.converters import StringConverter
 
 from config.pages import documentation, errors, views
+
+
+class TableExtension(StringConverter):
+    """The extension of a file with a table: `<table:...>`."""
+
+    regex = "tsv|csv"
+
+
+class LeaderboardExtension(StringConverter):
+    """The extension of a file with a leaderboard: `<board:...>`."""
+
+    regex = "tsv|csv|json|tex"
+
+
+register_converter(TableExtension, "table")
+register_converter(LeaderboardExtension, "board")
 
 urlpatterns = [
     path("", views.home, name="home"),

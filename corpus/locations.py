@@ -11,8 +11,8 @@ from django.core.files.storage import default_storage
 
 from assay.errors import BadFile
 from assay.formats.compression import UnpackedFile
-from jobs import places
 from jobs.files import storage
+from jobs.selectors import IMPORT_FOLDER, this_host
 
 # Prefixes of locations. Any other location is a path on the disk of one machine.
 UPLOAD = "upload:"  # a name in Django's storage
@@ -76,8 +76,8 @@ def place_of(locations: Iterable[str]) -> str:
     """The place at which a job can read all of these files."""
     prefixes = {next((each for each in (UPLOAD, FOLDER) if name.startswith(each)), "") for name in locations}
     if "" in prefixes:
-        return places.this_host()
-    return places.IMPORT_FOLDER if FOLDER in prefixes else ""
+        return this_host()
+    return IMPORT_FOLDER if FOLDER in prefixes else ""
 
 
 def claim_uploads(locations: Iterable[str]) -> None:

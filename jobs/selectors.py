@@ -1,6 +1,10 @@
-"""Jobs, and who may see them."""
+"""Jobs, who may see them, and the places where they run.
+
+A place is the name of a queue in Celery; a job without a place can run anywhere.
+"""
 
 from datetime import timedelta
+from pathlib import Path
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -10,6 +14,8 @@ from django.db.models.functions import Now
 from accounts.access import AnyUser
 from accounts.models import User
 from jobs.models import Job
+
+IMPORT_FOLDER = "import-folder"  # any worker that sees ASSAY_IMPORT_DIR
 
 
 def jobs_for(user: AnyUser) -> QuerySet[Job]:
@@ -23,3 +29,14 @@ def jobs_for(user: AnyUser) -> QuerySet[Job]:
 def lost_before() -> CombinedExpression:
     """A running job whose last heartbeat is older than this has lost its worker. The clock is the database's."""
     return Now() - timedelta(seconds=settings.JOB_LOST_AFTER_SECONDS)
+
+
+def this_host() -> str:
+    """The place of jobs that read the disk of this machine."""
+    return f"host.{settings.HOST_NAME}"
+
+
+def offered_places() -> set[str]:
+    """The places of this process."""
+    sees_folder = bool(settings.IMPORT_DIR) and Path(settings.IMPORT_DIR).is_dir()
+    return {"", this_host(), *([IMPORT_FOLDER] if sees_folder else [])}

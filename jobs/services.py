@@ -27,8 +27,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from accounts.models import User
 from assay.errors import Refused
 from jobs.models import Job
-from jobs.places import offered, this_host
-from jobs.selectors import lost_before
+from jobs.selectors import lost_before, offered_places, this_host
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +91,7 @@ def request(
 ) -> Job:
     """Record a job for a subject, such as a track, and wake a worker when the transaction commits.
 
-    Only the workers of a place (`jobs.places`) run the job; without a place, any worker does.
+    Only the workers of a place (`jobs.selectors`) run the job; without a place, any worker does.
     """
     if kind not in _handlers:
         raise ValueError(f"no handler for jobs of kind {kind}")
@@ -191,7 +190,7 @@ def _claim(job_id: int) -> Job | None:
     with transaction.atomic():
         job = (
             Job.objects.select_for_update(skip_locked=True)
-            .filter(is_free, pk=job_id, place__in=offered())
+            .filter(is_free, pk=job_id, place__in=offered_places())
             .first()
         )
         if job is None:

@@ -70,13 +70,7 @@ def history_page(track: Track | None, chosen: dict[str, Any], number: object) ->
 
 def events(track: Track | None, chosen: dict[str, Any]) -> Any:
     """The events of a track or of the site that a filter chooses."""
-    return log.filtered(
-        log.events(track.pk if track else None),
-        person=chosen.get("person", ""),
-        action=chosen.get("action", ""),
-        first=chosen.get("first"),
-        last=chosen.get("last"),
-    )
+    return log.filtered(log.events(track.pk if track else None), **chosen)
 
 
 @require_safe

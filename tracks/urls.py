@@ -1,6 +1,7 @@
 """URLs of the tracks app."""
 
 from django.urls import path, register_converter
+from django.urls.converters import StringConverter
 
 from tracks import history
 from tracks.agreements import views as agreements
@@ -14,16 +15,10 @@ from tracks.topics import views as topics
 from tracks.tracks import views as tracks
 
 
-class PageName:
+class PageName(StringConverter):
     """The name of a text of the site."""
 
     regex = "|".join(SitePage.Name.values)
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: str) -> str:
-        return value
 
 
 register_converter(PageName, "site_page")

@@ -1,19 +1,23 @@
-"""Instants as people enter and read them: local times with a zone, and the clock that counts.
+"""Instants as people enter and read them: local times with a zone, the clock that counts, arrivals of requests.
 
 A zone is a name of the IANA database, such as `Europe/Prague`, or `AoE` (anywhere on earth): a deadline in AoE has
 passed when its day is over everywhere. An instant is stored in UTC with the name of the zone in which it was entered.
 """
 
+import time
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
 from django.db import connection
+from django.http import HttpRequest
 
 from web.counting import counted
 
 AOE = "AoE"
 LEGACY = ("Etc/", "SystemV/", "US/", "posix/", "right/")
+LONGEST = timedelta(minutes=5)  # a request that is sent more slowly counts as if it had arrived that long ago
+ARRIVAL = "assay.arrival"  # in the WSGI environment, by time.monotonic(); `server.gunicorn` writes it
 EARLIEST, LATEST = 1970, 9000  # years; a conversion to any zone stays inside the calendar
 
 
@@ -114,3 +118,13 @@ def time_left(seconds: float) -> str:
     if first is None:
         return "less than a minute"
     return " ".join(counted(amount, unit) for amount, unit in sizes[first : first + 2] if amount)
+
+
+def arrived_at(request: HttpRequest) -> datetime:
+    """Return when a request arrived, by the clock of the database: now, if the server noted nothing. One query.
+
+    Receiving and checking its body may take long, which must cost nobody a deadline.
+    """
+    moment = time.monotonic()
+    waited = timedelta(seconds=moment - request.META.get(ARRIVAL, moment))
+    return now() - min(waited, LONGEST)

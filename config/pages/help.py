@@ -1,4 +1,10 @@
-"""The page of the documentation that the link *Help* opens on each page of the site."""
+"""The context of the frame of every page, with the page of the documentation that its link *Help* opens."""
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
+
+from tracks.assessors.selectors import judges_anywhere
 
 START = "index.html"
 
@@ -113,3 +119,18 @@ HELP = {view: page for page, views in EXPLAINED.items() for view in views.split(
 def page_for(view_name: str) -> str:
     """The path in the documentation for a view; the first page if the view has none."""
     return HELP.get(view_name, START)
+
+
+def frame(request: HttpRequest) -> dict[str, object]:
+    """`is_assessor`, whether the user judges in any track, and `help_address`, the documentation of this page.
+
+    `is_assessor` takes one query, and only on a page that shows the site's header.
+    """
+    # An error page may have no view.
+    match = request.resolver_match
+    page, _, anchor = page_for(match.view_name if match else "").partition("#")
+    address = reverse("documentation", args=[page])
+    return {
+        "is_assessor": SimpleLazyObject(lambda: judges_anywhere(request.user)),
+        "help_address": f"{address}#{anchor}" if anchor else address,
+    }

@@ -1,18 +1,26 @@
-"""Template tags of the whole site: the tabs of a track, the steps of a role, times, and counted nouns."""
+"""Template tags of the whole site: the tabs of a track, the steps of a role, times, counted nouns, and what pages show
+of the apps above theirs: the scores of runs, and the published runs.
+"""
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django import template
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
 from accounts.models import User
+from assay.protocols.schema import EVERY_RANK
 from config.pages.checklist import checklist
 from config.pages.steps import steps_for
 from participation.interaction.selectors import may_see as may_see_interaction
+from participation.models import Team
+from pooling.models import Run
+from publishing.published_runs.selectors import publication_of
+from scoring.evaluations.selectors import scores_of
 from tracks.acceptance import Acceptance, next_closing, timetable
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
@@ -113,3 +121,38 @@ def _time(moment: datetime | None, pattern: str) -> SafeString | str:
         return "–"
     utc = localtime(moment)
     return format_html('<time datetime="{}">{}</time>', utc.isoformat(), utc.strftime(pattern))
+
+
+@register.filter
+def as_depth(depth: int) -> str:
+    """A depth; in words if the strategy of the pool needs none, and every rank counts."""
+    return "all ranks" if depth == EVERY_RANK else intcomma(depth)
+
+
+@register.inclusion_tag("scoring/evaluations/_own_scores.html", takes_context=True)
+def scores_of_team(context: template.Context, team: Team) -> dict[str, Any]:
+    """The scores of a team's runs on the leaderboards that the user may see; nothing before a release."""
+    return {"boards": scores_of(context["request"].user, team.runs.all())}
+
+
+@register.inclusion_tag("scoring/evaluations/_own_scores.html", takes_context=True)
+def scores_of_run(context: template.Context, run: Run) -> dict[str, Any]:
+    """The scores of one run on the leaderboards that the user may see; nothing before a release."""
+    return {"boards": scores_of(context["request"].user, Run.objects.filter(pk=run.pk))}
+
+
+@register.inclusion_tag("publishing/published_runs/_download.html")
+def published_archive(track: Track) -> dict[str, object]:
+    """The archive of the published runs among the downloads of a track; nothing if there is none."""
+    return {"track": track, "publication": publication_of(track)}
+
+
+@register.simple_tag
+def published_runs(track: Track) -> SafeString | str:
+    """A fact of the track, if its runs are published: how many, with a link."""
+    current = publication_of(track)
+    if current is None:
+        return ""
+    address = reverse("publishing:publication", args=[track.slug])
+    n_runs = counted(len(current.runs), "run")
+    return format_html('<dt>Published runs</dt><dd><a href="{}">{}</a></dd>', address, n_runs)

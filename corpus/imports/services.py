@@ -20,10 +20,10 @@ from corpus.imports.recognition import ImportRefused, Source, recognize, sources
 from corpus.imports.selectors import is_folder_here
 from corpus.locations import UPLOAD, claim_uploads, discard_uploads, place_of
 from corpus.models import Collection, Import
-from jobs import places
 from jobs import services as jobs
 from jobs.files import storage
 from jobs.models import Job
+from jobs.selectors import IMPORT_FOLDER
 
 NAMED = 20  # files of an import in the audit log and on its page
 
@@ -174,7 +174,7 @@ def start_import_elsewhere(
         arguments=arguments | {"representation": representation},
         by=by,
         subject=current,
-        place=places.IMPORT_FOLDER,
+        place=IMPORT_FOLDER,
     )
 
 

@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.forms import Form
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
@@ -29,7 +28,6 @@ def _team(request: AuthenticatedRequest, team_id: int) -> Team:
 
 
 @require_safe
-@never_cache
 @login_required
 def interaction(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Nominations and sessions. Organizers all, members those of their teams, assessors the sessions they hold."""
@@ -142,7 +140,6 @@ def data_file(request: AuthenticatedRequest, team_id: int) -> HttpResponseBase:
 
 
 @require_safe
-@never_cache
 @login_required
 def session(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     """A session with its clock. Its assessor, and organizers, who see no frame."""

@@ -4,7 +4,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
@@ -39,7 +38,6 @@ def _track(request: HttpRequest, slug: str) -> Track:
 
 
 @require_safe
-@never_cache
 @organizer_required
 def people(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Roles, invitations, agreement and requests. Organizers only."""
@@ -56,7 +54,6 @@ def _page(
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Check a pasted list, then carry it out. Organizers only."""
@@ -158,7 +155,6 @@ def remove_assessor(request: AuthenticatedRequest, slug: str, user_id: int) -> H
 
 
 @require_POST
-@never_cache
 @organizer_required
 def make_link(request: AuthenticatedRequest, slug: str, user_id: int) -> HttpResponse:
     """Show a login link of a person once, or make an invitation for who has no password yet. Organizers only."""
@@ -186,7 +182,6 @@ def _managed(request: AuthenticatedRequest, team_id: int) -> Team:
 
 
 @require_safe
-@never_cache
 @login_required
 def team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """The members and invitations of a team. Its members, and organizers."""

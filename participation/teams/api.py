@@ -48,13 +48,6 @@ class NewTeamSerializer(TeamChangeSerializer):
     name = serializers.CharField(max_length=100)
 
 
-def _read(serializer_class: type[TeamChangeSerializer], request: Request) -> dict[str, Any]:
-    serializer = serializer_class(data=request.data)
-    serializer.is_valid(raise_exception=True)
-    data: dict[str, Any] = serializer.validated_data
-    return data
-
-
 def _team(request: Request, team_id: int) -> Team:
     return get_object_or_404(selectors.with_members(selectors.teams_for(person_of(request))), pk=team_id)
 
@@ -89,7 +82,7 @@ class Teams(Endpoints):
         """Create a team. Organizers only."""
         organizer_of(request)
         track = track_of(request, slug)
-        data = _read(NewTeamSerializer, request)
+        data = self.validated(request)
         with transaction.atomic():
             members = _people(data.get("members", []))
             team = services.create(track=track, name=data["name"], members=members)
@@ -107,7 +100,7 @@ class Teams(Endpoints):
     def change_team(self, request: Request, team_id: int) -> Any:
         """Change the name, members or disk limit of a team. Organizers only."""
         organizer_of(request)
-        data = _read(TeamChangeSerializer, request)
+        data = self.validated(request)
         track_services.lock(_team(request, team_id).track_id)
         team = _team(request, team_id)
         require_match(request, TeamSerializer(team).data)

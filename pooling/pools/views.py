@@ -7,7 +7,6 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
@@ -79,7 +78,6 @@ def make_ids(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @organizer_required
 def pool(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """A pool: its job while it is built, then its contents. Organizers only."""

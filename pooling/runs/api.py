@@ -32,9 +32,9 @@ from web.api.schema import FILE
 from web.api.scopes import Scope
 from web.api.serializers import Address, Strict
 from web.api.views import FILE_RENDERERS, Endpoints, created, get, patch, post
-from web.arrivals import arrived_at
 from web.downloads import download
 from web.forms import bytes_of
+from web.times import arrived_at
 
 READ = (Scope.READ, Scope.RUNS)
 WRITE = (Scope.RUNS,)
@@ -361,11 +361,10 @@ class Runs(Endpoints):
         Its team until the deadline, and organizers. The earlier description is kept in `changes`.
         """
         track_services.lock(self.run(request, run_id).track_id)
-        serializer = DescriptionSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
+        data = self.validated(request)
         run = self.run(request, run_id)
         require_match(request, _detail(request, run))
-        changes.describe(run=run, by=person_of(request), **serializer.validated_data)
+        changes.describe(run=run, by=person_of(request), **data)
         return Response(_detail(request, self.run(request, run_id)))
 
     @get("runs/<int:run_id>/report/", "run_report", ReportSerializer)

@@ -11,7 +11,6 @@ from django.forms import Form
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
@@ -26,10 +25,10 @@ from pooling.runs.selectors import Answer
 from tracks.agreements.selectors import has_accepted
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
-from web.arrivals import arrived_at
 from web.downloads import download
 from web.forms import CompareForm
 from web.pages import context_of
+from web.times import arrived_at
 
 READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 
@@ -48,7 +47,6 @@ def _run(request: AuthenticatedRequest, run_id: int) -> Run:
 
 
 @require_safe
-@never_cache
 @login_required
 def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The runs of all teams for organizers. Members of a team go to its runs, assessors see none."""
@@ -60,7 +58,6 @@ def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def team_runs(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpResponse:
     """The runs of a team: states, quota, pools, order. Its members, and organizers."""
@@ -71,7 +68,6 @@ def team_runs(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpRes
 
 
 @require_safe
-@never_cache
 @login_required
 def run(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """A run with its report. Its team, and organizers."""
@@ -88,7 +84,6 @@ def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
 
 
 @READ_AND_POST
-@never_cache
 @login_required
 def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for confirmation, then withdraw the run. Its team, and organizers, until the track closes."""
@@ -102,7 +97,6 @@ def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
 
 
 @READ_AND_POST
-@never_cache
 @login_required
 def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """Check, repair or submit runs. Members of the track's teams, and organizers."""
@@ -193,7 +187,6 @@ def _repair(request: AuthenticatedRequest, track: Track, forms: list[RunForm], r
 
 
 @READ_AND_POST
-@never_cache
 @login_required
 def describe(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Change the description of a run. Its team until the deadline, and organizers."""
@@ -216,7 +209,6 @@ def move(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
 
 
 @READ_AND_POST
-@never_cache
 @organizer_required
 def disqualify(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for a reason, then disqualify the run. Organizers only, after the track closed."""
@@ -229,7 +221,6 @@ def disqualify(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
 
 
 @READ_AND_POST
-@never_cache
 @organizer_required
 def reinstate(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for a reason, then reverse a disqualification. Organizers only."""
@@ -257,7 +248,6 @@ def choose_other(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def compare(request: AuthenticatedRequest, run_id: int, other_id: int) -> HttpResponse:
     """The documents of two runs compared. The team of both, and organizers."""

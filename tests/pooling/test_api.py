@@ -24,7 +24,7 @@ from tests.helpers.api import api, call
 from tests.helpers.factories import make_user
 from tests.scoring.conftest import Scene, build_scene
 from tracks.models import Deadline
-from web.arrivals import ARRIVAL
+from web.times import ARRIVAL
 
 pytestmark = pytest.mark.django_db
 

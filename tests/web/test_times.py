@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import RequestFactory
 
-from web import arrivals, times
+from web import times
 
 pytestmark = pytest.mark.django_db
 
@@ -69,14 +69,14 @@ def test_time_left_has_the_two_largest_units(left: timedelta, words: str) -> Non
 
 @pytest.mark.parametrize(("waited", "counted"), [(60, 60), (3600, 300)])
 def test_request_arrived_when_the_server_noted_it_but_not_long_ago(waited: int, counted: int) -> None:
-    request = RequestFactory().get("/", **{arrivals.ARRIVAL: time.monotonic() - waited})
+    request = RequestFactory().get("/", **{times.ARRIVAL: time.monotonic() - waited})
 
-    arrived_at = arrivals.arrived_at(request)
+    arrived_at = times.arrived_at(request)
 
     assert abs(times.now() - arrived_at - timedelta(seconds=counted)) < timedelta(seconds=10)
 
 
 def test_request_that_no_server_noted_arrives_now() -> None:
-    arrived_at = arrivals.arrived_at(RequestFactory().get("/"))
+    arrived_at = times.arrived_at(RequestFactory().get("/"))
 
     assert abs(times.now() - arrived_at) < timedelta(seconds=10)

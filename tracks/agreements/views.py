@@ -55,7 +55,6 @@ def accept(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write the next version: preview, publish or withdraw it. Organizers only."""

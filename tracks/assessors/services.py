@@ -1,8 +1,7 @@
 """Add assessors to a track, and set their groups."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from random import SystemRandom
-from typing import Protocol
 
 from django.db import transaction
 from django.utils import timezone
@@ -13,19 +12,10 @@ from tracks.models import Assessor, Track
 from tracks.tracks import services as track_services
 from tracks.tracks.services import TrackRefused
 
-
-class GroupCheck(Protocol):
-    """Refuses to move assessors of a track to other groups."""
-
-    def __call__(self, *, track: Track, groups: Mapping[User, str]) -> None: ...
-
-
-class Ending(Protocol):
-    """Takes back what an assessor has to do; whether anything of what they did or were to do is recorded."""
-
-    def __call__(self, *, track: Track, user: User) -> bool: ...
-
-
+# (track, groups by user): refuses to move assessors of a track to other groups
+GroupCheck = Callable[..., None]
+# (track, user): takes back what an assessor has to do; whether anything that they did or were to do is recorded
+Ending = Callable[..., bool]
 _group_checks: list[GroupCheck] = []
 _endings: list[Ending] = []
 

@@ -1,6 +1,6 @@
 """Attach, release, remove and send downloads, and record who fetched them."""
 
-import hashlib
+import os
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponseBase
 from accounts.access import AnyUser
 from accounts.audit import services as audit
 from accounts.models import User
+from assay.digests import sha256_of_file
 from assay.errors import Refused
 from jobs.files import storage
 from tracks.downloads.selectors import SINGLE, Item, items_for
@@ -23,7 +24,6 @@ from tracks.tracks import services as track_services
 from web.downloads import download_range, is_first_part, safe_name
 
 ATTACHED = (Download.Kind.COLLECTION, Download.Kind.QRELS, Download.Kind.OTHER)
-PIECE = 1 << 20
 
 
 class DownloadRefused(Refused):
@@ -44,13 +44,9 @@ HIDDEN = Release()
 
 def digest_of(file: BinaryIO) -> tuple[str, int]:
     """The SHA-256 and the size of a file, which is read in pieces."""
-    digest, n_bytes = hashlib.sha256(), 0
+    sha256, n_bytes = sha256_of_file(file), file.seek(0, os.SEEK_END)
     file.seek(0)
-    while piece := file.read(PIECE):
-        digest.update(piece)
-        n_bytes += len(piece)
-    file.seek(0)
-    return digest.hexdigest(), n_bytes
+    return sha256, n_bytes
 
 
 def attach_file(

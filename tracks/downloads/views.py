@@ -138,7 +138,6 @@ def export_collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @organizer_required
 def log(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The log of who fetched which file, newest first. Organizers only."""

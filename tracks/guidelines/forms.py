@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from web.forms import style_fields
+from web.forms import StyledForm
 
 MOST_CHARACTERS = 200_000
 
@@ -22,15 +22,11 @@ class MarkdownField(forms.CharField):
         return str(super().clean(value)).replace("\r\n", "\n").replace("\r", "\n")
 
 
-class MarkdownForm(forms.Form):
+class MarkdownForm(StyledForm):
     """A text in Markdown; `revision` is the one that the page showed."""
 
     text = MarkdownField(rows=24)
     revision = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        style_fields(self)
 
 
 class GuidelinesForm(MarkdownForm):

@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
@@ -16,7 +15,6 @@ from web.pages import context_of
 
 
 @require_safe
-@never_cache
 @login_required
 def guidelines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The guidelines in force. Assessors of the track, and organizers."""
@@ -56,7 +54,6 @@ def changes(request: AuthenticatedRequest, slug: str, old: int, new: int) -> Htt
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write the next version: save, preview or publish it, or add an example. Organizers only."""

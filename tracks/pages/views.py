@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.safestring import mark_safe
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
@@ -21,7 +20,6 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def edit(request: AuthenticatedRequest, name: str) -> HttpResponse:
     """Write the next version: preview or publish it. Organizers only."""

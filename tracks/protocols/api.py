@@ -47,10 +47,7 @@ class Protocols(Endpoints):
     def add_protocol(self, request: Request) -> Any:
         """Add a protocol. Organizers only. The same text twice is one protocol."""
         user = organizer_of(request)
-        serializer = ProtocolTextSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data: dict[str, Any] = serializer.validated_data
-        protocol = services.store(text=data["text"], by=user)
+        protocol = services.store(text=self.validated(request)["text"], by=user)
         location = reverse("api:protocol", args=[protocol.slug])
         return created(ProtocolDetailSerializer(protocol).data, location)
 

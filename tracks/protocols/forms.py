@@ -6,12 +6,12 @@ from django import forms
 
 from assay.protocols.loader import ProtocolError, parse_protocol
 from tracks.models import StoredProtocol
-from web.forms import style_fields
+from web.forms import StyledForm
 
 MAX_BYTES = 1 << 20
 
 
-class ProtocolForm(forms.Form):
+class ProtocolForm(StyledForm):
     """The TOML of a protocol, as a file or pasted, validated by the loader that reads the shipped protocols."""
 
     upload = forms.FileField(
@@ -27,10 +27,6 @@ class ProtocolForm(forms.Form):
         help_text="Used if you choose no file. You can start from a shipped protocol; give it a new slug.",
         widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "false", "class": "form-control mono"}),
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        style_fields(self)
 
     def clean_upload(self) -> str:
         """The text of the file."""

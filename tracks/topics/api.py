@@ -126,9 +126,7 @@ class Topics(Endpoints):
         user = organizer_of(request)
         track = track_of(request, slug)
         topic = get_object_or_404(selectors.topics_for(user, track), code=code)
-        texts = TopicTextSerializer(data=request.data)
-        texts.is_valid(raise_exception=True)
-        return services.edit(topic=topic, by=user, **texts.validated_data)
+        return services.edit(topic=topic, by=user, **self.validated(request))
 
 
 urlpatterns = Topics.urls()

@@ -94,13 +94,6 @@ class NewTrackSerializer(TrackChangeSerializer):
     protocol = serializers.CharField(help_text="The short name of a protocol.")
 
 
-def _read(serializer_class: type[TrackChangeSerializer], request: Request) -> dict[str, Any]:
-    serializer = serializer_class(data=request.data)
-    serializer.is_valid(raise_exception=True)
-    data: dict[str, Any] = serializer.validated_data
-    return data
-
-
 def _form(changes: dict[str, Any], track: Track) -> TrackForm:
     """The form of the page, filled with the track and the changes.
 
@@ -150,7 +143,7 @@ class Tracks(Endpoints):
     def create_track(self, request: Request) -> Any:
         """Create a track, as a draft that only organizers see. Organizers only."""
         user = organizer_of(request)
-        form = _form(_read(NewTrackSerializer, request), Track())
+        form = _form(self.validated(request), Track())
         track = services.create(track=form.save(commit=False), by=user)
         return created(_detail(request, track), reverse("api:track", args=[track.slug]))
 
@@ -170,7 +163,7 @@ class Tracks(Endpoints):
         user = organizer_of(request)
         track = services.lock(track_of(request, slug).pk)
         require_match(request, _detail(request, track))
-        changes = _read(TrackChangeSerializer, request)
+        changes = self.validated(request)
         fixed = sorted(set(changes) & services.FIXED_ONCE_OPENED)
         if fixed and track.status != Track.Status.DRAFT:
             raise services.TrackRefused(f"{track} was opened: its {', '.join(fixed)} cannot change.")

@@ -1,7 +1,6 @@
 """Change tracks. Page, admin and command call these functions."""
 
-from collections.abc import Collection
-from typing import Protocol
+from collections.abc import Callable, Collection
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -19,12 +18,7 @@ class TrackRefused(Refused):
     """The state of the track does not allow the change."""
 
 
-class OpeningCheck(Protocol):
-    """Refuses to open a track for runs."""
-
-    def __call__(self, *, track: Track) -> None: ...
-
-
+OpeningCheck = Callable[..., None]  # (track): refuses to open it for runs
 _opening_checks: list[OpeningCheck] = []
 
 

@@ -24,7 +24,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from assay.digests import sha256_of_file
 from web.api.problems import Conflict, Unprocessable
+from web.forms import bytes_of
 from web.models import KeptAnswer
 
 HEADER = "Idempotency-Key"
@@ -44,16 +46,13 @@ def idempotent(handler: Handler[V, P]) -> Handler[V, P]:
         key = request.headers.get(HEADER)
         if key is None or not request.user.is_authenticated:
             return handler(view, request, *args, **kwargs)
-        _check(key)
+        if not (1 <= len(key) <= MAX_KEY and key.isascii() and key.isprintable()):
+            accepted = f"Use 1 to {MAX_KEY} printable ASCII characters, such as a UUID."
+            raise ValidationError({HEADER: accepted})
         with _locked(_user_id(request), key):
             return _once(view, request, key, lambda: handler(view, request, *args, **kwargs))
 
     return once
-
-
-def _check(key: str) -> None:
-    if not (1 <= len(key) <= MAX_KEY and key.isascii() and key.isprintable()):
-        raise ValidationError({HEADER: f"Use 1 to {MAX_KEY} printable ASCII characters, such as a UUID."})
 
 
 @contextmanager
@@ -88,7 +87,10 @@ def _once(view: APIView, request: Request, key: str, handle: Callable[[], Respon
         user_id=_user_id(request), key=key, expires_at__gt=timezone.now()
     ).first()
     if kept is not None:
-        return _repeated(kept, digest)
+        if kept.digest != digest:
+            raise Unprocessable(f"You used this {HEADER} for another request. Use a new key.", "key-reused")
+        headers = {**kept.headers, "Idempotency-Replayed": "true"}
+        return Response(kept.data, status=kept.status, headers=headers)
     keep = partial(_keep, request, key, digest)
     # A service that stores files commits their names first, so it cannot be inside a transaction of ours.
     stores_files: bool = getattr(view, "stores_files", False)
@@ -103,13 +105,6 @@ def _once(view: APIView, request: Request, key: str, handle: Callable[[], Respon
 
 def _user_id(request: Request) -> int:
     return int(request.user.pk or 0)
-
-
-def _repeated(kept: KeptAnswer, digest: str) -> Response:
-    if kept.digest != digest:
-        raise Unprocessable(f"You used this {HEADER} for another request. Use a new key.", "key-reused")
-    headers = {**kept.headers, "Idempotency-Replayed": "true"}
-    return Response(kept.data, status=kept.status, headers=headers)
 
 
 def _keep(request: Request, key: str, digest: str, response: Response) -> None:
@@ -133,16 +128,10 @@ def _plain(data: Any) -> Any:
     if isinstance(data, dict):
         return {str(name): _plain(value) for name, value in data.items()}
     if isinstance(data, UploadedFile):
-        return [data.name, _digest_of_file(data)]
+        digest = sha256_of_file(bytes_of(data))
+        data.seek(0)
+        return [data.name, digest]
     return data
-
-
-def _digest_of_file(file: "UploadedFile[Any]") -> str:
-    digest = hashlib.sha256()
-    for chunk in file.chunks():
-        digest.update(chunk)
-    file.seek(0)
-    return digest.hexdigest()
 
 
 def delete_expired() -> None:

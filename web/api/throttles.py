@@ -10,7 +10,7 @@ from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from web.addresses import network_of
+from web.throttling import network_of
 
 if TYPE_CHECKING:  # the settings of rest_framework import this module before its views
     from rest_framework.views import APIView
