@@ -81,6 +81,11 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'batches',
                 'ordering': ['-id'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('pool', 'name'), name='batch_name_unique'),
+                    models.CheckConstraint(condition=models.Q(('minutes_allotted__gte', 1)), name='batch_minutes_positive'),
+                    models.CheckConstraint(condition=models.Q(('gold_percent__lte', 50), ('repeat_after__gte', 1), ('repeat_percent__lte', 50)), name='batch_checks_in_range'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -90,6 +95,9 @@ class Migration(migrations.Migration):
                 ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='selected', to='assessment.batch')),
                 ('entry', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='selected_in', to='pooling.poolentry')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('batch', 'entry'), name='batch_entry_unique')],
+            },
         ),
         migrations.CreateModel(
             name='DiscussionNote',
@@ -105,6 +113,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['topic', 'docno'],
+                'constraints': [models.UniqueConstraint(fields=('batch', 'topic', 'docno'), name='discussion_note_unique')],
             },
         ),
         migrations.CreateModel(
@@ -121,6 +130,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['topic', 'docno'],
+                'constraints': [models.UniqueConstraint(fields=('track', 'topic', 'docno'), name='gold_unit_unique')],
             },
         ),
         migrations.CreateModel(
@@ -165,6 +175,19 @@ class Migration(migrations.Migration):
                 ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tasks', to='assessment.batch')),
                 ('entry', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tasks', to='pooling.poolentry')),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('status', 'accepted')), fields=['expires_at'], name='task_overdue'),
+                    models.Index(condition=models.Q(('skipped_at__isnull', False)), fields=['batch', 'skipped_at'], name='task_skipped'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('batch', 'entry', 'assessor', 'is_check'), name='task_unique'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('is_check', True), ('seat', 0)), models.Q(('is_check', False), ('seat__gt', 0)), _connector='OR'), name='task_check_has_no_seat'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('status', 'submitted'), ('submitted_at__isnull', False)), models.Q(models.Q(('status', 'submitted'), _negated=True), ('submitted_at__isnull', True)), _connector='OR'), name='task_submitted_when'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('status', 'skipped'), _negated=True), ('skipped_at__isnull', False), _connector='OR'), name='task_skipped_when'),
+                    models.UniqueConstraint(condition=models.Q(('status', 'accepted')), fields=('batch', 'assessor'), name='task_one_open'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Judgment',
@@ -193,6 +216,15 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(fields=['assessor', 'batch', 'id'], name='judgment_own'),
+                    models.Index(condition=models.Q(('is_current', True)), fields=['topic', 'docno'], name='judgment_unit'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('request_id',), name='judgment_request_unique'),
+                    models.UniqueConstraint(condition=models.Q(('is_current', True)), fields=('batch', 'topic', 'docno', 'assessor'), name='judgment_current_unique'),
+                    models.CheckConstraint(condition=models.Q(('is_check', False), ('is_current', False), _connector='OR'), name='judgment_check_never_current'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -206,6 +238,10 @@ class Migration(migrations.Migration):
                 ('entry', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='checks', to='pooling.poolentry')),
                 ('task', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='check_of', to='assessment.task')),
             ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('task__isnull', True)), fields=['batch', 'assessor'], name='check_planned')],
+                'constraints': [models.UniqueConstraint(fields=('batch', 'assessor', 'entry'), name='check_unique')],
+            },
         ),
         migrations.CreateModel(
             name='TopicAssignment',
@@ -220,95 +256,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['batch', 'topic'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('batch', 'topic', 'assessor'), name='topic_assignment_unique'),
+                    models.UniqueConstraint(condition=models.Q(('is_withdrawn', False)), fields=('batch', 'topic', 'seat'), name='topic_seat_unique'),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.UniqueConstraint(fields=('pool', 'name'), name='batch_name_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.CheckConstraint(condition=models.Q(('minutes_allotted__gte', 1)), name='batch_minutes_positive'),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.CheckConstraint(condition=models.Q(('gold_percent__lte', 50), ('repeat_after__gte', 1), ('repeat_percent__lte', 50)), name='batch_checks_in_range'),
-        ),
-        migrations.AddConstraint(
-            model_name='batchentry',
-            constraint=models.UniqueConstraint(fields=('batch', 'entry'), name='batch_entry_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='discussionnote',
-            constraint=models.UniqueConstraint(fields=('batch', 'topic', 'docno'), name='discussion_note_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='goldunit',
-            constraint=models.UniqueConstraint(fields=('track', 'topic', 'docno'), name='gold_unit_unique'),
-        ),
-        migrations.AddIndex(
-            model_name='task',
-            index=models.Index(condition=models.Q(('status', 'accepted')), fields=['expires_at'], name='task_overdue'),
-        ),
-        migrations.AddIndex(
-            model_name='task',
-            index=models.Index(condition=models.Q(('skipped_at__isnull', False)), fields=['batch', 'skipped_at'], name='task_skipped'),
-        ),
-        migrations.AddConstraint(
-            model_name='task',
-            constraint=models.UniqueConstraint(fields=('batch', 'entry', 'assessor', 'is_check'), name='task_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='task',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('is_check', True), ('seat', 0)), models.Q(('is_check', False), ('seat__gt', 0)), _connector='OR'), name='task_check_has_no_seat'),
-        ),
-        migrations.AddConstraint(
-            model_name='task',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', 'submitted'), ('submitted_at__isnull', False)), models.Q(models.Q(('status', 'submitted'), _negated=True), ('submitted_at__isnull', True)), _connector='OR'), name='task_submitted_when'),
-        ),
-        migrations.AddConstraint(
-            model_name='task',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', 'skipped'), _negated=True), ('skipped_at__isnull', False), _connector='OR'), name='task_skipped_when'),
-        ),
-        migrations.AddConstraint(
-            model_name='task',
-            constraint=models.UniqueConstraint(condition=models.Q(('status', 'accepted')), fields=('batch', 'assessor'), name='task_one_open'),
-        ),
-        migrations.AddIndex(
-            model_name='judgment',
-            index=models.Index(fields=['assessor', 'batch', 'id'], name='judgment_own'),
-        ),
-        migrations.AddIndex(
-            model_name='judgment',
-            index=models.Index(condition=models.Q(('is_current', True)), fields=['topic', 'docno'], name='judgment_unit'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.UniqueConstraint(fields=('request_id',), name='judgment_request_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_current', True)), fields=('batch', 'topic', 'docno', 'assessor'), name='judgment_current_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.CheckConstraint(condition=models.Q(('is_check', False), ('is_current', False), _connector='OR'), name='judgment_check_never_current'),
-        ),
-        migrations.AddIndex(
-            model_name='check',
-            index=models.Index(condition=models.Q(('task__isnull', True)), fields=['batch', 'assessor'], name='check_planned'),
-        ),
-        migrations.AddConstraint(
-            model_name='check',
-            constraint=models.UniqueConstraint(fields=('batch', 'assessor', 'entry'), name='check_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='topicassignment',
-            constraint=models.UniqueConstraint(fields=('batch', 'topic', 'assessor'), name='topic_assignment_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='topicassignment',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_withdrawn', False)), fields=('batch', 'topic', 'seat'), name='topic_seat_unique'),
         ),
         migrations.RunSQL(KEEP_JUDGMENTS, STOP_KEEPING),
         migrations.RunSQL(REFUSE_TRUNCATE, ALLOW_TRUNCATE),

@@ -87,6 +87,10 @@ class Migration(migrations.Migration):
                 ('source', models.TextField(blank=True, db_default='', help_text='Of a post of a forum: what its file contains between its tags, of which citations count characters.')),
                 ('collection', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='documents', to='corpus.collection')),
             ],
+            options={
+                'indexes': [models.Index(fields=['collection', 'thread'], name='document_thread')],
+                'constraints': [models.UniqueConstraint(fields=('collection', 'docno'), name='document_docno_unique')],
+            },
         ),
         migrations.CreateModel(
             name='Comment',
@@ -100,6 +104,9 @@ class Migration(migrations.Migration):
                 ('published_at', models.DateTimeField(blank=True, null=True)),
                 ('document', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='comments', to='corpus.document')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('document', 'code'), name='comment_code_unique')],
+            },
         ),
         migrations.CreateModel(
             name='DocumentLink',
@@ -109,6 +116,9 @@ class Migration(migrations.Migration):
                 ('source', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='links_out', to='corpus.document')),
                 ('target', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='links_in', to='corpus.document')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('source', 'target', 'kind'), name='link_unique')],
+            },
         ),
         migrations.CreateModel(
             name='Formula',
@@ -128,6 +138,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'formulas',
+                'indexes': [models.Index(condition=models.Q(('visual', ''), _negated=True), fields=['collection', 'visual'], name='formula_visual')],
+                'constraints': [models.UniqueConstraint(fields=('collection', 'code'), name='formula_code_unique')],
             },
         ),
         migrations.CreateModel(
@@ -142,6 +154,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'MathML of a formula',
                 'verbose_name_plural': 'MathML of formulas',
+                'constraints': [models.UniqueConstraint(fields=('collection', 'form', 'code'), name='formula_mathml_unique')],
             },
         ),
         migrations.CreateModel(
@@ -159,6 +172,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'indexes': [models.Index(fields=['collection', 'sha256'], name='image_sha256')],
+                'constraints': [models.UniqueConstraint(fields=('collection', 'name'), name='image_name_unique')],
             },
         ),
         migrations.CreateModel(
@@ -191,6 +206,9 @@ class Migration(migrations.Migration):
                 ('n', models.PositiveIntegerField(default=0)),
                 ('collection', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tags', to='corpus.collection')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('collection', 'name'), name='tag_name_unique')],
+            },
         ),
         migrations.CreateModel(
             name='VoteCount',
@@ -201,6 +219,9 @@ class Migration(migrations.Migration):
                 ('counted_by', models.BigIntegerField(default=0, editable=False, help_text='The job that counted the votes.')),
                 ('document', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='votes', to='corpus.document')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('document', 'vote_type', 'counted_by'), name='vote_type_unique')],
+            },
         ),
         migrations.CreateModel(
             name='ClusteringPart',
@@ -231,50 +252,6 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.UniqueConstraint(fields=('collection', 'code'), name='author_code_unique')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['collection', 'thread'], name='document_thread'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.UniqueConstraint(fields=('collection', 'docno'), name='document_docno_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='comment',
-            constraint=models.UniqueConstraint(fields=('document', 'code'), name='comment_code_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='documentlink',
-            constraint=models.UniqueConstraint(fields=('source', 'target', 'kind'), name='link_unique'),
-        ),
-        migrations.AddIndex(
-            model_name='formula',
-            index=models.Index(condition=models.Q(('visual', ''), _negated=True), fields=['collection', 'visual'], name='formula_visual'),
-        ),
-        migrations.AddConstraint(
-            model_name='formula',
-            constraint=models.UniqueConstraint(fields=('collection', 'code'), name='formula_code_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='formulamathml',
-            constraint=models.UniqueConstraint(fields=('collection', 'form', 'code'), name='formula_mathml_unique'),
-        ),
-        migrations.AddIndex(
-            model_name='image',
-            index=models.Index(fields=['collection', 'sha256'], name='image_sha256'),
-        ),
-        migrations.AddConstraint(
-            model_name='image',
-            constraint=models.UniqueConstraint(fields=('collection', 'name'), name='image_name_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='tag',
-            constraint=models.UniqueConstraint(fields=('collection', 'name'), name='tag_name_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='votecount',
-            constraint=models.UniqueConstraint(fields=('document', 'vote_type', 'counted_by'), name='vote_type_unique'),
         ),
         *(
             migrations.RunSQL(_STATISTICS.format(table, column, 0), _STATISTICS.format(table, column, -1))

@@ -43,6 +43,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'constraints': [models.UniqueConstraint(django.db.models.functions.text.Lower('name'), models.F('track'), name='team_name_unique')],
             },
         ),
         migrations.CreateModel(
@@ -59,6 +60,13 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['team', 'place'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('team', 'topic'), name='nomination_unique'),
+                    models.UniqueConstraint(fields=('team', 'place'), name='nomination_place_unique'),
+                    models.UniqueConstraint(condition=models.Q(('ended_at__isnull', True), ('started_at__isnull', False)), fields=('assessor',), name='nomination_one_session_at_a_time'),
+                    models.CheckConstraint(condition=models.Q(('started_at__isnull', True), models.Q(('assessor__isnull', False), ('logged_seconds__isnull', True)), _connector='OR'), name='nomination_session_or_log'),
+                    models.CheckConstraint(condition=models.Q(('ended_at__isnull', True), models.Q(('ended_at__gte', models.F('started_at')), ('started_at__isnull', False)), _connector='OR'), name='nomination_ends_after_start'),
+                ],
             },
         ),
         migrations.AddField(
@@ -90,6 +98,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('n_uses__lte', models.F('max_uses'))), name='invitation_uses'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('role', 'member'), ('team__isnull', False), ('user__isnull', True)), models.Q(('role', 'assessor'), ('team__isnull', True), ('user__isnull', True)), models.Q(('role', 'account'), ('team__isnull', True), ('user__isnull', False)), _connector='OR'), name='invitation_role'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -155,43 +167,11 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddConstraint(
-            model_name='team',
-            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('name'), models.F('track'), name='team_name_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='nomination',
-            constraint=models.UniqueConstraint(fields=('team', 'topic'), name='nomination_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='nomination',
-            constraint=models.UniqueConstraint(fields=('team', 'place'), name='nomination_place_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='nomination',
-            constraint=models.UniqueConstraint(condition=models.Q(('ended_at__isnull', True), ('started_at__isnull', False)), fields=('assessor',), name='nomination_one_session_at_a_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='nomination',
-            constraint=models.CheckConstraint(condition=models.Q(('started_at__isnull', True), models.Q(('assessor__isnull', False), ('logged_seconds__isnull', True)), _connector='OR'), name='nomination_session_or_log'),
-        ),
-        migrations.AddConstraint(
-            model_name='nomination',
-            constraint=models.CheckConstraint(condition=models.Q(('ended_at__isnull', True), models.Q(('ended_at__gte', models.F('started_at')), ('started_at__isnull', False)), _connector='OR'), name='nomination_ends_after_start'),
-        ),
-        migrations.AddConstraint(
             model_name='membership',
             constraint=models.UniqueConstraint(condition=models.Q(('is_contact', True)), fields=('team',), name='team_contact_unique'),
         ),
         migrations.AlterUniqueTogether(
             name='membership',
             unique_together={('team', 'user')},
-        ),
-        migrations.AddConstraint(
-            model_name='invitation',
-            constraint=models.CheckConstraint(condition=models.Q(('n_uses__lte', models.F('max_uses'))), name='invitation_uses'),
-        ),
-        migrations.AddConstraint(
-            model_name='invitation',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('role', 'member'), ('team__isnull', False), ('user__isnull', True)), models.Q(('role', 'assessor'), ('team__isnull', True), ('user__isnull', True)), models.Q(('role', 'account'), ('team__isnull', True), ('user__isnull', False)), _connector='OR'), name='invitation_role'),
         ),
     ]

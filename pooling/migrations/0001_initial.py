@@ -43,6 +43,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [models.UniqueConstraint(fields=('track', 'name'), name='pool_name_unique')],
             },
         ),
         migrations.CreateModel(
@@ -56,6 +57,12 @@ class Migration(migrations.Migration):
                 ('pool', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='pooling.pool')),
                 ('topic', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pool_entries', to='tracks.topic')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('pool', 'topic', 'docno'), name='entry_unit_unique'),
+                    models.UniqueConstraint(fields=('pool', 'topic', 'position'), name='entry_position_unique'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='PoolMember',
@@ -70,6 +77,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['entry', 'position', 'docno'],
+                'indexes': [models.Index(fields=['docno'], name='member_docno')],
+                'constraints': [
+                    models.UniqueConstraint(fields=('entry', 'docno'), name='member_unique'),
+                    models.UniqueConstraint(condition=models.Q(('position__gt', 0)), fields=('entry', 'position'), name='member_position_unique'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -102,6 +114,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['team__name', 'tag', 'id'],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('status__in', ['submitted', 'disqualified'])), fields=('track', 'tag'), name='run_tag_unique'),
+                    models.UniqueConstraint(condition=models.Q(('status__in', ['submitted', 'disqualified'])), fields=('team', 'sha256'), name='run_bytes_unique'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('status__in', ['submitted', 'disqualified']), ('withdrawn_at__isnull', True)), models.Q(('status', 'withdrawn'), ('withdrawn_at__isnull', False)), _connector='OR'), name='run_withdrawn_when'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -113,6 +130,9 @@ class Migration(migrations.Migration):
                 ('pool', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pool_runs', to='pooling.pool')),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pool_runs', to='pooling.run')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('pool', 'run'), name='pool_run_unique')],
+            },
         ),
         migrations.CreateModel(
             name='MemberContribution',
@@ -122,6 +142,9 @@ class Migration(migrations.Migration):
                 ('member', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='contributions', to='pooling.poolmember')),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='member_contributions', to='pooling.run')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('member', 'run'), name='member_contribution_unique')],
+            },
         ),
         migrations.CreateModel(
             name='Contribution',
@@ -131,6 +154,9 @@ class Migration(migrations.Migration):
                 ('entry', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='contributions', to='pooling.poolentry')),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='contributions', to='pooling.run')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('entry', 'run'), name='contribution_unique')],
+            },
         ),
         migrations.CreateModel(
             name='RunChange',
@@ -145,53 +171,5 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['id'],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='pool',
-            constraint=models.UniqueConstraint(fields=('track', 'name'), name='pool_name_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='poolentry',
-            constraint=models.UniqueConstraint(fields=('pool', 'topic', 'docno'), name='entry_unit_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='poolentry',
-            constraint=models.UniqueConstraint(fields=('pool', 'topic', 'position'), name='entry_position_unique'),
-        ),
-        migrations.AddIndex(
-            model_name='poolmember',
-            index=models.Index(fields=['docno'], name='member_docno'),
-        ),
-        migrations.AddConstraint(
-            model_name='poolmember',
-            constraint=models.UniqueConstraint(fields=('entry', 'docno'), name='member_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='poolmember',
-            constraint=models.UniqueConstraint(condition=models.Q(('position__gt', 0)), fields=('entry', 'position'), name='member_position_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(condition=models.Q(('status__in', ['submitted', 'disqualified'])), fields=('track', 'tag'), name='run_tag_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(condition=models.Q(('status__in', ['submitted', 'disqualified'])), fields=('team', 'sha256'), name='run_bytes_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status__in', ['submitted', 'disqualified']), ('withdrawn_at__isnull', True)), models.Q(('status', 'withdrawn'), ('withdrawn_at__isnull', False)), _connector='OR'), name='run_withdrawn_when'),
-        ),
-        migrations.AddConstraint(
-            model_name='poolrun',
-            constraint=models.UniqueConstraint(fields=('pool', 'run'), name='pool_run_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='membercontribution',
-            constraint=models.UniqueConstraint(fields=('member', 'run'), name='member_contribution_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='contribution',
-            constraint=models.UniqueConstraint(fields=('entry', 'run'), name='contribution_unique'),
         ),
     ]

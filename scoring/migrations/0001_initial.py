@@ -61,6 +61,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('release', 'hidden'), ('released_at__isnull', True)), models.Q(('released_at__isnull', False), ('status', 'ready'), models.Q(('release', 'hidden'), _negated=True)), _connector='OR'), name='leaderboard_released_when')],
             },
         ),
         migrations.CreateModel(
@@ -76,6 +77,9 @@ class Migration(migrations.Migration):
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='evaluations', to='pooling.run')),
                 ('leaderboard', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='evaluations', to='scoring.leaderboard')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('leaderboard', 'run'), name='evaluation_unique')],
+            },
         ),
         migrations.CreateModel(
             name='Analysis',
@@ -94,6 +98,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'analyses',
                 'ordering': ['-id'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('status', 'computing')), fields=('leaderboard', 'kind'), name='analysis_computing_unique')],
             },
         ),
         migrations.CreateModel(
@@ -110,6 +115,9 @@ class Migration(migrations.Migration):
                 ('pairs', models.BinaryField(help_text='p-values of all pairs, from packed_pairs of the library; empty without a test.', null=True)),
                 ('leaderboard', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='by_measure', to='scoring.leaderboard')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('leaderboard', 'measure'), name='measure_statistics_unique')],
+            },
         ),
         migrations.CreateModel(
             name='Qrels',
@@ -135,6 +143,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'qrels',
                 'ordering': ['-version'],
+                'constraints': [models.UniqueConstraint(fields=('track', 'version'), name='qrels_version_unique')],
             },
         ),
         migrations.AddField(
@@ -151,6 +160,9 @@ class Migration(migrations.Migration):
                 ('grade', models.SmallIntegerField()),
                 ('qrels', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='scoring.qrels')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('qrels', 'topic', 'docno'), name='qrels_entry_unique')],
+            },
         ),
         migrations.CreateModel(
             name='ScheduledRelease',
@@ -175,38 +187,13 @@ class Migration(migrations.Migration):
                 ('value', models.FloatField()),
                 ('evaluation', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scores', to='scoring.evaluation')),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name='evaluation',
-            constraint=models.UniqueConstraint(fields=('leaderboard', 'run'), name='evaluation_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='analysis',
-            constraint=models.UniqueConstraint(condition=models.Q(('status', 'computing')), fields=('leaderboard', 'kind'), name='analysis_computing_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='measurestatistics',
-            constraint=models.UniqueConstraint(fields=('leaderboard', 'measure'), name='measure_statistics_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='qrels',
-            constraint=models.UniqueConstraint(fields=('track', 'version'), name='qrels_version_unique'),
+            options={
+                'constraints': [models.UniqueConstraint(fields=('evaluation', 'topic', 'measure'), name='score_unique')],
+            },
         ),
         migrations.AddConstraint(
             model_name='leaderboard',
             constraint=models.UniqueConstraint(condition=models.Q(('status', 'scoring')), fields=('qrels',), name='leaderboard_scoring_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='leaderboard',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('release', 'hidden'), ('released_at__isnull', True)), models.Q(('released_at__isnull', False), ('status', 'ready'), models.Q(('release', 'hidden'), _negated=True)), _connector='OR'), name='leaderboard_released_when'),
-        ),
-        migrations.AddConstraint(
-            model_name='qrelsentry',
-            constraint=models.UniqueConstraint(fields=('qrels', 'topic', 'docno'), name='qrels_entry_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='score',
-            constraint=models.UniqueConstraint(fields=('evaluation', 'topic', 'measure'), name='score_unique'),
         ),
         migrations.RunSQL(KEEP_QRELS, STOP_KEEPING),
     ]

@@ -65,62 +65,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='AgreementVersion',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('text', models.TextField(verbose_name='Markdown')),
-                ('html', models.TextField(editable=False)),
-                ('sha256', models.CharField(help_text='Of the text in UTF-8.', max_length=64)),
-                ('published_at', models.DateTimeField(auto_now_add=True)),
-                ('published_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'ordering': ['track', '-number'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Assessor',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('group', models.CharField(blank=True, help_text='One of the groups of the protocol; empty if it defines none.', max_length=50)),
-                ('ended_at', models.DateTimeField(editable=False, help_text='When they were removed. Their judgments stay.', null=True)),
-                ('pseudonym', models.PositiveIntegerField(editable=False, help_text='The number in the code name, such as A1; set by the first export.', null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assessor_of', to=settings.AUTH_USER_MODEL)),
-            ],
-        ),
-        migrations.CreateModel(
-            name='GuidelinesVersion',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('text', models.TextField(verbose_name='Markdown')),
-                ('html', models.TextField(editable=False)),
-                ('summary', models.CharField(blank=True, max_length=500, verbose_name='what changed')),
-                ('published_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('published_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'ordering': ['track', '-number'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Machine',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=60)),
-                ('version', models.CharField(help_text='The version of the program, or the name of the model.', max_length=60)),
-                ('description', models.TextField(blank=True, help_text='How it judges: the prompt, the settings, what it was trained on.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('assessor', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='machine', to='tracks.assessor')),
-                ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('owner', models.ForeignKey(help_text='The person who answers for it.', on_delete=django.db.models.deletion.PROTECT, related_name='machines', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'ordering': ['name', 'version', 'pk'],
-            },
-        ),
-        migrations.CreateModel(
             name='StoredProtocol',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -148,14 +92,79 @@ class Migration(migrations.Migration):
                 ('is_closed_by_deadline', models.BooleanField(default=False, editable=False, help_text='Runs that arrived before the deadline are still accepted while they are checked.')),
                 ('shows_labels', models.BooleanField(default=False, help_text='Everyone sees the labels of the topics, and gets them with the topics. Otherwise, only organizers and assessors see them.', verbose_name='labels are public')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('agreement', models.ForeignKey(editable=False, help_text='The version of the data agreement in force.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tracks.agreementversion')),
                 ('collection', models.ForeignKey(blank=True, help_text='The collection that runs search.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='tracks', to='corpus.collection')),
-                ('guidelines', models.ForeignKey(editable=False, help_text='The version in force.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tracks.guidelinesversion')),
                 ('protocol', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tracks', to='tracks.storedprotocol')),
                 ('topic_collection', models.ForeignKey(blank=True, help_text='The threads from which the topics were made, with their answers. Participants never see it.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='topic_tracks', to='corpus.collection')),
             ],
             options={
                 'ordering': ['name'],
+            },
+        ),
+        migrations.CreateModel(
+            name='AgreementVersion',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField()),
+                ('text', models.TextField(verbose_name='Markdown')),
+                ('html', models.TextField(editable=False)),
+                ('sha256', models.CharField(help_text='Of the text in UTF-8.', max_length=64)),
+                ('published_at', models.DateTimeField(auto_now_add=True)),
+                ('published_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('track', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='agreement_versions', to='tracks.track')),
+            ],
+            options={
+                'ordering': ['track', '-number'],
+                'constraints': [models.UniqueConstraint(fields=('track', 'number'), name='agreement_number_unique')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Assessor',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('group', models.CharField(blank=True, help_text='One of the groups of the protocol; empty if it defines none.', max_length=50)),
+                ('ended_at', models.DateTimeField(editable=False, help_text='When they were removed. Their judgments stay.', null=True)),
+                ('pseudonym', models.PositiveIntegerField(editable=False, help_text='The number in the code name, such as A1; set by the first export.', null=True)),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assessor_of', to=settings.AUTH_USER_MODEL)),
+                ('track', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assessors', to='tracks.track')),
+            ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('track', 'user'), name='assessor_unique'),
+                    models.UniqueConstraint(fields=('track', 'pseudonym'), name='assessor_pseudonym_unique'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='GuidelinesVersion',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField()),
+                ('text', models.TextField(verbose_name='Markdown')),
+                ('html', models.TextField(editable=False)),
+                ('summary', models.CharField(blank=True, max_length=500, verbose_name='what changed')),
+                ('published_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('published_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('track', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='guidelines_versions', to='tracks.track')),
+            ],
+            options={
+                'ordering': ['track', '-number'],
+                'constraints': [models.UniqueConstraint(fields=('track', 'number'), name='guidelines_number_unique')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Machine',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=60)),
+                ('version', models.CharField(help_text='The version of the program, or the name of the model.', max_length=60)),
+                ('description', models.TextField(blank=True, help_text='How it judges: the prompt, the settings, what it was trained on.')),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('assessor', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='machine', to='tracks.assessor')),
+                ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('owner', models.ForeignKey(help_text='The person who answers for it.', on_delete=django.db.models.deletion.PROTECT, related_name='machines', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['name', 'version', 'pk'],
             },
         ),
         migrations.CreateModel(
@@ -176,11 +185,6 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-id'],
             },
-        ),
-        migrations.AddField(
-            model_name='guidelinesversion',
-            name='track',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='guidelines_versions', to='tracks.track'),
         ),
         migrations.CreateModel(
             name='GuidelinesDraft',
@@ -229,6 +233,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['kind', 'name', 'id'],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('kind__in', ['topics', 'sample-run', 'instructions'])), fields=('track', 'kind'), name='download_kind_unique'),
+                    models.UniqueConstraint(condition=models.Q(('name', ''), _negated=True), fields=('track', 'name'), name='download_name_unique'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -244,17 +252,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['kind'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('track', 'kind'), name='deadline_unique'),
+                    models.CheckConstraint(condition=models.Q(('opens_at__isnull', True), ('closes_at__isnull', True), ('closes_at__gt', models.F('opens_at')), _connector='OR'), name='deadline_closes_after_it_opens'),
+                ],
             },
-        ),
-        migrations.AddField(
-            model_name='assessor',
-            name='track',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assessors', to='tracks.track'),
-        ),
-        migrations.AddField(
-            model_name='agreementversion',
-            name='track',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='agreement_versions', to='tracks.track'),
         ),
         migrations.CreateModel(
             name='AgreementAcceptance',
@@ -321,37 +323,15 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('track', 'code'), name='topic_code_unique')],
             },
         ),
-        migrations.AddConstraint(
-            model_name='guidelinesversion',
-            constraint=models.UniqueConstraint(fields=('track', 'number'), name='guidelines_number_unique'),
+        migrations.AddField(
+            model_name='track',
+            name='agreement',
+            field=models.ForeignKey(editable=False, help_text='The version of the data agreement in force.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tracks.agreementversion'),
         ),
-        migrations.AddConstraint(
-            model_name='download',
-            constraint=models.UniqueConstraint(condition=models.Q(('kind__in', ['topics', 'sample-run', 'instructions'])), fields=('track', 'kind'), name='download_kind_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='download',
-            constraint=models.UniqueConstraint(condition=models.Q(('name', ''), _negated=True), fields=('track', 'name'), name='download_name_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='deadline',
-            constraint=models.UniqueConstraint(fields=('track', 'kind'), name='deadline_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='deadline',
-            constraint=models.CheckConstraint(condition=models.Q(('opens_at__isnull', True), ('closes_at__isnull', True), ('closes_at__gt', models.F('opens_at')), _connector='OR'), name='deadline_closes_after_it_opens'),
-        ),
-        migrations.AddConstraint(
-            model_name='assessor',
-            constraint=models.UniqueConstraint(fields=('track', 'user'), name='assessor_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='assessor',
-            constraint=models.UniqueConstraint(fields=('track', 'pseudonym'), name='assessor_pseudonym_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='agreementversion',
-            constraint=models.UniqueConstraint(fields=('track', 'number'), name='agreement_number_unique'),
+        migrations.AddField(
+            model_name='track',
+            name='guidelines',
+            field=models.ForeignKey(editable=False, help_text='The version in force.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tracks.guidelinesversion'),
         ),
         migrations.RunSQL(KEEP_VERSIONS, STOP_KEEPING_VERSIONS),
         migrations.RunSQL(KEEP_PAGES, STOP_KEEPING_PAGES),
