@@ -9,12 +9,9 @@ os.environ.setdefault(
 
 from maintenance.benchmarks import (  # noqa: F401  each module adds its cases
     collection,
-    failures,
-    imports,
     judging,
     library,
     real_size,
-    storing,
 )
 from maintenance.benchmarks.harness import main
 

@@ -7,10 +7,8 @@ docstring is the help, and it prints each of its figures with `figure`.
 import argparse
 import inspect
 import json
-import multiprocessing
 import os
 import platform
-import random
 import resource
 import signal
 import socket
@@ -121,63 +119,22 @@ def figure(
 
 
 class Cost(NamedTuple):
-    """Seconds of elapsed and of CPU time, peak megabytes of the process and of its largest child, and the result."""
+    """Seconds of elapsed and of CPU time, and the result."""
 
     seconds: float
     cpu: float
-    memory: float
-    child_memory: float
     result: Any
 
 
-def timed(
-    work: Callable[[], Any], repeats: int = 1, best: Callable[[list[float]], float] = statistics.median
-) -> Cost:
-    """Run in this process, and take the median of the times, or the best by another function."""
+def timed(work: Callable[[], Any], repeats: int = 1) -> Cost:
+    """Run in this process, and take the medians of the times."""
     seconds, cpu, result = [], [], None
     for _ in range(repeats):
         start, start_cpu = time.perf_counter(), time.process_time()
         result = work()
         seconds.append(time.perf_counter() - start)
         cpu.append(time.process_time() - start_cpu)
-    return Cost(best(seconds), best(cpu), peak_memory(), 0.0, result)
-
-
-def forked(work: Callable[..., Any], *arguments: Any) -> Cost:
-    """Run in a fresh process, whose result is sent back. Connections to a database must be closed before."""
-
-    def run() -> None:
-        start = time.perf_counter()
-        result = work(*arguments)
-        seconds = time.perf_counter() - start
-        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        cpu = sum(usage.ru_utime + usage.ru_stime for usage in used)
-        send.send(Cost(seconds, cpu, used[0].ru_maxrss / 1024, used[1].ru_maxrss / 1024, result))
-
-    receive, send = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=run)
-    process.start()
-    send.close()
-    process.join()
-    if process.exitcode:
-        raise SystemExit(f"{getattr(work, '__name__', work)} failed")
-    cost: Cost = receive.recv()
-    return cost
-
-
-def command(words: Sequence[object], **environment: str) -> Cost:
-    """Run a command; its peak memory does not begin with that of this process, as that of `wait4` would."""
-    begin, peak = time.perf_counter(), 0.0
-    line = [str(word) for word in words]
-    process = subprocess.Popen(line, cwd=ROOT, env=os.environ | environment, stdout=subprocess.DEVNULL)
-    while process.poll() is None:
-        with suppress(OSError):
-            status = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-            peak = max([peak, *(int(row.split()[1]) / 1024 for row in status if row.startswith("VmHWM"))])
-        time.sleep(0.01)
-    if process.returncode:
-        raise SystemExit(f"{' '.join(line[:4])} failed")
-    return Cost(time.perf_counter() - begin, 0.0, peak, 0.0, None)
+    return Cost(statistics.median(seconds), statistics.median(cpu), result)
 
 
 def peak_memory() -> float:
@@ -202,27 +159,22 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 @contextmanager
-def database(
-    *, var: Path | None = None, redis: bool = False, settings: Mapping[str, str] | None = None
-) -> Iterator[Path]:
+def database(*, var: Path | None = None, settings: Mapping[str, str] | None = None) -> Iterator[Path]:
     """A durable PostgreSQL with the tables of the site, in a temporary folder or in `var`; Django is set up."""
     with ExitStack() as stack:
         if var is None:
             var = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-benchmark-")))
             var.chmod(0o711)  # PostgreSQL runs under another account if this one is root
         var.mkdir(parents=True, exist_ok=True)
-        servers: list[embedded.Postgres | embedded.Redis] = [embedded.Postgres(var / "postgres")]
-        servers += [embedded.Redis(var / "redis")] if redis else []
-        for server in servers:
-            server.start()
-            stack.callback(server.stop)
+        server = embedded.Postgres(var / "postgres")
+        server.start()
+        stack.callback(server.stop)
         os.environ |= {
             "ASSAY_VAR": str(var),
             "DATABASE_URL": paths.database_url(var / "postgres"),
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "SECRET_KEY": uuid4().hex * 2,
             "LOG_LEVEL": "ERROR",
-            **({"REDIS_URL": paths.broker_url(var)} if redis else {}),
             **(settings or {}),
         }
         import django
@@ -240,147 +192,35 @@ def database(
         yield var
 
 
-def run_job(job: Any) -> Any:
-    """Run a job in this process, without a message to a worker; returns it."""
-    from jobs import services
-    from jobs.models import Job
-
-    services.run(job.pk)
-    job = Job.objects.get(pk=job.pk)
-    if job.state != Job.State.DONE:
-        raise SystemExit(f"{job.title}: {job.error}")
-    return job
-
-
 class Site:
-    """gunicorn and, on request, a Celery worker and Celery beat. A killed one is started again."""
+    """The web processes, gunicorn."""
 
-    def __init__(self, *names: str) -> None:
+    def __init__(self) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
         self.base = f"http://127.0.0.1:{self.port}"
-        celery = ["celery", "-A", "config"]
-        self.commands = {
-            "web": ["gunicorn", "-c", "server/gunicorn.py", "-b", f"127.0.0.1:{self.port}", "config.wsgi"],
-            "worker": [*celery, "worker", "--concurrency", "1", "--loglevel", "ERROR"],
-            "beat": [*celery, "beat", "--loglevel", "ERROR"],
-        }
-        self.names = names or ("web",)
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> "Site":
-        for name in self.names:
-            self.start(name)
-        self.wait()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in self.processes.values():
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-    def start(self, name: str) -> None:
-        words = [sys.executable, "-m", *self.commands[name]]
+        words = ["gunicorn", "-c", "server/gunicorn.py", "-b", f"127.0.0.1:{self.port}", "config.wsgi"]
         quiet = subprocess.DEVNULL
-        self.processes[name] = subprocess.Popen(
-            words, cwd=ROOT, start_new_session=True, stdout=quiet, stderr=quiet
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", *words], cwd=ROOT, start_new_session=True, stdout=quiet, stderr=quiet
         )
-
-    def restart(self, name: str) -> None:
-        """Kill the processes of a name, and start them again."""
-        os.killpg(self.processes[name].pid, signal.SIGKILL)
-        self.processes[name].wait()
-        self.start(name)
-
-    def kill_child(self, rng: random.Random) -> bool:
-        """Kill one web process of several; false if there is none."""
-        parent = self.processes["web"].pid
-        children = [pid for pid, of, *_ in process_times() if of == parent]
-        if children:
-            with suppress(ProcessLookupError):
-                os.kill(rng.choice(children), signal.SIGKILL)
-        return bool(children)
-
-    def wait(self) -> None:
         for _ in range(1200):  # a busy machine takes long to start a server
             with suppress(OSError):
                 urllib.request.urlopen(f"{self.base}/health/", timeout=2).close()
-                return
+                return self
             time.sleep(0.1)
         raise SystemExit("the site does not answer")
 
+    def __exit__(self, *_: object) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
     def cpu(self) -> float:
         """CPU seconds of the web processes, which other work of the machine changes little."""
-        return sum(own for _, _, group, own, _ in process_times() if group == self.processes["web"].pid)
-
-
-def session_cookie(username: str) -> str:
-    """The cookie of a person who is logged in."""
-    from django.conf import settings
-    from django.db import connection
-    from django.test import Client
-
-    from accounts.models import User
-
-    client = Client(SERVER_NAME="localhost")
-    client.force_login(User.objects.get(username=username))
-    connection.close()
-    name = settings.SESSION_COOKIE_NAME
-    return f"{name}={client.cookies[name].value}"
-
-
-def make_track(name: str, n_topics: int, *, protocol: str = "arqmath-2020-task1") -> Any:
-    """An open track with an empty collection, topics A.1 ..., and the organizer `olga`."""
-    from accounts.models import User
-    from assay.protocols.loader import load_protocol, shipped_text
-    from corpus.models import Collection
-    from tracks.models import StoredProtocol, Topic, Track
-
-    fields = {"title": protocol, "text": shipped_text(protocol), "digest": load_protocol(protocol).digest}
-    stored, _ = StoredProtocol.objects.get_or_create(slug=protocol, defaults=fields)
-    User.objects.get_or_create(username="olga", defaults={"is_staff": True, "is_superuser": True})
-    collection = Collection.objects.create(slug=name, name=name, status="ready")
-    track = Track.objects.create(slug=name, name=name, protocol=stored, collection=collection, status="open")
-    Topic.objects.bulk_create(
-        Topic(track=track, code=f"A.{n}", title=f"Topic {n}", body="<p>A question.</p>")
-        for n in range(1, n_topics + 1)
-    )
-    return track
-
-
-def make_pool(track: Any, n: int, body: str = "<p>Short.</p>", *, name: str = "") -> tuple[Any, list[Any]]:
-    """A pool of a track with n documents, which are shared among the topics, and its entries."""
-    from accounts.models import User
-    from corpus.models import Document
-    from pooling.models import Pool, PoolEntry
-
-    pool = Pool.objects.create(
-        track=track,
-        name=name or uuid4().hex[:8],
-        protocol=track.protocol,
-        protocol_digest=track.protocol.digest,
-        seed=1,
-        sha256=uuid4().hex,  # as of a pool that a job built
-        status="ready",
-        created_by=User.objects.get(username="olga"),
-    )
-    fields = {"collection": track.collection, "kind": "answer", "body": body}
-    docnos = [f"{pool.pk}-{i}" for i in range(n)]
-    documents = (Document(docno=docno, thread=docno, **fields) for docno in docnos)
-    topics = list(track.topics.order_by("pk"))
-    entries = [
-        PoolEntry(
-            pool=pool,
-            topic=topics[i % len(topics)],
-            docno=document.docno,
-            document=document,
-            position=i // len(topics),
-        )
-        for i, document in enumerate(Document.objects.bulk_create(documents, batch_size=500))
-    ]
-    return pool, PoolEntry.objects.bulk_create(entries, batch_size=2_000)
+        return sum(own for _, _, group, own, _ in process_times() if group == self.process.pid)
 
 
 def analyze() -> None:

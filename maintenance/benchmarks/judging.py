@@ -17,8 +17,6 @@ from maintenance.benchmarks.harness import (
     case,
     database,
     figure,
-    make_pool,
-    make_track,
     percentile,
 )
 
@@ -33,16 +31,56 @@ TURKLE = {1: {"Turkle on PostgreSQL": 5.3, "on SQLite": 30.9, "on MariaDB": 27.3
 
 
 def make_batch(n: int, n_people: int = PEOPLE, body: str = LONG) -> Any:
-    """An open batch of n documents; each assessor (`worker01` ...) has one topic."""
+    """An open batch of n documents in a track of its own; each assessor (`worker01` ...) has one topic."""
     from accounts.models import User
+    from assay.protocols.loader import load_protocol, shipped_text
     from assessment.batches import services as batch_services
     from assessment.planning import services as assignment_services
-    from tracks.models import Assessor
+    from corpus.models import Collection, Document
+    from pooling.models import Pool, PoolEntry
+    from tracks.models import Assessor, StoredProtocol, Topic, Track
 
-    track = make_track(f"load-{uuid4().hex[:8]}", n_people)
-    pool, _ = make_pool(track, n, body)
+    slug, name = "arqmath-2020-task1", f"load-{uuid4().hex[:8]}"
+    fields = {"title": slug, "text": shipped_text(slug), "digest": load_protocol(slug).digest}
+    protocol, _ = StoredProtocol.objects.get_or_create(slug=slug, defaults=fields)
+    collection = Collection.objects.create(slug=name, name=name, status="ready")
+    track = Track.objects.create(
+        slug=name, name=name, protocol=protocol, collection=collection, status="open"
+    )
+    topics = Topic.objects.bulk_create(
+        Topic(track=track, code=f"A.{number}", title=f"Topic {number}", body="<p>A question.</p>")
+        for number in range(1, n_people + 1)
+    )
+    pool = Pool.objects.create(
+        track=track,
+        name="Pool",
+        protocol=protocol,
+        protocol_digest=protocol.digest,
+        seed=1,
+        sha256=uuid4().hex,  # as of a pool that a job built
+        status="ready",
+        created_by=User.objects.get_or_create(username="olga")[0],
+    )
+    docnos = [f"{pool.pk}-{i}" for i in range(n)]
+    documents = (
+        Document(docno=docno, thread=docno, collection=collection, kind="answer", body=body)
+        for docno in docnos
+    )
+    PoolEntry.objects.bulk_create(
+        (
+            PoolEntry(
+                pool=pool,
+                topic=topics[i % n_people],
+                docno=document.docno,
+                document=document,
+                position=i // n_people,
+            )
+            for i, document in enumerate(Document.objects.bulk_create(documents, batch_size=500))
+        ),
+        batch_size=2_000,
+    )
     batch = batch_services.create(pool=pool, name="Load", by=None)
-    for number, topic in enumerate(track.topics.order_by("pk"), 1):
+    for number, topic in enumerate(topics, 1):
         person, is_new = User.objects.get_or_create(username=f"worker{number:02d}")
         if is_new:
             person.set_password(PASSWORD)

@@ -1,6 +1,6 @@
 """pytrec_eval-terrier with the fastest readers in plain Python, without checks; it imports nothing of Assay.
 
-As a process: `python -m maintenance.benchmarks.peers four|all QRELS RUN...`.
+As a process: `python -m maintenance.benchmarks.peers QRELS RUN...`.
 """
 
 import sys
@@ -33,21 +33,12 @@ def read_run(path: Path) -> Scores:
     return run
 
 
-def four(grades: Grades, runs: Sequence[Scores]) -> list[Scores]:
+def evaluate(grades: Grades, runs: Sequence[Scores]) -> list[Scores]:
     """Evaluate nDCG', AP(rel=2)', P(rel=2)@10' and bpref(rel=2) by topic."""
     relevance = pytrec_eval.RelevanceEvaluator(grades, FOUR, relevance_level=2, judged_docs_only_flag=True)
     return [relevance.evaluate(run) for run in runs]
 
 
-def every(grades: Grades, run: Scores) -> Scores:
-    """Evaluate all measures by topic."""
-    evaluated: Scores = pytrec_eval.RelevanceEvaluator(grades, pytrec_eval.supported_measures).evaluate(run)
-    return evaluated
-
-
 if __name__ == "__main__":
-    measures, qrels, *files = sys.argv[1:]
-    if measures == "all":
-        every(read_grades(Path(qrels)), read_run(Path(files[0])))
-    else:
-        evaluated = four(read_grades(Path(qrels)), [read_run(Path(file)) for file in files])
+    qrels, *files = map(Path, sys.argv[1:])
+    evaluated = evaluate(read_grades(qrels), [read_run(file) for file in files])

@@ -28,10 +28,10 @@ def test_every_case_is_in_the_readme() -> None:
 
 
 def test_small_case_prints_its_figures_and_their_ratio_to_a_peer() -> None:
-    output = run("characters", "--topics", "2", "--depth", "120", "--repeats", "1")
+    output = run("significance", "--runs", "3", "--topics", "10", "--repeats", "1", "--permutations", "100")
 
-    assert re.search(r"8 measures of bolt-ir-p3 .* two measures in plain Python .* ratio [\d.]+", output)
-    assert "the same values" in output
+    assert re.search(r"paired randomization, 3 pairs .* SciPy .* ratio [\d.]+", output)
+    assert "of 3 pairs by the randomized test" in output
 
 
 def test_ratio_above_one_means_that_ours_is_better(
