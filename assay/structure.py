@@ -134,8 +134,11 @@ class _Reader:
     def value(self, hint: Any, value: object, key: str) -> Any:
         """A value of the annotated type."""
         origin, arguments = get_origin(hint), get_args(hint)
-        if origin in (Union, UnionType):
-            return self._either(arguments, value, key)
+        if origin in (Union, UnionType):  # the first type, a list if the types include one, or None
+            if value is None and NoneType in arguments:
+                return None
+            lists = [each for each in arguments if get_origin(each) in (tuple, list)]
+            return self.value(lists[0] if lists and isinstance(value, list) else arguments[0], value, key)
         if origin is Literal:
             return _word(arguments, value, key)
         if origin in (tuple, list):
@@ -147,13 +150,6 @@ class _Reader:
         if hint is Any:
             return value
         return self.table(hint, value, key) if is_dataclass(hint) else self._scalar(hint, value, key)
-
-    def _either(self, kinds: tuple[Any, ...], value: object, key: str) -> Any:
-        """A value of the first type, a list if the types include one, or None."""
-        if value is None and NoneType in kinds:
-            return None
-        lists = [kind for kind in kinds if get_origin(kind) in (tuple, list)]
-        return self.value(lists[0] if lists and isinstance(value, list) else kinds[0], value, key)
 
     def _items(self, hint: Any, value: object, key: str) -> list[Any]:
         """The items of a list; raises for all that are wrong."""

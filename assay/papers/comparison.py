@@ -229,15 +229,21 @@ def complexity_table(
     names = dict.fromkeys(name for table in tables for name in table.names)
     classes = _in_order([name for name in names if name not in {ALL, UNLABELED}])
     pairs = tuple(combinations(classes, 2))
-    correlations = tuple(
-        Group(name, tuple(_pair_row(tables, correlation, pair, digits) for pair in pairs))
-        for name, correlation in CORRELATIONS.items()
-    )
-    gaps = []
-    for name in (*classes, ALL):
-        of = [table.gap[table.names.index(name)] if name in table.names else np.nan for table in tables]
-        gaps.append((Value(name), *(number(_defined(gap), digits) for gap in of)))
-    groups = (*correlations, Group("Mean gap between neighbors", tuple(gaps))) if pairs else ()
+    groups = []
+    for name, correlation in CORRELATIONS.items():  # a table that lacks one of two rankings has an empty cell
+        rows = [
+            (
+                Value(" – ".join(pair)),
+                *(_of_names(table, correlation(table), pair, digits) for table in tables),
+            )
+            for pair in pairs
+        ]
+        groups.append(Group(name, tuple(rows)))
+    gaps = [
+        (Value(name), *(_of_names(table, table.gap, (name,), digits) for table in tables))
+        for name in (*classes, ALL)
+    ]
+    groups.append(Group("Mean gap between neighbors", tuple(gaps)))
     return PaperTable(
         "complexity",
         "Rankings by topic class",
@@ -245,26 +251,21 @@ def complexity_table(
         "every two rankings, and the mean difference of neighbors in each. Where it is small, small changes of "
         "means change the ranking.",
         tuple(columns),
-        groups,
+        tuple(groups) if pairs else (),
         "statistic",
     )
 
 
-def _pair_row(
-    tables: Sequence[RankingComparison], correlation: Correlation, pair: tuple[str, str], digits: int
-) -> Row:
-    """The correlation of two rankings in each table; empty where one of them is missing."""
-    values = [
-        _defined(correlation(table)[table.names.index(pair[0]), table.names.index(pair[1])])
-        if {*pair} <= {*table.names}
-        else None
-        for table in tables
-    ]
-    return (Value(" – ".join(pair)), *(number(value, digits) for value in values))
+def _of_names(
+    table: RankingComparison, values: NDArray[np.float64], names: tuple[str, ...], digits: int
+) -> Value:
+    """The value for these rankings as a cell; empty where it is not defined, or a ranking is missing."""
+    is_there = {*names} <= {*table.names}
+    return _defined(values[tuple(map(table.names.index, names))], digits) if is_there else Value("")
 
 
-def _defined(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def _defined(value: float, digits: int) -> Value:
+    return number(float(value) if np.isfinite(value) else None, digits)
 
 
 def relevant_table(collections: Sequence[CollectionFacts], *, label: str = "") -> PaperTable:
@@ -380,8 +381,8 @@ def _ranking_rows(runs: Sequence[str], tables: Sequence[RankingComparison], digi
     for title, correlation in CORRELATIONS.items():
         for first, name in enumerate(names[:-1]):  # every two rankings, in the column of the second
             values = [
-                _defined(correlation(table)[first, second]) if second > first else None
+                _defined(correlation(table)[first, second], digits) if second > first else Value("")
                 for table in tables
                 for second in range(len(names))
             ]
-            yield (Value(f"{title} with {name}"), *(number(value, digits) for value in values))
+            yield (Value(f"{title} with {name}"), *values)

@@ -22,7 +22,12 @@ PGFPLOTS = "% needs \\usepackage{pgfplots} and \\pgfplotsset{compat=1.18}"
 
 def as_svg(plot: Plot) -> str:
     """A plot of groups of bars as a picture, with its title and a legend."""
-    ticks, places = _ticks(plot), _places_of_names(plot)
+    # Round numbers from 0: the last is at the top, and no bar exceeds it.
+    highest = max((value for series in plot.series for value in series["values"] if value), default=1.0)
+    unit = 10.0 ** floor(log10(highest / STEPS))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor * STEPS >= highest)
+    ticks = [step * n for n in range(ceil(highest / step) + 1)]
+    places = _places_of_names(plot)
     height = HEIGHT + LEGEND_LINE * max((line for line, _ in places), default=0)
     root = etree.fromstring(f'<svg xmlns="{NAMESPACE}"/>')
     size = {"width": str(WIDTH), "height": str(height)}
@@ -49,14 +54,6 @@ def _element(name: str, text: str = "", **attributes: str) -> etree._Element:
     if text:
         element.text = text
     return element
-
-
-def _ticks(plot: Plot) -> list[float]:
-    """Round numbers from 0; the last is at the top, and no bar exceeds it."""
-    highest = max((value for series in plot.series for value in series["values"] if value), default=1.0)
-    unit = 10.0 ** floor(log10(highest / STEPS))
-    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor * STEPS >= highest)
-    return [step * n for n in range(ceil(highest / step) + 1)]
 
 
 def _height(value: float, top: float) -> float:

@@ -254,13 +254,10 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
     }
     runs = []
     for run in manifest:
-        kind, pooled_as = (
-            protocol.runs.kind(run.kind),
-            protocol.runs.pooled_as(run.kind, run.tag, run.pooled_as),
-        )
-        other = pooled_as if pooled_as != run.kind else ""
-        of_run = means.get(run.tag, {})
-        runs.append(RunFacts(run.team, run.tag, run.kind, other, run.made, run.uses, of_run, kind.baseline))
+        pooled_as = protocol.runs.pooled_as(run.kind, run.tag, run.pooled_as)
+        other, of_run = pooled_as if pooled_as != run.kind else "", means.get(run.tag, {})
+        is_baseline = protocol.runs.kind(run.kind).baseline
+        runs.append(RunFacts(run.team, run.tag, run.kind, other, run.made, run.uses, of_run, is_baseline))
     facts = TrackFacts(
         name=files.name,
         protocol=protocol,

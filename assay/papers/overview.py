@@ -159,7 +159,11 @@ def results_table(
 ) -> PaperTable:
     """Results by team, baselines first. Each column has a bold best baseline and a bold best participant."""
     shown = [(n, name) for n, track in enumerate(tracks) for name in default_measures(track, measures)]
-    main = _main(tracks)
+    # A mark of the main kind says all if the other scored runs are of one kind, or baselines.
+    mains = {track.protocol.runs.keys[0] for track in tracks}
+    scored = [run for track in tracks for run in track.runs if run.means]
+    kinds = {run.kind for run in scored if not run.is_baseline} | mains
+    main = tracks[-1].protocol.runs.kinds[0] if len(mains) == 1 and len(kinds) <= 2 else None
     kind = Column(main.name[0].upper(), is_mark=True) if main else Column("Kind")
     data = [Column("Data")] if _uses(tracks) else []
     columns = [Column("Run"), *data, kind, Column("M", is_mark=True)]
@@ -198,14 +202,6 @@ def results_table(
             by_team.setdefault(BASELINES if is_baseline else team.casefold(), []).append(row)
     groups = tuple(Group(names[team], tuple(rows)) for team, rows in by_team.items())
     return PaperTable("results", "Results", caption, tuple(columns), groups, "team")
-
-
-def _main(tracks: Sequence[TrackFacts]) -> RunKind | None:
-    """The main kind of run, if a mark of its runs says all: the others are of one kind, or baselines."""
-    scored = [run for track in tracks for run in track.runs if run.means]
-    mains = {track.protocol.runs.keys[0] for track in tracks}
-    kinds = {run.kind for run in scored if not run.is_baseline} | mains
-    return tracks[-1].protocol.runs.kinds[0] if len(mains) == 1 and len(kinds) <= 2 else None
 
 
 def _kind(run: RunFacts, main: RunKind | None) -> str:

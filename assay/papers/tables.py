@@ -154,8 +154,10 @@ def as_latex(table: PaperTable) -> str:
     over = []
     if table.over:
         names = [measure_name(each.label) if each.is_measure else escape(each.label) for each in table.over]
-        widths = [each.last - each.first + 1 for each in table.over]
-        cells = [rf"\multicolumn{{{n}}}{{c}}{{{name}}}" for n, name in zip(widths, names, strict=True)]
+        cells = [
+            rf"\multicolumn{{{each.width}}}{{c}}{{{name}}}"
+            for each, name in zip(table.over, names, strict=True)
+        ]
         rules = [rf"\cmidrule(lr){{{each.first}-{each.last}}}" for each in table.over if each.label]
         over = [" & ".join(cells) + r" \\", " ".join(rules)]
     lines = [

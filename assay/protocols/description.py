@@ -58,7 +58,7 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Follow-up questions", " ".join(_follow_ups(protocol.judging))),
         ("Qrels", " ".join(_qrels(protocol.qrels))),
         ("Measures", ", ".join(protocol.scoring.measures)),
-        ("Interaction", _interaction(protocol)),
+        ("Interaction", " ".join(_interaction(protocol))),
         ("Participants see", ", ".join(protocol.topics.participants_see)),
         ("Published figures", f"{figures}. {NOT_CARRIED_OUT['published']}" if figures else ""),
     ]
@@ -183,12 +183,8 @@ def _qrels(qrels: QrelsRules) -> Iterator[str]:
         yield "Each group of assessors also has qrels of its own."
 
 
-def _interaction(protocol: Protocol) -> str:
-    rules = protocol.interaction
-    if rules is None:
-        return ""
-    return (
-        f"Sessions of at most {rules.seconds_per_topic} seconds per topic, followed by "
-        f"{protocol.runs.name_of(rules.run_kind)} runs. "
-        f"The change of {rules.measure or protocol.scoring.measures[0]} is reported."
-    )
+def _interaction(protocol: Protocol) -> Iterator[str]:
+    if rules := protocol.interaction:
+        kind, measure = protocol.runs.name_of(rules.run_kind), rules.measure or protocol.scoring.measures[0]
+        yield f"Sessions of at most {rules.seconds_per_topic} seconds per topic, followed by {kind} runs."
+        yield f"The change of {measure} is reported."

@@ -254,21 +254,18 @@ def parse_measure(name: str) -> Measure:
     given = _arguments(name, family, match, implied)
     level, k = given.pop("rel", None), given.pop("cutoff", None)
     judged_only = bool(given.pop("judged_only", False) or match["early"] or match["prime"])
-    complaints = (
-        (level is not None and not family.has_level, f"{called} does not accept rel="),
-        (k is not None and family.cutoff == "never", f"{called} does not accept @k"),
-        (k is not None and family.cutoff == "share", f"{called} needs a share, as in {called}@0.1"),
-        (k is None and family.cutoff == "required", f"{called} needs a rank, as in {called}@10"),
-        (
-            "recall" not in given and family.cutoff == "share",
-            f"{called} needs a share of the relevant documents, as in {called}@0.1",
-        ),
-        (k is not None and k < 1, "the rank after @ must be at least 1"),
-        (judged_only and not family.has_prime, f"{called} does not accept a prime"),
-    )
-    for is_wrong, complaint in complaints:
-        if is_wrong:
-            raise MeasureError(f"{name!r}: {complaint}")
+    lacks_share = "recall" not in given and family.cutoff == "share"
+    complaints = {
+        f"{called} does not accept rel=": level is not None and not family.has_level,
+        f"{called} does not accept @k": k is not None and family.cutoff == "never",
+        f"{called} needs a share, as in {called}@0.1": k is not None and family.cutoff == "share",
+        f"{called} needs a rank, as in {called}@10": k is None and family.cutoff == "required",
+        f"{called} needs a share of the relevant documents, as in {called}@0.1": lacks_share,
+        "the rank after @ must be at least 1": k is not None and k < 1,
+        f"{called} does not accept a prime": judged_only and not family.has_prime,
+    }
+    if wrong := next((complaint for complaint, is_wrong in complaints.items() if is_wrong), ""):
+        raise MeasureError(f"{name!r}: {wrong}")
     defaults = {key: parameter.default for key, parameter in family.parameters.items()}
     own = sorted((key, value) for key, value in given.items() if value != defaults.get(key))
     return Measure(called, family.level if level is None else level, k, judged_only, tuple(own))

@@ -4,7 +4,7 @@ A complaint begins with the key, as in `runs.kind[2].depth: -1 is below 0`; `[2]
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from assay.protocols import schema
 from assay.protocols.measures import FAMILIES, Measure, MeasureError, parse_measure
@@ -26,16 +26,17 @@ NOT_A_KEY = "is not 1 to 50 letters, digits, hyphens or underscores"
 def complaints(protocol: Protocol) -> Iterator[str]:
     """Yield each error of a protocol with its key: `runs.max_ranks: 0 is below 1`."""
     slug, title = protocol.slug, protocol.title
-    yield from _true(
-        (
-            not SLUG.fullmatch(slug),
-            f"slug: {slug!r} is not a slug; use lower-case letters, digits and single hyphens",
-        ),
-        (len(slug) > MAX_SLUG, f"slug: {len(slug)} characters long; at most {MAX_SLUG} are accepted"),
-        (not title.strip() or not title.isprintable(), f"title: {shown(title)} is not one line of text"),
-        (not protocol.source.strip(), "source: empty; cite the publication with the figures"),
-    )
-    yield from _of_runs(protocol)
+    if not SLUG.fullmatch(slug):
+        yield f"slug: {slug!r} is not a slug; use lower-case letters, digits and single hyphens"
+    if len(slug) > MAX_SLUG:
+        yield f"slug: {len(slug)} characters long; at most {MAX_SLUG} are accepted"
+    if not title.strip() or not title.isprintable():
+        yield f"title: {shown(title)} is not one line of text"
+    if not protocol.source.strip():
+        yield "source: empty; cite the publication with the figures"
+    yield from _of_runs(protocol.runs)
+    yield from _of_uses(protocol.runs)
+    yield from _of_interaction(protocol)
     yield from _of_lines(protocol.runs)
     for n, kind in enumerate(protocol.runs.kinds):
         yield from _of_kind(kind, protocol.runs, n)
@@ -43,50 +44,44 @@ def complaints(protocol: Protocol) -> Iterator[str]:
     yield from _of_pool(protocol)
     yield from _of_layout(protocol)
     yield from _of_choices(protocol.judging)
+    yield from _of_grades(protocol.judging)
     yield from _of_codes(protocol)
     for n, question in enumerate(protocol.judging.follow_ups):
         yield from _of_follow_up(question, protocol.judging, n)
     yield from _of_scoring(protocol)
 
 
-def _true(*pairs: tuple[object, str]) -> Iterator[str]:
-    """The complaints whose condition is true."""
-    return (complaint for is_wrong, complaint in pairs if is_wrong)
+def _of_runs(runs: schema.RunRules) -> Iterator[str]:
+    formats = runs.formats
+    if not formats:
+        yield f"runs.formats: empty; use some of {', '.join(schema.RUN_FORMATS)}"
+    if len(set(formats)) != len(formats):
+        yield "runs.formats: a format is listed twice"
+    if {"arqmath-6", "trec-6"} <= set(formats):
+        yield "runs.formats: arqmath-6 and trec-6 both have six columns and cannot be distinguished; use one"
+    if runs.max_ranks < 1:
+        yield f"runs.max_ranks: {runs.max_ranks} is below 1"
+    if not runs.kinds:
+        yield "runs.kind: empty; describe at least one kind of run"
+    if runs.kinds and not runs.scored_keys:
+        yield "runs.kind: no kind is scored; leave out `scored = false` in at least one"
 
 
-def _of_runs(protocol: Protocol) -> Iterator[str]:
-    runs, formats, interaction = protocol.runs, protocol.runs.formats, protocol.interaction
-    yield from _true(
-        (not formats, f"runs.formats: empty; use some of {', '.join(schema.RUN_FORMATS)}"),
-        (len(set(formats)) != len(formats), "runs.formats: a format is listed twice"),
-        (
-            {"arqmath-6", "trec-6"} <= set(formats),
-            "runs.formats: arqmath-6 and trec-6 both have six columns and cannot be distinguished; use one",
-        ),
-        (runs.max_ranks < 1, f"runs.max_ranks: {runs.max_ranks} is below 1"),
-        (not runs.kinds, "runs.kind: empty; describe at least one kind of run"),
-        (
-            runs.kinds and not runs.scored_keys,
-            "runs.kind: no kind is scored; leave out `scored = false` in at least one",
-        ),
-    )
+def _of_uses(runs: schema.RunRules) -> Iterator[str]:
     for word, title in runs.uses.items():
         if not SLUG.fullmatch(word) or len(word) > MAX_KIND:
             yield f"runs.uses: {shown(word)} is not accepted; use lower-case letters, digits and single hyphens"
         if not title.strip() or not title.isprintable():
             yield f"runs.uses.{word}: {shown(title)} is not one line of text"
+
+
+def _of_interaction(protocol: Protocol) -> Iterator[str]:
+    interaction, runs, names = protocol.interaction, protocol.runs, ("", *protocol.scoring.measures)
     if interaction is not None:
-        names = ("", *protocol.scoring.measures)
-        yield from _true(
-            (
-                interaction.run_kind not in runs.keys,
-                f"interaction.run_kind: {interaction.run_kind!r} is not a kind of run; use {', '.join(runs.keys)}",
-            ),
-            (
-                interaction.measure not in names,
-                f"interaction.measure: {interaction.measure} is not one of scoring.measures: {', '.join(names[1:])}",
-            ),
-        )
+        if interaction.run_kind not in runs.keys:
+            yield f"interaction.run_kind: {interaction.run_kind!r} is not a kind of run; use {', '.join(runs.keys)}"
+        if interaction.measure not in names:
+            yield f"interaction.measure: {interaction.measure} is not one of scoring.measures: {', '.join(names[1:])}"
 
 
 def _of_lines(runs: schema.RunRules) -> Iterator[str]:
@@ -100,17 +95,12 @@ def _of_lines(runs: schema.RunRules) -> Iterator[str]:
         return
     order = lines.order
     yield from _of_order("runs.columns.order", order)
-    yield from _true(
-        (
-            not {"score", "rank"} & set(order),
-            "runs.columns.order: names neither score nor rank, which order the documents",
-        ),
-        (needs_rank and "rank" not in order, "runs.ties: runs.columns.order has no rank; use docno or file"),
-        (
-            ("label" in order) != bool(lines.labels),
-            "runs.columns.labels: name the words of the column label, or use neither",
-        ),
-    )
+    if not {"score", "rank"} & set(order):
+        yield "runs.columns.order: names neither score nor rank, which order the documents"
+    if needs_rank and "rank" not in order:
+        yield "runs.ties: runs.columns.order has no rank; use docno or file"
+    if ("label" in order) != bool(lines.labels):
+        yield "runs.columns.labels: name the words of the column label, or use neither"
     yield from _of_words("runs.columns.labels", lines.labels)
 
 
@@ -131,42 +121,31 @@ def _of_words(key: str, words: Iterable[str]) -> Iterator[str]:
 
 def _of_kind(kind: schema.RunKind, runs: schema.RunRules, n: int) -> Iterator[str]:
     place, title, depth = f"runs.kind[{n + 1}]", kind.title, kind.depth
-    yield from _true(
-        (kind.key in runs.keys[:n], f"{place}.key: {kind.key!r} is the key of two kinds"),
-        (
-            not SLUG.fullmatch(kind.key) or len(kind.key) > MAX_KIND,
-            (
-                f"{place}.key: {shown(kind.key)} is not accepted; use lower-case letters, digits and single hyphens, "
-                f"at most {MAX_KIND} characters"
-            ),
-        ),
-        (
-            not title.isprintable() or title != title.strip(),
-            f"{place}.title: {shown(title)} is not one line of text",
-        ),
-        (
-            depth is not None and not 0 <= depth <= runs.max_ranks,
-            f"{place}.depth: {depth} is below 0 or above runs.max_ranks, {runs.max_ranks}",
-        ),
-        (
-            kind.max_per_team is not None and kind.max_per_team < 1,
-            f"{place}.max_per_team: {kind.max_per_team} is below 1",
-        ),
-        (
-            depth is not None and kind.pooled_as,
-            f"{place}.pooled_as: the kind has a depth of its own; use one of the two keys",
-        ),
-        (
-            kind.pooled_as_by_tag and not kind.pooled_as,
-            f"{place}.pooled_as_by_tag: state in pooled_as how the runs with other tags are pooled",
-        ),
-    )
+    if kind.key in runs.keys[:n]:
+        yield f"{place}.key: {kind.key!r} is the key of two kinds"
+    if not SLUG.fullmatch(kind.key) or len(kind.key) > MAX_KIND:
+        yield (
+            f"{place}.key: {shown(kind.key)} is not accepted; use lower-case letters, digits and single hyphens, "
+            f"at most {MAX_KIND} characters"
+        )
+    if not title.isprintable() or title != title.strip():
+        yield f"{place}.title: {shown(title)} is not one line of text"
+    if depth is not None and not 0 <= depth <= runs.max_ranks:
+        yield f"{place}.depth: {depth} is below 0 or above runs.max_ranks, {runs.max_ranks}"
+    if kind.max_per_team is not None and kind.max_per_team < 1:
+        yield f"{place}.max_per_team: {kind.max_per_team} is below 1"
+    if depth is not None and kind.pooled_as:
+        yield f"{place}.pooled_as: the kind has a depth of its own; use one of the two keys"
+    if kind.pooled_as_by_tag and not kind.pooled_as:
+        yield f"{place}.pooled_as_by_tag: state in pooled_as how the runs with other tags are pooled"
     named = {"pooled_as": kind.pooled_as} if kind.pooled_as else {}
     named |= {f"pooled_as_by_tag.{tag}": other for tag, other in kind.pooled_as_by_tag.items()}
     accepted = f"use {', '.join(runs.depths)}" if runs.depths else "no kind has one"
-    for key, other in named.items():
-        if other not in runs.depths:
-            yield f"{place}.{key}: {other!r} is not a kind with a depth; {accepted}"
+    yield from (
+        f"{place}.{key}: {other!r} is not a kind with a depth; {accepted}"
+        for key, other in named.items()
+        if other not in runs.depths
+    )
 
 
 def _of_qrels_lines(protocol: Protocol) -> Iterator[str]:
@@ -188,24 +167,14 @@ def _of_pool(protocol: Protocol) -> Iterator[str]:
     pool, instances = protocol.pool, protocol.instances
     strategy, overlap = pool.strategy, pool.near_duplicate_overlap
     needs_depth = strategy in {"top-k", "distinct-units", "top-k-by-score"}
-    yield from _true(
-        (
-            needs_depth and not any(protocol.runs.depths.values()),
-            f"runs.kind: the strategy {strategy} needs a depth above 0 for some kind of run",
-        ),
-        (
-            strategy == "round-robin-until" and (pool.target or 0) <= 0,
-            "pool.target: the strategy round-robin-until needs a number of units above 0",
-        ),
-        (
-            overlap is not None and not 0 < overlap <= 1,
-            f"pool.near_duplicate_overlap: {overlap} is not above 0 and at most 1",
-        ),
-        (
-            instances.strategy is not None and (instances.limit or 0) <= 0,
-            f"instances.limit: the strategy {instances.strategy} needs a limit above 0",
-        ),
-    )
+    if needs_depth and not any(protocol.runs.depths.values()):
+        yield f"runs.kind: the strategy {strategy} needs a depth above 0 for some kind of run"
+    if strategy == "round-robin-until" and (pool.target or 0) <= 0:
+        yield "pool.target: the strategy round-robin-until needs a number of units above 0"
+    if overlap is not None and not 0 < overlap <= 1:
+        yield f"pool.near_duplicate_overlap: {overlap} is not above 0 and at most 1"
+    if instances.strategy is not None and (instances.limit or 0) <= 0:
+        yield f"instances.limit: the strategy {instances.strategy} needs a limit above 0"
 
 
 def _of_layout(protocol: Protocol) -> Iterator[str]:
@@ -224,33 +193,35 @@ def _of_choices(judging: JudgingRules) -> Iterator[str]:
     if not judging.grades:
         yield "judging.grade: a protocol needs at least one grade"
     for n, (place, choice) in enumerate(judging.placed_choices):
-        for key in ("key", "shortcut"):
-            word = getattr(choice, key)
-            if word and word in [getattr(other, key) for other in judging.choices[:n]]:
-                yield f"{place}.{key}: the {key} {word!r} is used by two choices"
-        yield from _true(
-            (not KEY.fullmatch(choice.key), f"{place}.key: {shown(choice.key)} {NOT_A_KEY}"),
-            (not choice.label.strip(), f"{place}.label: empty; write the text of the button"),
-            (not choice.definition.strip(), f"{place}.definition: empty; tell assessors when to choose it"),
-            (
-                len(choice.shortcut) > 1,
-                f"{place}.shortcut: {choice.shortcut!r} is not one key, such as 1 or x",
-            ),
+        yield from (
+            f"{place}.{key}: the {key} {word!r} is used by two choices"
+            for key in ("key", "shortcut")
+            if (word := getattr(choice, key))
+            and word in [getattr(other, key) for other in judging.choices[:n]]
         )
+        if not KEY.fullmatch(choice.key):
+            yield f"{place}.key: {shown(choice.key)} {NOT_A_KEY}"
+        if not choice.label.strip():
+            yield f"{place}.label: empty; write the text of the button"
+        if not choice.definition.strip():
+            yield f"{place}.definition: empty; tell assessors when to choose it"
+        if len(choice.shortcut) > 1:
+            yield f"{place}.shortcut: {choice.shortcut!r} is not one key, such as 1 or x"
+
+
+def _of_grades(judging: JudgingRules) -> Iterator[str]:
     values = [grade.value for grade in judging.grades]
     for n, value in enumerate(values):
         place = f"judging.grade[{n + 1}].value"
-        yield from _true(
-            (value in values[:n], f"{place}: two grades have the same value, {value}"),
-            (
-                value < 0,
-                (
-                    f"{place}: {value} is below 0; make the choice a [[judging.non_answer]]. Qrels may have negative "
-                    "grades: pooled, without a grade"
-                ),
-            ),
-            (value > HIGHEST_GRADE, f"{place}: {value} is above {HIGHEST_GRADE}"),
-        )
+        if value in values[:n]:
+            yield f"{place}: two grades have the same value, {value}"
+        if value < 0:
+            yield (
+                f"{place}: {value} is below 0; make the choice a [[judging.non_answer]]. Qrels may have negative "
+                "grades: pooled, without a grade"
+            )
+        if value > HIGHEST_GRADE:
+            yield f"{place}: {value} is above {HIGHEST_GRADE}"
 
 
 def _of_codes(protocol: Protocol) -> Iterator[str]:
@@ -262,49 +233,43 @@ def _of_codes(protocol: Protocol) -> Iterator[str]:
     for n, code in enumerate(codes):
         place = f"judging.non_answer[{n + 1}].qrels_code"
         if code is not None:
-            yield from _true(
-                (code in codes[:n], f"{place}: two non-answers have the same qrels_code, {code}"),
-                (
-                    code < 0,
-                    f"{place}: {code} is below 0; leave the key out: a negative grade in qrels always means no grade",
-                ),
-                (code > HIGHEST_GRADE, f"{place}: {code} is above {HIGHEST_GRADE}"),
-                (0 <= code <= HIGHEST_GRADE and code in grades, f"{place}: {code} is a grade of the qrels"),
-            )
+            if code in codes[:n]:
+                yield f"{place}: two non-answers have the same qrels_code, {code}"
+            if code < 0:
+                yield f"{place}: {code} is below 0; leave the key out: a negative grade in qrels always means no grade"
+            if code > HIGHEST_GRADE:
+                yield f"{place}: {code} is above {HIGHEST_GRADE}"
+            if 0 <= code <= HIGHEST_GRADE and code in grades:
+                yield f"{place}: {code} is a grade of the qrels"
 
 
 def _of_follow_up(question: schema.FollowUp, judging: JudgingRules, n: int) -> Iterator[str]:
     """Complaints about a follow-up question; `judging.follow_up[2]` is the second one of the file."""
     place, others = f"judging.follow_up[{n + 1}]", judging.follow_ups[:n]
     label, grades = question.label.strip(), sorted(grade.key for grade in judging.grades)
-    yield from _true(
-        (not KEY.fullmatch(question.key), f"{place}.key: {shown(question.key)} {NOT_A_KEY}"),
-        (
-            question.key in [other.key for other in others],
-            f"{place}.key: {question.key!r} is used by two questions",
-        ),
-        (not label, f"{place}.label: empty; write the question"),
-        (
-            label and label in [other.label.strip() for other in others],
-            f"{place}.label: {shown(question.label)} is asked twice",
-        ),
-    )
+    if not KEY.fullmatch(question.key):
+        yield f"{place}.key: {shown(question.key)} {NOT_A_KEY}"
+    if question.key in [other.key for other in others]:
+        yield f"{place}.key: {question.key!r} is used by two questions"
+    if not label:
+        yield f"{place}.label: empty; write the question"
+    if label and label in [other.label.strip() for other in others]:
+        yield f"{place}.label: {shown(question.label)} is asked twice"
     yield from _of_answers(question, f"{place}.choices")
     if not question.after:
         yield f"{place}.after: empty, so the question is never asked; use some of {', '.join(grades)}"
-    for i, key in enumerate(question.after):
-        yield from _true(
-            (key not in grades, f"{place}.after: {key!r} is not a grade; use {', '.join(grades)}"),
-            (key in question.after[:i], f"{place}.after: {key!r} is listed twice"),
-        )
-    for i, code in enumerate(question.languages):
-        yield from _true(
-            (
-                not LANGUAGE.fullmatch(code),
-                f"{place}.languages: {shown(code)} is not a code such as eng, arz or zh-Hans",
-            ),
-            (code in question.languages[:i], f"{place}.languages: {code!r} is listed twice"),
-        )
+    unknown = [key for key in question.after if key not in grades]
+    yield from (f"{place}.after: {key!r} is not a grade; use {', '.join(grades)}" for key in unknown)
+    yield from _repeated(f"{place}.after", question.after)
+    wrong = [code for code in question.languages if not LANGUAGE.fullmatch(code)]
+    yield from (
+        f"{place}.languages: {shown(code)} is not a code such as eng, arz or zh-Hans" for code in wrong
+    )
+    yield from _repeated(f"{place}.languages", question.languages)
+
+
+def _repeated(key: str, values: Sequence[str]) -> Iterator[str]:
+    return (f"{key}: {value!r} is listed twice" for n, value in enumerate(values) if value in values[:n])
 
 
 def _of_answers(question: schema.FollowUp, place: str) -> Iterator[str]:
@@ -312,14 +277,12 @@ def _of_answers(question: schema.FollowUp, place: str) -> Iterator[str]:
         yield f"{place}: a question needs at least two answers, got {len(question.choices)}"
     labels = [label.strip() for label in question.choices.values()]
     for n, key in enumerate(question.choices):
-        yield from _true(
-            (not KEY.fullmatch(key), f"{place}: the key {shown(key)} {NOT_A_KEY}"),
-            (not labels[n], f"{place}.{key}: empty; write the text of the answer"),
-            (
-                labels[n] and labels[n] in labels[:n],
-                f"{place}.{key}: {shown(labels[n])} is the label of two answers",
-            ),
-        )
+        if not KEY.fullmatch(key):
+            yield f"{place}: the key {shown(key)} {NOT_A_KEY}"
+        if not labels[n]:
+            yield f"{place}.{key}: empty; write the text of the answer"
+        if labels[n] and labels[n] in labels[:n]:
+            yield f"{place}.{key}: {shown(labels[n])} is the label of two answers"
 
 
 def _of_scoring(protocol: Protocol) -> Iterator[str]:
@@ -352,33 +315,19 @@ def _of_measure(protocol: Protocol, measure: Measure, name: str, highest: int) -
     family, in_characters = FAMILIES[measure.family], measure.in_characters
     relevant_from, columns = protocol.scoring.relevant_from, protocol.runs.columns
     is_of_passages, has_level = protocol.unit == "passage", "rel=" in name.replace(" ", "")
-    is_forgotten = family.has_level and family.level and not has_level and relevant_from > family.level
-    return _true(
-        (
-            in_characters and not is_of_passages,
-            f"{measure} counts characters of citations; it needs unit = 'passage'",
-        ),
-        (
-            in_characters and is_of_passages and protocol.scoring.judged_only,
-            f"{measure} counts every citation, judged or not; remove scoring.judged_only",
-        ),
-        (
-            has_level and measure.level > highest,
-            f"{name!r} counts from grade {measure.level}, but the highest grade of the qrels is {highest}",
-        ),
-        (
-            is_forgotten,
-            (
-                f"{name!r} counts from grade {family.level}, but scoring.relevant_from is {relevant_from}; write "
-                f"{measure._replace(level=relevant_from)}, or state rel={family.level}"
-            ),
-        ),
-        (
-            in_characters and not protocol.cites_posts,
-            f"{name!r} counts characters of citations; it needs judging.layout = 'citation' or the format bolt-xml",
-        ),
-        (
-            measure.family.startswith("label") and (columns is None or "label" not in columns.order),
-            f"{name!r} compares the labels of runs; it needs the column label in runs.columns.order",
-        ),
-    )
+
+    if in_characters and not is_of_passages:
+        yield f"{measure} counts characters of citations; it needs unit = 'passage'"
+    if in_characters and is_of_passages and protocol.scoring.judged_only:
+        yield f"{measure} counts every citation, judged or not; remove scoring.judged_only"
+    if has_level and measure.level > highest:
+        yield f"{name!r} counts from grade {measure.level}, but the highest grade of the qrels is {highest}"
+    if family.has_level and family.level and not has_level and relevant_from > family.level:
+        yield (
+            f"{name!r} counts from grade {family.level}, but scoring.relevant_from is {relevant_from}; write "
+            f"{measure._replace(level=relevant_from)}, or state rel={family.level}"
+        )
+    if in_characters and not protocol.cites_posts:
+        yield f"{name!r} counts characters of citations; it needs judging.layout = 'citation' or the format bolt-xml"
+    if measure.family.startswith("label") and (columns is None or "label" not in columns.order):
+        yield f"{name!r} compares the labels of runs; it needs the column label in runs.columns.order"
