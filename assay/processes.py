@@ -25,7 +25,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from operator import itemgetter
-from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from assay.errors import AssayError
 
@@ -84,7 +84,11 @@ def map_forked(
     """
     processes = min(processes, len(items))
     if processes < 2 or len(items) > MAX_ITEMS or not hasattr(os, "fork"):
-        return [_do(work, item, n, started) for n, item in enumerate(items)]
+        results: list[Result] = []
+        for n, item in enumerate(items):
+            started(n)
+            results.append(work(item))
+        return results
     queue, fill = os.pipe()
     os.write(fill, b"".join(map(INDEX.pack, range(len(items)))))
     os.close(fill)
@@ -98,18 +102,15 @@ def map_forked(
             outcomes += _collect(*children.pop())
     finally:
         os.close(queue)
-        _end(children)
-    results: list[Result] = []
-    for _, outcome in sorted(outcomes, key=itemgetter(0)):
-        if isinstance(outcome, Exception):
-            raise outcome
-        results.append(outcome)
-    return results
-
-
-def _do(work: Callable[[Item], Result], item: Item, n: int, started: Callable[[int], None]) -> Result:
-    started(n)
-    return work(item)
+        for child, source in children:  # nobody needs their outcomes any more
+            os.close(source)
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+    ordered = [outcome for _, outcome in sorted(outcomes, key=itemgetter(0))]
+    if refusal := next((outcome for outcome in ordered if isinstance(outcome, Exception)), None):
+        raise refusal
+    return cast("list[Result]", ordered)
 
 
 def _take_items(
@@ -134,7 +135,7 @@ def _take_items(
 
 @contextmanager
 def _interrupts_delayed() -> Iterator[None]:
-    """Deliver Ctrl-C only at the end, so that no copy is started that `_end` does not know."""
+    """Deliver Ctrl-C only at the end, so that no copy is started that is not ended."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -181,17 +182,8 @@ def _collect(child: int, source: int) -> list[Outcome[Result]]:
     return outcomes
 
 
-def _end(children: Iterable[tuple[int, int]]) -> None:
-    """Kill the children whose outcomes nobody needs any more."""
-    for child, source in children:
-        os.close(source)
-        with suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-
-
 def map_fresh(
-    work: Callable[[Item], Result], items: Iterable[Item], *, processes: int, refusals: Refusals = ()
+    work: Callable[[Item], Result], items: Iterable[Item], *, processes: int
 ) -> Iterator[tuple[Item, Result]]:
     """Call `work` for each item in processes that are started for it, or in this one if `processes` is 0.
 
@@ -202,7 +194,6 @@ def map_fresh(
     ----------
     work : a function of a module, or a `functools.partial` of one; the processes import that module.
     items : may be an iterator that is still being read; items and results are sent by pickle.
-    refusals : classes of exceptions that `work` raises for an item that it refuses.
 
     Yields
     ------
@@ -210,22 +201,32 @@ def map_fresh(
 
     Raises
     ------
-    refusals
-        `work` refused an item; it is raised in the place of the item's result.
     WorkerLost
-        One of the processes ended before it was done.
+        One of the processes ended before it was done; its error is printed on standard error.
     """
     if processes == 0:
         for item in items:
             yield item, work(item)
         return
+    queue, waiting = iter(items), deque[tuple[Item, Process]]()
     with ExitStack() as stack:
-        workers = [stack.enter_context(_worker(work, refusals)) for _ in range(processes)]
-        yield from _in_order(iter(items), workers)
+        for _ in range(processes):
+            _give(queue, stack.enter_context(_worker(work)), waiting)
+        while (
+            waiting
+        ):  # a worker's result is read before it gets the next item, so that neither waits forever
+            item, worker = waiting.popleft()
+            assert worker.stdout is not None
+            try:
+                result = pickle.load(worker.stdout)  # noqa: S301 -- written by our own child
+            except (EOFError, pickle.UnpicklingError):  # the end, or half a message
+                raise _lost(worker) from None
+            _give(queue, worker, waiting)
+            yield item, result
 
 
 @contextmanager
-def _worker(work: Callable[[Item], Result], refusals: Refusals) -> Iterator[Process]:
+def _worker(work: Callable[[Item], Result]) -> Iterator[Process]:
     """A process that is ready for items. It finds modules where this process finds them."""
     import subprocess  # noqa: PLC0415 -- slow to import, and map_forked does not need it
 
@@ -235,24 +236,10 @@ def _worker(work: Callable[[Item], Result], refusals: Refusals) -> Iterator[Proc
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
     ) as process:
         try:
-            _send(process, (work, refusals))
+            _send(process, work)
             yield process
         finally:
             process.kill()
-
-
-def _in_order(items: Iterator[Item], workers: Sequence[Process]) -> Iterator[tuple[Item, Result]]:
-    """Give each worker an item. A worker's result is read before it gets the next, so that neither waits forever."""
-    waiting: deque[tuple[Item, subprocess.Popen[bytes]]] = deque()
-    for worker in workers:
-        _give(items, worker, waiting)
-    while waiting:
-        item, worker = waiting.popleft()
-        outcome = _receive(worker)
-        if isinstance(outcome, Exception):
-            raise outcome
-        _give(items, worker, waiting)
-        yield item, outcome
 
 
 def _give(items: Iterator[Item], worker: Process, waiting: deque[tuple[Item, Process]]) -> None:
@@ -271,14 +258,6 @@ def _send(worker: Process, message: object) -> None:
         raise _lost(worker) from None
 
 
-def _receive(worker: Process) -> Any:
-    assert worker.stdout is not None
-    try:
-        return pickle.load(worker.stdout)  # noqa: S301 -- written by our own child
-    except (EOFError, pickle.UnpicklingError):  # the end, or half a message
-        raise _lost(worker) from None
-
-
 def _write(pipe: IO[bytes], message: object) -> None:
     pickle.dump(message, pipe, protocol=pickle.HIGHEST_PROTOCOL)
     pipe.flush()
@@ -294,25 +273,18 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     Collecting garbage after each item, and not during it, saves a twentieth of the time.
     """
     gc.disable()
-    work, refusals = pickle.load(requests)  # noqa: S301 -- from the process that started this one
+    work = pickle.load(requests)  # noqa: S301 -- from the process that started this one
     gc.freeze()
     with suppress(EOFError, BrokenPipeError):
         while True:
             item = pickle.load(requests)  # noqa: S301
-            try:
-                outcome = work(item)
-            except refusals as refusal:
-                outcome = refusal
-            _write(answers, outcome)
-            del item, outcome
+            result = work(item)
+            _write(answers, result)
+            del item, result
             gc.collect()
 
 
-def _main() -> None:
-    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the function prints is not an answer
-        serve(sys.stdin.buffer, answers)
-
-
 if __name__ == "__main__":
-    _main()
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as pipe:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the function prints is not an answer
+        serve(sys.stdin.buffer, pipe)

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -71,9 +70,7 @@ class Server:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._client.close()
 
     def get(self, path: str, parameters: Mapping[str, Any] | None = None) -> Any:
@@ -88,9 +85,8 @@ class Server:
             yield from page["results"]
             if not page["next"]:
                 return
-            parameters = dict(
-                self._httpx.URL(page["next"]).params
-            )  # of the same list, whatever its host is called
+            # The next page of the same list, whatever its host is called.
+            parameters = dict(self._httpx.URL(page["next"]).params)
 
     def post(self, path: str, content: Any = None, *, is_repeatable: bool = False) -> Any:
         """The answer to a content; None if there is none. Sent again, it changes nothing twice.

@@ -109,10 +109,6 @@ def _words(element: "etree._Element", _parts: Sequence[str]) -> str:
     return f"\\text{{ {text} }}" if text else ""
 
 
-def _wildcard(element: "etree._Element", _parts: Sequence[str]) -> str:
-    return f"\\qvar{{{_escaped(element.get('name') or _text(element))}}}"
-
-
 def _at(parts: Sequence[str], n: int) -> str:
     return parts[n] if n < len(parts) else ""
 
@@ -193,5 +189,5 @@ _WRITERS: Final[dict[str, Write]] = {
     "mtr": lambda _element, parts: " & ".join(parts),
     "munder": _under,
     "munderover": _under_over,
-    "qvar": _wildcard,
+    "qvar": lambda element, _parts: f"\\qvar{{{_escaped(element.get('name') or _text(element))}}}",
 }

@@ -180,10 +180,6 @@ def _pair(label: str, first: str, second: str) -> "Rule":
     return rule
 
 
-def _enclosure(element: etree._Element, children: list[Parsed]) -> Parsed:
-    return Node(element.get("notation", "longdiv")).with_links({"w": plainly_chained(children)})
-
-
 def _cell(_element: etree._Element, children: list[Parsed]) -> Parsed:
     first = children[0] if children else None
     return plainly_chained([Node("W!") if first is None else first, *children[1:]])
@@ -270,7 +266,9 @@ _RULES: dict[str, Rule] = {
         "msqrt": lambda _element, children: (
             Node("O!root").with_links({"w": plainly_chained(children)}) if children else Node("W!")
         ),
-        "menclose": _enclosure,
+        "menclose": lambda element, children: Node(element.get("notation", "longdiv")).with_links(
+            {"w": plainly_chained(children)}
+        ),
         "mtd": _cell,
         "mtr": _table_row,
         "mtable": lambda _element, children: table(children),

@@ -103,7 +103,8 @@ def chained(row: Sequence[Node]) -> Node | None:
         return None
     side_by_side = [row[0]]
     for node in row[1:]:
-        if _are_alike(side_by_side[-1], node):
+        left, right = _size(side_by_side[-1]), _size(node)
+        if left and right and left[1] == right[1]:  # tables without a fence that have as many rows
             side_by_side.append(node)
         else:
             _join(side_by_side)
@@ -129,12 +130,6 @@ def _size(node: Node) -> "re.Match[str] | None":
     return _SIZE.fullmatch(node.label, 2) if node.is_table else None
 
 
-def _are_alike(left: Node, right: Node) -> bool:
-    """Return whether two nodes are tables without a fence that have the same number of rows."""
-    sizes = _size(left), _size(right)
-    return sizes[0] is not None and sizes[1] is not None and sizes[0][1] == sizes[1][1]
-
-
 def _join(tables: Sequence[Node]) -> None:
     """Join adjacent tables with the same number of rows into the first one, row by row."""
     if len(tables) == 1:
@@ -145,7 +140,10 @@ def _join(tables: Sequence[Node]) -> None:
         size = _size(node)
         assert size is not None
         n_rows, n = int(size[1]), int(size[2])
-        cells = _cells(node, n_rows * n)
+        head = node.linked("w")
+        cells = list(islice(_row_of(head), n_rows * n)) if head else []
+        if not n_rows * n or len(cells) < n_rows * n:
+            raise Fault
         rows = rows or [[] for _ in range(n_rows)]
         for i, row in enumerate(rows):
             row += cells[i * n : (i + 1) * n]
@@ -153,14 +151,6 @@ def _join(tables: Sequence[Node]) -> None:
     for cell, following in pairwise(chain.from_iterable(rows)):
         cell.link("e", following)
     tables[0].label = f"M!{len(rows)}x{n_columns}"
-
-
-def _cells(node: Node, n: int) -> list[Node]:
-    head = node.linked("w")
-    cells = list(islice(_row_of(head), n)) if head else []
-    if not n or len(cells) < n:
-        raise Fault
-    return cells
 
 
 def table(rows: "Sequence[Node | None]") -> Node:
@@ -194,16 +184,12 @@ def scripted(base: Node, scripts: "Mapping[str, Node | None]", *, is_limit: bool
     """
     if not base.label:
         raise Fault
-    if is_limit or _is_operator(base.label):
+    is_operator = base.label[0] != "?" and base.label[1:2] != "!"  # a label without a type mark
+    if is_limit or is_operator:
         scripts = {"u" if letter == "b" else "o": node for letter, node in scripts.items()}
     if base.n is not None or any(base.linked(letter) for letter in scripts):
         base = Node(f"M!1x{sum(1 for _ in _row_of(base))}").with_links({"w": base})
     return base.with_links(scripts)
-
-
-def _is_operator(label: str) -> bool:
-    """Return whether a label has no type mark."""
-    return label[0] != "?" and label[1:2] != "!"
 
 
 def fenced(row: Sequence[Node]) -> Node:

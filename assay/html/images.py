@@ -71,19 +71,18 @@ def show(html: str, images: Mapping[str, ShownImage]) -> str:
     """
     if "data-image" not in html:
         return html
-    if images:
-        html = _PLACEHOLDER.sub(lambda match: _element(match, images.get(match[1])), html)
+
+    def element(match: re.Match[str]) -> str:
+        if (image := images.get(match[1])) is None:
+            return match[0]
+        # The text of the placeholder without its frame, escaped for an attribute.
+        words = _WORDS.fullmatch(_TAG.sub("", _FORMULA.sub(r"$\1$", match[2])))
+        description = ((words[1] if words else "") or "").strip().replace('"', "&quot;")
+        alt = "Image" if description in {"", _NO_DESCRIPTION} else description
+        return (
+            f'<img class="post-image" src="{image.address}" width="{image.width}" height="{image.height}" '
+            f'alt="{alt}" loading="lazy" decoding="async">'
+        )
+
+    html = _PLACEHOLDER.sub(element, html) if images else html
     return _REFERENCE.sub('<span class="image-placeholder">', html)
-
-
-def _element(match: re.Match[str], image: ShownImage | None) -> str:
-    if image is None:
-        return match[0]
-    # The text of the placeholder without its frame, escaped for an attribute.
-    words = _WORDS.fullmatch(_TAG.sub("", _FORMULA.sub(r"$\1$", match[2])))
-    description = ((words[1] if words else "") or "").strip().replace('"', "&quot;")
-    alt = "Image" if description in {"", _NO_DESCRIPTION} else description
-    return (
-        f'<img class="post-image" src="{image.address}" width="{image.width}" height="{image.height}" '
-        f'alt="{alt}" loading="lazy" decoding="async">'
-    )

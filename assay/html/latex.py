@@ -89,9 +89,14 @@ def _marked(match: re.Match[str]) -> Formula | None:
         source = _BREAK.sub("\n", source)
         source = _INNER_TAG.sub("", source) if "</" in source else source
     latex, display = decode(source), _DISPLAY.search(attributes)
-    if display is None:
-        return _undelimited(latex.strip(), _id(attributes))
-    return Formula(latex, _id(attributes), display[1])
+    if display is not None:
+        return Formula(latex, _id(attributes), display[1])
+    latex = latex.strip()
+    for start, end, usual in _DELIMITERS:
+        if len(latex) >= len(start) + len(end) and latex.startswith(start) and latex.endswith(end):
+            latex = latex[len(start) : -len(end)]
+            return Formula(latex, _id(attributes), usual) if latex.strip() else None
+    return Formula(latex, _id(attributes), "block" if _BLOCK.match(latex) else "") if latex else None
 
 
 def _mathml(source: str, attributes: str) -> Formula | None:
@@ -108,14 +113,6 @@ def _mathml(source: str, attributes: str) -> Formula | None:
 def _id(attributes: str) -> str:
     match = _ID.search(attributes)
     return " ".join(unescaped(match[1] or match[2] or match[3] or "").split()) if match else ""
-
-
-def _undelimited(latex: str, number: str) -> Formula | None:
-    for start, end, display in _DELIMITERS:
-        if len(latex) >= len(start) + len(end) and latex.startswith(start) and latex.endswith(end):
-            latex = latex[len(start) : -len(end)]
-            return Formula(latex, number, display) if latex.strip() else None
-    return Formula(latex, number, "block" if _BLOCK.match(latex) else "") if latex else None
 
 
 def decode(html: str) -> str:

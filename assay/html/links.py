@@ -47,18 +47,14 @@ def read(href: str) -> Link:
         match = _HOST.match(href)
         return Link((match[1] or match[2]).lower().rstrip(".") if match else "")
     host = (address["host"] or "").lower().rstrip(".")
-    fragment = _FRAGMENT.fullmatch(address["fragment"] or "")
-    return _post(host, address["path"] or "", fragment[1] if fragment else "")
-
-
-def _post(host: str, path: str, fragment: str) -> Link:
+    match, path = _FRAGMENT.fullmatch(address["fragment"] or ""), address["path"] or ""
+    fragment = match[1] if match else ""
     if question := _QUESTION.fullmatch(path):
         return Link(host, fragment or question[2] or question[1], question[1])
     if short := _SHORT.fullmatch(path):
         return Link(host, fragment or short[1], short[1])
-    if not path and not host and fragment:
-        return Link(host, fragment, fragment)
-    return Link(host)
+    is_relative = not path and not host and fragment
+    return Link(host, fragment, fragment) if is_relative else Link(host)
 
 
 def marker(link: Link) -> str:

@@ -250,14 +250,11 @@ class _Scan:
         if number >= len(self.formulas):
             return "", match.end()
         formula = self.formulas[number]
-        if not formula.display:
-            formula = formula._replace(display=self._guess(match))
+        if not formula.display:  # without dollars: alone in its paragraph, it is a block
+            before = self.html[max(0, match.start() - 8) : match.start()].rstrip()
+            is_alone = before.endswith("<p>") and _ALONE.match(self.html, match.end())
+            formula = formula._replace(display="block" if is_alone else "inline")
         return self.write(formula), match.end()
-
-    def _guess(self, match: re.Match[str]) -> str:
-        """A formula without dollars that is alone in its paragraph is displayed as a block."""
-        before = self.html[max(0, match.start() - 8) : match.start()].rstrip()
-        return "block" if before.endswith("<p>") and _ALONE.match(self.html, match.end()) else "inline"
 
     def escaped(self, match: re.Match[str]) -> tuple[str, int]:
         is_literal = match.start() < self.verbatim_until or not self.has_delimiters

@@ -186,8 +186,5 @@ class _Tidy:
             key = attribute[1].lower()
             if key in allowed and key not in values:
                 values[key] = attribute[2] or attribute[3] or attribute[4] or ""
-        return "".join(f' {key}="{_quoted(value)}"' for key, value in values.items())
-
-
-def _quoted(value: str) -> str:
-    return value.replace('"', "&quot;").replace("<", "&lt;")
+        quoted = {key: value.replace('"', "&quot;").replace("<", "&lt;") for key, value in values.items()}
+        return "".join(f' {key}="{value}"' for key, value in quoted.items())

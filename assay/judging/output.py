@@ -7,7 +7,6 @@ import fcntl
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from assay.errors import InputError
@@ -52,9 +51,7 @@ class Output:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def _resume(self) -> None:

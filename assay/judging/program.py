@@ -11,7 +11,6 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic
-from types import TracebackType
 from typing import Self
 
 from assay.errors import AssayError
@@ -38,9 +37,7 @@ class Program:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.end()
         else:
@@ -93,12 +90,12 @@ class Program:
                         waiting = self._write(process, waiting)
                         if not waiting:
                             selector.unregister(process.stdin)
+                    elif block := os.read(process.stdout.fileno(), BLOCK):
+                        received += block
                     else:
-                        received += self._read(process)
-                        if len(received) > MAX_ANSWER:
-                            raise ProgramFailed(
-                                f"the program wrote a line of more than {MAX_ANSWER >> 20} MB"
-                            )
+                        raise ProgramFailed(self._why_ended(process))
+                if len(received) > MAX_ANSWER:
+                    raise ProgramFailed(f"the program wrote a line of more than {MAX_ANSWER >> 20} MB")
         answer, _, self._rest = received.partition(b"\n")
         return answer
 
@@ -108,13 +105,6 @@ class Program:
             return waiting[os.write(process.stdin.fileno(), waiting[:BLOCK]) :]
         except BrokenPipeError:
             raise ProgramFailed(self._why_ended(process)) from None
-
-    def _read(self, process: "subprocess.Popen[bytes]") -> bytes:
-        assert process.stdout is not None
-        block = os.read(process.stdout.fileno(), BLOCK)
-        if not block:
-            raise ProgramFailed(self._why_ended(process))
-        return block
 
     @staticmethod
     def _why_ended(process: "subprocess.Popen[bytes]") -> str:

@@ -50,13 +50,22 @@ def gather(
     column[pooled] = np.arange(len(pooled))
     table = np.full((len(coded.topics), len(pooled) + 1), -1, dtype=np.int32)
     table[units.topic_index, column[code_of_entry]] = np.arange(len(units))
-    runs = [_run_instances(coded, i, table, column, reach) for i, depth in enumerate(depths) if depth > 0]
+    runs = []
+    for i in np.flatnonzero(depths).tolist():
+        run, coded_rows = coded.runs[i], coded.coded[i]
+        entry = table[numbers_in(run, coded.topics)[run.topic_index], column[coded_rows.code]]
+        rows = np.flatnonzero(entry >= 0)
+        topic, rank = topics_and_ranks(coded, run, rows)
+        borders = np.searchsorted(topic, np.arange(len(coded.topics) + 1)).tolist()
+        runs.append(
+            RunInstances(i, entry[rows], coded_rows.row[rows], rank, rank <= reach[i, topic], borders)
+        )
     n = len(coded.formulas)
     scratch = _Scratch(np.zeros(n, np.bool_), np.empty(n, np.int32), np.empty(n, np.int32))
     posts = _posts(coded)
     parts = [_gather_topic(runs, topic, scratch) for topic in range(len(coded.topics))]
     starts = np.cumsum([0, *(len(row) for _, row, *_ in parts)]).astype(np.int32)
-    entry, row, is_pooled, member, run, rank = (np.concatenate(column) for column in zip(*parts, strict=True))
+    entry, row, is_pooled, member, of_run, rank = (np.concatenate(part) for part in zip(*parts, strict=True))
     members = Members(
         entry=entry,
         docno=coded.formulas.formula[row],
@@ -64,7 +73,7 @@ def gather(
         thread=coded.formulas.thread[row],
         position=np.zeros(len(row), dtype=np.int32),
         member=member + np.repeat(starts[:-1], [len(part[3]) for part in parts]),
-        run=run,
+        run=of_run,
         rank=rank,
     )
     return members, is_pooled
@@ -99,17 +108,6 @@ def _gather_topic(runs: Sequence[RunInstances], topic: int, scratch: _Scratch) -
     # 16-bit numbers are sorted in linear time; the runs of an instance keep their order
     order = np.argsort(member.astype(np.uint16) if len(rows) <= 1 << 16 else member, kind="stable")
     return scratch.entry[rows], rows, is_pooled, member[order], run[order], rank[order]
-
-
-def _run_instances(
-    coded: CodedRuns, i: int, table: NDArray[np.int32], column: NDArray[np.int32], reach: NDArray[np.int32]
-) -> RunInstances:
-    run, coded_rows = coded.runs[i], coded.coded[i]
-    entry = table[numbers_in(run, coded.topics)[run.topic_index], column[coded_rows.code]]
-    rows = np.flatnonzero(entry >= 0)
-    topic_index, rank = topics_and_ranks(coded, run, rows)
-    borders = np.searchsorted(topic_index, np.arange(len(coded.topics) + 1)).tolist()
-    return RunInstances(i, entry[rows], coded_rows.row[rows], rank, rank <= reach[i, topic_index], borders)
 
 
 def _posts(coded: CodedRuns) -> NDArray[np.bytes_]:

@@ -71,10 +71,8 @@ def _passages(units: PooledUnits, runs: Sequence[RunColumns]) -> list[str]:
     """The text of each unit in the first run that has it."""
     starts = np.searchsorted(units.entry, np.arange(len(units))).tolist()
     codes = units.topics[units.topic_index].tolist()
-    return [
-        _passage(runs[units.run[at]], code, int(units.rank[at]))
-        for at, code in zip(starts, codes, strict=True)
-    ]
+    firsts = zip(starts, codes, strict=True)
+    return [_passage(runs[units.run[at]], code, int(units.rank[at])) for at, code in firsts]
 
 
 def _passage(run: RunColumns, topic: str, rank: int) -> str:

@@ -225,9 +225,7 @@ def by_topic(graded: Graded, level: int) -> list[TopicAgreement]:
                 krippendorff_alpha(part.unit, part.grade, metric=metric) for metric in METRICS[:2]
             )
             two_way = krippendorff_alpha(part.unit, part.two_way(level), metric="nominal")
-            pairs_of = list(
-                shared_units(part.unit, part.assessor)
-            )  # several assessors judged a unit: there is one
+            pairs_of = list(shared_units(part.unit, part.assessor))  # at least one
             n_same = sum(
                 int((part.grade[each.of_first] == part.grade[each.of_second]).sum()) for each in pairs_of
             )

@@ -21,9 +21,8 @@ RELEVANCE: dict[str, Relevance] = {
     "qrels_prefs": "preferences",
 }
 FORMAT_OF = {"qrels": "qrels", "groups": "-R qrels_jg", "preferences": "-R prefs or -R qrels_prefs"}
-Compute = Callable[
-    [str, Parameters], list[Any]
-]  # values of a measure, by its name and parameters, for all topics
+# The values of a measure for all topics, by its name and parameters.
+Compute = Callable[[str, Parameters], list[Any]]
 Reading = tuple[Sequence[str], TrecRun, Compute]  # topics of the first file, sorted by bytes
 
 
@@ -65,7 +64,13 @@ def evaluate(options: Options, measures: dict[str, str | None]) -> Evaluation:
         name: parse_parameters(name, MEASURES[name].kind, MEASURES[name].default, text)
         for name, text in measures.items()
     }
-    all_topics, run, compute = _read(options)
+    if RELEVANCE[options.format] == "preferences":
+        # not imported with this module: it takes a tenth of a short evaluation
+        from assay.trec_eval.preferences import read  # noqa: PLC0415
+
+        all_topics, run, compute = read(options)
+    else:
+        all_topics, run, compute = _read(options)
     is_counted = (
         np.ones(len(all_topics), dtype=np.bool_) if options.is_complete else run.n_lines(all_topics) > 0
     )
@@ -89,21 +94,10 @@ def evaluate(options: Options, measures: dict[str, str | None]) -> Evaluation:
 
 
 def _read(options: Options) -> Reading:
-    """Read both files; the first one in the format that the options name."""
-    relevance = RELEVANCE[options.format]
-    if relevance == "preferences":
-        # not imported with this module: it takes a tenth of a short evaluation
-        from assay.trec_eval.preferences import read  # noqa: PLC0415
-
-        return read(options)
-    qrels = (
-        read_grouped_qrels(options.files[0]) if relevance == "groups" else {b"": read_qrels(options.files[0])}
-    )
-    return _read_run(options, [JudgedDocuments(columns) for columns in qrels.values()])
-
-
-def _read_run(options: Options, groups: Sequence[JudgedDocuments]) -> Reading:
     """A run with the qrels of each group; measures are means over the groups that judged the topic."""
+    is_grouped, path = RELEVANCE[options.format] == "groups", options.files[0]
+    qrels = read_grouped_qrels(path).values() if is_grouped else [read_qrels(path)]
+    groups = [JudgedDocuments(columns) for columns in qrels]
     topics = sorted({code for judged in groups for code in judged.topics.tolist()})
     run = read_run(options.files[1], set(topics))
     views = [View.of(run.columns, judged, options) for judged in groups]

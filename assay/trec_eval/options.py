@@ -89,7 +89,8 @@ def parse(words: Sequence[str]) -> Options:
         zscores=last.get("Z"),
         topic=last.get("D", "").partition(".")[2] or None,
     )
-    _check(options, last.get("T", "trec_results"))
+    if not (options.is_help or options.is_version):
+        _check(options, last.get("T", "trec_results"))
     return options
 
 
@@ -100,8 +101,6 @@ def _number(option: str, text: str) -> int:
 
 
 def _check(options: Options, results_format: str) -> None:
-    if options.is_help or options.is_version:
-        return
     if len(options.files) != 2:
         raise TrecEvalError(
             f"expected two files, QRELS and RUN; got {len(options.files)}\n{USAGE_LINE}", status=USAGE

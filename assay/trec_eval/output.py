@@ -23,8 +23,13 @@ def lines_of(
         mark = "Z"
     lines: list[str] = []
     if is_per_topic:
-        printed = [each for each in columns if each.measure.is_of_topics and each.values is not None]
-        shown = [_shown(column, mark) for column in printed]
+        shown = []
+        for name, measure, values in columns:
+            if measure.is_of_topics and isinstance(values, np.ndarray):
+                numbers = [_number(value, measure.is_whole) for value in values.tolist()]
+                shown.append((f"{mark}{name:<22}\t", numbers))
+            elif measure.is_of_topics and values is not None:
+                shown.append((f"{name:<22}\t", [f"'{text}'" for text in values]))
         for n, topic in enumerate(evaluation.topics):
             lines += [f"{prefix}{topic}\t{texts[n]}\n" for prefix, texts in shown]
     if is_summed_up:
@@ -43,14 +48,6 @@ def _as_zscores(column: Column, topics: list[str], zscores: ZScores) -> Column:
         else:
             values.append(0.0 if value == mean else MISSING)
     return column._replace(values=np.array(values), measure=column.measure._replace(is_whole=False))
-
-
-def _shown(column: Column, mark: str) -> tuple[str, list[str]]:
-    """The prefix of a column's lines, and its values as text."""
-    if not isinstance(column.values, np.ndarray):
-        return f"{column.name:<22}\t", [f"'{text}'" for text in column.values or ()]
-    texts = [_number(value, column.measure.is_whole) for value in column.values.tolist()]
-    return f"{mark}{column.name:<22}\t", texts
 
 
 def _number(value: float, is_whole: bool) -> str:

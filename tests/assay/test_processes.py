@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from math import isqrt
-from operator import truediv
 from pathlib import Path
 
 import pytest
@@ -144,14 +143,6 @@ def test_fresh_processes_hold_one_item_each() -> None:
         next(results)
 
     assert read == [0, 1, 2, 3]
-
-
-def test_refusal_of_a_fresh_process_is_raised_in_the_place_of_its_item() -> None:
-    results = map_fresh(partial(truediv, 12), [3, 4, 0, 5], processes=2, refusals=ZeroDivisionError)
-
-    assert [next(results), next(results)] == [(3, 4.0), (4, 3.0)]
-    with pytest.raises(ZeroDivisionError, match="division by zero"):
-        next(results)
 
 
 @pytest.mark.parametrize("processes", [1, 2])
