@@ -1,9 +1,22 @@
 """Shared parts of the forms of all apps."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
+
+from assay.errors import Refused
+
+
+@contextmanager
+def refusals_in(form: forms.BaseForm, field: str | None = None) -> Iterator[None]:
+    """Make the refusal of a service an error of a form, or of one of its fields."""
+    try:
+        yield
+    except Refused as refusal:
+        form.add_error(field, refusal.message)
 
 
 def style_fields(form: forms.BaseForm) -> None:

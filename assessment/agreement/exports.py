@@ -1,6 +1,6 @@
 """Files of the pages of agreement and of discussions."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from assay.formats.spreadsheet import as_csv
 from assay.statistics import agreement_report as report
@@ -29,14 +29,7 @@ def tsv(graded: report.Graded, level: int, name: str) -> str:
 def disagreements_csv(units: Iterable[ShownDisagreement]) -> str:
     """A line per judgment of each unit."""
     rows = [
-        (
-            unit.topic,
-            unit.docno,
-            vote.assessor,
-            vote.label,
-            "" if vote.grade is None else str(vote.grade),
-            comment,
-        )
+        (unit.topic, unit.docno, vote.assessor, vote.label, vote.grade, comment)
         for unit in units
         for vote, comment in unit.votes
     ]
@@ -48,17 +41,12 @@ HEADER = ("topic", "docno", "assessor", "choice", "grade", "comment", "agreed_gr
 
 def discussion_csv(units: Iterable[DiscussedUnit]) -> str:
     """A line per answer; the agreed grade and the note of a unit are on each of its lines."""
-    return as_csv(HEADER, [row for unit in units for row in _rows(unit)])
-
-
-def _rows(unit: DiscussedUnit) -> Iterator[tuple[str, ...]]:
-    note = unit.note
-    outcome = (_grade(note.grade), note.text) if note else ("", "")
-    for column, reply in unit.answers:
-        if reply is not None:
-            answer = (reply.label, _grade(reply.grade), reply.comment)
-            yield unit.topic, unit.docno, column.name, *answer, *outcome
-
-
-def _grade(grade: int | None) -> str:
-    return "" if grade is None else str(grade)
+    rows = []
+    for unit in units:
+        outcome = (unit.note.grade, unit.note.text) if unit.note else ("", "")
+        rows += [
+            (unit.topic, unit.docno, column.name, reply.label, reply.grade, reply.comment, *outcome)
+            for column, reply in unit.answers
+            if reply is not None
+        ]
+    return as_csv(HEADER, rows)

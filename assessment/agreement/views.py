@@ -5,11 +5,9 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
-from assay.errors import Refused
 from assessment.agreement import discussions, exports, selectors, services
 from assessment.agreement.exports import discussion_csv
 from assessment.agreement.forms import DiscussionForm, NoteForm
@@ -20,11 +18,11 @@ from assessment.judgments.disagreements import Difference
 from assessment.judgments.forms import DifferenceForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
+from web.forms import refusals_in
 from web.pages import context_of
 
 
 @require_safe
-@never_cache
 @organizer_required
 def agreement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Kappa and alpha in one round of a track. Organizers only."""
@@ -34,7 +32,6 @@ def agreement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @organizer_required
 def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpResponseBase:
     """A table of the agreement page as TSV. Organizers only."""
@@ -49,7 +46,6 @@ def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpR
 
 
 @require_safe
-@never_cache
 @organizer_required
 def disagreements(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The units on which assessors disagree, with their comments. Organizers only."""
@@ -67,7 +63,6 @@ def disagreements(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @organizer_required
 def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The disagreements of the page as CSV, with every judgment and comment. Organizers only.
@@ -89,7 +84,6 @@ def _form(request: AuthenticatedRequest) -> DifferenceForm:
 
 
 @require_safe
-@never_cache
 @login_required
 def discussion(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Everyone's answers in a training round. Organizers, and its assessors while it is shared with them."""
@@ -100,7 +94,6 @@ def discussion(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @organizer_required
 def discussion_file(request: AuthenticatedRequest, batch_id: int) -> HttpResponseBase:
     """The discussion as CSV. Organizers only."""
@@ -130,13 +123,11 @@ def note(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Store the outcome for a unit. Organizers only."""
     batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
     form = NoteForm(request.POST)
-    if form.is_valid():
-        try:
+    with refusals_in(form):
+        if form.is_valid():
             services.note(batch=batch, by=request.user, **form.cleaned_data)
             messages.success(request, f"Saved the outcome of {form.cleaned_data['docno']}.")
-        except Refused as refusal:
-            messages.error(request, refusal.message)
-    else:
+    if form.errors:
         messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
     query = {"page": request.POST["page"]} if request.POST.get("page", "").isdecimal() else {}
     address = reverse("assessment:discussion", args=[batch.pk])

@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
@@ -17,7 +16,6 @@ from web.pages import context_of
 
 
 @require_safe
-@never_cache
 @organizer_required
 def board(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Show the progress of a track or of one batch; htmx gets the changing part only. Organizers only."""
@@ -29,7 +27,6 @@ def board(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @organizer_required
 def board_file(request: AuthenticatedRequest, slug: str, table: str) -> HttpResponseBase:
     """A table of the board as TSV. Organizers only."""
@@ -41,7 +38,6 @@ def board_file(request: AuthenticatedRequest, slug: str, table: str) -> HttpResp
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def return_non_answer(request: AuthenticatedRequest, judgment_id: int) -> HttpResponse:
     """Return the unit of a non-answer to its queue, with a reason. Organizers only."""
@@ -56,7 +52,6 @@ def return_non_answer(request: AuthenticatedRequest, judgment_id: int) -> HttpRe
 
 
 @require_safe
-@never_cache
 @organizer_required
 def differences(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Documents that are the same, or nearly, and were judged differently. Organizers only."""
@@ -71,7 +66,6 @@ def differences(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @organizer_required
 def differences_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The differences of the page as CSV, with the near-duplicates of all topics. Organizers only."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay import plots
 from assay.statistics.agreement import Kappa, cohen_kappa
-from assay.tables import as_tsv
+from assay.tables import as_tsv, text_of
 from assessment.checks.selectors import CheckAnswer, gold_answers, repeat_answers
 from tracks.models import Track
 
@@ -177,10 +177,6 @@ def results_tsv(track: Track) -> str:
         own = [repeats.equal, repeats.two_way, repeats.kappa.value]
         parts_of_both = [*each.gold_drift.parts, *each.repeat_drift.parts]
         own += [equal / n if n else math.nan for equal, n in parts_of_both]
-        values = map(_text, (gold.equal, gold.two_way, gold.bias, gold.kappa.value))
-        rows.append([each.name, str(gold.n), *values, str(repeats.n), *map(_text, own)])
+        values = map(text_of, (gold.equal, gold.two_way, gold.bias, gold.kappa.value))
+        rows.append([each.name, str(gold.n), *values, str(repeats.n), *map(text_of, own)])
     return as_tsv(HEADER, rows)
-
-
-def _text(value: float) -> str:
-    return f"{value:.4f}" if math.isfinite(value) else ""

@@ -3,11 +3,9 @@
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
-from assay.errors import Refused
 from assessment.batches.selectors import batches_for_organizer
 from assessment.checks import results as check_results
 from assessment.checks import selectors, services
@@ -15,22 +13,19 @@ from assessment.checks.forms import ChecksForm, GoldForm
 from tracks.tracks.selectors import tracks_for
 from web.counting import counted
 from web.downloads import download
+from web.forms import refusals_in
 from web.pages import context_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def checks(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Set how many hidden checks a batch has. Organizers only."""
     batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
     form = ChecksForm(request.POST or None, batch=batch)
-    if form.is_valid():
-        try:
+    with refusals_in(form):
+        if form.is_valid():
             services.configure(batch=batch, **form.cleaned_data)
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             messages.success(request, "Saved the hidden checks.")
             return redirect("assessment:checks", batch.pk)
     context = context_of(selectors.checks_page(batch)) | {"form": form}
@@ -39,7 +34,6 @@ def checks(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The units with known grades of a track, and the import of a file. Organizers only."""
@@ -77,7 +71,6 @@ def remove_gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @organizer_required
 def results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Show the results of the hidden checks, by assessor. Organizers only."""
@@ -87,7 +80,6 @@ def results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @organizer_required
 def results_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The results as TSV. Organizers only."""

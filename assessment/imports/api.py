@@ -125,9 +125,7 @@ class Imports(Endpoints):
     )
     def list_judgment_imports(self, request: Request, slug: str) -> Any:
         """List the imports of judgments of a track, newest first."""
-        return self.listed(
-            selectors.imports().filter(track=track_of(request, slug)), JudgmentImportSerializer
-        )
+        return selectors.imports().filter(track=track_of(request, slug))
 
     @post(
         "tracks/<slug:slug>/judgment-imports/",

@@ -3,37 +3,32 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.access import AuthenticatedRequest, organizer_required
-from assay.errors import Refused
 from assessment.imports import selectors, services
 from assessment.imports.forms import MappingForm, StartForm
 from assessment.models import JudgmentImport
 from tracks.tracks.selectors import tracks_for
 from web.counting import counted
+from web.forms import refusals_in
 from web.pages import context_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def imports(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The imports of a track, and the form that starts one. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     form = StartForm(request.POST or None, request.FILES or None, track=track)
-    if request.method == "POST" and form.is_valid():
-        try:
+    with refusals_in(form, "upload"):
+        if form.is_valid():
             return redirect(services.start(track=track, by=request.user, **form.cleaned_data))
-        except Refused as refusal:
-            form.add_error("upload", refusal.message)
     context = context_of(selectors.imports_page(track)) | {"form": form}
     return render(request, "assessment/imports/imports.html", context, status=400 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def import_judgments(request: AuthenticatedRequest, import_id: int) -> HttpResponse:
     """Show what an import would do; a POST sets what words of the file mean, and checks it again. Organizers only."""

@@ -5,7 +5,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import services as account_services
@@ -26,7 +25,6 @@ from web.pages import context_of
 
 
 @require_safe
-@never_cache
 @login_required
 def mine(request: AuthenticatedRequest) -> HttpResponse:
     """The assessor's desk: their own open and closed batches. Every logged-in user."""
@@ -54,7 +52,6 @@ def highlighting(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def stored(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The page between two tasks, for those who do not take the next one at once. Assessors of the batch only."""
@@ -78,7 +75,6 @@ def accepting(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The page after the last task of a batch. Assessors of the batch only."""
@@ -89,7 +85,6 @@ def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The batches of a track. Organizers see all of them, assessors their own, nobody else any."""
@@ -105,7 +100,6 @@ def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @login_required
 def keys(request: AuthenticatedRequest) -> HttpResponse:
     """The keys of the judging page. Every logged-in user, for themselves."""
@@ -125,7 +119,6 @@ def _stored(request: AuthenticatedRequest, keys: dict[str, str], message: str) -
 
 
 @require_safe
-@never_cache
 @login_required
 def guidelines(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The track's guidelines and the meaning of each choice. Assessors of the batch, and organizers."""
@@ -133,7 +126,6 @@ def guidelines(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def panel(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The same without the frame of a page, to open next to a task. Assessors of the batch, and organizers."""
@@ -151,7 +143,6 @@ def _guidelines(request: AuthenticatedRequest, batch_id: int, template: str) -> 
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def examples(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Pick worked examples from judged training units. Organizers only."""

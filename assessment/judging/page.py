@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from accounts.models import User
-from assay.protocols.schema import JudgingRules
+from assay.protocols.schema import Grade, JudgingRules
 from assessment.judging import queue
 from assessment.judging.citations import ShownCitation, shown_citation
 from assessment.judging.keys import Keys, keys_of
 from assessment.judging.members import ShownMember, filled_in, shown_formula, shown_members
 from assessment.judging.selectors import DeskBatch, TopicProgress, counts_of, desk_batch
-from assessment.judgments.answers import ShownQuestion, fields_of, shown_questions
+from assessment.judgments.answers import ShownQuestion, fields_of, needs_comment, shown_questions
 from assessment.judgments.selectors import (
     EarlierJudgment,
     OwnJudgment,
@@ -73,23 +73,17 @@ class Choice(NamedTuple):
 
 def choices(rules: JudgingRules, keys: Keys) -> list[Choice]:
     """The protocol's choices, each with its key: grades first, then non-answers."""
-    key_of = keys.choices
-    grades = [
-        Choice(grade.key, grade.label, grade.definition, key_of.get(grade.key, ""), grade.value, False)
-        for grade in rules.grades
-    ]
-    others = [
+    return [
         Choice(
             choice.key,
             choice.label,
             choice.definition,
-            key_of.get(choice.key, ""),
-            None,
-            choice.needs_comment,
+            keys.choices.get(choice.key, ""),
+            choice.value if isinstance(choice, Grade) else None,
+            needs_comment(choice),
         )
-        for choice in rules.non_answers
+        for choice in rules.choices
     ]
-    return grades + others
 
 
 def choices_of(protocol: StoredProtocol, user: User) -> list[Choice]:

@@ -15,7 +15,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from accounts.access import AuthenticatedRequest, login_required
@@ -81,7 +80,6 @@ def _wants_json(request: HttpRequest) -> bool:
     return not request.accepts("text/html")
 
 
-@never_cache
 @keeping_answers
 def task(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     """The judging page. Only the assessor who took the task."""

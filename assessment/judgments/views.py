@@ -2,7 +2,6 @@
 
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
@@ -26,7 +25,6 @@ def judgments_csv(request: AuthenticatedRequest, batch_id: int) -> HttpResponseB
 
 
 @require_safe
-@never_cache
 @organizer_required
 def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """All judgments of a track as a file, or the form that chooses what it contains. Organizers only.
@@ -47,7 +45,6 @@ def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
 
 
 @require_safe
-@never_cache
 @login_required
 def own_judgments(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The assessor's own judgments of a batch, newest first. Assessors of the batch."""
@@ -61,7 +58,6 @@ def own_judgments(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def own_statistics(request: AuthenticatedRequest) -> HttpResponse:
     """The user's judgments per day, their choices and their time. Every logged-in user, for themselves."""

@@ -6,22 +6,20 @@ from django.contrib import messages
 from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from accounts.selectors import tokens_of
-from assay.errors import Refused
 from assessment.machines import selectors, services
 from assessment.machines.forms import MachineForm, StartMachineForm, TokenForm
 from assessment.machines.selectors import MachinePage
 from tracks.assessors import machines as machine_services
 from tracks.tracks.selectors import tracks_for
+from web.forms import refusals_in
 from web.pages import context_of
 
 
 @require_safe
-@never_cache
 @organizer_required
 def machines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The programs and models that judge for a track. Organizers only."""
@@ -30,24 +28,19 @@ def machines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Add a machine to a track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     form = MachineForm(request.POST or None, initial={"owner": request.user})
-    if form.is_valid():
-        try:
-            machine = machine_services.add(track=track, by=request.user, **form.cleaned_data)
-            return redirect(machine)
-        except Refused as refusal:
-            form.add_error("version", refusal.message)
+    with refusals_in(form, "version"):
+        if form.is_valid():
+            return redirect(machine_services.add(track=track, by=request.user, **form.cleaned_data))
     context = {"track": track, "form": form, "tab": "judging"}
     return render(request, "assessment/machines/new.html", context, status=422 if form.errors else 200)
 
 
 @require_safe
-@never_cache
 @organizer_required
 def machine(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
     """A machine: what it has judged, and how it agrees with people. Organizers only."""
@@ -76,18 +69,15 @@ def start(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
 
 
 @require_POST
-@never_cache
 @organizer_required
 def create_token(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
     """Create a token of a machine. Its text is shown once. Organizers only."""
     machine = get_object_or_404(selectors.machines(), pk=machine_id)
-    form, new = TokenForm(request.POST), None
-    if form.is_valid():
-        try:
-            new = machine_services.create_token(machine=machine, **form.contents)
-        except Refused as refusal:
-            form.add_error("name", refusal.message)
-    shown = {"new": new} if new else {"token_form": form}
+    form = TokenForm(request.POST)
+    shown: dict[str, Any] = {"token_form": form}
+    with refusals_in(form, "name"):
+        if form.is_valid():
+            shown = {"new": machine_services.create_token(machine=machine, **form.contents)}
     return _answer(request, selectors.machine_page(machine), shown)
 
 

@@ -199,7 +199,7 @@ class Batches(Endpoints):
     @get("batches/<int:batch_id>/assignments/", "assignments", AssignmentSerializer, ordering=("pk",))
     def list_assignments(self, request: Request, batch_id: int) -> Any:
         """List who judges which topic of a batch, oldest first."""
-        batch = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
+        batch = self.batch(batch_id)
         return batch.topic_assignments.select_related("topic", "assessor")
 
     @post("batches/<int:batch_id>/assignments/", "assignments", takes=ChangesSerializer)
@@ -209,13 +209,13 @@ class Batches(Endpoints):
         A topic that is taken from one assessor and assigned to another in one request is moved: the other judges what
         the first has not judged.
         """
-        batch = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
+        batch = self.batch(batch_id)
         assignments.change(batch=batch, changes=_changes(batch, self.validated(request)["changes"]))
 
     @post("batches/<int:batch_id>/share/", "share_topics", takes=ShareSerializer)
     def share_topics(self, request: Request, batch_id: int) -> None:
         """Share the topics that nobody has evenly among assessors. In a training batch, each gets all topics."""
-        batch = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
+        batch = self.batch(batch_id)
         people = _people(batch)
         names = self.validated(request)["assessors"]
         assignments.share(batch=batch, assessors=[named(people, name, "assessors") for name in names])

@@ -4,20 +4,18 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.access import AuthenticatedRequest, organizer_required
-from assay.errors import Refused
 from assessment.batches.selectors import batches_for_organizer
 from assessment.planning import services as assignment_services
 from assessment.planning.forms import FORMS, ConfirmForm
 from assessment.planning.grid import grid_of, packed, preview
 from web.counting import counted
+from web.forms import refusals_in
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def plan(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The grid of a batch, and the preview of a change of it. Organizers only."""
@@ -28,15 +26,11 @@ def plan(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     forms = [kind(data[kind.action], grid=grid, initial=request.GET.dict()) for kind in FORMS]
     context = {"track": batch.pool.track, "batch": batch, "tab": "judging"}
     for form in forms:
-        if not form.is_bound or not form.is_valid():
-            continue
-        try:
-            shown = preview(batch=batch, changes=form.changes())
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
-            context |= {"preview": shown, "changes": [packed(change) for change in shown.changes]}
-            return render(request, "assessment/planning/preview.html", context)
+        with refusals_in(form):
+            if form.is_valid():
+                shown = preview(batch=batch, changes=form.changes())
+                context |= {"preview": shown, "changes": [packed(change) for change in shown.changes]}
+                return render(request, "assessment/planning/preview.html", context)
     context |= {"grid": grid, "forms": forms}
     context["current"] = action or request.GET.get("action", "")
     return render(request, "assessment/planning/plan.html", context, status=422 if action else 200)

@@ -5,14 +5,12 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.access import person_of
 from accounts.models import User
 from assessment.batches.selectors import assessors_of, pools_to_plan
 from assessment.judgments.disagreements import MAIN_ROUND, Difference, round_of
 from assessment.judgments.forms import MOST_STEPS, RULES
-from assessment.models import Batch
 from assessment.planning.api import BatchSerializer
 from assessment.rounds import services
 from assessment.rounds.dual import DualTopic, dual_proposal, rule_in_words
@@ -23,7 +21,7 @@ from tracks.models import Topic
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
 from web.api.serializers import Strict, named
-from web.api.views import Endpoints, created, get, post
+from web.api.views import Endpoints, get, post
 
 MOST = 5_000
 MINUTES = serializers.IntegerField(
@@ -31,28 +29,31 @@ MINUTES = serializers.IntegerField(
 )
 
 
+def texts(length: int, **options: Any) -> serializers.ListField:
+    """A list of texts of at most some length, which is not empty."""
+    child = serializers.CharField(max_length=length)
+    return serializers.ListField(child=child, allow_empty=False, **({"max_length": MOST} | options))
+
+
+class Names(serializers.ListField):
+    """The user names of people."""
+
+    child = serializers.CharField()
+
+
 class DualTopicSerializer(serializers.Serializer[DualTopic]):
     """A topic of the main batches, with its proposed second assessor."""
 
     topic = serializers.CharField(source="topic.code")
-    judged_by = serializers.SerializerMethodField(help_text="Who has it in a main batch.")
-    second = serializers.SerializerMethodField(help_text="Who has it in another dual batch.")
+    judged_by = Names(read_only=True, help_text="Who has it in a main batch.")
+    second = Names(read_only=True, help_text="Who has it in another dual batch.")
     judged = serializers.IntegerField(help_text="Units that are judged.")
     total = serializers.IntegerField()
     n_relevant = serializers.IntegerField()
-    able = serializers.SerializerMethodField(help_text="Who can judge it a second time.")
+    able = Names(read_only=True, help_text="Who can judge it a second time.")
     proposed = serializers.CharField(
         source="proposed.username", default=None, allow_null=True, help_text="By the rule of the protocol."
     )
-
-    def get_judged_by(self, topic: DualTopic) -> list[str]:
-        return _names(topic.judged_by)
-
-    def get_second(self, topic: DualTopic) -> list[str]:
-        return _names(topic.second)
-
-    def get_able(self, topic: DualTopic) -> list[str]:
-        return _names(topic.able)
 
 
 class DualProposalSerializer(serializers.Serializer[Any]):
@@ -88,30 +89,19 @@ class TrainingBatchSerializer(Strict):
 
     name = serializers.CharField(max_length=100)
     minutes_allotted = MINUTES
-    topics = serializers.ListField(
-        child=serializers.CharField(max_length=100),
-        required=False,
-        allow_empty=False,
-        max_length=MOST,
-        help_text="Codes. Without it: the first topics, as many as the protocol states.",
+    topics = texts(
+        100, required=False, help_text="Codes. Without it: the first topics, as many as the protocol states."
     )
-    assessors = serializers.ListField(
-        child=serializers.CharField(max_length=150),
-        required=False,
-        allow_empty=False,
-        max_length=MOST,
-        help_text="User names. Without it: all assessors of the track.",
-    )
+    assessors = texts(150, required=False, help_text="User names. Without it: all assessors of the track.")
     n_units = serializers.IntegerField(
         required=False,
         min_value=1,
         max_value=MOST_UNITS,
         help_text="Of each topic, spread over the ranks at which runs retrieved them. Without it: 10.",
     )
-    docnos = serializers.ListField(
-        child=serializers.CharField(max_length=300),
+    docnos = texts(
+        300,
         required=False,
-        allow_empty=False,
         max_length=MOST_UNITS,
         help_text="The documents to judge, instead of `n_units`.",
     )
@@ -135,8 +125,30 @@ def _second(rows: dict[str, DualTopic], chosen: dict[str, str]) -> tuple[Topic, 
     return row.topic, named(able, chosen["assessor"], "second")
 
 
-def _names(people: list[User]) -> list[str]:
-    return [user.username for user in people]
+class AdjudicationSerializer(Strict):
+    """The disagreements that are judged once more, and their assessors."""
+
+    name = serializers.CharField(max_length=100, default="Adjudication")
+    round = serializers.CharField(
+        max_length=50, default=MAIN_ROUND, help_text="A key of `rounds` of the agreement of the track."
+    )
+    rule = serializers.ChoiceField(list(RULES.items()), default=Difference().rule)
+    steps = serializers.IntegerField(
+        min_value=1, max_value=MOST_STEPS, default=Difference().steps, help_text="For the rule `steps`."
+    )
+    adjudicators = texts(
+        150, max_length=1_000, help_text="User names of assessors, who share the topics evenly."
+    )
+    is_blind = serializers.BooleanField(
+        default=False, help_text="Adjudicators do not see the judgments that disagree."
+    )
+    minutes_allotted = MINUTES
+
+
+class AdjudicationBatchesSerializer(serializers.Serializer[Any]):
+    """The batches, one for each pool with disagreements."""
+
+    results = BatchSerializer(many=True)
 
 
 class Planning(Endpoints):
@@ -145,10 +157,6 @@ class Planning(Endpoints):
 
     def pool(self, pool_id: int) -> Pool:
         return get_object_or_404(pools_to_plan(), pk=pool_id)
-
-    def answer(self, batch: Batch) -> Response:
-        shown = BatchSerializer(batch).data
-        return created(shown, shown["url"])
 
     @get("pools/<int:pool_id>/dual-batches/", "dual_batches", DualProposalSerializer)
     def get_dual_proposal(self, request: Request, pool_id: int) -> Any:
@@ -167,11 +175,10 @@ class Planning(Endpoints):
         """Create a dual batch as a draft. Change its assignments as you like, then open it."""
         pool, data = self.pool(pool_id), self.validated(request)
         rows = {row.topic.code: row for row in dual_proposal(pool)}
+        second = {row.topic: row.proposed for row in rows.values() if row.proposed}
         if "second" in data:
-            data["second"] = dict(_second(rows, each) for each in data["second"])
-        else:
-            data["second"] = {row.topic: row.proposed for row in rows.values() if row.proposed}
-        return self.answer(services.create_dual(pool=pool, by=person_of(request), **data))
+            second = dict(_second(rows, each) for each in data.pop("second"))
+        return services.create_dual(pool=pool, second=second, by=person_of(request), **data)
 
     @post(
         "pools/<int:pool_id>/training-batches/",
@@ -189,43 +196,7 @@ class Planning(Endpoints):
         data = usual | {"n_units": None if "docnos" in data else 10} | data
         data["topics"] = [named(topics, code, "topics") for code in data["topics"]]
         data["assessors"] = [named(people, name, "assessors") for name in data["assessors"]]
-        return self.answer(services.create_training(pool=pool, by=person_of(request), **data))
-
-
-class AdjudicationSerializer(Strict):
-    """The disagreements that are judged once more, and their assessors."""
-
-    name = serializers.CharField(max_length=100, default="Adjudication")
-    round = serializers.CharField(
-        max_length=50, default=MAIN_ROUND, help_text="A key of `rounds` of the agreement of the track."
-    )
-    rule = serializers.ChoiceField(list(RULES.items()), default=Difference().rule)
-    steps = serializers.IntegerField(
-        min_value=1, max_value=MOST_STEPS, default=Difference().steps, help_text="For the rule `steps`."
-    )
-    adjudicators = serializers.ListField(
-        child=serializers.CharField(max_length=150),
-        allow_empty=False,
-        max_length=1_000,
-        help_text="User names of assessors, who share the topics evenly.",
-    )
-    is_blind = serializers.BooleanField(
-        default=False, help_text="Adjudicators do not see the judgments that disagree."
-    )
-    minutes_allotted = serializers.IntegerField(
-        min_value=1, max_value=100_000, default=120, help_text="The time for a task."
-    )
-
-
-class AdjudicationBatchesSerializer(serializers.Serializer[Any]):
-    """The batches, one for each pool with disagreements."""
-
-    results = BatchSerializer(many=True)
-
-
-class Adjudication(Endpoints):
-    tag = "Batches"
-    permission_classes = [Organizer]
+        return services.create_training(pool=pool, by=person_of(request), **data)
 
     @post(
         "tracks/<slug:slug>/adjudication-batches/",
@@ -252,4 +223,4 @@ class Adjudication(Endpoints):
         return {"results": batches}
 
 
-urlpatterns = Planning.urls() + Adjudication.urls()
+urlpatterns = Planning.urls()

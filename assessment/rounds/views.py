@@ -1,42 +1,37 @@
 """The pages that plan a round. Organizers only."""
 
-from collections.abc import Callable
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from accounts.access import AuthenticatedRequest, organizer_required
-from assay.errors import Refused
 from assessment.batches import selectors
 from assessment.judgments.disagreements import round_of
-from assessment.models import Batch
 from assessment.rounds import services
 from assessment.rounds.dual import dual_proposal, rule_in_words
-from assessment.rounds.forms import AdjudicationForm, DualForm, RoundForm, TrainingForm
+from assessment.rounds.forms import AdjudicationForm, DualForm, TrainingForm
 from tracks.tracks.selectors import tracks_for
+from web.forms import refusals_in
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def dual(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """Plan a dual batch by the protocol's rule. Organizers only."""
     pool = get_object_or_404(selectors.pools_to_plan(), pk=pool_id)
     form = DualForm(request.POST or None, proposal=dual_proposal(pool))
-    batch = _created(form, lambda: services.create_dual(pool=pool, by=request.user, **form.arguments))
-    if batch is not None:
-        messages.success(request, "The dual batch is a draft. Change its plan as you like, then open it.")
-        return redirect("assessment:plan", batch.pk)
+    with refusals_in(form):
+        if form.is_valid():
+            batch = services.create_dual(pool=pool, by=request.user, **form.arguments)
+            messages.success(request, "The dual batch is a draft. Change its plan as you like, then open it.")
+            return redirect("assessment:plan", batch.pk)
     context = {"track": pool.track, "pool": pool, "form": form, "rule": rule_in_words(pool), "tab": "judging"}
     return render(request, "assessment/rounds/dual.html", context, status=422 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def training(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """Plan a training round. Organizers only."""
@@ -47,41 +42,27 @@ def training(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
         if is_search
         else TrainingForm(request.POST or None, pool=pool)
     )
-    batch = _created(form, lambda: services.create_training(pool=pool, by=request.user, **form.arguments))
-    if batch is not None:
-        messages.success(request, "The training round is a draft. Open it to give out its tasks.")
-        return redirect(batch)
+    with refusals_in(form):
+        if form.is_valid():
+            batch = services.create_training(pool=pool, by=request.user, **form.arguments)
+            messages.success(request, "The training round is a draft. Open it to give out its tasks.")
+            return redirect(batch)
     context = {"track": pool.track, "pool": pool, "form": form, "tab": "judging"}
     return render(request, "assessment/rounds/training.html", context, status=422 if form.errors else 200)
 
 
-def _created(form: RoundForm, create: Callable[[], Batch]) -> Batch | None:
-    """The batch of a submitted form; None if it is not valid, or if a refusal is added to it."""
-    if not form.is_bound or not form.is_valid():
-        return None
-    try:
-        return create()
-    except Refused as refusal:
-        form.add_error(None, refusal.message)
-        return None
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def adjudication(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Create an adjudication batch of disagreements. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     of_round = round_of(track, request.GET.get("round"))
     form = AdjudicationForm(request.POST or None, track=track, initial=request.GET.dict())
-    if request.method == "POST" and form.is_valid():
-        try:
+    with refusals_in(form):
+        if form.is_valid():
             batches = services.create_adjudications(
                 track=track, of_round=of_round, by=request.user, **form.arguments
             )
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             messages.success(request, "The adjudication is a draft. Check its topics, then open it.")
             return redirect(batches[0] if len(batches) == 1 else reverse("assessment:judging", args=[slug]))
     context = {"track": track, "form": form, "current": of_round, "tab": "judging"}
