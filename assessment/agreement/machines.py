@@ -8,10 +8,9 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import NamedTuple
 
-from django.db.models import QuerySet
-
 from assay.statistics import agreement_report as report
-from assessment.models import Batch, Judgment
+from assessment.judgments.selectors import current_judgments
+from assessment.models import Batch
 from tracks.models import Machine, Track
 
 CHUNK = 5_000
@@ -21,20 +20,13 @@ Grades = dict[tuple[str, str], int]  # by topic code and docno
 
 def people_grades(track: Track) -> Grades:
     """People's grade of each document. One query."""
-    kinds = (Batch.Kind.MAIN, Batch.Kind.ADJUDICATION)
     given: defaultdict[tuple[str, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    rows = _rows(track, *kinds).values_list("topic__code", "docno", "batch__kind", "grade")
+    judgments = current_judgments(track, Batch.Kind.MAIN, Batch.Kind.ADJUDICATION)
+    rows = judgments.values_list("topic__code", "docno", "batch__kind", "grade")
     for topic, docno, kind, grade in rows.iterator(chunk_size=CHUNK):
         if grade is not None:
             given[topic, docno][kind].append(grade)
     return {document: _consolidated(by_kind) for document, by_kind in given.items()}
-
-
-def _rows(track: Track, *kinds: str) -> QuerySet[Judgment]:
-    """The current judgments in batches of some kinds, made with the track's protocol, oldest first."""
-    return Judgment.objects.filter(
-        track=track, is_current=True, batch__kind__in=kinds, batch__pool__protocol=track.protocol_id
-    ).order_by("pk")
 
 
 def _consolidated(by_kind: dict[str, list[int]]) -> int:
@@ -47,7 +39,8 @@ def _consolidated(by_kind: dict[str, list[int]]) -> int:
 
 def machine_grades(track: Track) -> dict[int, Grades]:
     """The grades of each machine, by the id of its account. One query."""
-    rows = _rows(track, Batch.Kind.MACHINE).values_list("assessor", "topic__code", "docno", "grade")
+    judgments = current_judgments(track, Batch.Kind.MACHINE)
+    rows = judgments.values_list("assessor", "topic__code", "docno", "grade")
     grades: defaultdict[int, Grades] = defaultdict(dict)
     for assessor, topic, docno, grade in rows.iterator(chunk_size=CHUNK):
         if grade is not None:

@@ -6,11 +6,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
-from assessment.batches import page as selectors
-from assessment.batches import selectors as batche_selectors
-from assessment.batches import services
+from assessment.batches import selectors, services
 from assessment.batches.forms import NewBatchForm
-from assessment.batches.selectors import pools_to_plan
+from assessment.batches.page import batch_page
 from assessment.models import Batch
 from tracks.tracks.selectors import tracks_for
 from web.pages import context_of
@@ -21,7 +19,7 @@ from web.pages import context_of
 def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Create a batch of a pool. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    pools = pools_to_plan().filter(track=track)
+    pools = selectors.pools_to_plan().filter(track=track)
     form = NewBatchForm(request.POST or None, pools=pools, initial=request.GET.dict())
     if form.is_valid():
         fields = {name: form.cleaned_data[name] for name in form.Meta.fields}
@@ -36,12 +34,11 @@ def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_required
 def batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """A batch: progress by assessor and topic, choices, remarks. Organizers only."""
-    page = selectors.batch_page(_batch(batch_id))
-    return render(request, "assessment/batches/batch.html", context_of(page))
+    return render(request, "assessment/batches/batch.html", context_of(batch_page(_batch(batch_id))))
 
 
 def _batch(batch_id: int) -> Batch:
-    return get_object_or_404(batche_selectors.batches_for_organizer(), pk=batch_id)
+    return get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
 
 
 @require_POST

@@ -17,7 +17,8 @@ from django.urls import reverse
 
 from assay.html import sanitize
 from assay.passages import leaders
-from assessment.models import MAIN_AND_DUAL, Judgment
+from assessment.judgments.selectors import current_judgments
+from assessment.models import MAIN_AND_DUAL
 from corpus.threads.selectors import addresses
 from tracks.models import Topic, Track
 
@@ -175,7 +176,9 @@ def overlap_of(track: Track) -> float:
 
 def judged_topics(track: Track) -> QuerySet[Topic]:
     """The topics with judgments, by code."""
-    return track.topics.filter(pk__in=_judgments(track).values("topic")).order_by("code")
+    return track.topics.filter(pk__in=current_judgments(track, *MAIN_AND_DUAL).values("topic")).order_by(
+        "code"
+    )
 
 
 def all_differences(track: Track) -> Iterator[JudgedDifferently]:
@@ -265,11 +268,6 @@ def _parameters(track: Track, topics: Sequence[int] | None) -> dict[str, Any]:
     }
 
 
-def _judgments(track: Track) -> QuerySet[Judgment]:
-    current = Judgment.objects.filter(track=track, is_current=True, batch__kind__in=MAIN_AND_DUAL)
-    return current.filter(batch__pool__protocol=track.protocol_id)
-
-
 def _with_votes(
     track: Track, kind: Kind, groups: Sequence[_Group], *, is_linked: bool
 ) -> list[JudgedDifferently]:
@@ -280,9 +278,8 @@ def _with_votes(
     wanted = Q(docno__in=docnos, topic__in={group.topic_id for group in groups})
     fields = ("topic", "docno", "assessor__username", "choice", "grade", "comment")
     votes: dict[tuple[int, str], list[ShownJudgment]] = {}
-    for topic_id, docno, assessor, choice, grade, comment in (
-        _judgments(track).filter(wanted).order_by("pk").values_list(*fields)
-    ):
+    judgments = current_judgments(track, *MAIN_AND_DUAL).filter(wanted).values_list(*fields)
+    for topic_id, docno, assessor, choice, grade, comment in judgments:
         vote = ShownJudgment(docno, pages.get(docno, ""), assessor, rules.label_of(choice), grade, comment)
         votes.setdefault((topic_id, docno), []).append(vote)
     return [

@@ -379,21 +379,6 @@ def non_answers_to_return() -> QuerySet[Judgment]:
     return current.select_related("topic", "assessor", "track__protocol", "batch", "task__entry")
 
 
-@dataclass(frozen=True)
-class ReturnPage:
-    """A non-answer that an organizer may return."""
-
-    track: Track
-    judgment: Judgment
-    label: str
-    tab: str = "judging"
-
-
-def return_page(judgment: Judgment) -> ReturnPage:
-    label = judgment.track.protocol.parsed.judging.label_of(judgment.choice)
-    return ReturnPage(judgment.track, judgment, label)
-
-
 def unsettled_judgments(ids: Sequence[int]) -> QuerySet[Judgment]:
     """The current non-answers that count, newest first, without units that are in an adjudication batch."""
     adjudicated = BatchEntry.objects.filter(

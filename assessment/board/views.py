@@ -47,7 +47,9 @@ def return_non_answer(request: AuthenticatedRequest, judgment_id: int) -> HttpRe
         task_services.return_non_answer(judgment=judgment, reason=form.cleaned_data["reason"])
         messages.success(request, f"{judgment.topic.code}, {judgment.docno} is back in the queue.")
         return redirect("assessment:board", judgment.track.slug)
-    context = context_of(selectors.return_page(judgment)) | {"form": form}
+    track = judgment.track
+    label = track.protocol.parsed.judging.label_of(judgment.choice)
+    context = {"track": track, "judgment": judgment, "label": label, "form": form, "tab": "judging"}
     return render(request, "assessment/board/return.html", context, status=422 if form.errors else 200)
 
 

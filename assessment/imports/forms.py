@@ -10,25 +10,22 @@ from assessment.imports.selectors import pools_for_import
 from assessment.models import Batch, JudgmentImport
 from pooling.models import Pool
 from tracks.models import Track
+from web.counting import counted
 from web.forms import style_fields
 
 MAX_MB = 256
 MOST_WORDS = 200  # assessors or answers that the form offers
 
 
-def _pool() -> "forms.ModelChoiceField[Pool]":
-    return forms.ModelChoiceField(
+class PlaceForm(forms.Form):
+    """The pool and the batch of judgments for which the file names none."""
+
+    pool = forms.ModelChoiceField(
         queryset=Pool.objects.none(),
         required=False,
         empty_label="as the file says",
         help_text="The units of the judgments are in this pool. Assay's own export names the pool of each judgment.",
     )
-
-
-class PlaceForm(forms.Form):
-    """The pool and the batch of judgments for which the file names none."""
-
-    pool = _pool()
     batch = forms.CharField(
         max_length=100,
         initial="Imported",
@@ -42,6 +39,11 @@ class PlaceForm(forms.Form):
         help_text="In a main batch, a unit gets no more judges than the protocol asks for.",
     )
 
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        cast("forms.ModelChoiceField[Pool]", self.fields["pool"]).queryset = pools_for_import(track)
+        style_fields(self)
+
 
 class StartForm(PlaceForm):
     """A file of judgments, and the batch that they become."""
@@ -53,11 +55,6 @@ class StartForm(PlaceForm):
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,.jsonl,.json,.tsv,.txt,.gz,.xz,.zip"}),
     )
     field_order = ["upload"]
-
-    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        _offer_pools(self, track)
-        style_fields(self)
 
     def clean_upload(self) -> Any:
         upload = self.cleaned_data["upload"]
@@ -72,17 +69,19 @@ class MappingForm(PlaceForm):
     """The meanings of the columns, assessors and answers of a checked file in the track."""
 
     def __init__(self, *args: Any, source: JudgmentImport, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, track=source.track, **kwargs)
         self.words: dict[str, tuple[str, str]] = {}  # of each field: kind and word
         self.initial.update(pool=source.pool_id, batch=source.batch, kind=source.kind)
-        _offer_pools(self, source.track)
         if source.report.get("form") != "assay-csv":
             header: list[str] = source.report.get("header", [])
             given = {**source.report.get("columns", {}), **source.mapping.get("columns", {})}
             for of_field in MAPPED if header else ():
                 choices = [("", "none"), *((column, column) for column in header)]
                 self._add("columns", of_field, f"Column of the {of_field}", choices, given.get(of_field, ""))
-        self._add_assessors(source)
+        names = source.track.assessors.order_by("user__username").values_list("user__username", flat=True)
+        choices = [("", "choose an assessor"), *((name, name) for name in names)]
+        for name, here, n in source.report.get("assessors", [])[:MOST_WORDS]:
+            self._add("assessors", name, f"Assessor {name} ({counted(n, 'judgment')})", choices, here)
         known = source.track.protocol.parsed.judging.choices
         choices = [("", "choose a grade or another choice"), *((each.key, each.label) for each in known)]
         meanings: Mapping[str, str] = source.mapping.get("answers", {})
@@ -96,13 +95,6 @@ class MappingForm(PlaceForm):
         self.fields[name] = forms.ChoiceField(choices=choices, required=False, label=label, initial=initial)
         self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # not marked as optional
 
-    def _add_assessors(self, source: JudgmentImport) -> None:
-        names = source.track.assessors.order_by("user__username").values_list("user__username", flat=True)
-        choices = [("", "choose an assessor"), *((name, name) for name in names)]
-        for name, here, n in source.report.get("assessors", [])[:MOST_WORDS]:
-            label = f"Assessor {name} ({n:,} judgment{'s' * (n != 1)})"
-            self._add("assessors", name, label, choices, here)
-
     @property
     def mapping(self) -> dict[str, dict[str, str]]:
         """The chosen meanings by kind and word."""
@@ -111,7 +103,3 @@ class MappingForm(PlaceForm):
             if meaning := self.cleaned_data[name]:
                 chosen.setdefault(kind, {})[word] = meaning
         return chosen
-
-
-def _offer_pools(form: forms.Form, track: Track) -> None:
-    cast("forms.ModelChoiceField[Pool]", form.fields["pool"]).queryset = pools_for_import(track)

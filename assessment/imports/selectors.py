@@ -23,21 +23,6 @@ def pools_for_import(track: Track) -> QuerySet[Pool]:
 
 
 @dataclass(frozen=True)
-class ImportsPage:
-    """The imports of a track, newest first."""
-
-    track: Track
-    imports: QuerySet[JudgmentImport]
-    has_pool: bool
-    tab: str = "judging"
-
-
-def imports_page(track: Track) -> ImportsPage:
-    own = JudgmentImport.objects.filter(track=track).select_related("created_by", "job")
-    return ImportsPage(track, own, pools_for_import(track).exists())
-
-
-@dataclass(frozen=True)
 class ImportPage:
     """One import: the result of its latest check, or what was imported."""
 

@@ -24,7 +24,8 @@ def imports(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     with refusals_in(form, "upload"):
         if form.is_valid():
             return redirect(services.start(track=track, by=request.user, **form.cleaned_data))
-    context = context_of(selectors.imports_page(track)) | {"form": form}
+    own, has_pool = selectors.imports().filter(track=track), selectors.pools_for_import(track).exists()
+    context = {"track": track, "imports": own, "has_pool": has_pool, "form": form, "tab": "judging"}
     return render(request, "assessment/imports/imports.html", context, status=400 if form.errors else 200)
 
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts import services as account_services
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from assessment.batches.progress import track_progress
-from assessment.batches.selectors import batches_for_organizer, batches_of, pools_to_plan
+from assessment.batches.selectors import batches_for, batches_of, pools_to_plan
 from assessment.judging import selectors
 from assessment.judging.forms import ExampleForm, KeysForm
 from assessment.judging.guidelines import examples_page, guidelines_page
@@ -133,9 +133,7 @@ def panel(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 
 
 def _guidelines(request: AuthenticatedRequest, batch_id: int, template: str) -> HttpResponse:
-    own = batches_of(request.user)
-    batches = batches_for_organizer() if request.user.is_organizer else own
-    batch = get_object_or_404(batches, pk=batch_id)
+    batch = get_object_or_404(batches_for(request.user), pk=batch_id)
     page = guidelines_page(batch, request.user)
     if page.version is not None:
         guidelines_services.mark_read(version=page.version, user=request.user)

@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 
 from accounts.models import User
 from assessment.judging.page import Choice, choices_of
+from assessment.judgments.selectors import current_judgments
 from assessment.models import Batch, Judgment
 from tracks.guidelines.selectors import html_of, last_read_before
 from tracks.models import GuidelinesVersion, StoredProtocol, Track
@@ -46,8 +47,7 @@ def guidelines_page(batch: Batch, user: User) -> GuidelinesPage:
 
 def training_judgments(track: Track) -> QuerySet[Judgment]:
     """The current judgments of a track's training rounds that were made with its protocol."""
-    current = Judgment.objects.filter(track=track, is_current=True, batch__kind=Batch.Kind.TRAINING)
-    return current.filter(batch__pool__protocol=track.protocol_id)
+    return current_judgments(track, Batch.Kind.TRAINING)
 
 
 @dataclass(frozen=True)

@@ -80,11 +80,6 @@ def _desk_batches(batches: list[Batch], user: User) -> list[DeskBatch]:
     ]
 
 
-def progress(batch: Batch, user: User) -> list[TopicProgress]:
-    """The user's progress in each of their topics of a batch, by topic code."""
-    return _progress_of([batch], user)[batch.pk]
-
-
 def _progress_of(batches: list[Batch], user: User) -> dict[int, list[TopicProgress]]:
     """The user's progress in batches, by batch; the number of queries does not depend on how many there are."""
     counts = counts_of(batches, user)

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from django.db.models import Count, F, Q, QuerySet, Window
 from django.http import Http404
 
+from assessment.judgments.selectors import current_judgments
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment
 from tracks.models import Track
 
@@ -109,12 +110,9 @@ def round_of(track: Track, key: str | None) -> Round:
 
 def judgments_of(track: Track, of_round: Round) -> QuerySet[Judgment]:
     """The current judgments of a round, made with the track's protocol, oldest first."""
-    current = Judgment.objects.filter(
-        track=track, is_current=True, batch__pool__protocol=track.protocol_id
-    ).order_by("pk")
-    if of_round.batch_id is not None:
-        return current.filter(batch=of_round.batch_id)
-    return current.filter(batch__kind__in=MAIN_AND_DUAL)
+    if of_round.batch_id is None:
+        return current_judgments(track, *MAIN_AND_DUAL)
+    return current_judgments(track, Batch.Kind.TRAINING).filter(batch=of_round.batch_id)
 
 
 def shared_judgments(track: Track, of_round: Round) -> QuerySet[Judgment]:

@@ -7,7 +7,6 @@ from django import forms
 
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.judgments.disagreements import Difference
-from assessment.judgments.exports import Form
 from assessment.judgments.selectors import OwnFilter
 from tracks.models import Topic
 from web.forms import StyledForm, style_fields
@@ -78,22 +77,6 @@ class ExportForm(StyledForm):
         label="Judgments of machines",
         help_text="Do not show them to people who have not judged the same documents.",
     )
-
-    @property
-    def format(self) -> Form:
-        return cast("Form", self.cleaned_data["to"])
-
-    @property
-    def is_pseudonymous(self) -> bool:
-        return bool(self.cleaned_data["names"] == "codes")
-
-    @property
-    def has_comments(self) -> bool:
-        return bool(self.cleaned_data["comments"] == "with")
-
-    @property
-    def has_machines(self) -> bool:
-        return bool(self.cleaned_data["machines"] == "with")
 
 
 RULES = {

@@ -124,44 +124,27 @@ def own_judgments_page(batch: Batch, user: User, wanted: OwnFilter, number: str 
     return OwnJudgmentsPage(batch, rows, judgments)
 
 
+def current_judgments(track: Track, *kinds: str) -> QuerySet[Judgment]:
+    """The current judgments in batches of some kinds, made with the track's protocol, oldest first."""
+    of_kinds = Judgment.objects.filter(track=track, is_current=True, batch__kind__in=kinds)
+    return of_kinds.filter(batch__pool__protocol=track.protocol_id).order_by("pk")
+
+
 def judgments_of_track(track: Track, *, has_machines: bool = False) -> QuerySet[Judgment]:
     """Every judgment of a track by people, also those that were replaced; with those of machines if asked for."""
     judgments = Judgment.objects.filter(track=track)
     return judgments if has_machines else judgments.exclude(batch__kind=Batch.Kind.MACHINE)
 
 
-class JudgmentCounts(NamedTuple):
-    """The numbers of a track's judgments of several kinds."""
-
-    total: int
-    current: int
-    non_answers: int
-    imported: int
-
-
-def judgment_counts(track: Track) -> JudgmentCounts:
-    """Counts of a track's judgments. One query."""
+def judgment_counts(track: Track) -> dict[str, int]:
+    """Counts of a track's judgments, for the preview of an export. One query."""
     is_current = Q(is_current=True)
-    counts = judgments_of_track(track).aggregate(
+    return judgments_of_track(track).aggregate(
         total=Count("pk"),
         current=Count("pk", filter=is_current),
         non_answers=Count("pk", filter=is_current & Q(grade__isnull=True)),
         imported=Count("from_import"),
     )
-    return JudgmentCounts(**counts)
-
-
-@dataclass(frozen=True)
-class ExportPage:
-    """A preview of a track's export."""
-
-    track: Track
-    counts: JudgmentCounts
-    tab: str = "judging"
-
-
-def export_page(track: Track) -> ExportPage:
-    return ExportPage(track, judgment_counts(track))
 
 
 class EarlierJudgment(NamedTuple):

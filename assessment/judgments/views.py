@@ -34,13 +34,15 @@ def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     form = ExportForm(request.GET if "to" in request.GET else None)
     if form.is_valid():
-        names = assessors.pseudonyms(track=track) if form.is_pseudonymous else None
-        judgments = selectors.judgments_of_track(track, has_machines=form.has_machines)
-        content = {"format": form.format, "code names": names is not None, "comments": form.has_comments}
+        data = form.cleaned_data
+        names = assessors.pseudonyms(track=track) if data["names"] == "codes" else None
+        judgments = selectors.judgments_of_track(track, has_machines=data["machines"] == "with")
+        has_comments = data["comments"] == "with"
+        content = {"format": data["to"], "code names": names is not None, "comments": has_comments}
         services.note_export(track=track, content=content)
-        lines = lines_of(judgments, form.format, names=names, has_comments=form.has_comments)
-        return download(lines, f"judgments-{track.slug}.{form.format}")
-    context = context_of(selectors.export_page(track)) | {"form": form}
+        lines = lines_of(judgments, data["to"], names=names, has_comments=has_comments)
+        return download(lines, f"judgments-{track.slug}.{data['to']}")
+    context = {"track": track, "counts": selectors.judgment_counts(track), "form": form, "tab": "judging"}
     return render(request, "assessment/judgments/export.html", context, status=400 if form.is_bound else 200)
 
 

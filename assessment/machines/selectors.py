@@ -39,20 +39,6 @@ class ShownMachine:
 
 
 @dataclass(frozen=True)
-class MachinesPage:
-    """The machines of a track, by name and version."""
-
-    track: Track
-    rows: list[ShownMachine]
-    tab: str = "judging"
-
-
-def machines_page(track: Track) -> MachinesPage:
-    """The progress and the agreement of every machine, in a fixed number of queries."""
-    return MachinesPage(track, _shown(track))
-
-
-@dataclass(frozen=True)
 class MachinePage:
     """A machine, and the pools that it has not begun."""
 
@@ -67,13 +53,14 @@ class MachinePage:
 def machine_page(machine: Machine) -> MachinePage:
     """Read what the machine has judged, and what it can judge."""
     track = machine.assessor.track
-    shown = next(each for each in _shown(track) if each.machine == machine)
+    shown = next(each for each in shown_machines(track) if each.machine == machine)
     begun = {each.batch.pool_id for each in shown.batches}
     pools = [pool for pool in pools_to_plan().filter(track=track) if pool.pk not in begun]
     return MachinePage(track, machine, shown, pools, tokens_of(machine.assessor.user))
 
 
-def _shown(track: Track) -> list[ShownMachine]:
+def shown_machines(track: Track) -> list[ShownMachine]:
+    """The machines of a track, by name and version, in a fixed number of queries."""
     compared = comparisons(track)
     batches = (
         [each for each in track_progress(track) if each.batch.kind == Batch.Kind.MACHINE] if compared else []

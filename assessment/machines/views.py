@@ -24,7 +24,8 @@ from web.pages import context_of
 def machines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The programs and models that judge for a track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    return render(request, "assessment/machines/machines.html", context_of(selectors.machines_page(track)))
+    context = {"track": track, "rows": selectors.shown_machines(track), "tab": "judging"}
+    return render(request, "assessment/machines/machines.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

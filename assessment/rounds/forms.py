@@ -9,11 +9,11 @@ from django.utils.html import escape
 
 from accounts.models import User
 from assessment.batches.selectors import assessors_of
+from assessment.judgments.disagreements import training_batches
 from assessment.judgments.forms import DifferenceForm
 from assessment.rounds.dual import DualTopic
 from assessment.rounds.selectors import (
     found_units,
-    n_training_rounds,
     topics_to_train,
     training_topics,
     unit_label,
@@ -123,7 +123,7 @@ class TrainingForm(RoundForm):
 
     def __init__(self, *args: Any, pool: Pool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["name"].initial = f"Training round {n_training_rounds(pool.track) + 1}"
+        self.fields["name"].initial = f"Training round {training_batches(pool.track).count() + 1}"
         topics = cast("forms.ModelMultipleChoiceField[Topic]", self.fields["topics"])
         topics.queryset = topics_to_train(pool)
         topics.initial = [topic.pk for topic in training_topics(pool)]
@@ -174,10 +174,9 @@ class TrainingForm(RoundForm):
         }
 
 
-class AdjudicationForm(DifferenceForm):
+class AdjudicationForm(DifferenceForm, RoundForm):
     """The units to adjudicate, the adjudicators, and whether these see the judgments that disagree."""
 
-    name = forms.CharField(max_length=100, initial="Adjudication", label="Name of the batch")
     adjudicators = forms.ModelMultipleChoiceField(
         queryset=User.objects.none(),
         widget=forms.CheckboxSelectMultiple,
@@ -188,15 +187,13 @@ class AdjudicationForm(DifferenceForm):
         label="Blind",
         help_text="Adjudicators see the unit only, not the judgments that disagree.",
     )
-    minutes_allotted = forms.IntegerField(
-        min_value=1, max_value=100_000, initial=120, label="Minutes for a task"
-    )
+    field_order = ["rule", "steps", "name", "adjudicators", "is_blind", "minutes_allotted"]
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["name"].initial = "Adjudication"
         field = cast("forms.ModelMultipleChoiceField[User]", self.fields["adjudicators"])
         field.queryset = assessors_of(track)
-        style_fields(self)
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from django.db.models import Min, OuterRef, Q, QuerySet, Subquery, TextField, Va
 from django.db.models.functions import Coalesce
 
 from assay.html.sanitize import plain
-from assessment.judgments.disagreements import Difference, Round, disagreements, training_batches
+from assessment.judgments.disagreements import Difference, Round, disagreements
 from assessment.models import Batch, BatchEntry, Judgment
 from corpus.models import Formula
 from pooling.models import Pool, PoolEntry
@@ -14,11 +14,6 @@ from tracks.models import Topic, Track
 
 MOST_FOUND = 50
 LABEL_LENGTH = 100
-
-
-def n_training_rounds(track: Track) -> int:
-    """The number of a track's training batches."""
-    return training_batches(track).count()
 
 
 def topics_to_train(pool: Pool) -> QuerySet[Topic]:

@@ -116,7 +116,7 @@ def test_progress_excludes_entries_that_another_batch_has_settled(scene: Scene) 
     batch = make_batch(second_pool(scene, shared=2, new=2), {scene.bob: [scene.first]})
     judge(accept(batch, scene.bob))
 
-    [topic] = task_selectors.progress(batch, scene.bob)
+    [topic] = task_selectors.desk_batch(batch, scene.bob).topics
     [batch_progress, _] = batch_selectors.track_progress(scene.track)
 
     assert (topic.judged, topic.total) == (1, 2)

@@ -200,7 +200,7 @@ def test_judgments_whose_answer_was_lost_count_as_seen(scene: Scene) -> None:
 def test_progress_counts_units(scene: Scene) -> None:
     submit(accept(scene.batch, scene.ada), f11="high", f12="low", f13="low")
 
-    [topic] = task_selectors.progress(scene.batch, scene.ada)
+    [topic] = task_selectors.desk_batch(scene.batch, scene.ada).topics
     [batch_progress] = batch_selectors.track_progress(scene.track)
 
     assert (topic.judged, topic.total) == (1, 2)
