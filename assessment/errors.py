@@ -1,11 +1,7 @@
 """Refusals that are raised at several places, or caught."""
 
-from collections.abc import Iterable
-
 from accounts.models import User
 from assay.errors import Refused
-from assay.languages import any_of
-from assay.protocols.schema import FollowUp, Grade, JudgingRules, NonAnswer
 from assessment.models import Batch, Judgment
 from tracks.models import Topic
 from web.counting import counted
@@ -98,51 +94,12 @@ class AlreadySubmitted(Refused):
         )
 
 
-class UnknownChoice(Refused):
-    field = "choice"
+class AnswerRefused(Refused):
+    """A choice, its comment or an answer to a follow-up question is missing or not accepted; `field` names it."""
 
-    def __init__(self, choice: str, allowed: Iterable[Grade | NonAnswer]) -> None:
-        keys = ", ".join(known.key for known in allowed)
-        super().__init__(f"“{choice}” is not a choice of this protocol; use {keys}.")
-
-
-class CommentNeeded(Refused):
-    field = "comment"
-
-    def __init__(self, choice: Grade | NonAnswer) -> None:
-        super().__init__(f"“{choice.label}” needs a comment that says why.")
-
-
-class FollowUpRefused(Refused):
-    """An answer to a follow-up question is missing or not accepted; `key` names the question."""
-
-    def __init__(self, key: str, message: str) -> None:
-        super().__init__(message)
-        self.key = key
-
-
-class AnswerNeeded(FollowUpRefused):
-    def __init__(self, question: FollowUp) -> None:
-        super().__init__(question.key, f"Answer “{question.label}”")
-
-
-class UnknownAnswer(FollowUpRefused):
-    def __init__(self, question: FollowUp, answer: str) -> None:
-        accepted = ", ".join(question.choices)
-        super().__init__(question.key, f"“{answer}” is not an answer to “{question.label}” Use {accepted}.")
-
-
-class NotAsked(FollowUpRefused):
-    def __init__(self, key: str, question: FollowUp | None, rules: JudgingRules) -> None:
-        if question is None:
-            keys = ", ".join(each.key for each in rules.follow_ups) or "none"
-            super().__init__(key, f"“{key}” is not a follow-up question of this protocol; it has {keys}.")
-            return
-        after = " or ".join(grade.label for grade in rules.grades if grade.key in question.after)
-        documents = f" for documents in {any_of(question.languages)}" if question.languages else ""
-        super().__init__(
-            key, f"“{question.label}” is asked only after {after}{documents}: take its answer back."
-        )
+    def __init__(self, field: str, message: str, *, code: str) -> None:
+        super().__init__(message, code=code)
+        self.field = field
 
 
 class RequestReused(Refused):

@@ -29,7 +29,12 @@ urlpatterns = [
     path("judge/tasks/<int:task_id>/undo/", judging.undo, name="undo"),
     path("judge/tasks/<int:task_id>/extend/", judging.extend, name="extend"),
     path("judge/batches/<int:batch_id>/guidelines/", desk.guidelines, name="guidelines"),
-    path("judge/batches/<int:batch_id>/guidelines/panel/", desk.panel, name="guidelines_panel"),
+    path(
+        "judge/batches/<int:batch_id>/guidelines/panel/",
+        desk.guidelines,
+        {"template": "_panel"},
+        name="guidelines_panel",
+    ),
     path("tracks/<slug:slug>/guidelines/examples/", desk.examples, name="examples"),
     path("account/keys/", desk.keys, name="keys"),
     path("tracks/<slug:slug>/judging/", desk.judging, name="judging"),

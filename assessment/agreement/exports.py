@@ -7,7 +7,7 @@ from assay.statistics import agreement_report as report
 from assay.tables import as_tsv, text_of
 from assessment.agreement.discussions import DiscussedUnit
 from assessment.agreement.machines import Comparison
-from assessment.agreement.selectors import ShownDisagreement
+from assessment.judgments.disagreements import Disagreement
 
 MACHINES = ("machine", *report.PAIR_HEADER[2:])
 TABLES = ("alpha", "pairs", "assessors", "topics")
@@ -26,12 +26,12 @@ def tsv(graded: report.Graded, level: int, name: str) -> str:
     return as_tsv(table.header, [[text_of(cell) for cell in row] for row in table.rows])
 
 
-def disagreements_csv(units: Iterable[ShownDisagreement]) -> str:
+def disagreements_csv(units: Iterable[Disagreement]) -> str:
     """A line per judgment of each unit."""
     rows = [
-        (unit.topic, unit.docno, vote.assessor, vote.label, vote.grade, comment)
+        (unit.topic, unit.docno, vote.assessor, vote.label, vote.grade, vote.comment)
         for unit in units
-        for vote, comment in unit.votes
+        for vote in unit.votes
     ]
     return as_csv(("topic", "docno", "assessor", "choice", "grade", "comment"), rows)
 

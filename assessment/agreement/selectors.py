@@ -1,7 +1,7 @@
 """The agreement of a track's assessors, and the units on which they disagree. For organizers only."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,13 +15,11 @@ from assessment.judgments.disagreements import (
     Difference,
     Disagreement,
     Round,
-    Vote,
     disagreements,
     judgments_of,
     rounds_of,
     shared_judgments,
 )
-from assessment.models import Judgment
 from tracks.models import Track
 
 PAGE = 25
@@ -132,21 +130,6 @@ def _matrix(pair: report.Pair) -> Matrix:
     return Matrix(pair, pair.grades.tolist(), rows)
 
 
-class ShownVote(NamedTuple):
-    """A vote with the comment of its judgment."""
-
-    vote: Vote
-    comment: str
-
-
-class ShownDisagreement(NamedTuple):
-    """A disagreement on the page, with the comments of its judgments."""
-
-    topic: str
-    docno: str
-    votes: list[ShownVote]
-
-
 @dataclass(frozen=True)
 class DisagreementsPage:
     """One page of the disagreements of a round."""
@@ -156,7 +139,6 @@ class DisagreementsPage:
     current: Round
     difference: Difference
     rows: Page[Disagreement]
-    shown: list[ShownDisagreement]
     n_units: int
     tab: str = "judging"
 
@@ -173,19 +155,5 @@ def disagreements_page(
         current=of_round,
         difference=difference,
         rows=rows,
-        shown=with_comments(rows),
         n_units=len(units),
     )
-
-
-def with_comments(rows: Iterable[Disagreement]) -> list[ShownDisagreement]:
-    """Disagreements with the comments of their judgments."""
-    units = list(rows)
-    ids = [vote.judgment for unit in units for vote in unit.votes]
-    comments = dict(Judgment.objects.filter(pk__in=ids).values_list("pk", "comment"))
-    return [
-        ShownDisagreement(
-            unit.topic, unit.docno, [ShownVote(vote, comments.get(vote.judgment, "")) for vote in unit.votes]
-        )
-        for unit in units
-    ]

@@ -74,7 +74,7 @@ def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponse
     if not form.is_valid():
         return disagreements(request, slug)
     of_round = rounds.round_of(track, request.GET.get("round"))
-    units = selectors.with_comments(rounds.disagreements(track, of_round, form.difference))
+    units = rounds.disagreements(track, of_round, form.difference)
     return download(exports.disagreements_csv(units), f"{track.slug}-disagreements.csv")
 
 

@@ -3,8 +3,7 @@
 Assessors share the lock of a batch while they judge; managing excludes them. Each assessor has a lock of their own.
 """
 
-from collections.abc import Collection, Iterable
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterable
 
 from django.db import transaction
 from django.utils import timezone
@@ -64,21 +63,11 @@ def lock_for_managing(batch_id: int) -> Batch:
     return batches.select_for_update(of=("self",), no_key=True).get(pk=batch_id)
 
 
-class FollowsWork(Protocol):
-    """Plans again what depends on the topics of assessors (by id), or of all assessors of a batch.
-
-    `lost` are the topics that were taken from assessors: topic and assessor, by id. The caller holds the lock.
-    """
-
-    def __call__(
-        self, *, batch: Batch, assessors: Collection[int] | None = None, lost: Iterable[tuple[int, int]] = ()
-    ) -> None: ...
+Follower = Callable[..., None]  # with the arguments of `work_changed`
+_followers: list[Follower] = []
 
 
-_followers: list[FollowsWork] = []
-
-
-def follows_work(function: FollowsWork) -> FollowsWork:
+def follows_work(function: Follower) -> Follower:
     """Call a function when a batch opens and when its topics change hands."""
     _followers.append(function)
     return function
@@ -87,7 +76,11 @@ def follows_work(function: FollowsWork) -> FollowsWork:
 def work_changed(
     *, batch: Batch, assessors: Collection[int] | None = None, lost: Iterable[tuple[int, int]] = ()
 ) -> None:
-    """Tell those who follow the work of a batch. The caller holds the lock of the batch."""
+    """Tell those who follow the work of a batch. The caller holds the lock of the batch.
+
+    Concerned are the topics of some assessors (by id), or of all. `lost` are the topics that were taken from assessors:
+    topic and assessor, by id.
+    """
     for follow in _followers:
         follow(batch=batch, assessors=assessors, lost=lost)
 

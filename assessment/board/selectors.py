@@ -20,8 +20,9 @@ from django.utils import timezone
 
 from assay import plots
 from assay.protocols.schema import JudgingRules
-from assessment.batches.page import Skip
+from assessment.batches.page import Remark, Skip
 from assessment.batches.progress import BatchProgress, track_progress
+from assessment.judgments.statistics import ChoiceShare, shares_of
 from assessment.models import Batch, BatchEntry, Judgment, Task
 from tracks.models import Track
 
@@ -108,14 +109,6 @@ class Times(NamedTuple):
         return cls(len(seconds), fmean(seconds), median(seconds)) if seconds else cls(0, None, None)
 
 
-class ChoicePercent(NamedTuple):
-    """The number of times that somebody chose a grade or a non-answer; `percent` of all their judgments."""
-
-    label: str
-    n: int
-    percent: float
-
-
 class AssessorRow(NamedTuple):
     """The work of one assessor."""
 
@@ -123,7 +116,7 @@ class AssessorRow(NamedTuple):
     judged: int
     total: int
     times: Times
-    mix: list[ChoicePercent]  # one for each choice of the protocol; empty if they have judged nothing
+    mix: list[ChoiceShare]  # one for each choice of the protocol; empty if they have judged nothing
     last_at: datetime | None
 
 
@@ -144,13 +137,6 @@ class Period(NamedTuple):
 
     start: datetime
     n: int
-
-
-class Unsettled(NamedTuple):
-    """A non-answer that nobody has settled: it becomes no grade unless its assessor or an adjudicator chooses one."""
-
-    judgment: Judgment
-    label: str
 
 
 @dataclass(frozen=True)
@@ -178,7 +164,7 @@ class BoardPage:
     hour_plot: plots.Plot
     skips: list[Skip]
     n_skipped: int
-    unsettled: list[Unsettled]
+    unsettled: list[Remark]
     n_unsettled: int
     tab: str = "judging"
 
@@ -237,7 +223,7 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
             ]
         ],
         n_skipped=skipped.count(),
-        unsettled=[Unsettled(judgment, rules.label_of(judgment.choice)) for judgment in unsettled[:N_ROWS]],
+        unsettled=[Remark(judgment, rules.label_of(judgment.choice)) for judgment in unsettled[:N_ROWS]],
         n_unsettled=unsettled.count(),
     )
 
@@ -295,13 +281,11 @@ def _assessor_rows(current: BoardScope, groups: Iterable[_Group], rules: Judging
     ]
 
 
-def _mix(groups: Sequence[_Group], rules: JudgingRules) -> list[ChoicePercent]:
+def _mix(groups: Sequence[_Group], rules: JudgingRules) -> list[ChoiceShare]:
     counts: Counter[str] = Counter()
     for group in groups:
         counts[group.choice] += group.n
-    n_all = counts.total()
-    shares = [(choice.label, counts[choice.key]) for choice in rules.choices if n_all]
-    return [ChoicePercent(label, n, 100 * n / n_all) for label, n in shares]
+    return shares_of(counts, rules)
 
 
 def _topic_rows(current: BoardScope, groups: Iterable[_Group], track: Track) -> list[TopicRow]:

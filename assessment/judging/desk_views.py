@@ -120,24 +120,16 @@ def _stored(request: AuthenticatedRequest, keys: dict[str, str], message: str) -
 
 @require_safe
 @login_required
-def guidelines(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """The track's guidelines and the meaning of each choice. Assessors of the batch, and organizers."""
-    return _guidelines(request, batch_id, "assessment/judging/guidelines.html")
+def guidelines(request: AuthenticatedRequest, batch_id: int, *, template: str = "guidelines") -> HttpResponse:
+    """The track's guidelines and the meaning of each choice. Assessors of the batch, and organizers.
 
-
-@require_safe
-@login_required
-def panel(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """The same without the frame of a page, to open next to a task. Assessors of the batch, and organizers."""
-    return _guidelines(request, batch_id, "assessment/judging/_panel.html")
-
-
-def _guidelines(request: AuthenticatedRequest, batch_id: int, template: str) -> HttpResponse:
+    It is a page, or a panel without the frame of a page, to open next to a task.
+    """
     batch = get_object_or_404(batches_for(request.user), pk=batch_id)
     page = guidelines_page(batch, request.user)
     if page.version is not None:
         guidelines_services.mark_read(version=page.version, user=request.user)
-    return render(request, template, context_of(page))
+    return render(request, f"assessment/judging/{template}.html", context_of(page))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -9,11 +9,11 @@ from django import forms
 from django.forms import BoundField
 
 from assay.protocols.schema import JudgingRules
-from assessment.errors import CommentNeeded, FollowUpRefused, UnknownChoice
+from assessment.errors import AnswerRefused
 from assessment.judging.guidelines import training_judgments
 from assessment.judging.keys import ACTIONS, OF_BROWSERS, Judged, collisions, positions
 from assessment.judgments import services as judgment_services
-from assessment.judgments.answers import MAX_KEY, PREFIX, check_answers, check_choice, field_of
+from assessment.judgments.answers import MAX_KEY, check_answers, check_choice, field_of
 from pooling.models import PoolMember
 from tracks.models import Track
 from web.forms import StyledForm
@@ -46,10 +46,8 @@ class AnswersForm(forms.Form):
         try:
             check_choice(self.rules, choice=choice, comment=comment)
             check_answers(self.rules, choice=choice, language=language, answers=self.follow_ups(suffix))
-        except (UnknownChoice, CommentNeeded) as refusal:
+        except AnswerRefused as refusal:
             self.add_error(f"{refusal.field}{suffix}", refusal.message)
-        except FollowUpRefused as refusal:
-            self.add_error(f"{PREFIX}{refusal.key}{suffix}", refusal.message)
 
     def clean_seconds(self) -> int | None:
         """An unreadable time is no reason to refuse a judgment."""

@@ -115,15 +115,12 @@ def filled_in(
     members: list[ShownMember], rules: JudgingRules, entered: Mapping[str, Any]
 ) -> list[ShownMember]:
     """The members with their follow-up questions, and with what was entered and is not stored."""
-    return [_filled_in(member, rules, entered) for member in members]
-
-
-def _filled_in(member: ShownMember, rules: JudgingRules, entered: Mapping[str, Any]) -> ShownMember:
-    suffix = f"-{member.key}"
-    stored = {f"choice{suffix}": member.choice, f"comment{suffix}": member.comment}
-    values = stored | fields_of(member.follow_ups, suffix) | dict(entered)
-    return member._replace(
-        choice=str(values[f"choice{suffix}"]),
-        comment=str(values[f"comment{suffix}"]),
-        questions=shown_questions(rules, member.language, values, suffix),
-    )
+    shown = []
+    for member in members:
+        suffix = f"-{member.key}"
+        stored = {f"choice{suffix}": member.choice, f"comment{suffix}": member.comment}
+        values = stored | fields_of(member.follow_ups, suffix) | dict(entered)
+        choice, comment = str(values[f"choice{suffix}"]), str(values[f"comment{suffix}"])
+        questions = shown_questions(rules, member.language, values, suffix)
+        shown.append(member._replace(choice=choice, comment=comment, questions=questions))
+    return shown

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from assay.languages import any_of
 from assay.protocols.schema import FollowUp, Grade, JudgingRules, NonAnswer
-from assessment.errors import AnswerNeeded, CommentNeeded, NotAsked, UnknownAnswer, UnknownChoice
+from assessment.errors import AnswerRefused
 from assessment.models import Task
 from pooling.models import PoolMember
 
@@ -20,16 +20,17 @@ def check_choice(rules: JudgingRules, *, choice: str, comment: str) -> Grade | N
 
     Raises
     ------
-    UnknownChoice
-        The protocol has no such choice; the message lists its choices.
-    CommentNeeded
-        The choice needs a comment, and there is none.
+    AnswerRefused
+        The protocol has no such choice, or the choice needs a comment, and there is none.
     """
     known = rules.choice(choice)
     if known is None:
-        raise UnknownChoice(choice, rules.choices)
+        keys = ", ".join(each.key for each in rules.choices)
+        message = f"“{choice}” is not a choice of this protocol; use {keys}."
+        raise AnswerRefused("choice", message, code="unknown-choice")
     if needs_comment(known) and not comment.strip():
-        raise CommentNeeded(known)
+        message = f"“{known.label}” needs a comment that says why."
+        raise AnswerRefused("comment", message, code="comment-needed")
     return known
 
 
@@ -110,20 +111,32 @@ def check_answers(
 
     Raises
     ------
-    AnswerNeeded, UnknownAnswer, NotAsked
+    AnswerRefused
         A required answer is missing; an answer is not the protocol's; a question was not asked.
     """
     given = {key: answer for key, answer in answers.items() if answer}
     asked = {question.key: question for question in rules.follow_ups if question.is_asked(choice, language)}
     for question in asked.values():
         if question.key not in given and not question.is_optional(language):
-            raise AnswerNeeded(question)
+            raise AnswerRefused(field_of(question), f"Answer “{question.label}”", code="answer-needed")
         if question.key in given and given[question.key] not in question.choices:
-            raise UnknownAnswer(question, given[question.key])
+            accepted = ", ".join(question.choices)
+            message = f"“{given[question.key]}” is not an answer to “{question.label}” Use {accepted}."
+            raise AnswerRefused(field_of(question), message, code="unknown-answer")
     for key in given:
         if key not in asked:
-            raise NotAsked(key, next((each for each in rules.follow_ups if each.key == key), None), rules)
+            raise AnswerRefused(f"{PREFIX}{key}", _why_not_asked(rules, key), code="not-asked")
     return {key: given[key] for key in asked if key in given}
+
+
+def _why_not_asked(rules: JudgingRules, key: str) -> str:
+    question = next((each for each in rules.follow_ups if each.key == key), None)
+    if question is None:
+        keys = ", ".join(each.key for each in rules.follow_ups) or "none"
+        return f"“{key}” is not a follow-up question of this protocol; it has {keys}."
+    after = " or ".join(grade.label for grade in rules.grades if grade.key in question.after)
+    documents = f" for documents in {' or '.join(question.languages)}" if question.languages else ""
+    return f"“{question.label}” is asked only after {after}{documents}: take its answer back."
 
 
 def languages_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> dict[str, str]:

@@ -28,6 +28,7 @@ class Vote(NamedTuple):
     assessor: str
     label: str
     grade: int | None
+    comment: str = ""
 
 
 def is_difference(votes: Sequence[Vote], difference: Difference, level: int) -> bool:
@@ -142,10 +143,10 @@ def disagreements(track: Track, of_round: Round, difference: Difference) -> list
     rules, level = track.protocol.parsed.judging, track.protocol.parsed.agreement.binary_from
     units: dict[tuple[str, str], list[Vote]] = {}
     rows = _compared(track, of_round, difference).values_list(
-        "topic__code", "docno", "pk", "assessor__username", "choice", "grade"
+        "topic__code", "docno", "pk", "assessor__username", "choice", "grade", "comment"
     )
-    for topic, docno, pk, assessor, choice, grade in rows.iterator(chunk_size=5_000):
-        vote = Vote(pk, assessor, rules.label_of(choice), grade)
+    for topic, docno, pk, assessor, choice, grade, comment in rows.iterator(chunk_size=5_000):
+        vote = Vote(pk, assessor, rules.label_of(choice), grade, comment)
         units.setdefault((topic, docno), []).append(vote)
     return [
         Disagreement(topic, docno, votes)

@@ -15,6 +15,7 @@ from django.db.models.functions import TruncDate
 
 from accounts.models import User
 from assay import plots
+from assay.protocols.schema import JudgingRules
 from assessment.batches.progress import Median
 from assessment.batches.selectors import batches_of
 from assessment.judgments.selectors import COUNTED_FOR_ASSESSORS
@@ -50,11 +51,21 @@ class Day(NamedTuple):
 
 
 class ChoiceShare(NamedTuple):
-    """The frequency of a choice, as a number and as a share of the protocol's judgments."""
+    """The frequency of a choice, as a number and in percent of all judgments."""
 
     label: str
     n: int
-    share: float
+    percent: float
+
+
+def shares_of(counts: Counter[str], rules: JudgingRules) -> list[ChoiceShare]:
+    """The frequency of each choice of a protocol; `counts` are by key. Empty if there are no judgments."""
+    n = counts.total()
+    return [
+        ChoiceShare(choice.label, counts[choice.key], 100 * counts[choice.key] / n)
+        for choice in rules.choices
+        if n
+    ]
 
 
 class ChoiceMix(NamedTuple):
@@ -169,13 +180,7 @@ def _mixes(own: QuerySet[Judgment], batches: Collection[Batch]) -> list[ChoiceMi
     for pk, choice, n in own.values_list("batch__pool__protocol", "choice").annotate(n=Count("pk")):
         counts[pk][choice] = n
     return [
-        ChoiceMix(
-            protocol.title,
-            [
-                ChoiceShare(choice.label, counts[pk][choice.key], counts[pk][choice.key] / counts[pk].total())
-                for choice in protocol.parsed.judging.choices
-            ],
-        )
+        ChoiceMix(protocol.title, shares_of(counts[pk], protocol.parsed.judging))
         for pk, protocol in sorted(protocols.items(), key=lambda row: row[1].title)
         if counts[pk]
     ]

@@ -1,16 +1,14 @@
 """The forms that add a machine and let it judge."""
 
-from datetime import timedelta
 from typing import Any, cast
 
 from django import forms
-from django.utils import timezone
 
-from accounts.forms import DAYS
+from accounts.forms import DAYS, TokenForm
 from accounts.models import User
 from pooling.models import Pool
 from tracks.models import Machine
-from web.forms import StyledForm, style_fields
+from web.forms import style_fields
 
 
 class MachineForm(forms.ModelForm[Machine]):
@@ -40,16 +38,11 @@ class StartMachineForm(forms.Form):
         style_fields(self)
 
 
-class TokenForm(StyledForm):
-    """A token with which a machine judges."""
+class MachineTokenForm(TokenForm):
+    """A token with which a machine judges, and nothing else."""
 
+    scopes = None  # type: ignore[assignment]  # takes the field of the base away
     name = forms.CharField(
         max_length=100, initial="judging", help_text="What will use it, such as “GPU server”."
     )
     days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=30, label="It expires after")
-
-    @property
-    def contents(self) -> dict[str, Any]:
-        """The arguments of `create_token` that the form knows."""
-        expires_at = timezone.now() + timedelta(days=self.cleaned_data["days"])
-        return {"name": self.cleaned_data["name"], "expires_at": expires_at}

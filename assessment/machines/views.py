@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.access import AuthenticatedRequest, organizer_required
 from accounts.selectors import tokens_of
 from assessment.machines import selectors, services
-from assessment.machines.forms import MachineForm, StartMachineForm, TokenForm
+from assessment.machines.forms import MachineForm, MachineTokenForm, StartMachineForm
 from assessment.machines.selectors import MachinePage
 from tracks.assessors import machines as machine_services
 from tracks.tracks.selectors import tracks_for
@@ -50,7 +50,7 @@ def machine(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
 
 
 def _answer(request: AuthenticatedRequest, page: MachinePage, more: dict[str, Any]) -> HttpResponse:
-    forms = {"form": StartMachineForm(pools=page.pools), "token_form": TokenForm()}
+    forms = {"form": StartMachineForm(pools=page.pools), "token_form": MachineTokenForm()}
     status = 422 if any(form.errors for form in more.values() if isinstance(form, Form)) else 200
     context = context_of(page) | forms | more
     return render(request, "assessment/machines/machine.html", context, status=status)
@@ -74,11 +74,13 @@ def start(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
 def create_token(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
     """Create a token of a machine. Its text is shown once. Organizers only."""
     machine = get_object_or_404(selectors.machines(), pk=machine_id)
-    form = TokenForm(request.POST)
+    form = MachineTokenForm(request.POST)
     shown: dict[str, Any] = {"token_form": form}
     with refusals_in(form, "name"):
         if form.is_valid():
-            shown = {"new": machine_services.create_token(machine=machine, **form.contents)}
+            name = form.cleaned_data["name"]
+            new = machine_services.create_token(machine=machine, name=name, expires_at=form.expires_at)
+            shown = {"new": new}
     return _answer(request, selectors.machine_page(machine), shown)
 
 

@@ -164,7 +164,7 @@ def planned_grid(grid: Grid, plan: Plan) -> Grid:
             seat=place.seat,
             is_withdrawn=place.is_withdrawn,
         )
-        for n, (topic, assessor, place) in enumerate(plan.flat, 1)
+        for n, ((topic, assessor), place) in enumerate(plan.flat.items(), 1)
     ]
     return _grid(plan, grid.rates, planned_progress(grid.progress, assignments))
 

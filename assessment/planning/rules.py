@@ -81,11 +81,11 @@ class Plan:
         return {assessor: place for assessor, place in places.items() if not place.is_withdrawn}
 
     @property
-    def flat(self) -> list[tuple[int, int, Holding]]:
-        """Topic, assessor and place of everyone who has or had a topic."""
-        return [
-            (topic, user, place) for topic, places in self.places.items() for user, place in places.items()
-        ]
+    def flat(self) -> dict[tuple[int, int], Holding]:
+        """The place of everyone who has or had a topic, by topic and assessor."""
+        return {
+            (topic, user): place for topic, places in self.places.items() for user, place in places.items()
+        }
 
     @property
     def digest(self) -> str:

@@ -154,8 +154,8 @@ def _apply(plan: Plan, changes: Iterable[Change]) -> list[TopicAssignment]:
 
 def _store(before: Plan, after: Plan) -> None:
     """Store the places that differ. First all of these are withdrawn, so that no seat is taken twice meanwhile."""
-    was, now = _flat(before), _flat(after)
-    changed = {key: place for key, place in now.items() if was.get(key) != place}
+    was = before.flat
+    changed = {key: place for key, place in after.flat.items() if was.get(key) != place}
     assignments = TopicAssignment.objects.filter(batch=after.batch)
     of_topics = assignments.filter(topic__in={topic for topic, _ in changed})
     rows = {(row.topic_id, row.assessor_id): row for row in of_topics}
@@ -191,10 +191,6 @@ def _record(plan: Plan, changed: Mapping[Key, Holding]) -> None:
         track=plan.batch.pool.track,
         details=dict(sorted(details.items())),
     )
-
-
-def _flat(plan: Plan) -> dict[Key, Holding]:
-    return {(topic, user): place for topic, user, place in plan.flat}
 
 
 def _expire_tasks(batch: Batch, withdrawn: Iterable[Key]) -> None:

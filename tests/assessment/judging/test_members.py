@@ -126,7 +126,7 @@ def test_all_members_are_judged_or_none(scene: Scene, chosen: dict[str, str]) ->
 
 
 def test_one_bad_choice_stores_none(scene: Scene) -> None:
-    with pytest.raises(errors.UnknownChoice):
+    with pytest.raises(errors.AnswerRefused):
         submit(accept(scene.batch, scene.ada), f11="high", f12="low", f13="splendid")
 
     assert not Judgment.objects.exists()

@@ -122,7 +122,7 @@ def test_question_for_a_language_follows_the_document(
 
 
 def test_a_question_that_the_protocol_does_not_have_is_refused(bolt: Scene) -> None:
-    with pytest.raises(errors.NotAsked, match="it has trans, chksrc, dialect, generous"):
+    with pytest.raises(errors.AnswerRefused, match="it has trans, chksrc, dialect, generous"):
         submit(accept(bolt.batch, bolt.ada), "yes", ANSWERS | {"color": "red"})
 
 

@@ -49,7 +49,7 @@ def test_grade_is_the_protocols(scene: Scene, choice: str, grade: int) -> None:
 def test_non_answer_has_no_grade_and_needs_a_comment(scene: Scene, choice: str) -> None:
     task = accept(scene.batch, scene.ada)
 
-    with pytest.raises(errors.CommentNeeded):
+    with pytest.raises(errors.AnswerRefused, match="needs a comment that says why"):
         judge(task, choice, " \n ")
 
     assert judge(task, choice, "formulas are broken").grade is None
@@ -59,7 +59,7 @@ def test_refusal_of_an_unknown_choice_lists_the_choices(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
 
     with pytest.raises(
-        errors.UnknownChoice, match="use high, medium, low, not-relevant, system-failure, do-not-know"
+        errors.AnswerRefused, match="use high, medium, low, not-relevant, system-failure, do-not-know"
     ):
         judge(task, "7")
 
