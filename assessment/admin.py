@@ -17,7 +17,7 @@ from accounts.models import User
 from assay.errors import Refused
 from assessment.batches import services
 from assessment.batches.progress import progress_of_each
-from assessment.batches.selectors import assessors_of, pooled_topics
+from assessment.batches.selectors import assessors_of, batches_for_organizer, pooled_topics
 from assessment.judgments.exports import lines_of
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from assessment.planning import services as assignment_services
@@ -128,6 +128,23 @@ class PoolField(ModelChoiceField[Pool]):
         return f"{pool.track}: {pool}"
 
 
+def planning(name: str, description: str) -> Any:
+    """An action that opens a form of the batch's plan on the site, which shows what will change."""
+
+    @admin.action(description=description)
+    def open_form(_: Any, request: HttpRequest, batches: QuerySet[Batch]) -> HttpResponse | None:
+        chosen = list(batches[:2])
+        if len(chosen) == 1:
+            address = reverse("assessment:plan", args=[chosen[0].pk])
+            return HttpResponseRedirect(f"{address}?action={name}#{name}")
+        messages.error(
+            request, "Select one batch: the topics of each batch are planned on a page of its own."
+        )
+        return None
+
+    return open_form
+
+
 @admin.register(Batch)
 class BatchAdmin(Checked, admin.ModelAdmin[Batch]):
     form = BatchForm
@@ -155,8 +172,7 @@ class BatchAdmin(Checked, admin.ModelAdmin[Batch]):
     view_on_site = False  # the button “Show progress, open or close” leads there
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Batch]:
-        batches = super().get_queryset(request).select_related("pool__track", "pool__protocol", "created_by")
-        return batches.defer("pool__statistics")
+        return batches_for_organizer()
 
     @admin.display(ordering="pool__track__name")
     def track(self, batch: Batch) -> str:
@@ -218,7 +234,6 @@ class BatchAdmin(Checked, admin.ModelAdmin[Batch]):
     def response_add(
         self, request: HttpRequest, obj: Batch, post_url_continue: str | None = None
     ) -> HttpResponse:
-
         messages.success(
             request, f"The batch “{obj}” is created. Assign its topics to assessors, then open it."
         )
@@ -250,32 +265,10 @@ class BatchAdmin(Checked, admin.ModelAdmin[Batch]):
         n = sum(self._call(request, services.close, batch=batch) for batch in batches)
         messages.success(request, f"Closed: {n}.")
 
-    def _to_plan(self, request: HttpRequest, batches: QuerySet[Batch], action: str) -> HttpResponse | None:
-        """The form of the batch's plan on the site, which shows what will change."""
-        chosen = list(batches[:2])
-        if len(chosen) == 1:
-            address = reverse("assessment:plan", args=[chosen[0].pk])
-            return HttpResponseRedirect(f"{address}?action={action}#{action}")
-        messages.error(
-            request, "Select one batch: the topics of each batch are planned on a page of its own."
-        )
-        return None
-
-    @admin.action(description="Share the topics of the selected batch")
-    def share_topics(self, request: HttpRequest, batches: QuerySet[Batch]) -> HttpResponse | None:
-        return self._to_plan(request, batches, "share")
-
-    @admin.action(description="Assign or move a topic of the selected batch")
-    def move_topic(self, request: HttpRequest, batches: QuerySet[Batch]) -> HttpResponse | None:
-        return self._to_plan(request, batches, "move")
-
-    @admin.action(description="Take everything from one person in the selected batch")
-    def take_topics(self, request: HttpRequest, batches: QuerySet[Batch]) -> HttpResponse | None:
-        return self._to_plan(request, batches, "take")
-
-    @admin.action(description="Add a person to the selected batch")
-    def add_person(self, request: HttpRequest, batches: QuerySet[Batch]) -> HttpResponse | None:
-        return self._to_plan(request, batches, "join")
+    share_topics = planning("share", "Share the topics of the selected batch")
+    move_topic = planning("move", "Assign or move a topic of the selected batch")
+    take_topics = planning("take", "Take everything from one person in the selected batch")
+    add_person = planning("join", "Add a person to the selected batch")
 
 
 @admin.register(Task)
@@ -283,8 +276,8 @@ class TaskAdmin(LargeTableAdmin):
     list_display = [
         "id",
         "batch",
-        "topic",
-        "docno",
+        "entry__topic",
+        "entry__docno",
         "assessor",
         "status",
         "accepted_at",
@@ -296,14 +289,6 @@ class TaskAdmin(LargeTableAdmin):
     search_fields = ["entry__docno__exact", "entry__topic__code__exact", "assessor__username"]
     search_help_text = "Docno, topic code or assessor"
     ordering = ["-id"]
-
-    @admin.display(ordering="entry__topic__code")
-    def topic(self, task: Task) -> str:
-        return task.entry.topic.code
-
-    @admin.display
-    def docno(self, task: Task) -> str:
-        return task.entry.docno
 
 
 @admin.register(Judgment)

@@ -26,15 +26,11 @@ def people_grades(track: Track) -> Grades:
     for topic, docno, kind, grade in rows.iterator(chunk_size=CHUNK):
         if grade is not None:
             given[topic, docno][kind].append(grade)
-    return {document: _consolidated(by_kind) for document, by_kind in given.items()}
-
-
-def _consolidated(by_kind: dict[str, list[int]]) -> int:
-    settled = by_kind.get(Batch.Kind.ADJUDICATION)
-    if settled:
-        return settled[-1]
-    grades = sorted(by_kind[Batch.Kind.MAIN])
-    return grades[(len(grades) - 1) // 2]
+    grades = {}
+    for document, by_kind in given.items():
+        settled, main = by_kind[Batch.Kind.ADJUDICATION], sorted(by_kind[Batch.Kind.MAIN])
+        grades[document] = settled[-1] if settled else main[(len(main) - 1) // 2]
+    return grades
 
 
 def machine_grades(track: Track) -> dict[int, Grades]:

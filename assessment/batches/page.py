@@ -55,13 +55,6 @@ class Remark(NamedTuple):
     label: str
 
 
-class Skip(NamedTuple):
-    """A task that its assessor skipped; `is_judged` if they have judged it since."""
-
-    task: Task
-    is_judged: bool
-
-
 @dataclass(frozen=True)
 class BatchPage:
     """A batch for organizers. `n_late`: judgments made after it closed; `n_uncounted`: see `Judgment.is_current`."""
@@ -74,7 +67,7 @@ class BatchPage:
     choice_counts: list[ChoiceCount]
     question_counts: list[QuestionCounts]
     remarks: list[Remark]
-    skips: list[Skip]
+    skips: QuerySet[Task]
     n_late: int
     n_uncounted: int
     imports: list[tuple[JudgmentImport, int]]
@@ -94,7 +87,6 @@ def batch_page(batch: Batch) -> BatchPage:
     # The latest skipped tasks: first those not judged since, newest first
     skipped = batch.tasks.filter(skipped_at__isnull=False).select_related("entry__topic", "assessor")
     is_judged = Case(When(status=Task.Status.SUBMITTED, then=Value(1)), default=Value(0))
-    latest = skipped.order_by(is_judged, "-skipped_at")[:N_REMARKS]
     late = batch.judgments.filter(is_check=False, created_at__gt=F("batch__closed_at"))
     # Of assessors whose topic somebody else had taken over; those that were undone are no judgments
     kept = batch.judgments.filter(is_current=False, is_check=False, replaced_by=None)
@@ -110,7 +102,7 @@ def batch_page(batch: Batch) -> BatchPage:
         ],
         question_counts=_question_counts(batch, rules),
         remarks=_remarks(batch, rules),
-        skips=[Skip(task, task.status == Task.Status.SUBMITTED) for task in latest],
+        skips=skipped.order_by(is_judged, "-skipped_at")[:N_REMARKS],
         n_late=late.count() if batch.closed_at else 0,
         n_uncounted=kept.filter(task__status=Task.Status.SUBMITTED).count(),
         imports=[(sources[pk], n) for pk, n in counts.items()],

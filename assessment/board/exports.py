@@ -1,7 +1,6 @@
 """Files of the live board."""
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
 from types import MappingProxyType
 
 from assay.formats.spreadsheet import csv_lines
@@ -16,7 +15,8 @@ def _assessors(page: BoardPage) -> Rows:
     yield ["assessor", "judged", "entries", "mean_seconds", "median_seconds", "last_judgment", *page.labels]
     for row in page.assessors:
         counts = [str(share.n) for share in row.mix] or ["0"] * len(page.labels)
-        yield [row.name, str(row.judged), str(row.total), *_times(row.times), _time(row.last_at), *counts]
+        last = row.last_at.isoformat(timespec="seconds") if row.last_at else ""
+        yield [row.name, str(row.judged), str(row.total), *_times(row.times), last, *counts]
 
 
 def _topics(page: BoardPage) -> Rows:
@@ -56,19 +56,12 @@ def _times(times: Times) -> list[str]:
     return ["" if value is None else f"{value:.1f}" for value in (times.mean, times.median)]
 
 
-def _time(moment: datetime | None) -> str:
-    return "" if moment is None else moment.isoformat(timespec="seconds")
-
-
 def differences_csv(groups: Iterable[JudgedDifferently]) -> Iterator[str]:
     """A line for each judgment of each group; a group has a number."""
     header = ("group", "kind", "topic", "docno", "assessor", "choice", "grade", "comment")
-    return csv_lines(header, _lines(groups))
-
-
-def _lines(groups: Iterable[JudgedDifferently]) -> Rows:
-    for number, group in enumerate(groups, 1):
-        for vote in group.votes:
-            grade = "" if vote.grade is None else str(vote.grade)
-            cells = [str(number), group.kind, group.topic, vote.docno, vote.assessor, vote.label, grade]
-            yield [*cells, vote.comment]
+    rows = (
+        (number, group.kind, group.topic, vote.docno, vote.assessor, vote.label, vote.grade, vote.comment)
+        for number, group in enumerate(groups, 1)
+        for vote in group.votes
+    )
+    return csv_lines(header, rows)

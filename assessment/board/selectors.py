@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from assay import plots
 from assay.protocols.schema import JudgingRules
-from assessment.batches.page import Remark, Skip
+from assessment.batches.page import Remark
 from assessment.batches.progress import BatchProgress, track_progress
 from assessment.judgments.statistics import ChoiceShare, shares_of
 from assessment.models import Batch, BatchEntry, Judgment, Task
@@ -162,7 +162,7 @@ class BoardPage:
     day_plot: plots.Plot
     hours: list[Period]
     hour_plot: plots.Plot
-    skips: list[Skip]
+    skips: QuerySet[Task]
     n_skipped: int
     unsettled: list[Remark]
     n_unsettled: int
@@ -216,12 +216,7 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
         day_plot=_plot(track, "Day", [(f"{each.start:%d %b}", each.n) for each in days]),
         hours=hours,
         hour_plot=_plot(track, "Hour", [(f"{each.start:%H}", each.n) for each in hours]),
-        skips=[
-            Skip(task, is_judged=False)
-            for task in skipped.select_related("entry__topic", "assessor", "batch").order_by("-skipped_at")[
-                :N_ROWS
-            ]
-        ],
+        skips=skipped.select_related("entry__topic", "assessor", "batch").order_by("-skipped_at")[:N_ROWS],
         n_skipped=skipped.count(),
         unsettled=[Remark(judgment, rules.label_of(judgment.choice)) for judgment in unsettled[:N_ROWS]],
         n_unsettled=unsettled.count(),

@@ -35,6 +35,7 @@ class CheckResult(NamedTuple):
     equal, two_way : share of answers with the expected grade, and with the same class of grades; nan without answers.
     bias : mean difference of the grade from the expected one; nan without grades.
     kappa : Cohen's kappa of the answers with the expected grades.
+    parts : answers as expected, of how many, in five parts in the order of time.
     """
 
     n: int
@@ -42,6 +43,12 @@ class CheckResult(NamedTuple):
     two_way: float
     bias: float
     kappa: Kappa
+    parts: list[tuple[int, int]]
+
+    @property
+    def shares(self) -> list[float]:
+        """The share of answers as expected in each part; empty if a part has no checks."""
+        return [equal / n for equal, n in self.parts] if all(n for _, n in self.parts) else []
 
     @property
     def percent(self) -> float:
@@ -78,18 +85,8 @@ def result_of(answers: Sequence[CheckAnswer], level: int) -> CheckResult:
         (same_class + n_non_answers) / n if n else math.nan,
         float((pairs[:, 0] - pairs[:, 1]).mean()) if len(pairs) else math.nan,
         cohen_kappa(pairs[:, 0], pairs[:, 1]),
+        parts([each.is_equal for each in answers], N_PARTS),
     )
-
-
-class Drift(NamedTuple):
-    """The checks of one kind in the order of time, in five parts: how many were answered as expected, of how many."""
-
-    parts: list[tuple[int, int]]
-
-    @property
-    def shares(self) -> list[float]:
-        """The share of each part; empty if a part has no checks."""
-        return [equal / n for equal, n in self.parts] if all(n for _, n in self.parts) else []
 
 
 class AssessorResult(NamedTuple):
@@ -98,8 +95,6 @@ class AssessorResult(NamedTuple):
     name: str
     gold: CheckResult
     repeats: CheckResult
-    gold_drift: Drift
-    repeat_drift: Drift
 
 
 @dataclass(frozen=True)
@@ -123,9 +118,9 @@ def results_page(track: Track, name: str) -> ResultsPage:
     chosen = next((each for each in assessors if each.name == name), everyone)
     labels = [f"part {n}" for n in range(1, N_PARTS + 1)]
     curves = [
-        (label, drift.shares)
-        for label, drift in (("known grades", chosen.gold_drift), ("own judgments", chosen.repeat_drift))
-        if drift.shares
+        (label, result.shares)
+        for label, result in (("known grades", chosen.gold), ("own judgments", chosen.repeats))
+        if result.shares
     ]
     title = f"{track.name}: share of answers to hidden checks that are equal, {name or 'all assessors'}"
     plot = plots.lines("drift", title, labels, curves, across="Time", up="Share equal") if curves else None
@@ -140,25 +135,20 @@ def results_of(track: Track, level: int) -> tuple[AssessorResult, list[AssessorR
     for name in names:
         own_gold = [each for each in gold if each.assessor == name]
         own_repeats = [each for each in repeats if each.assessor == name]
-        results = result_of(own_gold, level), result_of(own_repeats, level)
-        assessors.append(AssessorResult(name, *results, _drift(own_gold), _drift(own_repeats)))
-    drifts = (
-        _together([each.gold_drift for each in assessors]),
-        _together([each.repeat_drift for each in assessors]),
+        assessors.append(AssessorResult(name, result_of(own_gold, level), result_of(own_repeats, level)))
+    together = AssessorResult(
+        EVERYONE,
+        result_of(gold, level)._replace(parts=_together([each.gold for each in assessors])),
+        result_of(repeats, level)._replace(parts=_together([each.repeats for each in assessors])),
     )
-    everyone = AssessorResult(EVERYONE, result_of(gold, level), result_of(repeats, level), *drifts)
-    return everyone, assessors
+    return together, assessors
 
 
-def _drift(answers: Sequence[CheckAnswer]) -> Drift:
-    return Drift(parts([each.is_equal for each in answers], N_PARTS))
-
-
-def _together(drifts: Sequence[Drift]) -> Drift:
+def _together(results: Sequence[CheckResult]) -> list[tuple[int, int]]:
     """The parts of all assessors together: the first part of each, the second part of each, ..."""
-    columns = zip(*(drift.parts for drift in drifts), strict=True)
+    columns = zip(*(result.parts for result in results), strict=True)
     summed = [(sum(equal for equal, _ in column), sum(n for _, n in column)) for column in columns]
-    return Drift(summed or [(0, 0)] * N_PARTS)
+    return summed or [(0, 0)] * N_PARTS
 
 
 HEADER = (
@@ -175,7 +165,7 @@ def results_tsv(track: Track) -> str:
     for each in assessors:
         gold, repeats = each.gold, each.repeats
         own = [repeats.equal, repeats.two_way, repeats.kappa.value]
-        parts_of_both = [*each.gold_drift.parts, *each.repeat_drift.parts]
+        parts_of_both = [*gold.parts, *repeats.parts]
         own += [equal / n if n else math.nan for equal, n in parts_of_both]
         values = map(text_of, (gold.equal, gold.two_way, gold.bias, gold.kappa.value))
         rows.append([each.name, str(gold.n), *values, str(repeats.n), *map(text_of, own)])

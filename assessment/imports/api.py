@@ -14,8 +14,6 @@ from assay.formats.judgments.reader import MAPPED
 from assessment.imports import selectors, services
 from assessment.imports.forms import StartForm
 from assessment.models import Batch, JudgmentImport
-from pooling.models import Pool
-from tracks.models import Track
 from tracks.tracks.api import track_of
 from web.api.conditional import require_match
 from web.api.permissions import Organizer
@@ -106,11 +104,6 @@ def _import(import_id: int) -> JudgmentImport:
     return get_object_or_404(selectors.imports(), pk=import_id)
 
 
-def _pool(track: Track, pool_id: int | None) -> Pool | None:
-    pools = selectors.pools_for_import(track)
-    return None if pool_id is None else get_object_or_404(pools, pk=pool_id)
-
-
 class Imports(Endpoints):
     tag = "Judgments"
     permission_classes = [Organizer]
@@ -161,7 +154,10 @@ class Imports(Endpoints):
         require_match(request, JudgmentImportSerializer(source).data)
         data = self.validated(request)
         words = {kind: data.pop(kind) for kind in ("columns", "assessors", "answers") if kind in data}
-        pool = _pool(source.track, data.pop("pool")) if "pool" in data else source.pool
+        pool = source.pool
+        if "pool" in data:
+            pk = data.pop("pool")
+            pool = pk and get_object_or_404(selectors.pools_for_import(source.track), pk=pk)
         place: dict[str, Any] = {"batch": source.batch, "kind": source.kind} | data
         services.remap(source=source, mapping=source.mapping | words, pool=pool, **place)
         return _import(import_id)

@@ -100,19 +100,14 @@ def first_of_batches() -> list[JudgmentRow]:
 def parts() -> Iterator[TopicRows]:
     """The rows, some topics at a time, with everything about a topic in one part."""
     part = TopicRows([], [])
-    for _, of_topic in groupby(_by_topic(), key=itemgetter(0)):
-        if len(part.rows) >= PART:
-            yield part
-            part = TopicRows([], [])
-        for _, pk, content in of_topic:
-            part.ids.append(pk)
-            part.rows.append(_row(content))
-    if part.rows:
-        yield part
-
-
-def _by_topic() -> Iterator[tuple[Any, ...]]:
     with connection.chunked_cursor() as cursor:
         cursor.execute("SELECT topic, coalesce(id, 0), content FROM staged_judgment ORDER BY topic, place")
-        while rows := cursor.fetchmany(AT_ONCE):
-            yield from rows
+        for _, of_topic in groupby(cursor, key=itemgetter(0)):
+            if len(part.rows) >= PART:
+                yield part
+                part = TopicRows([], [])
+            for _, pk, content in of_topic:
+                part.ids.append(pk)
+                part.rows.append(_row(content))
+    if part.rows:
+        yield part

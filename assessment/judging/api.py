@@ -175,17 +175,18 @@ def _submit(task: Task, data: dict[str, Any]) -> list[Any]:
             raise serializers.ValidationError(
                 {"members": "This unit needs `members`, with a choice for each."}
             )
-        answers = {row["document"]: _answer(row) for row in members}
+        answers = {
+            row["document"]: Answer(
+                row["choice"], row["comment"], row.get("shown"), row.get("follow_ups") or {}
+            )
+            for row in members
+        }
         return judgments.submit_members(task=task, answers=answers, request_id=request_id, seconds=seconds)
     if "choice" not in data or members is not None:
         raise serializers.ValidationError({"choice": "This unit needs a `choice`, and has no `members`."})
     names = ("choice", "comment", "follow_ups", "shown")
     choice: dict[str, Any] = {name: data.get(name) for name in names}
     return [judgments.submit(task=task, request_id=request_id, seconds=seconds, **choice)]
-
-
-def _answer(row: dict[str, Any]) -> Answer:
-    return Answer(row["choice"], row["comment"], row.get("shown"), row.get("follow_ups") or {})
 
 
 class Tasks(Endpoints):

@@ -228,15 +228,14 @@ class KeysForm(forms.Form):
 
     @property
     def rows(self) -> list[KeyRow]:
-        return [self._row(field) for field in self]
-
-    def _row(self, field: BoundField) -> KeyRow:
-        actions = [action.key for action in ACTIONS if action.name == field.name]
-        at_position = [positions(judged.rules).get(field.name) for judged in self.protocols]
-        choices = [choice for choice in at_position if choice is not None]
-        labels = dict.fromkeys(choice.label for choice in choices)
-        usual = dict.fromkeys(choice.shortcut for choice in choices if choice.shortcut)
-        return KeyRow(field, " · ".join(labels), actions or list(usual))
+        rows, of_actions = [], {action.name: [action.key] for action in ACTIONS}
+        for field in self:
+            at_position = [positions(judged.rules).get(field.name) for judged in self.protocols]
+            choices = [choice for choice in at_position if choice is not None]
+            labels = dict.fromkeys(choice.label for choice in choices)
+            usual = dict.fromkeys(choice.shortcut for choice in choices if choice.shortcut)
+            rows.append(KeyRow(field, " · ".join(labels), of_actions.get(field.name) or list(usual)))
+        return rows
 
 
 class ExampleForm(forms.Form):

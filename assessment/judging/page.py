@@ -179,7 +179,12 @@ def task_page(
     collections = [each for each in (track.collection, track.topic_collection) if each]
     previous = None if is_new else latest_judgment(task, rules)
     formula, citation, members = unit_parts(task, rules)
-    answer = _first_answer(previous) | dict(entered)
+    answer: dict[str, Any] = {"request_id": uuid4(), "shown": 0}
+    if previous is not None:
+        stored = previous.judgment
+        answer |= {"choice": stored.choice, "comment": stored.comment, "shown": stored.pk}
+        answer |= fields_of(stored.follow_ups)
+    answer |= entered
     topic_thread = ""
     if topic.thread and track.topic_collection is not None:
         topic_thread = address(track.topic_collection, topic.thread, topic.thread)
@@ -282,16 +287,6 @@ def _entries(ids: list[int], batch: Batch) -> dict[int, PoolEntry]:
         if document is not None and collection and document.collection_id == collection.pk:
             document.collection = collection
     return entries
-
-
-def _first_answer(previous: OwnJudgment | None) -> dict[str, Any]:
-    """The values of the form before the assessor changes them: their latest judgment, and a new request id."""
-    empty: dict[str, Any] = {"request_id": uuid4(), "shown": 0}
-    if previous is None:
-        return empty
-    judgment = previous.judgment
-    stored = {"choice": judgment.choice, "comment": judgment.comment, "shown": judgment.pk}
-    return empty | stored | fields_of(judgment.follow_ups)
 
 
 def _lock_reason(task: Task, *, has_topic: bool) -> str:

@@ -155,23 +155,17 @@ def _chosen(batch: Batch, assessor_id: int, place: NextEntry) -> NextEntry | Non
     left = {row[0]: row for row in rows if row[0] not in settled}
     if not left:
         return None
-    ahead = (
-        move_to_front.next_entries(batch, place.topic_id, place.seat, is_open=set(left), n=2)
-        if batch.pool.order == Pool.Order.MOVE_TO_FRONT
-        else _in_order(place, left)
-    )
+    is_moving = batch.pool.order == Pool.Order.MOVE_TO_FRONT
+    if is_moving:
+        ahead = move_to_front.next_entries(batch, place.topic_id, place.seat, is_open=set(left), n=2)
+    else:  # from the cursor on; at the end, the first ones that are left
+        after = [pk for pk, row in left.items() if row[1] >= place.cursor]
+        ahead = (after or list(left))[:2]
     entry_id, position, task_id = left[ahead[0]]
-    if batch.pool.order == Pool.Order.MOVE_TO_FRONT:
-        position = -1
+    position = -1 if is_moving else position
     return place._replace(
         entry_id=entry_id, position=position, task_id=task_id, following=ahead[1] if ahead[1:] else None
     )
-
-
-def _in_order(place: NextEntry, left: dict[int, tuple[int, int, int | None]]) -> list[int]:
-    """The next two entries from the cursor on; at the end, the first ones that are left."""
-    after = [pk for pk, row in left.items() if row[1] >= place.cursor]
-    return (after or list(left))[:2]
 
 
 # `done`: the tasks that the assessor has submitted in the batch, numbered in their order.

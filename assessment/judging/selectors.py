@@ -72,26 +72,19 @@ def _desk_batches(batches: list[Batch], user: User) -> list[DeskBatch]:
     """Batches with the user's progress and open tasks; the number of queries does not depend on how many there are."""
     held = Task.objects.filter(batch__in=batches, assessor=user, status=Task.Status.ACCEPTED)
     tasks = {task.batch_id: task for task in held.select_related("entry__topic")}
-    topics = _progress_of(batches, user)
-    news = tracks_with_news({batch.pool.track_id for batch in batches}, user) if batches else {}
-    return [
-        DeskBatch(batch, topics[batch.pk], tasks.get(batch.pk), news.get(batch.pool.track_id))
-        for batch in batches
-    ]
-
-
-def _progress_of(batches: list[Batch], user: User) -> dict[int, list[TopicProgress]]:
-    """The user's progress in batches, by batch; the number of queries does not depend on how many there are."""
     counts = counts_of(batches, user)
     topics = Topic.objects.in_bulk({each.topic_id for each in counts})
     progress: dict[int, list[TopicProgress]] = {batch.pk: [] for batch in batches}
     for each in counts:
-        shown = TopicProgress(topics[each.topic_id], each.judged, each.total)
-        progress[each.batch_id].append(shown)
+        progress[each.batch_id].append(TopicProgress(topics[each.topic_id], each.judged, each.total))
     for batch in batches:
         if batch.has_checks:
             progress[batch.pk].sort(key=lambda each: each.topic.code)
-    return progress
+    news = tracks_with_news({batch.pool.track_id for batch in batches}, user) if batches else {}
+    return [
+        DeskBatch(batch, progress[batch.pk], tasks.get(batch.pk), news.get(batch.pool.track_id))
+        for batch in batches
+    ]
 
 
 class _Count(NamedTuple):

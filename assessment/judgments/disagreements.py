@@ -122,14 +122,6 @@ def shared_judgments(track: Track, of_round: Round) -> QuerySet[Judgment]:
     return judgments_of(track, of_round).annotate(n_judges=n_judges).filter(n_judges__gt=1)
 
 
-def _compared(track: Track, of_round: Round, difference: Difference) -> QuerySet[Judgment]:
-    """The judgments of the units that can differ as asked."""
-    if difference.rule != "non-answer":
-        return shared_judgments(track, of_round)
-    n_without = Window(Count("pk", filter=Q(grade=None)), partition_by=[F("topic"), F("docno")])
-    return judgments_of(track, of_round).annotate(n_without=n_without).filter(n_without__gt=0)
-
-
 class Disagreement(NamedTuple):
     """A unit with the judgments of its assessors, oldest first."""
 
@@ -142,7 +134,11 @@ def disagreements(track: Track, of_round: Round, difference: Difference) -> list
     """The units whose judgments differ as asked, by topic and docno."""
     rules, level = track.protocol.parsed.judging, track.protocol.parsed.agreement.binary_from
     units: dict[tuple[str, str], list[Vote]] = {}
-    rows = _compared(track, of_round, difference).values_list(
+    judgments = shared_judgments(track, of_round)
+    if difference.rule == "non-answer":
+        n_without = Window(Count("pk", filter=Q(grade=None)), partition_by=[F("topic"), F("docno")])
+        judgments = judgments_of(track, of_round).annotate(n_without=n_without).filter(n_without__gt=0)
+    rows = judgments.values_list(
         "topic__code", "docno", "pk", "assessor__username", "choice", "grade", "comment"
     )
     for topic, docno, pk, assessor, choice, grade, comment in rows.iterator(chunk_size=5_000):

@@ -4,12 +4,20 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from django import forms
+from django.db.models import Q
 
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.judgments.disagreements import Difference
-from assessment.judgments.selectors import OwnFilter
 from tracks.models import Topic
 from web.forms import StyledForm, style_fields
+
+SEARCHED = ("comment", "docno", "latex", "topic__title", "task__entry__document__title")
+LOOKUPS = {
+    "topic": "topic__code",
+    "choice": "choice",
+    "since": "created_at__date__gte",
+    "until": "created_at__date__lte",
+}
 
 
 class OwnFilterForm(forms.Form):
@@ -37,22 +45,18 @@ class OwnFilterForm(forms.Form):
         field.choices = [("", "All"), *values]
 
     @property
-    def wanted(self) -> OwnFilter:
-        """The filter of the fields that are valid."""
-        data = self.cleaned_data
-        return OwnFilter(
-            data.get("q", ""),
-            data.get("topic", ""),
-            data.get("choice", ""),
-            data.get("since"),
-            data.get("until"),
-            data.get("commented", False),
-        )
+    def wanted(self) -> Q:
+        """The conditions of the fields that are valid; all judgments without any. Days are in UTC."""
+        data = {name: value for name, value in self.cleaned_data.items() if value}
+        of_text = [Q(**{f"{place}__icontains": data["q"]}) for place in SEARCHED if "q" in data]
+        wanted = Q(*of_text, _connector=Q.OR)
+        wanted &= Q(**{lookup: data[name] for name, lookup in LOOKUPS.items() if name in data})
+        return wanted & ~Q(comment="") if "commented" in data else wanted
 
     @property
     def is_narrow(self) -> bool:
         """True if a field besides the search is used or wrong."""
-        return bool(self.errors) or self.wanted != OwnFilter(text=self.wanted.text)
+        return bool(self.errors) or any(self.cleaned_data[name] for name in self.fields if name != "q")
 
 
 class ExportForm(StyledForm):

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import date
 from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
@@ -65,35 +64,6 @@ def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:
     return own.filter(is_latest).select_related("topic", "task").order_by("-pk")
 
 
-class OwnFilter(NamedTuple):
-    """A filter of an assessor's own judgments. Empty values select all; days are in UTC.
-
-    `text` is in the comment, the docno, the LaTeX, or the title of the document or the topic.
-    """
-
-    text: str = ""
-    topic: str = ""
-    choice: str = ""
-    since: date | None = None
-    until: date | None = None
-    is_commented: bool = False
-
-    @property
-    def conditions(self) -> Q:
-        places = ("comment", "docno", "latex", "topic__title", "task__entry__document__title")
-        wanted = Q()
-        for place in places if self.text else ():
-            wanted |= Q(**{f"{place}__icontains": self.text})
-        values = {
-            "topic__code": self.topic,
-            "choice": self.choice,
-            "created_at__date__gte": self.since,
-            "created_at__date__lte": self.until,
-        }
-        wanted &= Q(**{name: value for name, value in values.items() if value})
-        return wanted & ~Q(comment="") if self.is_commented else wanted
-
-
 def own_topics(batch: Batch, user: User) -> QuerySet[Topic]:
     """The topics of a batch that a user has judged in, by code."""
     judged = Judgment.objects.filter(batch=batch, assessor=user).order_by().values("topic")
@@ -109,7 +79,7 @@ class OwnJudgmentsPage:
     judgments: list[OwnJudgment]
 
 
-def own_judgments_page(batch: Batch, user: User, wanted: OwnFilter, number: str | None) -> OwnJudgmentsPage:
+def own_judgments_page(batch: Batch, user: User, wanted: Q, number: str | None) -> OwnJudgmentsPage:
     """One page of the `own_judgments` that are wanted, with the labels of the protocol, the documents' titles and the
     LaTeX of formulas.
     """
@@ -117,8 +87,7 @@ def own_judgments_page(batch: Batch, user: User, wanted: OwnFilter, number: str 
     formula = Formula.objects.filter(collection=batch.pool.track.collection, code=OuterRef("docno"))
     latex = Coalesce(Subquery(formula.values("latex")[:1]), Value(""), output_field=TextField())
     own: QuerySet[Judgment] = own_judgments(batch, user).annotate(title=title, latex=latex)
-    own = own.filter(wanted.conditions)
-    rows = Paginator(own, PAGE).get_page(number)
+    rows = Paginator(own.filter(wanted), PAGE).get_page(number)
     rules = batch.pool.protocol.parsed.judging
     judgments = [own_judgment(judgment, rules) for judgment in rows]
     return OwnJudgmentsPage(batch, rows, judgments)

@@ -111,9 +111,6 @@ class BatchEntry(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["batch", "entry"], name="batch_entry_unique")]
 
-    def __str__(self) -> str:
-        return f"{self.entry_id} in {self.batch_id}"
-
 
 class TopicAssignment(models.Model):
     """A topic of a batch assigned to an assessor. It is withdrawn, never deleted: judgments keep their assignment.
@@ -160,6 +157,3 @@ class DiscussionNote(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["batch", "topic", "docno"], name="discussion_note_unique")
         ]
-
-    def __str__(self) -> str:
-        return f"{self.topic_id} {self.docno}: {self.grade}"

@@ -101,9 +101,6 @@ class GoldUnit(models.Model):
         ordering = ["topic", "docno"]
         constraints = [models.UniqueConstraint(fields=["track", "topic", "docno"], name="gold_unit_unique")]
 
-    def __str__(self) -> str:
-        return f"{self.topic_id} {self.docno}: {self.grade}"
-
 
 class Check(models.Model):
     """A hidden task planned for an assessor of a batch; `task` is set when they get it.
@@ -129,6 +126,3 @@ class Check(models.Model):
         indexes = [
             models.Index(fields=["batch", "assessor"], condition=Q(task__isnull=True), name="check_planned")
         ]
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.entry_id} for {self.assessor_id}"

@@ -16,7 +16,6 @@ from assessment.models import Batch, TopicAssignment
 from assessment.planning import services as assignments
 from assessment.planning.rules import Change
 from assessment.planning.selectors import judges_of
-from tracks.models import Topic
 from tracks.tracks.api import track_of
 from web.api.permissions import LoggedIn, Organizer
 from web.api.serializers import Address, Strict, named
@@ -123,19 +122,6 @@ def _people(batch: Batch) -> dict[str, User]:
     return {judge.user.username: judge.user for judge in judges.values()}
 
 
-def _changes(batch: Batch, rows: list[dict[str, Any]]) -> list[Change]:
-    people = _people(batch)
-    topics: dict[str, Topic] = {topic.code: topic for topic in selectors.pooled_topics(batch)}
-    return [
-        Change(
-            named(topics, row["topic"], "changes"),
-            named(people, row["assessor"], "changes"),
-            is_withdrawn=row["is_withdrawn"],
-        )
-        for row in rows
-    ]
-
-
 class Batches(Endpoints):
     tag = "Batches"
     permission_classes = [Organizer]
@@ -210,7 +196,16 @@ class Batches(Endpoints):
         the first has not judged.
         """
         batch = self.batch(batch_id)
-        assignments.change(batch=batch, changes=_changes(batch, self.validated(request)["changes"]))
+        people, topics = _people(batch), {topic.code: topic for topic in selectors.pooled_topics(batch)}
+        changes = [
+            Change(
+                named(topics, row["topic"], "changes"),
+                named(people, row["assessor"], "changes"),
+                is_withdrawn=row["is_withdrawn"],
+            )
+            for row in self.validated(request)["changes"]
+        ]
+        assignments.change(batch=batch, changes=changes)
 
     @post("batches/<int:batch_id>/share/", "share_topics", takes=ShareSerializer)
     def share_topics(self, request: Request, batch_id: int) -> None:

@@ -7,7 +7,6 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.access import person_of
-from accounts.models import User
 from assessment.batches.selectors import assessors_of, pools_to_plan
 from assessment.judgments.disagreements import MAIN_ROUND, Difference, round_of
 from assessment.judgments.forms import MOST_STEPS, RULES
@@ -17,7 +16,6 @@ from assessment.rounds.dual import DualTopic, dual_proposal, rule_in_words
 from assessment.rounds.forms import MOST_UNITS
 from assessment.rounds.selectors import topics_to_train, training_topics
 from pooling.models import Pool
-from tracks.models import Topic
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
 from web.api.serializers import Strict, named
@@ -119,12 +117,6 @@ class TrainingBatchSerializer(Strict):
         return attrs
 
 
-def _second(rows: dict[str, DualTopic], chosen: dict[str, str]) -> tuple[Topic, User]:
-    row = named(rows, chosen["topic"], "second")
-    able = {user.username: user for user in row.able}
-    return row.topic, named(able, chosen["assessor"], "second")
-
-
 class AdjudicationSerializer(Strict):
     """The disagreements that are judged once more, and their assessors."""
 
@@ -177,7 +169,11 @@ class Planning(Endpoints):
         rows = {row.topic.code: row for row in dual_proposal(pool)}
         second = {row.topic: row.proposed for row in rows.values() if row.proposed}
         if "second" in data:
-            second = dict(_second(rows, each) for each in data.pop("second"))
+            second = {}
+            for each in data.pop("second"):
+                row = named(rows, each["topic"], "second")
+                able = {user.username: user for user in row.able}
+                second[row.topic] = named(able, each["assessor"], "second")
         return services.create_dual(pool=pool, second=second, by=person_of(request), **data)
 
     @post(
