@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.core.signals import request_finished, request_started
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 from django.db.backends.signals import connection_created
 from django.db.migrations.executor import MigrationExecutor
 from django.dispatch import receiver
@@ -343,8 +343,10 @@ def _chromium() -> Iterator[Browser]:
         pytest.skip("there is no Chromium; `make test` installs one")
     expect.set_options(timeout=PAGE_TIMEOUT)
     offline = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
+    connections.close_all()  # while Playwright's loop runs, Django has others, and these would stay open
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(executable_path=path, args=["--no-sandbox", offline])
+        connections.close_all()
 
 
 _busy: set[int] = set()  # threads of the live server that are answering a request

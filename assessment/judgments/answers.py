@@ -135,7 +135,7 @@ def _why_not_asked(rules: JudgingRules, key: str) -> str:
         keys = ", ".join(each.key for each in rules.follow_ups) or "none"
         return f"“{key}” is not a follow-up question of this protocol; it has {keys}."
     after = " or ".join(grade.label for grade in rules.grades if grade.key in question.after)
-    documents = f" for documents in {' or '.join(question.languages)}" if question.languages else ""
+    documents = f" for documents in {any_of(question.languages)}" if question.languages else ""
     return f"“{question.label}” is asked only after {after}{documents}: take its answer back."
 
 

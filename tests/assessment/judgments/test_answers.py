@@ -84,12 +84,17 @@ def test_answers_are_stored_with_the_judgment_and_shown_again(bolt: Scene) -> No
             as_fields(ANSWERS | {"trans": "superb"}),
             "Use acceptable, problematic, not-acceptable, not-applicable.",
         ),
-        (as_fields(ANSWERS) | {"choice": "no"}, "is asked only after Yes or Maybe: take its answer back."),
+        (as_fields(ANSWERS) | {"choice": "no"}, "or Mandarin Chinese: take its answer back."),
+        (
+            as_fields({"generous": "no"}) | {"choice": "no"},
+            "“Did you give yes or maybe generously?” is asked only after Yes or Maybe: take its answer back.",
+        ),
     ],
 )
 def test_missing_unknown_and_unasked_answers_are_refused(
     bolt: Scene, fields: dict[str, str], message: str
 ) -> None:
+    Document.objects.update(language="cmn")
     answer = post(bolt, accept(bolt.batch, bolt.ada), **fields)
 
     assert answer.status_code == 422
@@ -104,7 +109,7 @@ def test_no_question_is_asked_after_other_grades(bolt: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "is_asked", "is_needed"), [("arz", True, True), ("eng", False, False), ("", True, False)]
+    ("language", "is_asked", "is_needed"), [("arz", True, True), ("cmn", False, False), ("", True, False)]
 )
 def test_question_for_a_language_follows_the_document(
     bolt: Scene, language: str, is_asked: bool, is_needed: bool
@@ -147,6 +152,7 @@ def test_same_submission_with_other_answers_is_not_a_repetition(bolt: Scene) -> 
 
 
 def test_refused_page_without_scripts_keeps_the_answers(bolt: Scene) -> None:
+    Document.objects.update(language="cmn")
     task = accept(bolt.batch, bolt.ada)
     client = Client()
     client.force_login(bolt.ada)
