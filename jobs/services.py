@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from celery import current_app
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import Q
+from django.db.models import Model, Q
 from django.db.models.functions import Coalesce, Now
 from django.urls import get_script_prefix
 from kombu.exceptions import OperationalError as BrokerError
@@ -78,6 +78,16 @@ def handler(
         return function
 
     return register
+
+
+def changing_status(model: type[Model], argument: str, start: str, end: str) -> FailureHook:
+    """A hook that changes the status of a job's row from `start` to `end`. The job's `argument` has the row's key."""
+
+    def change(**arguments: Any) -> None:
+        rows = model._default_manager.filter(pk=arguments[argument], status=start)
+        rows.update(status=end)
+
+    return change
 
 
 def request(

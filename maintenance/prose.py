@@ -292,13 +292,16 @@ def _mask_of(path: Path) -> Callable[[str], str]:
 # -- rules on a text --
 
 
-def _phrase(rule: dict[str, str | list[str]]) -> Phrase:
-    pattern = "|".join(rule["patterns"]).replace(" ", r"\s+")
-    stems, suggestion, reason = tuple(rule["stems"]), str(rule["suggestion"]), str(rule["reason"])
-    return Phrase(str(rule["name"]), re.compile(pattern, re.IGNORECASE), stems, suggestion, reason)
-
-
-PHRASES = [_phrase(rule) for rule in RULES["phrase"]]
+PHRASES = [
+    Phrase(
+        rule["name"],
+        re.compile("|".join(rule["patterns"]).replace(" ", r"\s+"), re.IGNORECASE),
+        tuple(rule["stems"]),
+        rule["suggestion"],
+        rule["reason"],
+    )
+    for rule in RULES["phrase"]
+]
 # What a mask may turn into a space. A text without hits after this has none when it is masked.
 ROUGH = str.maketrans("#_*/\"'`", "       ")
 
@@ -377,36 +380,28 @@ def names(text: str) -> Iterator[Hit]:
         return
     seen = {token.source: token.start for token in reversed(_tokens(text)) if token.kind == tokenize.NAME}
     for name, start in seen.items():
-        if jargon := _jargon(name):
+        lowered = name.lower().strip("_")
+        if lowered.startswith("test_"):  # a sentence, for which there are phrases
+            continue
+        if jargon := next((word for word in (lowered, *lowered.split("_")) if word in JARGON_NAMES), ""):
             yield Hit(start, name, JARGON_NAMES[jargon], "jargon name")
     if seen.keys() & EMPTY_NAMES.keys():
         yield from _empty_names(text)
 
 
-def _jargon(name: str) -> str:
-    """The jargon in a name. Names of tests are sentences, for which there are phrases."""
-    lowered = name.lower().strip("_")
-    words = [] if lowered.startswith("test_") else [lowered, *lowered.split("_")]
-    return next((word for word in words if word in JARGON_NAMES), "")
-
-
 def _empty_names(text: str) -> Iterator[Hit]:
+    """The variables that are bound to a name that does not say what they hold."""
     starts = _line_starts(text)
     for node in ast.walk(ast.parse(text)):
-        name = _bound_name(node)
-        if name in EMPTY_NAMES:
-            offset = starts[getattr(node, "lineno", 1) - 1] + getattr(node, "col_offset", 0)
-            yield Hit(offset, name, EMPTY_NAMES[name], "empty name")
-
-
-def _bound_name(node: ast.AST) -> str:
-    """The variable that a node binds; empty if it binds none."""
-    match node:
-        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-            return name
-        case ast.alias(asname=str(name)) | ast.ExceptHandler(name=str(name)):
-            return name
-    return ""
+        match node:
+            case (
+                ast.Name(id=name, ctx=ast.Store())
+                | ast.arg(arg=name)
+                | ast.alias(asname=str(name))
+                | ast.ExceptHandler(name=str(name))
+            ) if name in EMPTY_NAMES:
+                offset = starts[node.lineno - 1] + node.col_offset
+                yield Hit(offset, name, EMPTY_NAMES[name], "empty name")
 
 
 LONG_LINE = re.compile(r"^(?! *\||!\[)(?=.*\w).{121,}$", re.MULTILINE)
@@ -421,33 +416,26 @@ def long_lines(text: str) -> Iterator[Hit]:
 # -- files --
 
 NAMES: dict[str, Callable[[str], Iterator[Hit]]] = {".py": names, ".js": names_in_script, ".md": long_lines}
-
-
-def _no_names(_: str) -> Iterator[Hit]:
-    return iter(())
-
-
 ALLOW = re.compile(r"(?:#|//|/\*|<!--) prose: allow\b[ :]*([^\n]*)")
 
 
 def check_text(text: str, path: Path) -> list[Finding]:
     """Findings in a text that is stored at `path`, relative to the checkout."""
-    hits = [*spellings(text), *NAMES.get(path.suffix, _no_names)(text)]
+    hits = list(spellings(text))
+    if path.suffix in NAMES:
+        hits += NAMES[path.suffix](text)
     if next(phrases(text.translate(ROUGH)), None):
         hits += phrases(_mask_of(path)(text))
     findings = [Finding(path, text.count("\n", 0, hit.offset) + 1, *hit[1:]) for hit in sorted(hits)]
     allowed = {n: match[1] for n, line in enumerate(text.split("\n"), 1) if (match := ALLOW.search(line))}
     used = {finding.line for finding in findings}
     kept = [finding for finding in findings if finding.line not in allowed]
-    return list(dict.fromkeys([*kept, *_wrong_allowances(path, allowed, used)]))
-
-
-def _wrong_allowances(path: Path, allowed: dict[int, str], used: set[int]) -> Iterator[Finding]:
     for line, reason in allowed.items():
         if line not in used:
-            yield Finding(path, line, "prose: allow", "allows nothing; remove it", "allow")
+            kept.append(Finding(path, line, "prose: allow", "allows nothing; remove it", "allow"))
         elif not re.search(r"\w{3}", reason):
-            yield Finding(path, line, "prose: allow", "add the reason", "allow")
+            kept.append(Finding(path, line, "prose: allow", "add the reason", "allow"))
+    return list(dict.fromkeys(kept))
 
 
 def check_name(path: Path) -> list[Finding]:
@@ -472,14 +460,11 @@ def files_in(paths: Iterable[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_file():
             yield path
-        else:
-            yield from files_in(
-                entry for entry in sorted(path.iterdir()) if entry.is_file() or _is_read(entry)
-            )
-
-
-def _is_read(folder: Path) -> bool:
-    return folder.name in HIDDEN_FOLDERS or not (folder.name in EXEMPT_FOLDERS or folder.name.startswith("."))
+            continue
+        for entry in sorted(path.iterdir()):
+            is_left_out = entry.name in EXEMPT_FOLDERS or entry.name.startswith(".")
+            if entry.is_file() or entry.name in HIDDEN_FOLDERS or not is_left_out:
+                yield from files_in([entry])
 
 
 def rules() -> str:

@@ -60,14 +60,9 @@ def _make() -> None:
     track = track_services.open_for_runs(track=track)
     _submit(track, organizer)
     _judge(track, organizer)
-    call_command(
-        "archive_track", track.slug, str(_fresh(SAMPLES / "campaign.zip")), "--by", "organizer", "--names"
-    )
-
-
-def _fresh(path: Path) -> Path:
-    path.unlink(missing_ok=True)
-    return path
+    archive = SAMPLES / "campaign.zip"
+    archive.unlink(missing_ok=True)
+    call_command("archive_track", track.slug, str(archive), "--by", "organizer", "--names")
 
 
 def _submit(track, organizer) -> None:  # type: ignore[no-untyped-def]  # Django is not set up when this is read

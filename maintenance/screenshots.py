@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -150,21 +150,14 @@ def main() -> int:
     if path is None:
         raise SystemExit("There is no Chromium; `make test` installs one.")
     options.output.mkdir(parents=True, exist_ok=True)
-    if options.site:
-        _take_all(options.site.rstrip("/"), str(path), options)
-    else:
-        with demo_site() as site:
-            _take_all(site, str(path), options)
-    return 0
-
-
-def _take_all(site: str, path: str, options: argparse.Namespace) -> None:
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    running = nullcontext(options.site.rstrip("/")) if options.site else demo_site()
+    with running as site, sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=str(path), args=["--no-sandbox"])
         for picture in PICTURES:
             if not options.names or picture.name in options.names:
                 take(chromium, site, picture, options.output)
                 sys.stdout.write(f"{options.output / picture.name}.png\n")
+    return 0
 
 
 if __name__ == "__main__":

@@ -49,15 +49,6 @@ def _requested(job: Job) -> Response:
     return accepted(JobSerializer(job).data, job.pk)
 
 
-def _arguments(data: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of the service, checked by the form of the page."""
-    collection, files = collection_named(data["slug"]), MultiValueDict({"upload": data.pop("files")})
-    target = {"collection": collection.pk, "slug": ""} if collection else {}
-    form = ImportForm(data | target, files)
-    require_valid(form)
-    return form.arguments
-
-
 class Imports(Endpoints):
     tag = "Collections"
     permission_classes = [Organizer]
@@ -76,9 +67,14 @@ class Imports(Endpoints):
 
         Rows that exist already are updated, not duplicated.
         """
+        data = self.validated(request)
+        collection, files = collection_named(data["slug"]), MultiValueDict({"upload": data.pop("files")})
+        target = {"collection": collection.pk, "slug": ""} if collection else {}
+        form = ImportForm(data | target, files)
+        require_valid(form)
         job = services.import_upload_or_path(
             by=person_of(request),
-            **_arguments(self.validated(request)),
+            **form.arguments,
             on_stored=lambda job: self.keep_answer(_requested(job)),
         )
         return _requested(job)

@@ -81,15 +81,14 @@ def import_page(job: Job) -> ImportPage:
 
 def skipped_rows(file: Import) -> list[SkippedRows]:
     """The skipped rows of a file by reason, the most frequent reason first."""
-    by_number = sorted(file.skipped.items(), key=lambda item: (-item[1], item[0]))
-    return [SkippedRows(reason, n, _lines(file.skipped_lines.get(reason, []), n)) for reason, n in by_number]
-
-
-def _lines(lines: list[int] | list[str], n: int) -> str:
-    """The numbers of the first lines, or names of files."""
-    words = ", ".join(line if isinstance(line, str) else f"{line:,}" for line in lines)
-    start = f"line{'s' * (n > 1)} " if lines and not isinstance(lines[0], str) else ""
-    return f"{start}{words}{', …' * (n > len(lines))}" if lines else ""
+    rows = []
+    for reason, n in sorted(file.skipped.items(), key=lambda item: (-item[1], item[0])):
+        first = file.skipped_lines.get(reason, [])  # the numbers of the first lines, or names of files
+        words = ", ".join(line if isinstance(line, str) else f"{line:,}" for line in first)
+        start = f"line{'s' * (n > 1)} " if first and not isinstance(first[0], str) else ""
+        end = ", …" if 0 < len(first) < n else ""
+        rows.append(SkippedRows(reason, n, f"{start}{words}{end}"))
+    return rows
 
 
 def import_dir() -> Path | None:

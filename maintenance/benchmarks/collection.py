@@ -235,14 +235,12 @@ class Block:
                 tags = "".join(f"&lt;{tag}&gt;" for tag in self.rng.sample(TAGS, self.rng.randint(1, 5)))
                 accepted = f' AcceptedAnswerId="{post.accepted}"' if post.accepted else ""
                 head = f'PostTypeId="1"{accepted} Title="{title}" Tags="{tags}" ViewCount="172"'
+            score = int(self.rng.expovariate(0.4)) - 1
             yield (
-                f'  <row Id="{post.id}" {head} CreationDate="{self._date(post.id)}" Score="{self._score()}" '
+                f'  <row Id="{post.id}" {head} CreationDate="{self._date(post.id)}" Score="{score}" '
                 f'Body="&lt;p&gt;{body}&lt;/p&gt;&#xA;" OwnerUserId="{self.user()}" '
                 f'ContentLicense="CC BY-SA 3.0" />\n'
             )
-
-    def _score(self) -> int:
-        return int(self.rng.expovariate(0.4)) - 1
 
     def user(self) -> int:
         return 1 + int((self.number + 1) * USERS * self.rng.random() ** 2)

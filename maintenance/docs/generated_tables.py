@@ -23,7 +23,7 @@ from assay.formats import names
 from assay.protocols import schema
 from assay.protocols.description import NOT_CARRIED_OUT, facts
 from assay.protocols.loader import load_protocol
-from assay.protocols.measures import ALIASES, FAMILIES, Family
+from assay.protocols.measures import ALIASES, FAMILIES
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -88,9 +88,16 @@ def measures(_: str) -> Iterator[str]:
     yield "|---|---|---|"
     for name, family in FAMILIES.items():
         note = notes[name]
+        forms = {
+            "never": [name],
+            "optional": [name, f"{name}@k"],
+            "required": [f"{name}@k"],
+            "share": [f"{name}@r"],
+        }
+        named = ", ".join(f"`{form}`" for form in forms[family.cutoff])
         parts = [family.title.replace("{k}", "k").replace("{recall}", "r"), note.get("note", "")]
-        meaning = ". ".join(_sentence(part) for part in parts if part)
-        yield f"| {_forms(name, family)} | {_cell(meaning)} | {note['trec_eval']} |"
+        meaning = ". ".join((part[0].upper() + part[1:]).rstrip(".") for part in parts if part)
+        yield f"| {named} | {_cell(meaning)} | {note['trec_eval']} |"
 
 
 def measure_arguments(_: str) -> Iterator[str]:
@@ -104,13 +111,16 @@ def measure_arguments(_: str) -> Iterator[str]:
         "share": "`@r`, a share from 0 to 1",
     }
     for name, family in FAMILIES.items():
-        others = ", ".join(
-            f"`{key}=` {parameter.accepted} ({_default(parameter.default)})"
-            for key, parameter in family.parameters.items()
-        )
+        others = []
+        for key, parameter in family.parameters.items():
+            number = parameter.default
+            default = (
+                "from the qrels" if number is None else f"{number:g}" if isinstance(number, float) else number
+            )
+            others.append(f"`{key}=` {parameter.accepted} ({default})")
         level = f"yes ({'the grades' if family.level == 0 else family.level})" if family.has_level else ""
         prime = "yes" if family.has_prime else ""
-        yield f"| `{name}` | {level} | {cutoffs[family.cutoff]} | {others} | {prime} | {family.summary} |"
+        yield f"| `{name}` | {level} | {cutoffs[family.cutoff]} | {', '.join(others)} | {prime} | {family.summary} |"
 
 
 def measure_aliases(_: str) -> Iterator[str]:
@@ -206,24 +216,6 @@ def _notes(name: str, keys: Mapping[str, Any], prefix: str | None = None) -> dic
         state = "has no entry" if key in keys else "is not in the code"
         raise ValueError(f"docs/reference/{name}: {key} {state}")
     return notes
-
-
-def _forms(name: str, family: Family) -> str:
-    forms = {
-        "never": [name],
-        "optional": [name, f"{name}@k"],
-        "required": [f"{name}@k"],
-        "share": [f"{name}@r"],
-    }
-    return ", ".join(f"`{form}`" for form in forms[family.cutoff])
-
-
-def _sentence(text: str) -> str:
-    return (text[0].upper() + text[1:]).rstrip(".")
-
-
-def _default(value: float | str | None) -> str:
-    return "from the qrels" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _cell(text: str) -> str:

@@ -66,7 +66,7 @@ def _write_pages(app: Sphinx) -> None:
 
 def _pages() -> Iterator[tuple[str, str]]:
     for init in sorted((ROOT / "assay").rglob("__init__.py")):
-        package = _dotted(init.parent)
+        package = ".".join(init.parent.relative_to(ROOT).parts)
         if any(package == name or package.startswith(f"{name}.") for name in LEFT_OUT):
             continue
         files = sorted(path for path in init.parent.glob("*.py") if not path.name.startswith("_"))
@@ -77,10 +77,6 @@ def _pages() -> Iterator[tuple[str, str]]:
         for module in modules[1:]:
             sections += [f"## {module.removeprefix(package + '.')}", *_automodule(module)]
         yield package, "\n".join([*sections, ""])
-
-
-def _dotted(folder: Path) -> str:
-    return ".".join(folder.relative_to(ROOT).parts)
 
 
 def _automodule(module: str) -> list[str]:

@@ -27,6 +27,15 @@ FENCE = re.compile(r"(?P<indent> *)```(?P<language>.*)")
 NOT_RUN = re.compile(r" *<!-- not run: (?P<reason>.+) -->")
 MARK = "\x1e"  # separates the outputs of commands
 SECONDS = 120
+# One language and width wherever the tests run, and no settings of a site.
+ENVIRONMENT = {
+    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    "PYTHONPATH": str(ROOT),
+    "PYTHONUNBUFFERED": "1",  # standard output and standard error in the order of a terminal
+    "LC_ALL": "C.UTF-8",
+    "COLUMNS": "100",
+    "NO_COLOR": "1",
+}
 
 
 @dataclass(frozen=True)
@@ -84,15 +93,11 @@ def actual(page: Sequence[str]) -> list[str]:
     for block in sessions:
         lines: list[str] = []
         for command in commands(block.lines(page)):
-            lines += [*_shown(command), *next(outputs)]
+            first, *further = command.split("\n")
+            lines += [f"$ {first}", *(f"> {line}" for line in further), *next(outputs)]
         new[block.start + shift : block.end + shift] = lines
         shift += len(lines) - (block.end - block.start)
     return new
-
-
-def _shown(command: str) -> list[str]:
-    first, *further = command.split("\n")
-    return [f"$ {first}", *(f"> {line}" for line in further)]
 
 
 def _outputs(page_commands: Sequence[str]) -> list[list[str]]:
@@ -110,7 +115,7 @@ def _outputs(page_commands: Sequence[str]) -> list[list[str]]:
             ["bash"],
             input="\n".join(script),
             cwd=folder,
-            env=_environment(),
+            env=ENVIRONMENT,
             capture_output=True,
             text=True,
             timeout=SECONDS,
@@ -118,18 +123,6 @@ def _outputs(page_commands: Sequence[str]) -> list[list[str]]:
         )
     *outputs, _ = session.stdout.split(f"{MARK}\n")
     return [output.splitlines() for output in outputs]
-
-
-def _environment() -> dict[str, str]:
-    """One language and width wherever the tests run, and no settings of a site."""
-    return {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "PYTHONUNBUFFERED": "1",  # standard output and standard error in the order of a terminal
-        "LC_ALL": "C.UTF-8",
-        "COLUMNS": "100",
-        "NO_COLOR": "1",
-    }
 
 
 def main() -> int:

@@ -123,15 +123,11 @@ def with_order(protocol: Protocol, order: str) -> Protocol:
     return replace(protocol, pool=replace(protocol.pool, order=cast(JudgingOrder, order)))
 
 
-def _pool_failed(*, pool_id: int) -> None:
-    Pool.objects.filter(pk=pool_id, status=Pool.Status.BUILDING).update(status=Pool.Status.FAILED)
-
-
-def _pool_retried(*, pool_id: int) -> None:
-    Pool.objects.filter(pk=pool_id, status=Pool.Status.FAILED).update(status=Pool.Status.BUILDING)
-
-
-@jobs.handler("pooling.build_pool", failed=_pool_failed, retried=_pool_retried)
+@jobs.handler(
+    "pooling.build_pool",
+    failed=jobs.changing_status(Pool, "pool_id", Pool.Status.BUILDING, Pool.Status.FAILED),
+    retried=jobs.changing_status(Pool, "pool_id", Pool.Status.FAILED, Pool.Status.BUILDING),
+)
 def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     """Build a requested pool. One transaction stores all of it, so a partial pool never exists.
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
@@ -300,7 +301,9 @@ def _write_rows(writer: Writer, archive: Archive, index: Index, names: Mapping[i
     track = archive.track
     for stored in StoredProtocol.objects.filter(slug__in=[each.slug for each in index.protocols]):
         writer.add(f"protocols/{stored.slug}.toml", [stored.text.encode()])
-    writer.add(TOPICS, _in_pieces(_topic_lines(track)))
+    fields = TopicRecord.__dataclass_fields__
+    topics = track.topics.order_by("code").values(*fields).iterator(chunk_size=CHUNK)
+    writer.add(TOPICS, _in_pieces(as_line(TopicRecord(**topic)).encode() for topic in topics))
     for record, version in zip(index.guidelines, track.guidelines_versions.order_by("number"), strict=True):
         writer.add(record.file, [version.text.encode()])
     pools = Pool.objects.filter(track=track, status=Pool.Status.READY).order_by("id")
@@ -314,12 +317,6 @@ def _write_rows(writer: Writer, archive: Archive, index: Index, names: Mapping[i
         index.qrels, Qrels.objects.filter(track=track).order_by("version"), strict=True
     ):
         writer.add(qrels_record.file, [qrels_tsv(qrels)])
-
-
-def _topic_lines(track: Track) -> Iterator[bytes]:
-    fields = TopicRecord.__dataclass_fields__
-    for topic in track.topics.order_by("code").values(*fields).iterator(chunk_size=CHUNK):
-        yield as_line(TopicRecord(**topic)).encode()
 
 
 def _write_pool(writer: Writer, record: PoolRecord, pool: Pool) -> None:
@@ -340,21 +337,17 @@ def _write_leaderboard(
     board: Leaderboard,
     numbers: Mapping[int, int],
 ) -> None:
-    writer.add(record.file("scores.tsv"), _in_pieces(_score_lines(board, numbers)))
+    scores = Score.objects.filter(evaluation__leaderboard=board).order_by("id")
+    rows = scores.values_list("evaluation__run_id", "topic", "measure", "value").iterator(chunk_size=CHUNK)
+    lines = (score_line(numbers[run], topic, measure, value) for run, topic, measure, value in rows)
+    encoded = (line.encode() for line in chain([SCORES_HEADER], lines))
+    writer.add(record.file("scores.tsv"), _in_pieces(encoded))
     for kind in ("tsv", "csv", "json"):
         table = leaderboard_file(archive.created_by, board, kind)
         writer.add(record.file(f"leaderboard.{kind}"), [table.encode()])
-    rows = analyses.analyses_of(board, has_names=archive.has_names)
-    for name, analysis in zip(record.analyses, rows, strict=True):
+    stored = analyses.analyses_of(board, has_names=archive.has_names)
+    for name, analysis in zip(record.analyses, stored, strict=True):
         writer.add(name, [as_json(analyses.analysis_record(analysis, numbers)).encode()])
-
-
-def _score_lines(board: Leaderboard, numbers: Mapping[int, int]) -> Iterator[bytes]:
-    yield SCORES_HEADER.encode()
-    scores = Score.objects.filter(evaluation__leaderboard=board).order_by("id")
-    fields = ("evaluation__run_id", "topic", "measure", "value")
-    for run, topic, measure, value in scores.values_list(*fields).iterator(chunk_size=CHUNK):
-        yield score_line(numbers[run], topic, measure, value).encode()
 
 
 def _parts(stored: FieldFile) -> Iterator[bytes]:

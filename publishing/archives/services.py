@@ -67,10 +67,6 @@ def request(
     return archive
 
 
-def _making_failed(*, archive_id: int) -> None:
-    Archive.objects.filter(pk=archive_id, status=Archive.Status.BUILDING).update(status=Archive.Status.FAILED)
-
-
 def _making_retried(*, archive_id: int) -> None:
     archive = Archive.objects.select_related("track").get(pk=archive_id)
     track_services.lock(archive.track_id)
@@ -81,7 +77,11 @@ def _making_retried(*, archive_id: int) -> None:
     Archive.objects.filter(pk=archive_id, status=Archive.Status.FAILED).update(status=Archive.Status.BUILDING)
 
 
-@jobs.handler(MAKE, failed=_making_failed, retried=_making_retried)
+@jobs.handler(
+    MAKE,
+    failed=jobs.changing_status(Archive, "archive_id", Archive.Status.BUILDING, Archive.Status.FAILED),
+    retried=_making_retried,
+)
 def make(progress: jobs.Progress, *, archive_id: int) -> dict[str, Any]:
     """Make an archive. The file is stored and its row updated at the end, so there is never a part of an archive."""
     archive = Archive.objects.select_related("track__protocol", "track__collection", "created_by").get(
@@ -163,15 +163,14 @@ def load_upload(
     return loaded
 
 
-def _loading_failed(*, loaded_id: int) -> None:
-    LoadedArchive.objects.filter(pk=loaded_id, track=None).update(status=LoadedArchive.Status.FAILED)
+LOADING, FAILED = LoadedArchive.Status.LOADING, LoadedArchive.Status.FAILED
 
 
-def _loading_retried(*, loaded_id: int) -> None:
-    LoadedArchive.objects.filter(pk=loaded_id, track=None).update(status=LoadedArchive.Status.LOADING)
-
-
-@jobs.handler(LOAD, failed=_loading_failed, retried=_loading_retried)
+@jobs.handler(
+    LOAD,
+    failed=jobs.changing_status(LoadedArchive, "loaded_id", LOADING, FAILED),
+    retried=jobs.changing_status(LoadedArchive, "loaded_id", FAILED, LOADING),
+)
 def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
     """Verify an archive, and store it as a track. One transaction stores all rows.
 

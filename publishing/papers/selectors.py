@@ -1,9 +1,8 @@
 """Tracks as papers report them. Each function takes a known number of queries for a track."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from django.db.models import Count, Q
 
 from accounts.models import User
 from assay.papers.comparison import INSTANCES, CollectionFacts, Rankings
@@ -16,8 +15,8 @@ from pooling.models import Pool, Run
 from scoring.analyses.selectors import newest, rankings_by_label
 from scoring.evaluations.selectors import means_of
 from scoring.leaderboards.groups import boards_by_group
-from scoring.models import Analysis, Leaderboard, Qrels, QrelsEntry
-from scoring.qrels.selectors import qrels_columns
+from scoring.models import Analysis, Leaderboard
+from scoring.qrels.selectors import qrels_columns, units_by_topic
 from scoring.selectors import leaderboards_for
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
@@ -56,7 +55,9 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
             )
         )
     labels = dict(track.topics.values_list("code", "labels"))
-    counts = {code: units for code, *units in _counts(track, board.qrels)} if board else {}
+    counts: dict[str, tuple[int, int]] = {}
+    if board:
+        counts = units_by_topic(board.qrels, track.protocol.parsed.scoring.relevant_from)
     return TrackFacts(
         name=track.name,
         protocol=track.protocol.parsed,
@@ -69,14 +70,6 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
         },
         organizations=dict(Team.objects.filter(track=track).values_list("name", "organization")),
     )
-
-
-def _counts(track: Track, qrels: Qrels) -> Iterable[tuple[str, int, int]]:
-    """Topic, judged and relevant units of a version of qrels."""
-    level = max(track.protocol.parsed.scoring.relevant_from, 0)
-    entries = QrelsEntry.objects.filter(qrels=qrels).order_by().values("topic")
-    judged, relevant = Count("pk", filter=Q(grade__gte=0)), Count("pk", filter=Q(grade__gte=level))
-    return entries.annotate(judged=judged, relevant=relevant).values_list("topic", "judged", "relevant")
 
 
 def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> CollectionFacts:

@@ -27,18 +27,13 @@ def paths_of(runs: Sequence[Run]) -> dict[int, str]:
     paths: dict[int, str] = {}
     for run in runs:
         team, tag = (UNSAFE.sub("_", name).strip(".") or "_" for name in (run.team.name, run.tag))
-        path = f"runs/{team}/{tag}"
-        taken = {known.lower() for known in paths.values()}
-        full = f"{path}{_ending(run)}"
-        paths[run.pk] = full if full.lower() not in taken else f"{path}-{run.pk}{_ending(run)}"
+        with run.original.open("rb") as file:
+            head = file.read(8)
+        packing = next((f".{name}" for magic, name in ARCHIVES if head.startswith(magic)), "")
+        path = f"runs/{team}/{tag}.txt{packing}"
+        is_taken = path.lower() in {known.lower() for known in paths.values()}
+        paths[run.pk] = f"runs/{team}/{tag}-{run.pk}.txt{packing}" if is_taken else path
     return paths
-
-
-def _ending(run: Run) -> str:
-    with run.original.open("rb") as file:
-        head = file.read(8)
-    packing = next((f".{name}" for magic, name in ARCHIVES if head.startswith(magic)), "")
-    return f".txt{packing}"
 
 
 def metadata_of(run: Run, path: str) -> dict[str, Any]:

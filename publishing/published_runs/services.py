@@ -68,17 +68,14 @@ def request(*, track: Track, by: User) -> Publication:
     return publication
 
 
-def _failed(*, publication_id: int) -> None:
-    building = Publication.objects.filter(pk=publication_id, status=Publication.Status.BUILDING)
-    building.update(status=Publication.Status.FAILED)
+BUILDING, FAILED = Publication.Status.BUILDING, Publication.Status.FAILED
 
 
-def _retried(*, publication_id: int) -> None:
-    failed = Publication.objects.filter(pk=publication_id, status=Publication.Status.FAILED)
-    failed.update(status=Publication.Status.BUILDING)
-
-
-@jobs.handler(PUBLISH, failed=_failed, retried=_retried)
+@jobs.handler(
+    PUBLISH,
+    failed=jobs.changing_status(Publication, "publication_id", BUILDING, FAILED),
+    retried=jobs.changing_status(Publication, "publication_id", FAILED, BUILDING),
+)
 def publish(progress: jobs.Progress, *, publication_id: int) -> dict[str, Any]:
     """Make the archive and publish it in place of an earlier one.
 

@@ -120,15 +120,21 @@ def _shown(table: Table) -> ShownTable:
         table.title,
         table.description,
         list(zip(table.header, is_number, strict=True)),
-        [[(_text(cell), number) for cell, number in zip(row, is_number, strict=True)] for row in table.rows],
+        [
+            [(_text(cell, ","), number) for cell, number in zip(row, is_number, strict=True)]
+            for row in table.rows
+        ],
         len(table.rows) > MAX_OPEN_ROWS,
     )
 
 
-def _text(cell: Cell) -> str:
+def _text(cell: Cell, separator: str = "") -> str:
+    """A cell; whole numbers with a separator of thousands."""
     if isinstance(cell, float):
         return shown(cell)
-    return "" if cell is None else f"{cell:,}" if isinstance(cell, int) else cell
+    if isinstance(cell, int):
+        return f"{cell:{separator}}"
+    return " ".join((cell or "").split())
 
 
 def _plots(tables: Sequence[Table], measure: str) -> list[tuple[str, plots.Plot]]:
@@ -183,13 +189,9 @@ def analysis_file(analysis: Analysis, name: str, kind: str) -> str | None:
 def _file(tables: Sequence[Table], name: str, kind: str) -> str | None:
     for table in tables:
         if table.name == name:
-            rows = [[_plain(cell) for cell in row] for row in table.rows]
+            rows = [[_text(cell) for cell in row] for row in table.rows]
             return as_csv(table.header, rows) if kind == "csv" else as_tsv(table.header, rows)
     return None
-
-
-def _plain(cell: Cell) -> str:
-    return shown(cell) if isinstance(cell, float) else "" if cell is None else " ".join(str(cell).split())
 
 
 def analysis_json(analysis: Analysis) -> str:

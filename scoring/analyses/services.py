@@ -99,11 +99,6 @@ def _refuse_while_computing(board: Leaderboard, kind: str) -> None:
         raise AnalysisRefused("This analysis is already being computed. Wait until it has finished.")
 
 
-def _analysis_failed(*, analysis_id: int) -> None:
-    computing = Analysis.objects.filter(pk=analysis_id, status=Analysis.Status.COMPUTING)
-    computing.update(status=Analysis.Status.FAILED)
-
-
 def _analysis_retried(*, analysis_id: int) -> None:
     analysis = Analysis.objects.get(pk=analysis_id)
     board = Leaderboard.objects.select_for_update(of=("self",)).get(pk=analysis.leaderboard_id)
@@ -112,7 +107,11 @@ def _analysis_retried(*, analysis_id: int) -> None:
     failed.update(status=Analysis.Status.COMPUTING)
 
 
-@jobs.handler("scoring.analyze", failed=_analysis_failed, retried=_analysis_retried)
+@jobs.handler(
+    "scoring.analyze",
+    failed=jobs.changing_status(Analysis, "analysis_id", Analysis.Status.COMPUTING, Analysis.Status.FAILED),
+    retried=_analysis_retried,
+)
 def compute(progress: jobs.Progress, *, analysis_id: int) -> dict[str, Any]:
     """Compute an analysis, and store its complete result in one transaction.
 

@@ -33,14 +33,11 @@ def check_can_be_scored(track: Track) -> None:
         The protocol scores visually distinct formulas, and the track has no collection that identifies them.
     """
     how = "the track needs a collection whose formula index is imported"
+    has_formulas = track.collection is not None and track.collection.status == Collection.Status.READY
     try:
-        check_units(track.protocol.parsed, has_formulas=_has_collection(track), how=how)
+        check_units(track.protocol.parsed, has_formulas=has_formulas, how=how)
     except NotComputed as error:
         raise LeaderboardRefused(f"{error}.") from None
-
-
-def _has_collection(track: Track) -> bool:
-    return track.collection is not None and track.collection.status == Collection.Status.READY
 
 
 def ranking_of(run: Run, track: Track) -> Ranked:

@@ -47,13 +47,23 @@ def interaction_report(user: AnyUser, board: Leaderboard, rules: InteractionRule
     """The change of the protocol's measure, by team. The number of queries does not depend on the runs."""
     main_kind = board.track.protocol.parsed.runs.keys[0]
     rows = team_changes(user, board, rules, main_kind)
+    plot = None
+    if any(row.change.sessions for row in rows):
+        plot = plots.lines(
+            f"{board.track.slug}-interaction",
+            f"{board.track.name}: change of {rules.measure} by the time used",
+            [f"{point.seconds:g}" for point in rows[0].by_time],
+            [(row.team, [point.change for point in row.by_time]) for row in rows],
+            across="Seconds used, at most",
+            up=f"Change of {rules.measure}",
+        )
     return InteractionReport(
         **shared_fields(user, board, rules.measure),
         rules=rules,
         main_kind=main_kind,
         rows=rows,
         times=[point.seconds for point in rows[0].by_time] if rows else [],
-        plot=_plot(board, rules, rows) if any(row.change.sessions for row in rows) else None,
+        plot=plot,
     )
 
 
@@ -80,19 +90,6 @@ def team_changes(
         by_time = change_by_time(change.sessions, rules.seconds_per_topic)
         rows.append(TeamChange(before, after, change, by_time))
     return sorted(rows, key=lambda row: row.team)
-
-
-def _plot(board: Leaderboard, rules: InteractionRules, rows: list[TeamChange]) -> plots.Plot:
-    labels = [f"{point.seconds:g}" for point in rows[0].by_time]
-    curves = [(row.team, [point.change for point in row.by_time]) for row in rows]
-    return plots.lines(
-        f"{board.track.slug}-interaction",
-        f"{board.track.name}: change of {rules.measure} by the time used",
-        labels,
-        curves,
-        across="Seconds used, at most",
-        up=f"Change of {rules.measure}",
-    )
 
 
 def interaction_file(user: AnyUser, board: Leaderboard, rules: InteractionRules) -> Iterator[str]:

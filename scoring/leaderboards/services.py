@@ -123,11 +123,6 @@ def rescore(*, qrels: Qrels, by: User) -> Leaderboard | None:
         return None
 
 
-def _scoring_failed(*, leaderboard_id: int) -> None:
-    boards = Leaderboard.objects.filter(pk=leaderboard_id, status=Leaderboard.Status.SCORING)
-    boards.update(status=Leaderboard.Status.FAILED)
-
-
 def _scoring_retried(*, leaderboard_id: int) -> None:
     qrels = Qrels.objects.select_for_update(of=("self",)).get(leaderboards=leaderboard_id)
     _refuse_while_scoring(qrels)
@@ -142,7 +137,13 @@ class _ScoredRun(NamedTuple):
     curves: dict[str, Any]
 
 
-@jobs.handler("scoring.score_runs", failed=_scoring_failed, retried=_scoring_retried)
+@jobs.handler(
+    "scoring.score_runs",
+    failed=jobs.changing_status(
+        Leaderboard, "leaderboard_id", Leaderboard.Status.SCORING, Leaderboard.Status.FAILED
+    ),
+    retried=_scoring_retried,
+)
 def score(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
     """Score every submitted run of a scored kind. One transaction stores all scores, so no leaderboard is partial.
 

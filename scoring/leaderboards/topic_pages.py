@@ -14,7 +14,7 @@ from pooling.models import Contribution
 from scoring.evaluations.selectors import topic_values
 from scoring.leaderboards.selectors import BoardRow, board_rows
 from scoring.models import Leaderboard, QrelsEntry
-from scoring.qrels.selectors import CHUNK, grade_label
+from scoring.qrels.selectors import grade_label, units_by_topic
 from scoring.selectors import LeaderboardPage, shared_fields
 from tracks.models import Topic
 
@@ -51,12 +51,12 @@ def topics_page(user: AnyUser, board: Leaderboard, measure: str = "", sort: str 
     """All topics of a leaderboard, by default the hardest first: the one with the lowest mean."""
     shared = shared_fields(user, board, measure)
     charted = shared["charted"]
-    judged, relevant = _counts(board)
+    units = units_by_topic(board.qrels, board.relevant_from)
     rows = []
     for topic, by_run in topic_values(board, charted).items():
         values = np.array(list(by_run.values()))
         middle = float(values.mean()), float(np.median(values)), float(values.min()), float(values.max())
-        rows.append(TopicSpread(topic, *middle, float(values.std()), judged[topic], relevant[topic]))
+        rows.append(TopicSpread(topic, *middle, float(values.std()), *units.get(topic, (0, 0))))
     key = sort.removeprefix("-")
     if key not in SORTS:
         key = sort = "mean"
@@ -78,17 +78,6 @@ def topics_page(user: AnyUser, board: Leaderboard, measure: str = "", sort: str 
             up=charted,
         ),
     )
-
-
-def _counts(board: Leaderboard) -> tuple[Counter[str], Counter[str]]:
-    """Judged and relevant units of each topic of the qrels."""
-    level, judged = board.relevant_from, Counter[str]()
-    relevant = Counter[str]()
-    entries = QrelsEntry.objects.filter(qrels=board.qrels_id, grade__gte=0).values_list("topic", "grade")
-    for topic, grade in entries.iterator(chunk_size=CHUNK):
-        judged[topic] += 1
-        relevant[topic] += grade >= level
-    return judged, relevant
 
 
 class RunOnTopic(NamedTuple):

@@ -75,7 +75,8 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
     protocol = pool.protocol.parsed
     votes = _votes(pool) if machine is None else _votes_of(machine, pool)
     votes = list(votes) if protocol.qrels.export_groups else votes  # they are read again for each group
-    units = _units(pool)
+    entries = PoolEntry.objects.filter(pool__in=chain(pool)).values_list("topic__code", "docno").distinct()
+    units = list(map(Unit._make, entries.iterator(chunk_size=CHUNK)))
     try:
         if protocol.pool.strategy == "known-item":  # needs no judgments
             frozen = known_items(units, max(grade.value for grade in protocol.judging.grades))
@@ -149,11 +150,6 @@ def instances_of(qrels: Qrels) -> QrelsColumns:
         return columns_from(freeze(shown, votes, rules=QrelsRules(), judges=1).rows)
     except Undecided as undecided:
         raise QrelsRefused(_conflict_message(undecided.conflicts)) from None
-
-
-def _units(pool: Pool) -> list[Unit]:
-    entries = PoolEntry.objects.filter(pool__in=chain(pool)).values_list("topic__code", "docno").distinct()
-    return list(map(Unit._make, entries.iterator(chunk_size=CHUNK)))
 
 
 def _members(pool: Pool) -> dict[Unit, Member]:

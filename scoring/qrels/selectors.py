@@ -1,16 +1,11 @@
-"""Versions of qrels that a user may see, and what is in one.
-
-Organizers see everything. Members of the track's teams see a leaderboard that is released to participants, and the
-evaluations of their own runs. Everybody sees a public leaderboard with all of its evaluations. A user who sees a
-leaderboard sees its qrels.
-"""
+"""Versions of qrels that a user may see, and what is in one. A user who sees a leaderboard sees its qrels."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from accounts.access import AnyUser, is_organizer
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
@@ -78,6 +73,16 @@ def qrels_columns(qrels: Qrels) -> QrelsColumns:
     return columns_from((topic.encode(), docno.encode(), grade) for topic, docno, grade in rows)
 
 
+def units_by_topic(qrels: Qrels, relevant_from: int) -> dict[str, tuple[int, int]]:
+    """The numbers of judged and of relevant units, by topic. One query."""
+    entries = QrelsEntry.objects.filter(qrels=qrels).order_by().values("topic")
+    rows = entries.annotate(
+        judged=Count("pk", filter=Q(grade__gte=0)),
+        relevant=Count("pk", filter=Q(grade__gte=max(relevant_from, 0))),
+    )
+    return {topic: (judged, n) for topic, judged, n in rows.values_list("topic", "judged", "relevant")}
+
+
 def qrels_tsv(qrels: Qrels) -> bytes:
     """The file of a version; its SHA-256 is the recorded one."""
     return format_qrels(qrels_columns(qrels))
@@ -113,7 +118,7 @@ class QrelsPage:
 
 
 def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
-    """Counts by topic and grade, and the report on how the version was made."""
+    """Counts by topic and grade, and the report on how the version was made: for others, only the dropped topics."""
     pairs = QrelsEntry.objects.filter(qrels=qrels).order_by().values_list("topic", "grade")
     n_by_pair = Counter(pairs.iterator(chunk_size=CHUNK))
     grades = sorted({grade for _, grade in n_by_pair}, reverse=True)
@@ -124,6 +129,12 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
         TopicCounts(topic, sum(counts.values()), [counts.get(grade, 0) for grade in grades])
         for topic, counts in sorted(by_topic.items())
     ]
+    sees_all = is_organizer(user)
+    if sees_all:
+        report = _labeled(qrels.report, qrels.protocol.parsed)
+    else:
+        shown = ("dropped", "min_relevant", "relevant_from", "group", "part_of", "known_items")
+        report = {key: qrels.report[key] for key in shown if key in qrels.report}
     return QrelsPage(
         track=qrels.track,
         qrels=qrels,
@@ -131,11 +142,11 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
         rows=rows,
         n_units=sum(row.n for row in rows),
         totals=[sum(row.counts[n] for row in rows) for n in range(len(grades))],
-        report=_report_for(user, qrels),
+        report=report,
         leaderboards=leaderboards_for(user).filter(qrels=qrels),
-        is_organizer=is_organizer(user),
-        has_judgments=is_organizer(user) and qrels.source == Qrels.Source.FROZEN,
-        others=list(Track.objects.exclude(pk=qrels.track_id).order_by("-pk")) if is_organizer(user) else [],
+        is_organizer=sees_all,
+        has_judgments=sees_all and qrels.source == Qrels.Source.FROZEN,
+        others=list(Track.objects.exclude(pk=qrels.track_id).order_by("-pk")) if sees_all else [],
     )
 
 
@@ -192,17 +203,6 @@ def grade_label(protocol: Protocol, qrels: Qrels, grade: int) -> str:
         return "pooled, not judged"
     is_sum = protocol.qrels.aggregate == "sum" and protocol.judging.judges > 1 and "group" not in qrels.report
     return "" if is_sum else {level.value: level.label for level in protocol.judging.grades}.get(grade, "")
-
-
-def _report_for(user: AnyUser, qrels: Qrels) -> dict[str, Any]:
-    """Return how a version was made. Organizers see all of it; others see which topics were dropped."""
-    if not is_organizer(user):
-        return {
-            key: qrels.report[key]
-            for key in ("dropped", "min_relevant", "relevant_from", "group", "part_of", "known_items")
-            if key in qrels.report
-        }
-    return _labeled(qrels.report, qrels.protocol.parsed)
 
 
 def _labeled(report: Mapping[str, Any], protocol: Protocol) -> dict[str, Any]:

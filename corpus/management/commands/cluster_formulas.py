@@ -10,7 +10,6 @@ from corpus.clusterings.selectors import unfinished_clustering
 from corpus.clusterings.services import start_clustering
 from corpus.collections.selectors import collection_named
 from jobs.console import follow, progress_bar
-from jobs.models import Job
 from web.counting import counted
 
 
@@ -30,24 +29,25 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        slug, is_from_scratch = options["slug"], options["from_scratch"]
+        collection = collection_named(slug)
+        if collection is None:
+            raise CommandError(f"There is no collection {slug}.")
+        interrupted = unfinished_clustering(collection)
         try:
-            job = self._job(options["slug"], is_from_scratch=options["from_scratch"])
+            if interrupted is None:
+                job = start_clustering(collection=collection, is_from_scratch=is_from_scratch, by=None)
+            else:
+                self.stderr.write(
+                    f"Continuing the clustering of {interrupted.created_at:%Y-%m-%d %H:%M} UTC."
+                )
+                job = interrupted.job
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
         with progress_bar(job, " parts"):
             follow(job)
         for line in summary_of(job.result):
             self.stdout.write(line)
-
-    def _job(self, slug: str, *, is_from_scratch: bool) -> Job:
-        collection = collection_named(slug)
-        if collection is None:
-            raise CommandError(f"There is no collection {slug}.")
-        interrupted = unfinished_clustering(collection)
-        if interrupted is not None:
-            self.stderr.write(f"Continuing the clustering of {interrupted.created_at:%Y-%m-%d %H:%M} UTC.")
-            return interrupted.job
-        return start_clustering(collection=collection, is_from_scratch=is_from_scratch, by=None)
 
 
 def summary_of(n: dict[str, int]) -> list[str]:

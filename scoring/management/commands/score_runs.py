@@ -6,15 +6,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.models import User
 from assay.cli.options import positive, seed
 from jobs.console import follow
 from scoring.leaderboards import services
 from scoring.leaderboards.files import leaderboard_file
-from scoring.models import Leaderboard, Qrels
 from scoring.qrels.selectors import qrels_of
 from tracks.console import add_by, add_track, organizer_of, refusals, track_of
-from tracks.models import Track
 
 
 class Command(BaseCommand):
@@ -38,24 +35,18 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         track, user = track_of(options["track"]), organizer_of(options["by"])
+        versions, number = qrels_of(user, track).order_by("-version"), options["version_of_qrels"]
+        qrels = (versions if number is None else versions.filter(version=number)).first()
+        if qrels is None:
+            raise CommandError(
+                f"{track} has no {'qrels' if number is None else f'version {number} of qrels'}."
+            )
         with refusals():
-            qrels = _version(track, user, options["version_of_qrels"])
             board = services.request(qrels=qrels, by=user, seed=options["seed"])
             assert board.job is not None
             follow(board.job)
             board.refresh_from_db()
             if options["output"]:
                 options["output"].write_text(leaderboard_file(user, board, "tsv"), "utf-8", newline="\n")
-        self._report(board)
-
-    def _report(self, board: Leaderboard) -> None:
         n = board.evaluations.count()
         self.stdout.write(f"leaderboard {board.pk}: {n} runs against qrels {board.qrels}, seed {board.seed}")
-
-
-def _version(track: Track, user: User, number: int | None) -> Qrels:
-    versions = qrels_of(user, track).order_by("-version")
-    version = (versions if number is None else versions.filter(version=number)).first()
-    if version is None:
-        raise CommandError(f"{track} has no {'qrels' if number is None else f'version {number} of qrels'}.")
-    return version
