@@ -59,31 +59,25 @@ def check_broken_run(page: Page) -> None:
     report.evaluate("element => element.scrollIntoView()")
 
 
-def first_link(selector: str) -> Callable[[Page], None]:
-    """Follow the first link that a selector finds."""
-
-    def follow(page: Page) -> None:
-        page.locator(selector).first.click()
-        page.wait_for_load_state("networkidle")
-
-    return follow
+def first_link(page: Page) -> None:
+    """Follow the first link of the page's table or cards."""
+    page.locator("main table a, main .card a").first.click()
+    page.wait_for_load_state("networkidle")
 
 
 PICTURES = (
     Picture("home", "organizer", "/"),
     Picture("track", "organizer", "/tracks/demo-2026/"),
-    Picture("pool", "organizer", "/tracks/demo-2026/pools/", first_link("main table a, main .card a")),
+    Picture("pool", "organizer", "/tracks/demo-2026/pools/", first_link),
     Picture("preview", "organizer", "/tracks/demo-2026/pools/preview/"),
-    Picture("batch", "organizer", "/tracks/demo-2026/judging/", first_link("main table a, main .card a")),
+    Picture("batch", "organizer", "/tracks/demo-2026/judging/", first_link),
     Picture("submit", "pat", "/tracks/demo-2026/runs/submit/", check_broken_run),
     Picture("judging", "emmy", "/judge/", judge),
     Picture("judging-phone", "emmy", "/judge/", judge, size=PHONE),
     Picture("judging-dark", "emmy", "/judge/", judge, is_dark=True),
     Picture("comparison", "organizer", "/comparison/?track=demo-2025&track=demo-2026#table-complexity"),
     Picture("paper-tables", "organizer", "/tracks/demo-2025/tables/?digits=3#table-results"),
-    Picture(
-        "leaderboard", "pat", "/tracks/demo-2025/leaderboards/", first_link("main table a, main .card a")
-    ),
+    Picture("leaderboard", "pat", "/tracks/demo-2025/leaderboards/", first_link),
 )
 
 

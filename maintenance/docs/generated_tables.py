@@ -86,18 +86,12 @@ def measures(_: str) -> Iterator[str]:
     notes = _notes("measures.toml", FAMILIES)
     yield "| name | what it is | trec_eval |"
     yield "|---|---|---|"
+    forms = {"never": "`{0}`", "optional": "`{0}`, `{0}@k`", "required": "`{0}@k`", "share": "`{0}@r`"}
     for name, family in FAMILIES.items():
         note = notes[name]
-        forms = {
-            "never": [name],
-            "optional": [name, f"{name}@k"],
-            "required": [f"{name}@k"],
-            "share": [f"{name}@r"],
-        }
-        named = ", ".join(f"`{form}`" for form in forms[family.cutoff])
         parts = [family.title.replace("{k}", "k").replace("{recall}", "r"), note.get("note", "")]
         meaning = ". ".join((part[0].upper() + part[1:]).rstrip(".") for part in parts if part)
-        yield f"| {named} | {_cell(meaning)} | {note['trec_eval']} |"
+        yield f"| {forms[family.cutoff].format(name)} | {_cell(meaning)} | {note['trec_eval']} |"
 
 
 def measure_arguments(_: str) -> Iterator[str]:
