@@ -212,9 +212,8 @@ def map_fresh(
     with ExitStack() as stack:
         for _ in range(processes):
             _give(queue, stack.enter_context(_worker(work)), waiting)
-        while (
-            waiting
-        ):  # a worker's result is read before it gets the next item, so that neither waits forever
+        while waiting:
+            # A worker's result is read before it gets the next item, so that neither waits forever.
             item, worker = waiting.popleft()
             assert worker.stdout is not None
             try:

@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
@@ -44,6 +44,26 @@ def report(message: str) -> None:
         print(f"assay judge: {message}", file=sys.stderr)  # noqa: T201
 
 
+def tally(results: Iterable[tuple[str, str]], total: int, *, is_quiet: bool) -> tuple[int, int]:
+    """The numbers of units that were judged, and of those that failed, with a progress bar on a terminal.
+
+    `results` has the name of each unit, and what went wrong. After several failures in a row, it is not read further.
+    """
+    n_judged = n_failed = in_a_row = 0
+    for name, problem in tqdm(
+        results, total=total, desc="judging", unit="unit", disable=is_quiet or None, leave=False
+    ):
+        if not problem:
+            n_judged, in_a_row = n_judged + 1, 0
+            continue
+        n_failed, in_a_row = n_failed + 1, in_a_row + 1
+        report(f"{name}: {problem}")
+        if in_a_row == IN_A_ROW:
+            report(f"{IN_A_ROW} units in a row failed, so the program is not called again")
+            break
+    return n_judged, n_failed
+
+
 class Totals(NamedTuple):
     """Units judged now and before, and those that are left."""
 
@@ -79,37 +99,27 @@ def judge_batch(arguments: argparse.Namespace, program: Program) -> Totals:
         )
     with Server(arguments.server, token) as server:
         batch = server.get(f"batches/{arguments.batch}/")
-        n_judged, n_failed = _judge(server, arguments, program, batch)
+        left = batch["total"] - batch["judged"]
+        n_judged, n_failed = tally(_judged(server, arguments, program), left, is_quiet=arguments.quiet)
         after = server.get(f"batches/{arguments.batch}/")
     return Totals(n_judged, batch["judged"], after["total"] - after["judged"], n_failed)
 
 
-def _judge(
-    server: Server, arguments: argparse.Namespace, program: Program, batch: Mapping[str, Any]
-) -> tuple[int, int]:
-    """The number of units that were judged, and of those that failed."""
+def _judged(server: Server, arguments: argparse.Namespace, program: Program) -> Iterator[tuple[str, str]]:
+    """Judge the tasks of a batch; yields the name of each, and what went wrong."""
     post = partial(server.post, is_repeatable=True)  # all requests are: a submission has its own id
     failed: set[int] = set()
-    n_judged = in_a_row = 0
     texts = "?texts=html" if arguments.html else ""
-    left, is_quiet = batch["total"] - batch["judged"], arguments.quiet or None
-    with tqdm(total=left, desc="judging", unit="unit", disable=is_quiet, leave=False) as bar:
-        while task := post(f"batches/{arguments.batch}/next/{texts}"):
-            if task["id"] in failed:  # only those are left
-                post(f"tasks/{task['id']}/give-back/")
-                break
-            problem = _judge_task(post, program, task)
-            bar.update()
-            n_judged, in_a_row = (n_judged, in_a_row + 1) if problem else (n_judged + 1, 0)
-            if problem:
-                failed.add(task["id"])
-                unit = task["unit"]
-                report(f"task {task['id']}, topic {unit['topic']}, document {unit['document']}: {problem}")
-                post(f"tasks/{task['id']}/skip/", {"reason": problem[:MAX_REASON]})
-            if in_a_row == IN_A_ROW:
-                report(f"{IN_A_ROW} units in a row failed, so the program is not called again")
-                break
-    return n_judged, len(failed)
+    while task := post(f"batches/{arguments.batch}/next/{texts}"):
+        number, unit = task["id"], task["unit"]
+        if number in failed:  # only those are left
+            post(f"tasks/{number}/give-back/")
+            return
+        problem = _judge_task(post, program, task)
+        if problem:
+            failed.add(number)
+            post(f"tasks/{number}/skip/", {"reason": problem[:MAX_REASON]})
+        yield f"task {number}, topic {unit['topic']}, document {unit['document']}", problem
 
 
 def _judge_task(post: Callable[..., Any], program: Program, task: Mapping[str, Any]) -> str:

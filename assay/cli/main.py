@@ -60,9 +60,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand and return its exit status."""
-    if isinstance(
-        sys.stdout, TextIOWrapper
-    ):  # show the bytes of a file name that is not UTF-8, as stderr does
+    if isinstance(sys.stdout, TextIOWrapper):
+        # Show the bytes of a file name that is not UTF-8, as stderr does.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         try:

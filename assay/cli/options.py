@@ -149,6 +149,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "metavar": "KIND=K",
         "help": "depth for a kind of run instead of the protocol's, such as primary=30; repeat it for each kind",
     },
+    "--scale": {
+        "type": int,
+        "default": 1,
+        "metavar": "N",
+        "help": "multiply every grade of the qrels by N, so that fractions become whole numbers{} (default: 1)",
+    },
     "--table": {"metavar": "NAME", "help": "print only this table"},
     "--average": {
         "choices": ["judged", "common"],

@@ -196,20 +196,15 @@ def fenced(row: Sequence[Node]) -> Node:
     """The content of two fences, which are the first and the last node of a row of at least two."""
     inner = row[1]
     fences = row[0].label + row[-1].label
-    if len(row) < 4 and _is_open_table(inner):
+    is_fenced = inner.label[2:3] in {"(", "{", "|", "&", "∥"}
+    has_links = inner.n is not None or any(inner.linked(letter) for letter in "aboucd")
+    if len(row) < 4 and inner.is_table and not is_fenced and not has_links:
         inner.label = f"M!{fences}{inner.label[2:]}"
         return inner
     if len(row) == 2:
         return Node(f"M!{fences}")
     head, n_arguments = _arguments_of_chain(inner) if len(row) == 3 else _arguments_of_row(row[1:-1])
     return Node(f"M!{fences}1x{n_arguments}").with_links({"w": head})
-
-
-def _is_open_table(node: Node) -> bool:
-    """Return whether a node is a table without a fence and without other links."""
-    if not node.is_table or node.label[2:3] in {"(", "{", "|", "&", "∥"}:
-        return False
-    return node.n is None and not any(node.linked(letter) for letter in "aboucd")
 
 
 def _arguments_of_chain(head: Node) -> tuple[Node, int]:

@@ -90,22 +90,25 @@ def resolve(html: str, addresses: Mapping[str, str], hosts: Collection[str]) -> 
     if "<a" not in html:
         return html
     ends: list[str] = []
-    return _MARKER.sub(lambda match: _shown(match, ends, addresses, hosts), html)
 
+    def shown(match: re.Match[str]) -> str:
+        if match[0] == "</a>":
+            return ends.pop() if ends else ""
+        link = _stored(match)
+        if link is None:
+            start, end = "<span>", "</span>"
+        elif _is_ours(link, hosts) and (address := addresses.get(link.post) or addresses.get(link.thread)):
+            start, end = (
+                f'<a class="local-link" href="{escape(address)}" target="_blank" rel="noopener">',
+                "</a>",
+            )
+        else:
+            title = (
+                f"External link to {link.host}, not followed" if link.host else "External link, not followed"
+            )
+            note = '<span class="visually-hidden"> (external link, not followed)</span>'
+            start, end = f'<span class="external-link" title="{escape(title)}">', f"{note}</span>"
+        ends.append(end)
+        return start
 
-def _shown(
-    match: re.Match[str], ends: list[str], addresses: Mapping[str, str], hosts: Collection[str]
-) -> str:
-    if match[0] == "</a>":
-        return ends.pop() if ends else ""
-    link = _stored(match)
-    if link is None:
-        start, end = "<span>", "</span>"
-    elif _is_ours(link, hosts) and (address := addresses.get(link.post) or addresses.get(link.thread)):
-        start, end = f'<a class="local-link" href="{escape(address)}" target="_blank" rel="noopener">', "</a>"
-    else:
-        title = f"External link to {link.host}, not followed" if link.host else "External link, not followed"
-        note = '<span class="visually-hidden"> (external link, not followed)</span>'
-        start, end = f'<span class="external-link" title="{escape(title)}">', f"{note}</span>"
-    ends.append(end)
-    return start
+    return _MARKER.sub(shown, html)

@@ -216,9 +216,8 @@ def _cited(lines: Lines, *, hits: Hits, judged: JudgedDocuments, level: int) -> 
     is_counted = (topic >= 0) & (rank <= (np.inf if lines.depth is None else lines.depth))
     row = row[is_counted][np.argsort(topic[is_counted], kind="stable")]
     topic, rank, docno = topic[row], rank[row], lines.run.docno[row].astype(object)
-    if hits.entry is not None and len(
-        hits.entry
-    ):  # a near-duplicate has the span of the citation that was judged
+    if hits.entry is not None and len(hits.entry):
+        # A near-duplicate has the span of the citation that was judged.
         at = np.searchsorted(topic, hits.topic) + hits.rank - 1
         docno[at] = judged.docno[judged.head[hits.entry]]
     text, spans = relevant_text(judged, level), spans_of(docno)

@@ -195,15 +195,17 @@ class JudgedDocuments:
         np.maximum.at(highest, self.topic, self.grade)
         return highest
 
-    def hits(self, run: Ranked, *, depth: int | None = None) -> Hits:
-        """The judged documents of a run, at its top `depth` ranks of each topic, or at all ranks.
+    def hits(self, run: Ranked) -> Hits:
+        """The judged documents of a run.
 
         Pooled documents without a grade (negative in the qrels) are unjudged, like documents that are not in the qrels.
         """
-        return self.named_hits(run, depth=depth).graded()
+        return self.named_hits(run).graded()
 
     def named_hits(self, run: Ranked, *, depth: int | None = None) -> Hits:
-        """All documents of the run that are in the qrels, including those with a negative grade."""
+        """The documents of the run that are in the qrels, including those with a negative grade, at its top `depth`
+        ranks of each topic, or at all ranks.
+        """
         return self.hits_at(self.locate(run, depth=depth))
 
     def hits_at(self, located: Located) -> Hits:

@@ -53,14 +53,8 @@ KERNELS: dict[str, Kernel] = {
 
 ALL = "all"  # the topic of means
 HEADER = ("run", "topic", "measure", "value")
-STEPS = (
-    "low",
-    "easy",
-    "medium",
-    "middle",
-    "high",
-    "hard",
-)  # values of labels in this order; others follow by name
+# Values of labels in this order; others follow by name.
+STEPS = ("low", "easy", "medium", "middle", "high", "hard")
 # Smaller values count as this, as in trec_eval; a single 0 would make the mean 0.
 MIN_OF_GEOMETRIC_MEAN = 1e-5
 
@@ -165,21 +159,19 @@ class RunScores(NamedTuple):
         ]
 
 
-def score_run(
-    run: Ranked, judged: JudgedDocuments, measures: Sequence[Measure], *, depth: int | None = None
-) -> RunScores:
+def score_run(run: Ranked, judged: JudgedDocuments, measures: Sequence[Measure]) -> RunScores:
     """Score a run for each topic of the qrels and each measure.
 
     Parameters
     ----------
     run : topics that are not in the qrels are ignored.
-    depth : number of ranks of each topic that count; they are cut before unjudged documents are removed.
+
 
     Returns
     -------
     RunScores; values are 0.0 for topics that are missing from the run.
     """
-    return score_hits(judged.hits(run, depth=depth), judged, measures)
+    return score_hits(judged.hits(run), judged, measures)
 
 
 def score_hits(hits: Hits, judged: JudgedDocuments, measures: Sequence[Measure]) -> RunScores:

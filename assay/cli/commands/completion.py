@@ -5,7 +5,7 @@ fish: `assay completion fish > ~/.config/fish/completions/assay.fish`.
 """
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from assay.cli.main import COMMANDS, load
 
@@ -46,21 +46,17 @@ def run(arguments: argparse.Namespace) -> int:
             load(f"assay.cli.commands.{name}").add_arguments(parser)
         words[name] = sorted(set(_words_of(parser)))
     if arguments.shell == "fish":
-        print("\n".join(_fish(words)))  # noqa: T201
+        for name, summary in COMMANDS.items():
+            about = summary.replace("'", "\\'")
+            print(f"complete -c assay -n __fish_use_subcommand -a {name} -d '{about}'")  # noqa: T201
+            for word in words[name]:
+                option = f"-l {word.removeprefix('--')}" if word.startswith("--") else f"-a {word}"
+                print(f"complete -c assay -n '__fish_seen_subcommand_from {name}' {option}")  # noqa: T201
         return 0
     cases = [f'            {name}) words="{" ".join(words[name])}" ;;' for name in words]
     script = BASH.format(commands=" ".join(words), cases="\n".join(cases))
     print((ZSH if arguments.shell == "zsh" else "") + script, end="")  # noqa: T201
     return 0
-
-
-def _fish(words: Mapping[str, list[str]]) -> Iterator[str]:
-    for name, summary in COMMANDS.items():
-        about = summary.replace("'", "\\'")
-        yield f"complete -c assay -n __fish_use_subcommand -a {name} -d '{about}'"
-        for word in words[name]:
-            option = f"-l {word.removeprefix('--')}" if word.startswith("--") else f"-a {word}"
-            yield f"complete -c assay -n '__fish_seen_subcommand_from {name}' {option}"
 
 
 def _words_of(parser: argparse.ArgumentParser) -> Iterator[str]:

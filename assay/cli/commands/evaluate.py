@@ -38,14 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(parser, "--protocol", "--qrels", "--measure")
     add(parser, "--average", words="the topics that the run has")
     add(parser, "--units", "--formulas")
-    parser.add_argument(
-        "--scale",
-        type=int,
-        default=1,
-        metavar="N",
-        help="multiply every grade of the qrels by N, so that fractions become whole numbers; multiply grades in names "
-        "of measures likewise (default: 1)",
-    )
+    add(parser, "--scale", words="; multiply grades in names of measures likewise")
     add(parser, "--duplicates")
     parser.add_argument(
         "--per-topic", action="store_true", help="also print the value of each topic before the mean"

@@ -13,13 +13,10 @@ it stopped, and to try failed units again.
 
 import argparse
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from tqdm import tqdm
-
-from assay.cli.judging import IN_A_ROW, Totals, ask, judge_batch, print_totals, report
+from assay.cli.judging import Totals, ask, judge_batch, print_totals, report, tally
 from assay.cli.options import add, positive
 from assay.client.server import require_httpx
 from assay.errors import InputError
@@ -28,7 +25,6 @@ from assay.judging.output import Output
 from assay.judging.program import Program
 from assay.judging.units import Unit, question, read_documents, read_topics_of, read_units
 from assay.protocols.loader import load_protocol
-from assay.protocols.schema import JudgingRules
 
 INCOMPLETE = 1  # exit status
 ON_FILES = ("protocol", "topics", "units", "documents", "assessor", "output")
@@ -127,41 +123,21 @@ def _judge_files(arguments: argparse.Namespace) -> Totals:
     documents = read_documents(arguments.documents, units)
     guidelines = read_text(arguments.guidelines) if arguments.guidelines else ""
 
-    def asked(unit: Unit) -> Mapping[str, Any]:
-        texts = topics[unit.topic], documents[unit.docno]
-        return question(unit, *texts, rules, guidelines=guidelines, is_html=arguments.html)
+    def judged(units: list[Unit], program: Program) -> Iterator[tuple[str, str]]:
+        for unit in units:
+            texts = topics[unit.topic], documents[unit.docno]
+            asked = question(unit, *texts, rules, guidelines=guidelines, is_html=arguments.html)
+            answer = ask(program, asked, rules)
+            if not isinstance(answer, str):
+                output.add(unit, answer[0], seconds=answer[1])
+            problem = answer if isinstance(answer, str) else ""
+            yield f"line {unit.line} of the units, topic {unit.topic}, document {unit.docno}", problem
 
     output = Output(arguments.output, assessor=arguments.assessor.strip(), batch=arguments.batch)
     with output, Program(arguments.command, timeout=arguments.timeout) as program:
         if output.n_cut:
             report(f"{output.path}: the last judgment was incomplete and is removed")
-        n_before = len(output.done)
+
         left = [unit for unit in units if (unit.topic, unit.docno) not in output.done]
-        n_failed = _judge(left, asked, program, output, rules, is_quiet=arguments.quiet)
-        n_judged = len(output.done) - n_before
+        n_judged, n_failed = tally(judged(left, program), len(left), is_quiet=arguments.quiet)
     return Totals(n_judged, len(units) - len(left), len(left) - n_judged, n_failed)
-
-
-def _judge(
-    units: list[Unit],
-    asked: Callable[[Unit], Mapping[str, Any]],
-    program: Program,
-    output: Output,
-    rules: JudgingRules,
-    *,
-    is_quiet: bool,
-) -> int:
-    """Ask the program for each unit and store its judgments; returns how many units failed."""
-    n_failed = in_a_row = 0
-    for unit in tqdm(units, desc="judging", unit="unit", disable=is_quiet or None, leave=False):
-        answer = ask(program, asked(unit), rules)
-        if isinstance(answer, str):
-            n_failed, in_a_row = n_failed + 1, in_a_row + 1
-            report(f"line {unit.line} of the units, topic {unit.topic}, document {unit.docno}: {answer}")
-        else:
-            in_a_row = 0
-            output.add(unit, answer[0], seconds=answer[1])
-        if in_a_row == IN_A_ROW:
-            report(f"{IN_A_ROW} units in a row failed, so the program is not called again")
-            break
-    return n_failed

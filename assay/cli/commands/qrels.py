@@ -94,13 +94,7 @@ def _add_qrels_options(parser: argparse.ArgumentParser) -> None:
         "(default: trec)",
     )
     add(parser, "--protocol", required=False)
-    parser.add_argument(
-        "--scale",
-        type=int,
-        default=1,
-        metavar="N",
-        help="multiply every grade of the qrels by N, so that fractions become whole numbers (default: 1)",
-    )
+    add(parser, "--scale")
     parser.add_argument(
         "--output",
         type=Path,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assay.formats.runs.columns import RunColumns
 from assay.measures.matching import JudgedDocuments
 from assay.measures.pooled import POOLED
-from assay.measures.scores import KERNELS, score_run
+from assay.measures.scores import KERNELS, score_hits, score_run
 from assay.protocols.measures import FAMILIES, parse_measures
 from tests.helpers.real_files import (
     KNOWN,
@@ -132,8 +132,10 @@ def test_depth_cut_comes_before_the_removal() -> None:
     run = make_run([("A.1", "x", 3.0), ("A.1", "y", 2.0), ("A.1", "a", 1.0)])
     judged = make_judged({"A.1": {"a": 1}})
 
-    assert score_run(run, judged, parse_measures(["RR'"]), depth=2).values.tolist() == [[0.0]]
-    assert score_run(run, judged, parse_measures(["RR'"]), depth=3).values.tolist() == [[1.0]]
+    top = [judged.named_hits(run, depth=depth).graded() for depth in (2, 3)]
+
+    values = [score_hits(hits, judged, parse_measures(["RR'"])).values.tolist() for hits in top]
+    assert values == [[[0.0]], [[1.0]]]
 
 
 def test_ties_are_broken_by_docno_descending_by_bytes() -> None:
