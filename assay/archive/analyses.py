@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.archive.contents import Contents, average_of
+from assay.archive.contents import Contents
 from assay.archive.files import BadArchive
 from assay.archive.records import AnalysisRecord, LeaderboardRecord
 from assay.formats.runs.columns import Ranked
@@ -92,7 +92,7 @@ def _compare(contents: Contents, board: LeaderboardRecord, analysis: AnalysisRec
         _Rankings(contents, board, _runs(analysis.result["runs"])),
         versions,
         measures=board.measures,
-        average=average_of(board),
+        average=board.average,
     )
 
 
@@ -104,7 +104,7 @@ def _reusability(contents: Contents, board: LeaderboardRecord, analysis: Analysi
         _Rankings(contents, board, runs),
         contents.qrels_columns(qrels),
         parse_measures(board.measures),
-        average_of(board),
+        board.average,
         protocol.scoring.level_of(qrels.report),
         contents.judged_by(board, qrels),
     )

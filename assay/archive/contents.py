@@ -35,7 +35,7 @@ from assay.measures.units import DuplicatesError, collapse_instances, with_dupli
 from assay.pools.strategies import BuiltPool, ByTopic, PoolError, PoolInput, build_pool
 from assay.protocols.loader import ProtocolError, parse_protocol
 from assay.protocols.measures import MeasureError, parse_measures
-from assay.protocols.schema import Average, Protocol
+from assay.protocols.schema import Protocol
 from assay.qrels import Unit, given_grades
 
 FORMULA_COLUMNS = ("formula_id", "post_id", "thread_id", "place", "visual_id")
@@ -142,7 +142,7 @@ class Contents:
             It cannot be built.
         """
         protocol = self.protocol(pool.protocol)
-        protocol = replace(protocol, pool=replace(protocol.pool, order=pool.order))  # type: ignore[arg-type]
+        protocol = replace(protocol, pool=replace(protocol.pool, order=pool.order))
         earlier = self.chain(pool)[1:]
         try:
             return build_pool(
@@ -264,12 +264,3 @@ def formula_lines(formulas: Formulas) -> Iterator[bytes]:
     places = [PLACES[number].encode() for number in formulas.place.tolist()]
     for row in zip(*columns, places, formulas.visual.tolist(), strict=True):
         yield b"\t".join(row) + b"\n"
-
-
-def average_of(board: LeaderboardRecord) -> Average:
-    """The topics of the means of a leaderboard."""
-    if board.average == "judged":
-        return "judged"
-    if board.average == "common":
-        return "common"
-    raise BadArchive(f"The leaderboard {board.number}: unknown average {board.average!r}.")

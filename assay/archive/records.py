@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from assay.archive.files import BadArchive
+from assay.protocols.schema import Average, JudgingOrder
 from assay.structure import WrongStructure, structured
 
 FORMAT = 1
@@ -175,7 +176,7 @@ class PoolRecord:
     protocol: str
     seed: int
     depth: dict[str, Any]
-    order: str
+    order: JudgingOrder
     tops_up: int | None
     sha256: str
     runs: list[PooledRun]
@@ -237,7 +238,7 @@ class LeaderboardRecord:
     qrels: int
     protocol: str
     measures: list[str]
-    average: str
+    average: Average
     seed: int
     evaluations: list[EvaluationRecord]
     statistics: dict[str, Any]

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from assay.archive.analyses import computed_again
-from assay.archive.contents import Contents, Reader, average_of
+from assay.archive.contents import Contents, Reader
 from assay.archive.files import CHECKSUMS, Advance, BadArchive, nothing
 from assay.archive.records import (
     FORMAT,
@@ -229,7 +229,7 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
     again = {
         (run, row.topic, row.measure): row.value
         for run, of_run in scores.items()
-        for row in of_run.rows(judged, measures, average_of(board), per_topic=True)
+        for row in of_run.rows(judged, measures, board.average, per_topic=True)
     }
     stored = contents.stored_scores(board)
     problems = []
@@ -293,7 +293,7 @@ def _evaluated(
     contents: Contents, board: LeaderboardRecord, run: int, judged: JudgedDocuments, scores: RunScores
 ) -> EvaluationRecord:
     """Return what a leaderboard counts of a run, computed again."""
-    average, rules = average_of(board), contents.protocol(board.protocol).scoring
+    average, rules = board.average, contents.protocol(board.protocol).scoring
     level = rules.level_of(contents.qrels[board.qrels].report)
     hits = judged.hits(contents.ranking(run, board))
     shares = judged_shares(hits, judged, average)
@@ -318,9 +318,7 @@ def _statistics(
     board: LeaderboardRecord, scores: dict[int, RunScores], measures: list[Measure]
 ) -> dict[str, Any]:
     """Intervals and tests of a leaderboard as plain values, computed again with its seed."""
-    computed = leaderboard_statistics(
-        list(scores.values()), measures, average=average_of(board), seed=board.seed
-    )
+    computed = leaderboard_statistics(list(scores.values()), measures, average=board.average, seed=board.seed)
     if computed is None:
         return {}
     return {

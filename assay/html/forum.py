@@ -122,13 +122,9 @@ def _write_tag(writer: "_Writer", token: re.Match[str], *, is_marked: bool) -> N
     elif name == "img" and not is_end:
         # The placeholder of an image, until the page shows it; see `assay.html.images`
         source = attributes.get("src", "")
-        reference, host = images.reference(source), links.read(source).host
-        description = " ".join(attributes.get("alt", "").split())
-        words = "[Image" + (f": {description}" if description else "") + (f" (at {host})]" if host else "]")
-        named = f' data-image="{reference}"' if reference else ""
-        writer.inline(
-            f'<span class="image-placeholder"{named}>{escape(words, quote=False)}</span>', is_marked=is_marked
-        )
+        words = images.described(" ".join(attributes.get("alt", "").split()), links.read(source).host)
+        start = images.placeholder(images.reference(source))
+        writer.inline(f"{start}{escape(words, quote=False)}</span>", is_marked=is_marked)
     elif name == "br":
         writer.space("\n")
 

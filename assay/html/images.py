@@ -45,6 +45,17 @@ def reference(url: str) -> str:
     return file_name(unquote(path))
 
 
+def described(description: str, host: str) -> str:
+    """The text of a placeholder, in brackets."""
+    return "[Image" + (f": {description}" if description else "") + (f" (at {host})]" if host else "]")
+
+
+def placeholder(reference: str) -> str:
+    """The opening tag of a placeholder."""
+    image = f' data-image="{reference}"' if reference else ""
+    return f'<span class="image-placeholder"{image}>'
+
+
 def file_name(path: str) -> str:
     """The path of a file as references name it; empty if no reference can."""
     parts = [part for part in path.split("/") if part not in {"", "."}]
@@ -85,4 +96,4 @@ def show(html: str, images: Mapping[str, ShownImage]) -> str:
         )
 
     html = _PLACEHOLDER.sub(element, html) if images else html
-    return _REFERENCE.sub('<span class="image-placeholder">', html)
+    return _REFERENCE.sub(placeholder(""), html)

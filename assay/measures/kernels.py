@@ -192,17 +192,12 @@ def q_measure(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     retrieved, ideal = relevant(top(hits, measure.k), measure.level), relevant(judged.ideal, measure.level)
     n_so_far = position_in_topic(retrieved.topic, judged.n_topics) + 1
     n_ideal = counts(ideal)  # the gain of the ideal ranking stays the same below its last document
-    at = (
-        (np.cumsum(n_ideal) - n_ideal)[retrieved.topic]
-        + np.minimum(retrieved.rank, n_ideal[retrieved.topic])
-        - 1
-    )
+    first = np.cumsum(n_ideal) - n_ideal
+    at = first[retrieved.topic] + np.minimum(retrieved.rank, n_ideal[retrieved.topic]) - 1
     best = _gain_so_far(ideal)[at]
     terms = (n_so_far + beta * _gain_so_far(retrieved)) / (retrieved.rank + beta * best)
-    n_relevant = judged.n_graded(measure.level)
-    return share(
-        sums(retrieved, terms), n_relevant if measure.k is None else np.minimum(n_relevant, measure.k)
-    )
+    whole = judged.n_graded(measure.level)
+    return share(sums(retrieved, terms), whole if measure.k is None else np.minimum(whole, measure.k))
 
 
 def _gain_so_far(hits: Hits) -> Values:
