@@ -4,7 +4,6 @@ Django limits forms but not files, and its CSRF check reads the body before any 
 """
 
 import contextlib
-import errno
 from typing import Any
 
 from django.conf import settings
@@ -13,17 +12,19 @@ from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
 
 from config.middleware import Middleware
-from web.api.problems import is_api, problem_response
+from web.api.problems import FULL, is_api, problem_response
 
 MAX_NAME = 200  # bytes of a file's name
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class UploadLimitMiddleware(Middleware):
     """Responds with 413 above UPLOAD_MAX_MB, to a visitor above one megabyte, and with 507 if the disk is full."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if _has_token(request):  # the endpoint knows its user only later, and checks the size itself
+        authorization = request.META.get("HTTP_AUTHORIZATION", "").lower()
+        if is_api(request) and authorization.startswith(
+            "bearer "
+        ):  # the endpoint knows its user only later, and checks the size itself
             return self.get_response(request)
         limit = settings.ANONYMOUS_UPLOAD_MAX_BYTES
         if _length(request) > limit and request.user.is_authenticated:
@@ -35,10 +36,6 @@ class UploadLimitMiddleware(Middleware):
             message = "The disk of the server is full. Tell an organizer, and try again later."
             return _refusal(request, "The upload could not be stored", message, status=507)
         return self.get_response(request)
-
-
-def _has_token(request: HttpRequest) -> bool:
-    return is_api(request) and request.META.get("HTTP_AUTHORIZATION", "").lower().startswith("bearer ")
 
 
 def _length(request: HttpRequest) -> int:

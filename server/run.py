@@ -12,8 +12,6 @@ import signal
 import socket
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -22,7 +20,7 @@ from typing import IO
 
 from django.core.exceptions import ImproperlyConfigured
 
-from server import embedded, environment, os_account, paths
+from server import embedded, environment, health, os_account, paths
 from server.processes import Child, RunError, end, no_others, say, start
 from server.supervision import Supervisor
 
@@ -157,11 +155,7 @@ def supervisor(server: socket.socket, lock: int, servers: list[embedded.Held]) -
 
 
 def web_is_ready(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/", timeout=2) as answer:
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, TimeoutError, ConnectionError):
-        return False
+    return not health.web(port)
 
 
 def worker_is_ready(worker: Child, var: Path) -> bool:

@@ -103,18 +103,17 @@ class Checked:
         return HttpResponseRedirect(request.get_full_path())
 
 
-class Narrow:
-    """Mixin for an admin whose lists must not load some wide columns; a form reads them when it shows them."""
+class Undeletable(Checked):
+    """Mixin for an admin whose rows are never deleted.
+
+    Its lists do not load the wide columns; a form reads them when it shows them.
+    """
 
     wide_columns: Sequence[str] = ()
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request)  # type: ignore[misc]
         return rows.defer(*self.wide_columns)
-
-
-class Undeletable(Checked, Narrow):
-    """Mixin for an admin whose rows are never deleted."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

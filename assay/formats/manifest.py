@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 from assay.errors import InputError
-from assay.formats.declaration import COLUMNS, MADE
+from assay.formats.declaration import COLUMNS, MADE, STATEMENTS, Declaration
 from assay.formats.spreadsheet import original
 from assay.protocols.schema import Protocol
 
@@ -25,18 +26,12 @@ class ManifestError(InputError):
     """A manifest has errors; the message has a line for each."""
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestRun:
-    """A run of a manifest."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestRun(Declaration):
+    """A run of a manifest, with what its team states about it."""
 
     file: Path
     team: str
-    tag: str
-    kind: str
-    pooled_as: str
-    made: str = ""
-    uses: str = ""
-    description: str = ""
 
 
 def read_manifest(path: Path, protocol: Protocol) -> list[ManifestRun]:
@@ -120,7 +115,11 @@ def _run(
     if cells["file"] and not has_file(cells["file"]):
         wrong.append(f"there is no file {cells['file']}")
     complaints.extend(f"{place}: {problem}" for problem in wrong)
-    return None if wrong else ManifestRun(**cells | {"file": Path(cells["file"])})  # type: ignore[arg-type]
+    if wrong:
+        return None
+    stated: dict[str, Any] = {name: cells[column] for name, column in zip(STATEMENTS, COLUMNS, strict=True)}
+    stated["is_manual"] = cells["made"] == "manual"
+    return ManifestRun(file=Path(cells["file"]), team=cells["team"], **stated)
 
 
 def _wrong_values(cells: dict[str, str], protocol: Protocol) -> list[str]:

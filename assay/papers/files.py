@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.errors import InputError
+from assay.formats.declaration import columns_of
 from assay.formats.manifest import read_manifest
 from assay.formats.qrels.reader import QrelsColumns, read_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
@@ -257,7 +258,8 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
         pooled_as = protocol.runs.pooled_as(run.kind, run.tag, run.pooled_as)
         other, of_run = pooled_as if pooled_as != run.kind else "", means.get(run.tag, {})
         is_baseline = protocol.runs.kind(run.kind).baseline
-        runs.append(RunFacts(run.team, run.tag, run.kind, other, run.made, run.uses, of_run, is_baseline))
+        made = columns_of(run)["made"]
+        runs.append(RunFacts(run.team, run.tag, run.kind, other, made, run.uses, of_run, is_baseline))
     facts = TrackFacts(
         name=files.name,
         protocol=protocol,

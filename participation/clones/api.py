@@ -37,8 +37,7 @@ class Clones(Endpoints):
         user, data = person_of(request), self.validated(request)
         track = track_of(request, slug)
         require_valid(CloneForm(data))
-        people = services.People(data["assessors"], data["teams"])
-        new = services.clone(track=track, name=data["name"], slug=data["slug"], people=people, by=user)
+        new = services.clone(track=track, by=user, **data)
         shown = TrackDetailSerializer(track_page(user, new)).data
         return created(shown, reverse("api:track", args=[new.slug]))
 

@@ -1,7 +1,5 @@
 """Clone a track: a new draft with what stays the same from year to year."""
 
-from dataclasses import dataclass
-
 from django.db import transaction
 
 from accounts.models import User
@@ -12,17 +10,9 @@ from tracks.models import Track
 from tracks.tracks import services as track_services
 
 
-@dataclass(frozen=True)
-class People:
-    """The people of the old track who come along."""
-
-    has_assessors: bool = False
-    has_teams: bool = False
-
-
 @transaction.atomic
-def clone(*, track: Track, name: str, slug: str, people: People, by: User) -> Track:
-    """Create a draft with the protocol, the settings and the guidelines of another track.
+def clone(*, track: Track, name: str, slug: str, assessors: bool, teams: bool, by: User) -> Track:
+    """Create a draft with the protocol, the settings and the guidelines of another track, perhaps with its people.
 
     Topics, runs, pools, judgments, deadlines and leaderboards stay with the old track. The guidelines become a draft:
     their worked examples may name topics that the new track does not have.
@@ -37,12 +27,12 @@ def clone(*, track: Track, name: str, slug: str, people: People, by: User) -> Tr
     track_services.create(track=new, by=by, cloned_from=track)
     if track.guidelines is not None:
         guidelines_services.save_draft(track=new, text=track.guidelines.text, revision=0, by=by)
-    if people.has_assessors:
+    if assessors:
         for assessor in (
             track.assessors.filter(machine=None, ended_at=None).select_related("user").order_by("pk")
         ):
             assessor_services.add(track=new, user=assessor.user, group=assessor.group)
-    if people.has_teams:
+    if teams:
         for team in track.teams.prefetch_related("members").order_by("pk"):
             team_services.create(track=new, name=team.name, members=list(team.members.all()))
     return new

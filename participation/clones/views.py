@@ -18,11 +18,7 @@ def clone_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     form = CloneForm(request.POST or None)
     if form.is_valid():
-        chosen = form.cleaned_data
-        people = services.People(chosen["assessors"], chosen["teams"])
-        new = services.clone(
-            track=track, name=chosen["name"], slug=chosen["slug"], people=people, by=request.user
-        )
+        new = services.clone(track=track, by=request.user, **form.cleaned_data)
         messages.success(request, f"Created {new}, a draft like {track}. Import its topics next.")
         return redirect(new)
     return render(

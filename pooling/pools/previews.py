@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from assay import plots
 from assay.digests import sha256_of
-from assay.pools.preview import Preview, preview_pool, usual_seconds
+from assay.pools.preview import Preview, preview_pool
 from assay.pools.strategies import PoolError, check_strategies
 from corpus.clusterings.selectors import latest_clustering
 from jobs.models import Job
@@ -219,8 +219,3 @@ def preview_tables(
             for code, n in zip(sizes.topics.tolist(), sizes.sizes[chosen - 1].tolist(), strict=True)
         ],
     )
-
-
-def seconds_per_judgment(track: Track) -> float:
-    """The published time of a judgment of the protocol's kind of unit."""
-    return usual_seconds(track.protocol.parsed)

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
+from assay.pools.preview import usual_seconds
 from pooling.errors import StatisticsMissing
 from pooling.models import Pool
 from pooling.pools import entries, exports, previews, selectors, services
@@ -51,7 +52,7 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The size and cost of a pool at each depth, before it is built. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = PreviewForm(request.GET, track=track, seconds=previews.seconds_per_judgment(track))
+    form = PreviewForm(request.GET, track=track, seconds=usual_seconds(track.protocol.parsed))
     arguments = form.arguments if form.is_valid() else None
     page = previews.preview_page(track, query=form.query, arguments=arguments)
     return render(request, "pooling/pools/preview.html", context_of(page) | {"form": form})
@@ -62,7 +63,7 @@ def preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def compute_preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Start the job that computes a preview, and go back to the preview. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = PreviewForm(request.POST, track=track, seconds=previews.seconds_per_judgment(track))
+    form = PreviewForm(request.POST, track=track, seconds=usual_seconds(track.protocol.parsed))
     if form.is_valid():
         tops_up, most = form.arguments["tops_up"], form.arguments["most"]
         services.request_preview(track=track, tops_up=tops_up, most=most, by=request.user)

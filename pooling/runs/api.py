@@ -209,12 +209,6 @@ def _track(request: Request, slug: str) -> Track:
     return track
 
 
-def _body(request: Request) -> dict[str, Any]:
-    """The fields and files of the body."""
-    data: Any = request.data
-    return {name: data[name] for name in data}
-
-
 def _team(teams: list[Team], name: str | None) -> Team:
     matching = [team for team in teams if name is None or team.name.lower() == name.strip().lower()]
     if len(matching) == 1:
@@ -266,7 +260,9 @@ class Runs(Endpoints):
         teams = team_selectors.teams_of(user, track)
         if not teams:
             raise PermissionDenied("You are in no team of this track.")
-        serializer = self.get_serializer(data={**request.query_params.dict(), **_body(request)})
+        sent: Any = request.data
+        fields_and_files = {name: sent[name] for name in sent}
+        serializer = self.get_serializer(data={**request.query_params.dict(), **fields_and_files})
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
         file, seconds = data.pop("file"), data.pop("seconds", None)

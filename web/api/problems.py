@@ -61,9 +61,16 @@ def problem(
     title: str = "",
     errors: Iterable[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """The members of a problem. `code` names the error for programs, `detail` explains it to people."""
+    """The members of a problem. `code` names the error for programs, `detail` explains it to people.
+
+    The type is the section of the documentation about the status.
+    """
+    try:
+        about = f"{reverse('documentation', args=['reference/api.html'])}#status-{status_code}"
+    except NoReverseMatch:
+        about = "about:blank"
     members: dict[str, Any] = {
-        "type": _type(status_code),
+        "type": about,
         "title": title or HTTPStatus(status_code).phrase,
         "status": status_code,
         "code": code,
@@ -71,14 +78,6 @@ def problem(
     }
     errors = list(errors)
     return members | ({"errors": errors} if errors else {})
-
-
-def _type(status_code: int) -> str:
-    """The section of the documentation about a status."""
-    try:
-        return f"{reverse('documentation', args=['reference/api.html'])}#status-{status_code}"
-    except NoReverseMatch:
-        return "about:blank"
 
 
 def is_api(request: HttpRequest) -> bool:

@@ -7,17 +7,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.models import User
 from accounts.selectors import user_named
 from assay.errors import Refused
 from assay.formats.declaration import STATEMENTS, Declaration, add_statements
-from participation.models import Team
 from participation.teams.selectors import team_named
 from pooling.errors import RunRefused
-from pooling.models import Run
 from pooling.runs import services as run_services
 from tracks.console import add_track, track_of
-from tracks.models import Track
 
 
 class Command(BaseCommand):
@@ -42,29 +38,25 @@ class Command(BaseCommand):
         if team is None or user is None:
             missing = f"team {options['team']}" if team is None else f"user {options['by']}"
             raise CommandError(f"There is no {missing}.")
-        run = _submit(track, team, user, options)
+        path: Path = options["file"]
+        with ExitStack() as stack:
+            try:
+                seconds = stack.enter_context(options["seconds"].open("rb")) if options["seconds"] else None
+                run = run_services.submit(
+                    track=track,
+                    team=team,
+                    by=user,
+                    file=stack.enter_context(path.open("rb")),
+                    file_name=path.name,
+                    declared=Declaration(**{name: options[name] for name in STATEMENTS}),
+                    seconds=seconds,
+                )
+            except OSError as error:
+                raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
+            except RunRefused as refusal:
+                raise CommandError("\n".join(refusal.lines)) from refusal
+            except Refused as refusal:
+                raise CommandError(refusal.message) from refusal
         for warning in run.report["warnings"]:
             self.stderr.write(f"warning: {warning['message']} ({warning['n']:,})")
         self.stdout.write(f"{run.tag} is submitted for {team}: {run.n_lines:,} lines, {run.n_topics} topics.")
-
-
-def _submit(track: Track, team: Team, user: User, options: dict[str, Any]) -> Run:
-    path: Path = options["file"]
-    with ExitStack() as stack:
-        try:
-            seconds = stack.enter_context(options["seconds"].open("rb")) if options["seconds"] else None
-            return run_services.submit(
-                track=track,
-                team=team,
-                by=user,
-                file=stack.enter_context(path.open("rb")),
-                file_name=path.name,
-                declared=Declaration(**{name: options[name] for name in STATEMENTS}),
-                seconds=seconds,
-            )
-        except OSError as error:
-            raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
-        except RunRefused as refusal:
-            raise CommandError("\n".join(refusal.lines)) from refusal
-        except Refused as refusal:
-            raise CommandError(refusal.message) from refusal

@@ -86,8 +86,8 @@ def test_archive_has_the_runs_of_agreeing_teams_with_checksums_and_a_manifest(
     sums = [line.split("  ") for line in (folder / "SHA256SUMS").read_text().splitlines()]
     assert all(hashlib.sha256((folder / path).read_bytes()).hexdigest() == digest for digest, path in sums)
     runs = read_manifest(folder / "manifest.csv", scene.track.protocol.parsed)
-    assert [(run.team, run.tag, run.made, run.description) for run in runs] == [
-        ("Ours", tag, "automatic", "BM25, “tuned”") for tag in ("a/b", "a_b")
+    assert [(run.team, run.tag, run.is_manual, run.description) for run in runs] == [
+        ("Ours", tag, False, "BM25, “tuned”") for tag in ("a/b", "a_b")
     ]
     assert runs[0].file.read_bytes() == GOOD
     content = json.loads((folder / "runs.json").read_text())
