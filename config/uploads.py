@@ -22,9 +22,8 @@ class UploadLimitMiddleware(Middleware):
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         authorization = request.META.get("HTTP_AUTHORIZATION", "").lower()
-        if is_api(request) and authorization.startswith(
-            "bearer "
-        ):  # the endpoint knows its user only later, and checks the size itself
+        if is_api(request) and authorization.startswith("bearer "):
+            # the endpoint knows its user only later, and checks the size itself
             return self.get_response(request)
         limit = settings.ANONYMOUS_UPLOAD_MAX_BYTES
         if _length(request) > limit and request.user.is_authenticated:

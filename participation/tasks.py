@@ -11,7 +11,7 @@ from accounts.selectors import organizers_to_mail, user_by_id
 from participation.interaction import selectors as sessions
 from participation.interaction.services import HELD, PLANNED
 from participation.invitations.selectors import link_of, open_invitations
-from participation.models import JoinRequest
+from participation.models import Interaction, JoinRequest, Nomination
 from participation.requests.selectors import open_requests
 from participation.teams.selectors import team_by_id
 from tracks.models import Track
@@ -68,7 +68,7 @@ def _track_link(track: Track, site: str) -> str:
 def planned(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     """Sessions of a team are planned."""
     user, team = user_by_id(data["user"]), team_by_id(data["team"])
-    stored = sessions.interaction_of(team)
+    stored = Interaction.objects.filter(team=team).first()
     context = {
         "user": user.username,
         "team": team,
@@ -83,7 +83,8 @@ def planned(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
 @letters.writer(HELD)
 def held(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     """The sessions of a team are over; nothing if another one was started since, is planned or runs."""
-    user, nomination = user_by_id(data["user"]), sessions.nomination_by_id(data["nomination"])
+    nominations = Nomination.objects.select_related("team__track__protocol")
+    user, nomination = user_by_id(data["user"]), nominations.get(pk=data["nomination"])
     if sessions.is_last(nomination):
         team = nomination.team
         context = {"user": user.username, "team": team, "rules": sessions.rules_of(team.track)}

@@ -36,14 +36,6 @@ THROWAWAY = {
 }
 
 
-def _is_last(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 def _runs(number: str, folder: Path) -> bool:
     """Return whether a process with this number runs in a folder, on Linux. A zombie has no command line."""
     command = Path("/proc") / number.strip() / "cmdline"
@@ -284,9 +276,9 @@ def held(server: Postgres | Redis, locks: Path, *, start: bool = True) -> Iterat
                 mine.start()
             yield mine
         finally:
-            with locked(mine.mutex):
-                if _is_last(users):
-                    server.stop()
+            with locked(mine.mutex), suppress(BlockingIOError):  # another process holds the server too
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                server.stop()
 
 
 @contextmanager

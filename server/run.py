@@ -21,7 +21,7 @@ from typing import IO
 from django.core.exceptions import ImproperlyConfigured
 
 from server import embedded, environment, health, os_account, paths
-from server.processes import Child, RunError, end, no_others, say, start
+from server.processes import RunError, end, no_others, say, start
 from server.supervision import Supervisor
 
 DEFAULT_PORT = 8000
@@ -154,15 +154,6 @@ def supervisor(server: socket.socket, lock: int, servers: list[embedded.Held]) -
     return Supervisor(starters, servers)
 
 
-def web_is_ready(port: int) -> bool:
-    return not health.web(port)
-
-
-def worker_is_ready(worker: Child, var: Path) -> bool:
-    file = paths.worker_file(var)
-    return file.exists() and file.read_text() == str(worker.process.pid)
-
-
 def serve(stopping: Stopping, lock: IO[str], var: Path) -> None:
     """Start everything, watch it, and stop it."""
     with ExitStack() as stack:
@@ -196,8 +187,12 @@ def say_when_ready(site: Supervisor, stopping: Stopping, port: int, message: str
     def is_late() -> bool:
         return stopping.asked or time.monotonic() > limit
 
-    site.watch(lambda: is_late() or web_is_ready(port), restarts=False)
-    site.watch(lambda: is_late() or worker_is_ready(site.children["worker"], paths.var()), restarts=False)
+    def worker_is_ready() -> bool:
+        file = paths.worker_file(paths.var())
+        return file.exists() and file.read_text() == str(site.children["worker"].process.pid)
+
+    site.watch(lambda: is_late() or not health.web(port), restarts=False)
+    site.watch(lambda: is_late() or worker_is_ready(), restarts=False)
     if time.monotonic() > limit:
         raise RunError(f"Web or worker was not ready within {READY_SECONDS:.0f} seconds.")
     if not stopping.asked:

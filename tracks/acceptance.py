@@ -108,11 +108,6 @@ def why_closed(states: Iterable[Acceptance]) -> str:
     return "" if is_accepting(states) else next((each.reason for each in states), "it accepts no kind of run")
 
 
-def deadlines_of(track: Track) -> list[Deadline]:
-    """The deadlines that organizers have set, by kind; that of all kinds first."""
-    return list(track.deadlines.order_by("kind"))
-
-
 def timetable(states: Iterable[Acceptance]) -> list[tuple[str, Acceptance]]:
     """The states, each with its kinds in words: kinds with the same times share one."""
     shared: dict[Acceptance, list[str]] = {}

@@ -116,11 +116,6 @@ EXPLAINED = {
 HELP = {view: page for page, views in EXPLAINED.items() for view in views.split()}
 
 
-def page_for(view_name: str) -> str:
-    """The path in the documentation for a view; the first page if the view has none."""
-    return HELP.get(view_name, START)
-
-
 def frame(request: HttpRequest) -> dict[str, object]:
     """`is_assessor`, whether the user judges in any track, and `help_address`, the documentation of this page.
 
@@ -128,7 +123,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
     """
     # An error page may have no view.
     match = request.resolver_match
-    page, _, anchor = page_for(match.view_name if match else "").partition("#")
+    page, _, anchor = HELP.get(match.view_name if match else "", START).partition("#")
     address = reverse("documentation", args=[page])
     return {
         "is_assessor": SimpleLazyObject(lambda: judges_anywhere(request.user)),

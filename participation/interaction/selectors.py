@@ -146,6 +146,7 @@ def interaction_page(user: User, track: Track, rules: InteractionRules) -> Inter
     )
     teams = visible_teams(user, track).select_related("interaction").prefetch_related(nominations)
     runs = state(track, track.protocol.parsed.runs.keys[0])
+    own = Nomination.objects.filter(team__track=track, assessor=user).select_related("topic", "team")
     now, limit = times.now(), rules.seconds_per_topic
     shown = []
     for team in teams.order_by("name"):
@@ -157,7 +158,7 @@ def interaction_page(user: User, track: Track, rules: InteractionRules) -> Inter
         track=track,
         rules=rules,
         teams=shown,
-        sessions=[_row(each, limit, now) for each in sessions_of(user, track)],
+        sessions=[_row(each, limit, now) for each in own.order_by("place", "pk")],
         assessors=assessors_of(track) if user.is_organizer else [],
         why_no_nominations="" if runs.is_accepting else runs.reason,
     )
@@ -168,18 +169,9 @@ def assessors_of(track: Track) -> list[User]:
     return [each.user for each in people_judging(track)]
 
 
-def interaction_of(team: Team) -> Interaction | None:
-    """Return the page and data of a team; None if it has neither."""
-    return Interaction.objects.filter(team=team).first()
-
-
 def data_of(team: Team) -> Interaction | None:
     """The interaction of a team if its data are stored."""
     return Interaction.objects.filter(team=team).exclude(data="").first()
-
-
-def nomination_by_id(pk: int) -> Nomination:
-    return Nomination.objects.select_related("team__track__protocol").get(pk=pk)
 
 
 def is_last(nomination: Nomination) -> bool:
@@ -195,12 +187,6 @@ def is_last(nomination: Nomination) -> bool:
 
 def _row(nomination: Nomination, limit: int, now: datetime) -> SessionRow:
     return SessionRow(nomination, state_of(nomination, limit, now), seconds_of(nomination, limit, now))
-
-
-def sessions_of(user: User, track: Track) -> QuerySet[Nomination]:
-    """The sessions of a track that a user holds."""
-    sessions = Nomination.objects.filter(team__track=track, assessor=user)
-    return sessions.select_related("topic", "team").order_by("place", "pk")
 
 
 def tracks_with_sessions(user: User) -> QuerySet[Track]:
@@ -246,6 +232,7 @@ def session_page(nomination: Nomination, user: User) -> SessionPage:
     row, end = _row(nomination, limit, now), ends_at(nomination, limit)
     is_own = nomination.assessor_id == user.pk
     address = frame_address(nomination) if row.is_running and is_own else ""
+    parts = urlsplit(address)
     return SessionPage(
         track=track,
         nomination=nomination,
@@ -259,7 +246,7 @@ def session_page(nomination: Nomination, user: User) -> SessionPage:
         limit=limit,
         seconds_left=max(0.0, (end - now).total_seconds()) if end and row.is_running else 0.0,
         address=address,
-        origin=origin_of(address) if address else "",
+        origin=f"{parts.scheme}://{parts.netloc}" if address else "",
         is_own=is_own,
     )
 
@@ -270,12 +257,6 @@ def frame_address(nomination: Nomination) -> str:
     return (
         interaction.address.replace("{topic}", quote(nomination.topic.code, safe="")) if interaction else ""
     )
-
-
-def origin_of(address: str) -> str:
-    """The scheme and host of an address, for the policy of a page."""
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc}"
 
 
 def stored_data(track: Track) -> list[Interaction]:

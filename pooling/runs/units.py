@@ -16,7 +16,7 @@ from assay.protocols.schema import Protocol
 from corpus.formulas.selectors import formulas_of
 from corpus.models import Collection, Document, Formula
 from corpus.threads import selectors as threads
-from tracks.downloads.contents import Made, makes_samples
+from tracks.downloads.contents import Item, makes_samples
 from tracks.models import Download, Track
 
 BATCH = 20_000
@@ -144,7 +144,7 @@ def cited_post_ids(collection_id: int, docnos: NDArray[np.bytes_]) -> dict[str, 
 
 
 @makes_samples
-def sample(track: Track) -> Made | None:
+def sample(track: Track) -> Item | None:
     """The sample run of a track, which accepts it; None while it has no topics, or its collection no units.
 
     Four queries at most.
@@ -165,4 +165,4 @@ def sample(track: Track) -> Made | None:
         return None
     extension, content = sample_run(protocol, topics, units)
     about = f"A run that {track} accepts: {len(units)} lines for each topic. Replace them by yours."
-    return Made(Download.Kind.SAMPLE_RUN, f"{track.slug}-sample-run.{extension}", about, content)
+    return Item.made(Download.Kind.SAMPLE_RUN, f"{track.slug}-sample-run.{extension}", about, content)

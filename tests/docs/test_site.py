@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from assay.protocols.loader import shipped_slugs
-from config.pages.help import HELP, page_for
+from config.pages.help import HELP, frame
 from maintenance.docs.outputs import ROOT
 
 # Addresses without a page: downloads, buttons, redirects.
@@ -146,7 +147,10 @@ def test_every_page_has_help_of_its_own() -> None:
 
 
 def test_an_unknown_page_has_the_first_page_as_help() -> None:
-    assert page_for("no:such") == "index.html"
+    request = RequestFactory().get("/no/such/")
+    request.resolver_match = None
+
+    assert frame(request)["help_address"] == "/help/index.html"
 
 
 def test_every_shipped_protocol_is_described(built: Path) -> None:

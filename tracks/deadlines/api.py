@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import organizer_of
-from tracks import acceptance
 from tracks.deadlines import services
 from tracks.deadlines.services import MAX_GRACE_MINUTES, Window
 from tracks.models import Deadline, Track
@@ -68,7 +67,7 @@ class NewDeadlinesSerializer(Strict):
 
 
 def _shown(track: Track) -> Any:
-    deadlines = acceptance.deadlines_of(track)
+    deadlines = track.deadlines.order_by("kind")
     zone = next((each.zone for each in deadlines), times.AOE)
     return DeadlinesSerializer({"zone": zone, "deadlines": deadlines}).data
 

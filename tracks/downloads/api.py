@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from accounts.access import user_of
 from tracks.agreements.services import check_accepted
 from tracks.downloads import selectors, services
-from tracks.downloads.selectors import Item
+from tracks.downloads.contents import Item
 from tracks.tracks.api import track_of
 from web.api.permissions import Everyone
 from web.api.schema import FILE

@@ -4,8 +4,10 @@ They are what participants see of the track, for everyone alike, so that everyon
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, cast
+from dataclasses import dataclass
+from typing import cast
 
+from assay.digests import sha256_of
 from assay.formats.topics import writer
 from assay.formats.topics.writer import TopicFields
 from tracks.models import Download, TopicImport, Track
@@ -21,16 +23,31 @@ DESCRIPTIONS = {
 }
 
 
-class Made(NamedTuple):
-    """A file that is made from rows of the database."""
+@dataclass(frozen=True)
+class Item:
+    """A file or a link. A file is stored in the storage as `stored`, or is its `content`."""
 
-    kind: Download.Kind
+    kind: str
     name: str
     description: str
-    content: bytes
+    n_bytes: int | None
+    sha256: str
+    stored: str = ""
+    content: bytes | None = None
+    url: str = ""
+    row: Download | None = None
+
+    @classmethod
+    def made(cls, kind: Download.Kind, name: str, description: str, content: bytes) -> "Item":
+        """A file that is made from rows of the database."""
+        return cls(kind, name, description, len(content), sha256_of(content), content=content)
+
+    @property
+    def is_file(self) -> bool:
+        return not self.url
 
 
-SampleMaker = Callable[[Track], Made | None]
+SampleMaker = Callable[[Track], Item | None]
 _sample_makers: list[SampleMaker] = []
 
 
@@ -40,12 +57,12 @@ def makes_samples(maker: SampleMaker) -> SampleMaker:
     return maker
 
 
-def sample_runs(track: Track) -> list[Made]:
+def sample_runs(track: Track) -> list[Item]:
     """The sample run of a track; empty if its protocol or its topics do not allow one."""
     return [made for maker in _sample_makers if (made := maker(track)) is not None]
 
 
-def topic_files(track: Track) -> Iterator[Made]:
+def topic_files(track: Track) -> Iterator[Item]:
     """The topics in each format, with their formulas, and with their labels if the track shows these. One query."""
     topics = participants_view(track, track.topics.all())
     if not topics:
@@ -55,10 +72,10 @@ def topic_files(track: Track) -> Iterator[Made]:
         content = write(rows)
         is_empty = not content or (ending == "topic-formulas.tsv" and content.count(b"\n") == 1)
         if not is_empty:
-            yield Made(Download.Kind.TOPICS, f"{track.slug}-{ending}", DESCRIPTIONS[ending], content)
+            yield Item.made(Download.Kind.TOPICS, f"{track.slug}-{ending}", DESCRIPTIONS[ending], content)
     if any(topic.labels for topic in topics):
         name, about = f"{track.slug}-topic-labels.csv", "The labels of the topics."
-        yield Made(Download.Kind.TOPICS, name, about, writer.labels(rows))
+        yield Item.made(Download.Kind.TOPICS, name, about, writer.labels(rows))
 
 
 def originals(track: Track, *, with_private: bool = False) -> list[TopicImport]:

@@ -9,10 +9,9 @@ from django.db.models import QuerySet
 from django.utils.safestring import SafeString, mark_safe
 
 from accounts.access import AnyUser, is_organizer
-from assay.digests import sha256_of
 from jobs.models import Job
 from tracks.agreements.selectors import has_accepted
-from tracks.downloads.contents import Made, is_private, original_name, originals, sample_runs, topic_files
+from tracks.downloads.contents import Item, is_private, original_name, originals, sample_runs, topic_files
 from tracks.guidelines.markdown import plain_html
 from tracks.models import Download, Fetch, Track
 from tracks.tracks.selectors import released_to
@@ -22,25 +21,6 @@ MADE = {Download.Kind.TOPICS, Download.Kind.SAMPLE_RUN}  # released to everyone 
 SINGLE = (Download.Kind.INSTRUCTIONS, *sorted(MADE))  # at most one row per track
 JOBS = ("tracks.downloads.export", "tracks.downloads.attach")
 SHOWN_FETCHES = 200
-
-
-@dataclass(frozen=True)
-class Item:
-    """A file or a link. A file is stored in the storage as `stored`, or is its `content`."""
-
-    kind: str
-    name: str
-    description: str
-    n_bytes: int | None
-    sha256: str
-    stored: str = ""
-    content: bytes | None = None
-    url: str = ""
-    row: Download | None = None
-
-    @property
-    def is_file(self) -> bool:
-        return not self.url
 
 
 class Terms(NamedTuple):
@@ -103,14 +83,14 @@ def items_for(user: AnyUser, track: Track) -> Iterator[Item]:
     kinds = _kinds_for(user, track, rows)
     if "instructions" in kinds and rows["instructions"].text:
         text = rows["instructions"].text.encode()
-        yield _made(Made(Download.Kind.INSTRUCTIONS, f"{track.slug}-instructions.md", "", text))
+        yield Item.made(Download.Kind.INSTRUCTIONS, f"{track.slug}-instructions.md", "", text)
     if Download.Kind.TOPICS in kinds:
         for each in originals(track, with_private=is_organizer(user)):
             about = "As imported; only organizers get it." if is_private(each) else "As imported."
             yield Item("topics", original_name(each), about, each.size, each.sha256, str(each.file))
-        yield from map(_made, topic_files(track))
+        yield from topic_files(track)
     if Download.Kind.SAMPLE_RUN in kinds:
-        yield from map(_made, sample_runs(track))
+        yield from sample_runs(track)
     for row in _attached(user, track):
         yield _attached_item(row)
 
@@ -181,11 +161,6 @@ def _attached_item(row: Download) -> Item:
     return Item(
         row.kind, row.name, row.description, row.n_bytes, row.sha256, str(row.file), url=row.url, row=row
     )
-
-
-def _made(made: Made) -> Item:
-    content = made.content
-    return Item(made.kind, made.name, made.description, len(content), sha256_of(content), content=content)
 
 
 def _section(

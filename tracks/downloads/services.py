@@ -18,7 +18,8 @@ from accounts.models import User
 from assay.digests import sha256_of_file
 from assay.errors import Refused
 from jobs.files import storage
-from tracks.downloads.selectors import SINGLE, Item, items_for
+from tracks.downloads.contents import Item
+from tracks.downloads.selectors import SINGLE, items_for
 from tracks.models import Download, Fetch, Track
 from tracks.tracks import services as track_services
 from web.downloads import download_range, is_first_part, safe_name

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString, mark_safe
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
 from tracks.assessors.selectors import tracks_judged_by
-from tracks.guidelines.differences import Hunk, differences
+from tracks.guidelines.differences import Hunk
 from tracks.models import GuidelinesDraft, GuidelinesReading, GuidelinesVersion, Track
 
 WIDE = ("text", "html")  # columns that lists do not load
@@ -124,10 +124,6 @@ class ChangesPage:
     new: GuidelinesVersion
     hunks: list[Hunk]
     tab: str = "guidelines"
-
-
-def changes_page(track: Track, old: GuidelinesVersion, new: GuidelinesVersion) -> ChangesPage:
-    return ChangesPage(track, old, new, differences(old.text, new.text))
 
 
 def draft_of(track: Track) -> GuidelinesDraft:

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from assay.errors import Refused
 from tracks.guidelines import selectors, services
+from tracks.guidelines.differences import differences
 from tracks.guidelines.forms import GuidelinesForm
 from tracks.guidelines.rendering import rendered
 from tracks.models import Track
@@ -49,7 +50,7 @@ def changes(request: AuthenticatedRequest, slug: str, old: int, new: int) -> Htt
     """The changes between two versions. Assessors of the track, and organizers."""
     track = get_object_or_404(selectors.tracks_with_guidelines(request.user), slug=slug)
     before, after = (get_object_or_404(selectors.versions_of(track), number=number) for number in (old, new))
-    page = selectors.changes_page(track, before, after)
+    page = selectors.ChangesPage(track, before, after, differences(before.text, after.text))
     return render(request, "tracks/guidelines/changes.html", context_of(page))
 
 

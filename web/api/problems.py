@@ -112,7 +112,9 @@ def _members(exception: Exception) -> tuple[dict[str, Any] | None, dict[str, str
     if isinstance(exception, exceptions.ValidationError):
         return _invalid(exception), {}
     if isinstance(exception, exceptions.APIException):
-        return _of_exception(exception), _headers(exception)
+        words = exception.get_codes()
+        code = words.replace("_", "-") if isinstance(words, str) else "error"
+        return problem(exception.status_code, detail=str(exception.detail), code=code), _headers(exception)
     return None, {}
 
 
@@ -140,15 +142,6 @@ def of_refusal(refusal: Refused) -> dict[str, Any]:
 
 def _kebab(name: str) -> str:
     return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
-
-
-def _of_exception(exception: exceptions.APIException) -> dict[str, Any]:
-    code = exception.get_codes()
-    return problem(
-        exception.status_code,
-        detail=str(exception.detail),
-        code=str(code).replace("_", "-") if isinstance(code, str) else "error",
-    )
 
 
 def _headers(exception: exceptions.APIException) -> dict[str, str]:

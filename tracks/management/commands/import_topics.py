@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from assay.errors import Refused
+from tracks.console import add_track, track_of
 from tracks.topics.services import import_labels, import_topics
-from tracks.tracks.selectors import track_named
 
 
 class Command(BaseCommand):
@@ -18,7 +18,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("track", help="slug of the track")
+        add_track(parser)
         parser.add_argument("file", type=Path, help="topics: XML or lines of JSON; labels: CSV or JSON")
         parser.add_argument(
             "--replace", action="store_true", help="remove topics that are missing from the file"
@@ -27,11 +27,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         file: Path = options["file"]
-        track = track_named(options["track"])
-        if track is None:
-            raise CommandError(f"There is no track {options['track']}.")
         try:
-            source: dict[str, Any] = {"track": track, "data": file.read_bytes(), "name": file.name}
+            source: dict[str, Any] = {
+                "track": track_of(options["track"]),
+                "data": file.read_bytes(),
+                "name": file.name,
+            }
             report = (
                 import_labels(**source)
                 if options["labels"]
