@@ -1,4 +1,4 @@
-"""Limits how often a form without a login can be sent from one address, over all web processes."""
+"""Counts the requests of an address over all web processes, and limits forms without a login."""
 
 import time
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def limited(name: str, *, per_hour: int) -> Callable[[View[P]], View[P]]:
     def decorate(view: View[P]) -> View[P]:
         @wraps(view)
         def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-            if request.method == "POST" and _count(name, request) > per_hour:
+            if request.method == "POST" and count(f"{name}:{network_of(request)}", HOUR) > per_hour:
                 return render(request, "429.html", status=429)
             return view(request, *args, **kwargs)
 
@@ -31,14 +31,19 @@ def limited(name: str, *, per_hour: int) -> Callable[[View[P]], View[P]]:
     return decorate
 
 
-def _count(name: str, request: HttpRequest) -> int:
-    """Count one more request of this hour; how many there are."""
-    key = f"limited:{name}:{int(time.time()) // HOUR}:{network_of(request)}"
-    cache.add(key, 0, HOUR)
+def count(name: str, seconds: int) -> int:
+    """Count one more event of this hour or minute; how many there are. 1 if the cache does not answer."""
+    key = key_of(name, seconds)
+    cache.add(key, 0, seconds)
     try:
         return cache.incr(key)
     except ValueError:
         return 1
+
+
+def key_of(name: str, seconds: int) -> str:
+    """The key of a counter in the cache."""
+    return f"limited:{seconds}:{int(time.time()) // seconds}:{name}"
 
 
 def parsed_address(text: str) -> IPv4Address | IPv6Address | None:

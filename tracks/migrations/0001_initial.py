@@ -7,50 +7,17 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-KEEP_VERSIONS = """
-CREATE FUNCTION tracks_keep_guidelines() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    RAISE EXCEPTION 'version % of the guidelines is kept: a change is a new version', OLD.number
-        USING ERRCODE = 'integrity_constraint_violation';
-END
-$$;
-CREATE TRIGGER keep_guidelines BEFORE UPDATE OR DELETE ON tracks_guidelinesversion
-    FOR EACH ROW EXECUTE FUNCTION tracks_keep_guidelines();
-"""
-STOP_KEEPING_VERSIONS = """
-DROP TRIGGER keep_guidelines ON tracks_guidelinesversion;
-DROP FUNCTION tracks_keep_guidelines();
-"""
-KEEP_PAGES = """
-CREATE FUNCTION tracks_keep_pages() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    RAISE EXCEPTION 'version % of the page % is kept: a change is a new version', OLD.number, OLD.name
-        USING ERRCODE = 'integrity_constraint_violation';
-END
-$$;
-CREATE TRIGGER keep_pages BEFORE UPDATE OR DELETE ON tracks_sitepage
-    FOR EACH ROW EXECUTE FUNCTION tracks_keep_pages();
-"""
-STOP_KEEPING_PAGES = """
-DROP TRIGGER keep_pages ON tracks_sitepage;
-DROP FUNCTION tracks_keep_pages();
-"""
-KEEP_AGREEMENTS = """
-CREATE FUNCTION tracks_keep_agreements() RETURNS trigger LANGUAGE plpgsql AS $$
+KEPT = ("tracks_guidelinesversion", "tracks_sitepage", "tracks_agreementversion", "tracks_agreementacceptance")
+KEEP = """
+CREATE FUNCTION tracks_keep_rows() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'row % of % is kept: a change is a new version', OLD.id, TG_TABLE_NAME
         USING ERRCODE = 'integrity_constraint_violation';
 END
 $$;
-CREATE TRIGGER keep_agreements BEFORE UPDATE OR DELETE ON tracks_agreementversion
-    FOR EACH ROW EXECUTE FUNCTION tracks_keep_agreements();
-CREATE TRIGGER keep_acceptances BEFORE UPDATE OR DELETE ON tracks_agreementacceptance
-    FOR EACH ROW EXECUTE FUNCTION tracks_keep_agreements();
 """
-STOP_KEEPING_AGREEMENTS = """
-DROP TRIGGER keep_acceptances ON tracks_agreementacceptance;
-DROP TRIGGER keep_agreements ON tracks_agreementversion;
-DROP FUNCTION tracks_keep_agreements();
+KEEP_ROWS = """
+CREATE TRIGGER keep_rows BEFORE UPDATE OR DELETE ON {} FOR EACH ROW EXECUTE FUNCTION tracks_keep_rows();
 """
 
 
@@ -333,7 +300,6 @@ class Migration(migrations.Migration):
             name='guidelines',
             field=models.ForeignKey(editable=False, help_text='The version in force.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tracks.guidelinesversion'),
         ),
-        migrations.RunSQL(KEEP_VERSIONS, STOP_KEEPING_VERSIONS),
-        migrations.RunSQL(KEEP_PAGES, STOP_KEEPING_PAGES),
-        migrations.RunSQL(KEEP_AGREEMENTS, STOP_KEEPING_AGREEMENTS),
+        migrations.RunSQL(KEEP, "DROP FUNCTION tracks_keep_rows();"),
+        *(migrations.RunSQL(KEEP_ROWS.format(table), f"DROP TRIGGER keep_rows ON {table};") for table in KEPT),
     ]

@@ -10,7 +10,7 @@ from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from web.throttling import network_of
+from web.throttling import count, key_of, network_of
 
 if TYPE_CHECKING:  # the settings of rest_framework import this module before its views
     from rest_framework.views import APIView
@@ -24,8 +24,9 @@ class RequestThrottle(BaseThrottle):
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
         if request.user.is_authenticated:
-            return _count(f"user:{request.user.pk}") <= settings.API_REQUESTS_PER_MINUTE
-        return _count(f"address:{network_of(request._request)}") <= settings.API_VISITOR_REQUESTS_PER_MINUTE
+            return count(f"user:{request.user.pk}", WINDOW) <= settings.API_REQUESTS_PER_MINUTE
+        n = count(f"address:{network_of(request._request)}", WINDOW)
+        return n <= settings.API_VISITOR_REQUESTS_PER_MINUTE
 
     def wait(self) -> float:
         return _until_next()
@@ -39,27 +40,13 @@ def refuse_guesses(request: HttpRequest) -> None:
     Throttled
         Too many.
     """
-    if cache.get(_key(f"wrong:{network_of(request)}"), 0) >= WRONG_TOKENS:
+    if cache.get(key_of(f"wrong:{network_of(request)}", WINDOW), 0) >= WRONG_TOKENS:
         raise Throttled(_until_next(), "Too many wrong tokens came from your address.")
 
 
 def count_guess(request: HttpRequest) -> None:
     """Count a wrong token."""
-    _count(f"wrong:{network_of(request)}")
-
-
-def _count(name: str) -> int:
-    """Count one more event of this minute; how many there are. 1 if the cache does not answer."""
-    key = _key(name)
-    cache.add(key, 0, WINDOW)
-    try:
-        return cache.incr(key)
-    except ValueError:
-        return 1
-
-
-def _key(name: str) -> str:
-    return f"throttle:{int(time.time()) // WINDOW}:{name}"
+    count(f"wrong:{network_of(request)}", WINDOW)
 
 
 def _until_next() -> float:
