@@ -35,7 +35,13 @@ def download(content: Content, name: str, *, is_checked: bool = True) -> HttpRes
     """
     name = safe_name(name)
     content_type = CONTENT_TYPES.get(PurePosixPath(name).suffix.lower(), UNKNOWN) if is_checked else UNKNOWN
-    response = _response(content, content_type)
+    response: HttpResponseBase
+    if isinstance(content, (str, bytes)):
+        response = HttpResponse(content, content_type=content_type)
+    elif isinstance(content, (File, BufferedIOBase)):
+        response = FileResponse(content, content_type=content_type)
+    else:
+        response = StreamingHttpResponse(content, content_type=content_type)
     header = content_disposition_header(as_attachment=True, filename=name)
     response["Content-Disposition"] = header or "attachment"
     add_never_cache_headers(response)
@@ -46,14 +52,6 @@ def safe_name(name: str) -> str:
     """The last part of a path, without control characters."""
     last = name.replace("\\", "/").rpartition("/")[2]
     return "".join(character for character in last if character.isprintable()) or "download"
-
-
-def _response(content: Content, content_type: str) -> HttpResponseBase:
-    if isinstance(content, (str, bytes)):
-        return HttpResponse(content, content_type=content_type)
-    if isinstance(content, (File, BufferedIOBase)):
-        return FileResponse(content, content_type=content_type)
-    return StreamingHttpResponse(content, content_type=content_type)
 
 
 def download_range(

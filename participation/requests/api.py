@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -92,10 +91,6 @@ class RefusalSerializer(Strict):
     reason = serializers.CharField(max_length=1000, help_text="The person gets it.")
 
 
-def _requests(request: Request) -> QuerySet[JoinRequest]:
-    return selectors.requests_for(person_of(request))
-
-
 class Requests(Endpoints):
     tag = "People"
 
@@ -108,7 +103,7 @@ class Requests(Endpoints):
     )
     def list_join_requests(self, request: Request, slug: str) -> Any:
         """List the requests to join a track, newest first. Organizers see all of them, others their own."""
-        return _requests(request).filter(track=track_of(request, slug))
+        return selectors.requests_for(person_of(request)).filter(track=track_of(request, slug))
 
     @post(
         "tracks/<slug:slug>/join-requests/",
@@ -131,7 +126,7 @@ class Requests(Endpoints):
     @get("join-requests/<int:request_id>/", "join_request", JoinRequestSerializer)
     def get_join_request(self, request: Request, request_id: int) -> Any:
         """Read a request to join: organizers any, others their own."""
-        return get_object_or_404(_requests(request), pk=request_id)
+        return get_object_or_404(selectors.requests_for(person_of(request)), pk=request_id)
 
     @post(
         "join-requests/<int:request_id>/accept/",

@@ -77,26 +77,18 @@ def _link_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env
     return str(self.renderToken(tokens, index, options, env))
 
 
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
-    dollarmath_plugin(parser, double_inline=True)
-    container_plugin(
-        parser,
-        "example",
-        validate=lambda words, _: bool(BEGINS_EXAMPLE.match(words.strip())),
-        render=_container,
-    )
-    for name, display in (
-        ("math_inline", "inline"),
-        ("math_inline_double", "block"),
-        ("math_block", "block"),
-    ):
-        parser.add_render_rule(name, _math(display))
-    parser.add_render_rule("link_open", _link_open)
-    return parser
-
-
-_PARSER = _parser()
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
+dollarmath_plugin(_PARSER, double_inline=True)
+container_plugin(
+    _PARSER,
+    "example",
+    validate=lambda words, _: bool(BEGINS_EXAMPLE.match(words.strip())),
+    render=_container,
+)
+_PARSER.add_render_rule("math_inline", _math("inline"))
+_PARSER.add_render_rule("math_inline_double", _math("block"))
+_PARSER.add_render_rule("math_block", _math("block"))
+_PARSER.add_render_rule("link_open", _link_open)
 
 
 def parse(text: str) -> Text:
