@@ -151,7 +151,7 @@ class BatchAdmin(Checked, admin.ModelAdmin[Batch]):
     list_display = [
         "name",
         "pool",
-        "track",
+        "pool__track",
         "kind",
         "status",
         "progress",
@@ -173,10 +173,6 @@ class BatchAdmin(Checked, admin.ModelAdmin[Batch]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Batch]:
         return batches_for_organizer()
-
-    @admin.display(ordering="pool__track__name")
-    def track(self, batch: Batch) -> str:
-        return str(batch.pool.track)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return BatchList

@@ -13,7 +13,7 @@ from django.utils.crypto import salted_hmac
 
 from accounts.models import User
 from assay.protocols.schema import Grade
-from assessment.batches.selectors import batches_for_organizer, batches_of
+from assessment.batches.selectors import batches_for
 from assessment.judgments.disagreements import Round, judgments_of, round_label, training_number
 from assessment.models import Batch, DiscussionNote, Judgment
 from tracks.models import Track
@@ -22,17 +22,12 @@ PAGE = 25
 SALT = "assessment.discussions"
 
 
-def shared_with(user: User) -> QuerySet[Batch]:
-    """The closed training rounds of a user whose discussion is shared."""
-    shared = batches_of(user).filter(kind=Batch.Kind.TRAINING, status=Batch.Status.CLOSED)
-    return shared.exclude(discussion=Batch.Discussion.HIDDEN)
-
-
 def discussions_for(user: User) -> QuerySet[Batch]:
-    """The training rounds whose discussion a user may see."""
+    """The training rounds whose discussion a user may see: organizers all, others their own that are shared."""
+    rounds = batches_for(user).filter(kind=Batch.Kind.TRAINING)
     if user.is_organizer:
-        return batches_for_organizer().filter(kind=Batch.Kind.TRAINING)
-    return shared_with(user)
+        return rounds
+    return rounds.filter(status=Batch.Status.CLOSED).exclude(discussion=Batch.Discussion.HIDDEN)
 
 
 class Reply(NamedTuple):

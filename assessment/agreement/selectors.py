@@ -1,7 +1,6 @@
 """The agreement of a track's assessors, and the units on which they disagree. For organizers only."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -101,20 +100,20 @@ def agreement_page(track: Track, of_round: Round) -> AgreementPage:
         pairs=pairs,
         matrices=[_matrix(pair) for pair in pairs],
         assessors=assessors,
-        plot=_plot(track, assessors),
+        plot=plots.groups(
+            f"{track.slug}-kappa",
+            f"{track.name}: mean kappa by assessor",
+            [row.name for row in assessors],
+            [
+                ("all grades", [_defined(row.kappa) for row in assessors]),
+                ("two-way", [_defined(row.two_way) for row in assessors]),
+            ],
+            across="Assessor",
+            up="Kappa",
+        ),
         topics=report.by_topic(columns, level),
         machines=[] if of_round.batch_id is not None else comparisons(track),
     )
-
-
-def _plot(track: Track, assessors: Sequence[report.AssessorAgreement]) -> plots.Plot:
-    """Mean kappa of each assessor, as in the overview papers."""
-    values = [
-        ("all grades", [_defined(row.kappa) for row in assessors]),
-        ("two-way", [_defined(row.two_way) for row in assessors]),
-    ]
-    title, labels = f"{track.name}: mean kappa by assessor", [row.name for row in assessors]
-    return plots.groups(f"{track.slug}-kappa", title, labels, values, across="Assessor", up="Kappa")
 
 
 def _defined(value: float) -> float | None:
@@ -139,7 +138,6 @@ class DisagreementsPage:
     current: Round
     difference: Difference
     rows: Page[Disagreement]
-    n_units: int
     tab: str = "judging"
 
 
@@ -147,13 +145,5 @@ def disagreements_page(
     track: Track, of_round: Round, difference: Difference, *, number: str | None
 ) -> DisagreementsPage:
     """One page of the disagreements, with the comments of the assessors."""
-    units = disagreements(track, of_round, difference)
-    rows = Paginator(units, PAGE).get_page(number)
-    return DisagreementsPage(
-        track=track,
-        rounds=rounds_of(track),
-        current=of_round,
-        difference=difference,
-        rows=rows,
-        n_units=len(units),
-    )
+    rows = Paginator(disagreements(track, of_round, difference), PAGE).get_page(number)
+    return DisagreementsPage(track, rounds_of(track), of_round, difference, rows)

@@ -66,15 +66,12 @@ def sizes_by_topic(
     pools = {batch.pool_id for batch in batches if not batch.is_selective}
     of_topics = {} if topics is None else {"topic__in": topics}
     entries = PoolEntry.objects.filter(pool__in=pools, **of_topics)
-    pooled = entries.order_by().values_list("pool", "topic")
-    of_pool: dict[int, list[tuple[int, int]]] = {}
-    for pool, topic, n in pooled.annotate(n=Count("pk")):
-        of_pool.setdefault(pool, []).append((topic, n))
+    pooled = entries.order_by().values_list("pool", "topic").annotate(n=Count("pk"))
     sizes = {
         (batch.pk, topic): n
+        for pool, topic, n in pooled
         for batch in batches
-        if not batch.is_selective
-        for topic, n in of_pool.get(batch.pool_id, [])
+        if not batch.is_selective and batch.pool_id == pool
     }
     selected = BatchEntry.objects.filter(batch__in=[batch.pk for batch in batches if batch.is_selective])
     rows = selected.values_list("batch", "entry__topic").annotate(n=Count("pk")).order_by()

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from django.core.paginator import Page, Paginator
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.urls import reverse
 
 from assay.html import sanitize
@@ -144,7 +144,8 @@ def differences_page(track: Track, *, is_near: bool, code: str, number: str) -> 
     codes: list[str] = []
     topic: Topic | None = None
     if kind == "near-duplicates":
-        judged = {each.code: each for each in judged_topics(track)}
+        topics = current_judgments(track, *MAIN_AND_DUAL).values("topic")
+        judged = {each.code: each for each in track.topics.filter(pk__in=topics).order_by("code")}
         codes, topic = list(judged), judged.get(code) or next(iter(judged.values()), None)
         near = list(_near_groups(track, [topic.pk] if topic else [], most=SHOWN_OF_GRADE))
         of_near: Page[_Group] = Paginator(near, GROUPS_ON_PAGE).get_page(number)
@@ -172,13 +173,6 @@ def has_formulas(track: Track) -> bool:
 def overlap_of(track: Track) -> float:
     """The share of word bigrams of near-duplicates: that of the protocol, if it has one."""
     return track.protocol.parsed.pool.near_duplicate_overlap or OVERLAP
-
-
-def judged_topics(track: Track) -> QuerySet[Topic]:
-    """The topics with judgments, by code."""
-    return track.topics.filter(pk__in=current_judgments(track, *MAIN_AND_DUAL).values("topic")).order_by(
-        "code"
-    )
 
 
 def all_differences(track: Track) -> Iterator[JudgedDifferently]:

@@ -48,8 +48,7 @@ def gold_entries(batch: Batch, assessor_id: int) -> GoldEntries:
     by_unit: dict[tuple[int, str], int] = {}
     for pk, topic, docno in rows:
         by_unit.setdefault((topic, docno), pk)
-    # The units that an assessor judges in a batch, has judged in a main or dual batch, or had as a
-    # check
+    # The units that an assessor judges in a batch, has judged in a main or dual batch, or had as a check
     active = TopicAssignment.objects.filter(batch=batch, assessor=assessor_id, is_withdrawn=False)
     asked = entries_of(batch).filter(topic__in=active.values("topic"))
     judged = Task.objects.filter(assessor=assessor_id, batch__kind__in=MAIN_AND_DUAL)
@@ -59,7 +58,6 @@ def gold_entries(batch: Batch, assessor_id: int) -> GoldEntries:
         *judged.values_list("entry__topic", "entry__docno"),
         *checked.values_list("entry__topic", "entry__docno"),
     }
-    active = TopicAssignment.objects.filter(batch=batch, assessor=assessor_id, is_withdrawn=False)
     topics = set(active.values_list("topic", flat=True))
     unknown = [(unit[0] in topics, pk) for unit, pk in by_unit.items() if unit not in known]
     return GoldEntries([pk for is_own, pk in unknown if is_own], [pk for is_own, pk in unknown if not is_own])

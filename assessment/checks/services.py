@@ -21,7 +21,7 @@ from assessment.batches.selectors import entries_of
 from assessment.batches.services import follows_work, lock_for_managing
 from assessment.checks.selectors import agreed_notes, gold_entries
 from assessment.models import MAIN_AND_DUAL, Batch, Check, DiscussionNote, GoldUnit, Task, TopicAssignment
-from tracks.models import Track
+from tracks.models import Topic, Track
 
 
 def n_checks(percent: int, n_units: int) -> int:
@@ -167,58 +167,43 @@ def _work(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment]
 def add_agreed(*, track: Track, notes: Iterable[DiscussionNote], by: User) -> int:
     """Take agreed grades of closed training rounds as known grades; returns their number."""
     chosen = {note.pk for note in notes}
-    rows = [
-        GoldUnit(
-            track=track,
-            topic=note.topic,
-            docno=note.docno,
-            grade=note.grade,
-            source=GoldUnit.Source.TRAINING,
-            created_by=by,
-        )
+    units = [
+        (note.topic, note.docno, note.grade)
         for note in agreed_notes(track)
         if note.pk in chosen and note.grade is not None
     ]
-    if not rows:
+    if not units:
         raise Refused(
             "Choose at least one unit with an agreed grade from a closed training round.",
             code="nothing-agreed",
         )
-    _store(rows)
-    audit.record(action="grades.agreed", track=track, details={"units": len(rows)}, by=by)
-    return len(rows)
+    return _store(track, units, GoldUnit.Source.TRAINING, "grades.agreed", by)
 
 
 @transaction.atomic
 def import_gold(*, track: Track, columns: QrelsColumns, by: User) -> int:
     """Take the grades of a file as known grades; returns their number. The form has checked topics and documents."""
     topics = {topic.code: topic for topic in track.topics.all()}
-    codes = columns.topics[columns.topic_index].tolist()
+    of_rows = [topics[code] for code in columns.topics[columns.topic_index].tolist()]
     docnos = [docno.decode() for docno in columns.docno.tolist()]
+    units = list(zip(of_rows, docnos, columns.grade.tolist(), strict=True))
+    return _store(track, units, GoldUnit.Source.IMPORTED, "known-grades.imported", by)
+
+
+def _store(track: Track, units: Sequence[tuple[Topic, str, int]], source: str, action: str, by: User) -> int:
+    """Store known grades by topic and docno, which replace earlier ones of the same units; returns their number."""
     rows = [
-        GoldUnit(
-            track=track,
-            topic=topics[code],
-            docno=docno,
-            grade=grade,
-            source=GoldUnit.Source.IMPORTED,
-            created_by=by,
-        )
-        for code, docno, grade in zip(codes, docnos, columns.grade.tolist(), strict=True)
+        GoldUnit(track=track, topic=topic, docno=docno, grade=grade, source=source, created_by=by)
+        for topic, docno, grade in units
     ]
-    _store(rows)
-    audit.record(action="known-grades.imported", track=track, details={"units": len(rows)}, by=by)
-    return len(rows)
-
-
-def _store(rows: list[GoldUnit]) -> None:
-    """Store known grades; they replace earlier ones of the same units."""
     GoldUnit.objects.bulk_create(
         rows,
         update_conflicts=True,
         unique_fields=["track", "topic", "docno"],
         update_fields=["grade", "source", "created_by"],
     )
+    audit.record(action=action, track=track, details={"units": len(rows)}, by=by)
+    return len(rows)
 
 
 @transaction.atomic

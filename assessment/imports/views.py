@@ -12,7 +12,6 @@ from assessment.models import JudgmentImport
 from tracks.tracks.selectors import tracks_for
 from web.counting import counted
 from web.forms import refusals_in
-from web.pages import context_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -39,7 +38,16 @@ def import_judgments(request: AuthenticatedRequest, import_id: int) -> HttpRespo
         place = {name: form.cleaned_data[name] for name in ("pool", "batch", "kind")}
         services.remap(source=source, mapping=form.mapping, **place)
         return redirect(source)
-    context = context_of(selectors.import_page(source)) | {"form": form}
+    report = source.report
+    context = {
+        "track": source.track,
+        "source": source,
+        "report": report,
+        "is_running": source.job is not None and not source.job.is_finished,
+        "n_more": report.get("n_complaints", 0) - len(report.get("complaints", ())),
+        "form": form,
+        "tab": "judging",
+    }
     return render(request, "assessment/imports/import.html", context, status=400 if form.errors else 200)
 
 

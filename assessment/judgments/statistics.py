@@ -87,16 +87,12 @@ class TopicTime(NamedTuple):
     hours: float | None
 
 
-class Skips(NamedTuple):
-    """Tasks that were skipped, and those of them that still wait to be judged."""
-
-    total: int
-    waiting: int
-
-
 @dataclass(frozen=True)
 class StatisticsPage:
-    """An assessor's own statistics. `earlier` counts the judgments before the days that are shown."""
+    """An assessor's own statistics. `earlier` counts the judgments before the days that are shown.
+
+    `skips` counts the skipped tasks, in `total` and `waiting` to be judged.
+    """
 
     scopes: list[StatisticsScope]
     current: StatisticsScope
@@ -106,7 +102,7 @@ class StatisticsPage:
     earlier: int
     mixes: list[ChoiceMix]
     topics: list[TopicTime]
-    skips: Skips
+    skips: dict[str, int]
 
 
 def scopes_of(user: User) -> list[StatisticsScope]:
@@ -154,7 +150,7 @@ def statistics_page(user: User, key: str) -> StatisticsPage | None:
         earlier=sum(day.judged for day in every_day) - sum(day.judged for day in shown),
         mixes=_mixes(own, current.batches),
         topics=_topics(own),
-        skips=Skips(**skipped.aggregate(total=Count("pk"), waiting=Count("pk", filter=is_waiting))),
+        skips=skipped.aggregate(total=Count("pk"), waiting=Count("pk", filter=is_waiting)),
     )
 
 

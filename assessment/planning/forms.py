@@ -173,16 +173,15 @@ class ChangesField(forms.Field):
     """Values that name changes of a plan."""
 
     widget = forms.MultipleHiddenInput
-    default_error_messages: ClassVar = {
-        "unknown": "A change is not about a topic and an assessor of this batch."
-    }
     grid: Grid
 
     def to_python(self, value: Any) -> list[Change]:
         try:
             return [unpacked(text, self.grid) for text in value or ()]
         except ValueError:
-            raise forms.ValidationError(self.error_messages["unknown"]) from None
+            raise forms.ValidationError(
+                "A change is not about a topic and an assessor of this batch."
+            ) from None
 
 
 class ConfirmForm(forms.Form):

@@ -58,7 +58,7 @@ def test_statistics_count_current_judgments_with_their_seconds(judged: Scene) ->
     assert [(each.label, each.n) for each in mix.shares] == [
         ("High", 2), ("Medium", 0), ("Low", 1), ("Not relevant", 1), ("System failure", 0), ("Do not know", 0),
     ]  # fmt: skip
-    assert page["skips"] == (1, 1)
+    assert page["skips"] == {"total": 1, "waiting": 1}
     assert [(day.judged, day.mean) for day in page["days"]] == [(4, 30.0)]
 
 
