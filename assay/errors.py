@@ -16,15 +16,15 @@ class InputError(AssayError, ValueError):
 class Refused(AssayError):
     """A request breaks a rule. A middleware turns it into a page or problem+json; a command into CommandError.
 
-    `code` is for programs: without it, the name of the class.
+    `code` is for programs: without it, the name of the class. `title` is the heading of the page.
     """
 
     title = "That is not possible"
     errors: Sequence[Mapping[str, object]] = ()  # of a file: each with line, code and message, for programs
 
-    def __init__(self, message: str, *, code: str = "") -> None:
+    def __init__(self, message: str, *, code: str = "", title: str = "") -> None:
         super().__init__(message)
-        self.message, self.code = message, code
+        self.message, self.code, self.title = message, code, title or self.title
 
 
 class BadFile(Refused):

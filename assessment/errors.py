@@ -52,16 +52,6 @@ class TopicAlreadyAssigned(Refused):
         )
 
 
-class PlanChanged(Refused):
-    title = "The plan has changed"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Somebody changed the assignments of this batch after you had seen the preview. Nothing was changed now. "
-            "Look at the plan, and try again."
-        )
-
-
 class NothingToChange(Refused):
     def __init__(self, reason: str) -> None:
         super().__init__(f"Nothing would change: {reason}")
@@ -73,24 +63,6 @@ class NothingToUndo(Refused):
     def __init__(self) -> None:
         super().__init__(
             "There is no judgment of yours to undo: you have judged nothing else, or it does not count."
-        )
-
-
-class NothingToReturn(Refused):
-    title = "Nothing to return"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This judgment is not a non-answer that counts: its assessor has changed it, or it was returned already."
-        )
-
-
-class AlreadySubmitted(Refused):
-    title = "This task is submitted"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "You have submitted this task already. To change your judgment, submit another choice."
         )
 
 
@@ -130,10 +102,3 @@ class NotReady(Refused):
     def __init__(self, n_complaints: int) -> None:
         problem = f"it has {counted(n_complaints, 'error')}" if n_complaints else "it has nothing new"
         super().__init__(f"Nothing was imported from the file, because {problem}. Its page names the lines.")
-
-
-class AlreadyImported(Refused):
-    title = "Imported already"
-
-    def __init__(self) -> None:
-        super().__init__("These judgments were imported already. Judgments are never deleted or changed.")

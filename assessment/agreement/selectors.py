@@ -43,19 +43,12 @@ class MatrixCell(NamedTuple):
     heat: int
 
 
-class MatrixRow(NamedTuple):
-    """The units to which the first assessor gave a grade."""
-
-    grade: int
-    cells: list[MatrixCell]
-
-
 class Matrix(NamedTuple):
-    """The confusion matrix of a pair."""
+    """The confusion matrix of a pair: a row for each grade by the first assessor, with that grade."""
 
     pair: report.Pair
     grades: list[int]
-    rows: list[MatrixRow]
+    rows: list[tuple[int, list[MatrixCell]]]
 
 
 @dataclass(frozen=True)
@@ -123,7 +116,7 @@ def _defined(value: float) -> float | None:
 def _matrix(pair: report.Pair) -> Matrix:
     most = int(pair.confusion.max(initial=1))
     rows = [
-        MatrixRow(int(grade), [MatrixCell(int(n), math.ceil(4 * int(n) / most)) for n in counts])
+        (int(grade), [MatrixCell(int(n), math.ceil(4 * int(n) / most)) for n in counts])
         for grade, counts in zip(pair.grades, pair.confusion, strict=True)
     ]
     return Matrix(pair, pair.grades.tolist(), rows)

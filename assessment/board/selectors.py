@@ -187,7 +187,9 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
     judged = sum(each.judged for each in current.batches)
     total = sum(each.total for each in current.batches)
     by_hour = _by_hour(ids, now)
-    days, hours = _days(by_hour, now), _hours(by_hour, now)
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    days = _periods(by_hour, hour.replace(hour=0), timedelta(days=1), DAYS)
+    hours = _periods(by_hour, hour, timedelta(hours=1), HOURS)
     assessors = _assessor_rows(current, groups, rules)
     skipped, unsettled = skipped_tasks(ids), unsettled_judgments(ids)
     return BoardPage(
@@ -329,21 +331,13 @@ def _by_hour(ids: Sequence[int], now: datetime) -> dict[datetime, int]:
     return counts if earlier is None else {earlier: 0, **counts}
 
 
-def _days(by_hour: dict[datetime, int], now: datetime) -> list[Period]:
-    """The last days, oldest first, in UTC."""
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    starts = [today - timedelta(days=n) for n in reversed(range(DAYS))]
+def _periods(by_hour: dict[datetime, int], last: datetime, length: timedelta, n: int) -> list[Period]:
+    """The last periods of a length, oldest first, in UTC."""
+    starts = [last - back * length for back in reversed(range(n))]
     return [
-        Period(start, sum(n for hour, n in by_hour.items() if start <= hour < start + timedelta(days=1)))
+        Period(start, sum(n for hour, n in by_hour.items() if start <= hour < start + length))
         for start in starts
     ]
-
-
-def _hours(by_hour: dict[datetime, int], now: datetime) -> list[Period]:
-    """The last hours, oldest first, in UTC."""
-    current = now.replace(minute=0, second=0, microsecond=0)
-    starts = [current - timedelta(hours=n) for n in reversed(range(HOURS))]
-    return [Period(start, by_hour.get(start, 0)) for start in starts]
 
 
 def skipped_tasks(ids: Sequence[int]) -> QuerySet[Task]:

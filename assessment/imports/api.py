@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from django.utils.datastructures import MultiValueDict
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
@@ -17,7 +16,7 @@ from assessment.models import Batch, JudgmentImport
 from tracks.tracks.api import track_of
 from web.api.conditional import require_match
 from web.api.permissions import Organizer
-from web.api.serializers import Address, Strict, require_valid
+from web.api.serializers import Address, JobAddress, Strict, require_valid
 from web.api.views import Endpoints, delete, get, patch, post
 
 POOL = "The id of the pool of all judgments; null: as the file says."
@@ -34,7 +33,7 @@ class JudgmentImportSerializer(serializers.ModelSerializer[JudgmentImport]):
         help_text="The result of the check: `new` judgments, `complaints` with their lines. Empty while a job checks."
     )
     is_ready = serializers.BooleanField(help_text="Whether it can be imported.")
-    job = serializers.SerializerMethodField(help_text="The address of the job of a large file.")
+    job = JobAddress(help_text="The address of the job of a large file.")
 
     class Meta:
         model = JudgmentImport
@@ -56,9 +55,6 @@ class JudgmentImportSerializer(serializers.ModelSerializer[JudgmentImport]):
             "imported_at",
             "created_at",
         ]
-
-    def get_job(self, source: JudgmentImport) -> str | None:
-        return reverse("api:job", args=[source.job_id]) if source.job_id else None
 
 
 class NewImportSerializer(Strict):

@@ -21,7 +21,7 @@ from assay.formats.compression import Limits, unpack
 from assay.formats.judgments.reader import JudgmentsError, header_of_judgments, open_judgments
 from assay.formats.judgments.rows import JudgmentStream
 from assessment.batches.services import lock_for_managing
-from assessment.errors import AlreadyImported, NotReady
+from assessment.errors import NotReady
 from assessment.imports.campaign import Campaign
 from assessment.imports.plan import ImportPlan, plan_part, report_of
 from assessment.imports.staging import Staged, parts, stage
@@ -186,7 +186,11 @@ def _lock(source: JudgmentImport) -> JudgmentImport:
     locked = JudgmentImport.objects.select_for_update(of=("self",)).select_related("track", "created_by")
     current = locked.get(pk=source.pk)
     if current.imported_at is not None:
-        raise AlreadyImported
+        raise Refused(
+            "These judgments were imported already. Judgments are never deleted or changed.",
+            code="already-imported",
+            title="Imported already",
+        )
     return current
 
 

@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import services as account_services
@@ -21,7 +20,7 @@ from tracks.assessors.selectors import is_assessor
 from tracks.guidelines import services as guidelines_services
 from tracks.guidelines.selectors import tracks_with_guidelines
 from tracks.tracks.selectors import tracks_for
-from web.pages import context_of
+from web.pages import context_of, local_address
 
 
 @require_safe
@@ -69,9 +68,7 @@ def accepting(request: AuthenticatedRequest) -> HttpResponse:
     account_services.set_accepts_next(user=request.user, is_on="accepts_next" in request.POST)
     if not request.accepts("text/html"):
         return JsonResponse({})
-    back = request.POST.get("back", "")
-    is_own = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
-    return redirect(back if is_own else "assessment:mine")
+    return redirect(local_address(request, request.POST.get("back", "")) or "assessment:mine")
 
 
 @require_safe

@@ -10,14 +10,13 @@ from django.utils import timezone
 
 from accounts.audit import services as audit
 from accounts.models import User
+from assay.errors import Refused
 from assessment.batches.other_batches import settled_entries
 from assessment.batches.services import hold_assessor, lock_for_judging
 from assessment.errors import (
-    AlreadySubmitted,
     BatchClosed,
     BatchNotOpen,
     NotAnAssessor,
-    NothingToReturn,
     NothingToUndo,
     TopicWithdrawn,
 )
@@ -256,7 +255,11 @@ def return_non_answer(*, judgment: Judgment, reason: str) -> Task:
         raise BatchNotOpen(batch)
     locked, tasks = _lock_with_open(judgment.task)
     if not Judgment.objects.filter(pk=judgment.pk, is_current=True, grade=None).exists():
-        raise NothingToReturn
+        raise Refused(
+            "This judgment is not a non-answer that counts: its assessor has changed it, or it was returned already.",
+            code="nothing-to-return",
+            title="Nothing to return",
+        )
     _open_again(locked, tasks)
     locked.return_reason = reason.strip()
     audit.record(
@@ -313,7 +316,11 @@ def _lock_open(task: Task) -> Task:
         raise BatchNotOpen(batch)
     locked = Task.objects.select_for_update(no_key=True).get(pk=task.pk)
     if locked.status == Task.Status.SUBMITTED:
-        raise AlreadySubmitted
+        raise Refused(
+            "You have submitted this task already. To change your judgment, submit another choice.",
+            code="already-submitted",
+            title="This task is submitted",
+        )
     return locked
 
 

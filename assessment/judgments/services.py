@@ -43,26 +43,22 @@ UPDATE assessment_task SET status = 'submitted', submitted_at = %(at)s, seat = %
 
 
 @dataclass(frozen=True)
-class Submission:
-    """The answer about one docno that Submit sends. `seen` are the ids of earlier tries of the same page."""
-
-    choice: str
-    comment: str
-    request_id: UUID
-    seconds: int | None
-    shown: int | None
-    follow_ups: Mapping[str, str] = field(default_factory=dict)
-    seen: frozenset[UUID] = frozenset()
-
-
-@dataclass(frozen=True)
 class Answer:
-    """A choice for one member of a unit. `shown` is the id of the member's judgment that the page showed (0: none)."""
+    """A choice for one document. `shown` is the id of its judgment that the page showed (0: none)."""
 
     choice: str
     comment: str = ""
     shown: int | None = None
     follow_ups: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission(Answer):
+    """The answer about one docno that Submit sends. `seen` are the ids of earlier tries of the same page."""
+
+    request_id: UUID
+    seconds: int | None
+    seen: frozenset[UUID] = frozenset()
 
 
 def submit(
@@ -84,7 +80,8 @@ def submit(
     It does not count if the assessor has judged the document in another batch whose judgments count here.
     `follow_ups` are the answers to the protocol's follow-up questions.
     """
-    submission = Submission(choice, comment.strip(), request_id, seconds, shown, _given(follow_ups or {}))
+    answer = (choice, comment.strip(), shown, _given(follow_ups or {}))
+    submission = Submission(*answer, request_id=request_id, seconds=seconds)
     with _refusing_reused_ids():
         return _submit(task, {task.entry.docno: submission})[0]
 
@@ -115,11 +112,11 @@ def submit_members(
         docno: Submission(
             answers[docno].choice,
             answers[docno].comment.strip(),
-            uuid5(request_id, docno),
-            seconds if docno == wanted[0] else None,  # the time of the unit counts once
             answers[docno].shown,
             _given(answers[docno].follow_ups),
-            frozenset(uuid5(request, docno) for request in sent),
+            request_id=uuid5(request_id, docno),
+            seconds=seconds if docno == wanted[0] else None,  # the time of the unit counts once
+            seen=frozenset(uuid5(request, docno) for request in sent),
         )
         for docno in wanted
     }

@@ -10,7 +10,6 @@ from accounts.models import User
 from assay.errors import Refused
 from assessment.batches.progress import track_progress
 from assessment.batches.services import lock_for_managing, work_changed
-from assessment.errors import PlanChanged
 from assessment.models import Batch, Task, TopicAssignment
 from assessment.planning import proposals
 from assessment.planning.rules import Change, Holding, Plan
@@ -55,7 +54,12 @@ def change(*, batch: Batch, changes: Collection[Change], seen: str = "") -> None
     """
     plan = _locked_plan(batch)
     if seen and seen != plan.digest:
-        raise PlanChanged
+        raise Refused(
+            "Somebody changed the assignments of this batch after you had seen the preview. Nothing was changed now. "
+            "Look at the plan, and try again.",
+            code="plan-changed",
+            title="The plan has changed",
+        )
     _apply(plan, changes)
 
 

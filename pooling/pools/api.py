@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,7 +12,7 @@ from pooling.models import Pool
 from pooling.pools import entries, exports, selectors, services
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.serializers import Address, Strict
+from web.api.serializers import Address, JobAddress, Strict
 from web.api.views import Endpoints, accepted, get, parameter, post
 
 
@@ -28,7 +27,7 @@ class PoolSerializer(serializers.ModelSerializer[Pool]):
         source="tops_up_id", allow_null=True, help_text="The earlier pool whose units this one leaves out."
     )
     sha256 = serializers.CharField(help_text="Of the pool's TSV file; empty until it is ready.")
-    job = serializers.SerializerMethodField(help_text="The address of the job that builds it.")
+    job = JobAddress(help_text="The address of the job that builds it.")
 
     class Meta:
         model = Pool
@@ -49,9 +48,6 @@ class PoolSerializer(serializers.ModelSerializer[Pool]):
             "job",
             "created_at",
         ]
-
-    def get_job(self, pool: Pool) -> str | None:
-        return reverse("api:job", args=[pool.job_id]) if pool.job_id else None
 
 
 class PoolDetailSerializer(PoolSerializer):

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -17,7 +16,7 @@ from tracks.tracks.api import track_of
 from web.api.conditional import etag_of, unless_known
 from web.api.permissions import Organizer
 from web.api.schema import file_of
-from web.api.serializers import Address, Strict, require_valid
+from web.api.serializers import Address, JobAddress, Strict, require_valid
 from web.api.views import FILE_RENDERERS, Endpoints, accepted, delete, get, post
 from web.downloads import download
 
@@ -29,7 +28,7 @@ class ArchiveSerializer(serializers.ModelSerializer[Archive]):
     track = serializers.CharField(source="track.slug")
     status = serializers.CharField(help_text="building, ready or failed.")
     counts = serializers.DictField(help_text="How many runs, judgments, qrels and leaderboards it has.")
-    job = serializers.SerializerMethodField(help_text="The address of the job that makes it.")
+    job = JobAddress(help_text="The address of the job that makes it.")
 
     class Meta:
         model = Archive
@@ -48,9 +47,6 @@ class ArchiveSerializer(serializers.ModelSerializer[Archive]):
             "job",
             "created_at",
         ]
-
-    def get_job(self, archive: Archive) -> str | None:
-        return reverse("api:job", args=[archive.job_id]) if archive.job_id else None
 
 
 class NewArchiveSerializer(Strict):

@@ -18,7 +18,7 @@ from web.api.conditional import etag_of, unless_known
 from web.api.permissions import Everyone, LoggedIn, Organizer
 from web.api.schema import file_of
 from web.api.scopes import Scope
-from web.api.serializers import Strict
+from web.api.serializers import JobAddress, Strict
 from web.api.views import FILE_RENDERERS, Endpoints, accepted, get, post
 from web.downloads import download
 
@@ -30,7 +30,7 @@ class PublicationSerializer(serializers.ModelSerializer[Publication]):
     runs = serializers.ListField(child=serializers.DictField(), help_text="With the metadata of each.")
     left_out = serializers.DictField(help_text="Teams without consent, and disqualified runs.")
     file = serializers.SerializerMethodField(help_text="The address of the archive in the API.")
-    job = serializers.SerializerMethodField(help_text="The address of the job that makes it.")
+    job = JobAddress(help_text="The address of the job that makes it.")
 
     class Meta:
         model = Publication
@@ -39,9 +39,6 @@ class PublicationSerializer(serializers.ModelSerializer[Publication]):
     def get_file(self, publication: Publication) -> str | None:
         is_ready = publication.status == Publication.Status.READY
         return reverse("api:published_runs_file", args=[publication.track.slug]) if is_ready else None
-
-    def get_job(self, publication: Publication) -> str | None:
-        return reverse("api:job", args=[publication.job_id]) if publication.job_id else None
 
 
 class ConsentSerializer(serializers.Serializer[TeamConsent]):

@@ -104,6 +104,16 @@ class Address(serializers.Field[Any, Any, str, Any]):
         return reverse(self.name, args=[attrgetter(self.field)(value)])
 
 
+class JobAddress(Address):
+    """The address of the job that makes what is shown; null if there is none."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("api:job", "job_id", allow_null=True, **options)
+
+    def to_representation(self, value: Any) -> Any:
+        return super().to_representation(value) if value.job_id else None
+
+
 class ErrorSerializer(serializers.Serializer[Any]):
     """One thing that is wrong: in a line of a file, or in a field of the request."""
 
