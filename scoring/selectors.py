@@ -6,7 +6,6 @@ leaderboard sees its qrels.
 """
 
 from dataclasses import dataclass, replace
-from typing import TypedDict
 
 from django.db.models import Q, QuerySet
 
@@ -52,25 +51,15 @@ class LeaderboardPage:
     tab: str = "leaderboards"
 
 
-class SharedFields(TypedDict):
-    """The fields of every `LeaderboardPage`."""
-
-    track: Track
-    board: Leaderboard
-    measures: list[tuple[str, str]]
-    charted: str
-    is_organizer: bool
-
-
-def shared_fields(user: AnyUser, board: Leaderboard, measure: str = "") -> SharedFields:
-    """The shared part of a page; a measure that the leaderboard does not have becomes its first."""
-    return {
-        "track": board.track,
-        "board": board,
-        "measures": titled(board.measures),
-        "charted": charted_measure(board, measure),
-        "is_organizer": is_organizer(user),
-    }
+def shared_page(user: AnyUser, board: Leaderboard, measure: str = "") -> LeaderboardPage:
+    """The part that all pages share; a measure that the leaderboard does not have becomes its first."""
+    return LeaderboardPage(
+        track=board.track,
+        board=board,
+        measures=titled(board.measures),
+        charted=charted_measure(board, measure),
+        is_organizer=is_organizer(user),
+    )
 
 
 def interaction_rules(board: Leaderboard) -> InteractionRules | None:

@@ -15,7 +15,7 @@ from assay.tables import Cell, Table, as_tsv, plain, shown
 from scoring.analyses.selectors import evaluated, has_instances, newest, other_versions, rankings_by_label
 from scoring.models import Analysis, Leaderboard, Qrels
 from scoring.qrels.selectors import qrels_columns
-from scoring.selectors import LeaderboardPage, charted_measure, shared_fields
+from scoring.selectors import LeaderboardPage, charted_measure, shared_page
 
 MAX_OPEN_ROWS = 40  # a longer table is folded
 DESCRIPTIONS = {
@@ -66,11 +66,11 @@ class ReportsPage(LeaderboardPage):
 
 def reports_page(user: AnyUser, board: Leaderboard, measure: str = "") -> ReportsPage:
     """Units per topic, rankings by the labels of topics, and the newest analysis of each kind."""
-    shared = shared_fields(user, board, measure)
-    charted = shared["charted"]
+    shared = shared_page(user, board, measure)
+    charted = shared.charted
     analyses = newest(user, board)
     return ReportsPage(
-        **shared,
+        **vars(shared),
         tables=[_shown(table) for table in _stored_tables(board, charted)],
         labels=list(board.track.protocol.parsed.topics.labels),
         sections=[

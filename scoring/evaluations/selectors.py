@@ -23,7 +23,7 @@ from pooling.models import Run
 from scoring.errors import LeaderboardRefused
 from scoring.evaluations.stored_runs import columns_of
 from scoring.models import Evaluation, Leaderboard, Score
-from scoring.selectors import LeaderboardPage, leaderboards_for, shared_fields, titled
+from scoring.selectors import LeaderboardPage, leaderboards_for, shared_page, titled
 
 EXTREMES = 5  # topics listed on which a run is farthest from the median
 RUNS_AT_ONCE = 20  # whose values by topic are in memory
@@ -154,8 +154,8 @@ class EvaluationPage(LeaderboardPage):
 def evaluation_page(user: AnyUser, evaluation: Evaluation, measure: str = "") -> EvaluationPage:
     """The values of a run by topic, with the median and the best of all runs of its leaderboard."""
     board = evaluation.leaderboard
-    shared = shared_fields(user, board, measure)
-    charted = shared["charted"]
+    shared = shared_page(user, board, measure)
+    charted = shared.charted
     values = values_by_topic(evaluation)
     means = values.pop(ALL)
     all_runs = topic_values(board, charted)
@@ -172,7 +172,7 @@ def evaluation_page(user: AnyUser, evaluation: Evaluation, measure: str = "") ->
     of_board = evaluations_for(user).filter(leaderboard=board)
     bars = [(topic, values[topic][charted]) for topic in sorted(values)]
     return EvaluationPage(
-        **shared,
+        **vars(shared),
         evaluation=evaluation,
         run=evaluation.run,
         rows=rows,
@@ -291,17 +291,17 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
     """
     board = first.leaderboard
     second = get_object_or_404(evaluations_for(user).filter(leaderboard=board), pk=second_id)
-    shared = shared_fields(user, board, measure)
-    values = topic_values(board, shared["charted"])
+    shared = shared_page(user, board, measure)
+    values = topic_values(board, shared.charted)
     topics = [topic for topic, of_topic in values.items() if first.pk in of_topic and second.pk in of_topic]
     pairs = np.array([[values[topic][run.pk] for topic in topics] for run in (first, second)])
     differences = list(zip(topics, (pairs[0] - pairs[1]).tolist(), strict=True))
-    summary = FAMILIES[parse_measure(shared["charted"]).family].summary
+    summary = FAMILIES[parse_measure(shared.charted).family].summary
     is_mean = summary == "mean"
     overall = pairs
     if topics and not is_mean:  # the values of the two runs over all topics, as on their leaderboard
         of_board = means_of(board)
-        overall = np.array([[of_board[run.pk][shared["charted"]]] for run in (first, second)])
+        overall = np.array([[of_board[run.pk][shared.charted]] for run in (first, second)])
     means = [shown(_mean(values)) for values in overall.tolist()] if topics else ["", ""]
     tests = None
     if topics and is_mean:
@@ -312,10 +312,10 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
             n_permutations=test.n_permutations,
             seed=board.seed,
             t=float(paired_t(pairs).p[0, 1]),
-            tukey=_tukey(first, second, shared["charted"]),
+            tukey=_tukey(first, second, shared.charted),
         )
     return RunComparisonPage(
-        **shared,
+        **vars(shared),
         first=first,
         second=second,
         rows=[
@@ -331,9 +331,9 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
         n_equal=sum(gap == 0 for _, gap in differences),
         plot=plots.bars(
             f"{board.track.slug}-{first.run_id}-{second.run_id}-difference",
-            f"{shared['charted']}: {first.run.tag} minus {second.run.tag}, by topic",
+            f"{shared.charted}: {first.run.tag} minus {second.run.tag}, by topic",
             sorted(differences, key=lambda item: -item[1]),
-            up=f"Difference in {shared['charted']}",
+            up=f"Difference in {shared.charted}",
         ),
         tests=tests,
     )

@@ -20,7 +20,7 @@ from assay.tables import one_word, shown
 from scoring.evaluations.selectors import topic_values
 from scoring.leaderboards.selectors import BoardRow, board_rows
 from scoring.models import Leaderboard
-from scoring.selectors import LeaderboardPage, shared_fields
+from scoring.selectors import LeaderboardPage, shared_page
 from tracks.topics.selectors import hide_fields, topics_for
 
 HEADER = ["team", "run", "label", "value", "topics", "measure", "mean"]
@@ -59,11 +59,11 @@ class _Values(NamedTuple):
 
 def classes_page(user: AnyUser, board: Leaderboard, measure: str = "") -> ClassesPage:
     """A measure of the runs over each class. The number of queries does not grow with the runs."""
-    shared = shared_fields(user, board, measure)
-    rows, values = board_rows(user, board), _values(board, shared["charted"])
+    shared = shared_page(user, board, measure)
+    rows, values = board_rows(user, board), _values(board, shared.charted)
     labels = _labels(user, board, values.topics)
     return ClassesPage(
-        **shared,
+        **vars(shared),
         tables=[
             _table(label, classes_of(values.topics, {label: of_topics}), rows, values, board)
             for label, of_topics in labels.items()

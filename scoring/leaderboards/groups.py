@@ -14,7 +14,7 @@ from scoring.evaluations.selectors import means_of
 from scoring.leaderboards.comparison import places_by_value, tau_of
 from scoring.models import Evaluation, Leaderboard, Qrels
 from scoring.qrels.selectors import group_versions
-from scoring.selectors import LeaderboardPage, leaderboards_for, shared_fields
+from scoring.selectors import LeaderboardPage, leaderboards_for, shared_page
 
 ALL = "all judgments"
 
@@ -83,11 +83,11 @@ def groups_page(user: AnyUser, board: Leaderboard, measure: str = "") -> GroupsP
         The qrels of the leaderboard have no groups.
     """
     boards = _boards(user, board)
-    shared = shared_fields(user, board, measure)
-    columns = _columns(boards, board.measures.index(shared["charted"]))
+    shared = shared_page(user, board, measure)
+    columns = _columns(boards, board.measures.index(shared.charted))
     means = [_means(column) for column in columns]
     return GroupsPage(
-        **shared,
+        **vars(shared),
         groups=columns,
         rows=_rows(columns, means),
         taus=[

@@ -14,7 +14,7 @@ from assay.tables import one_word, shown, tsv_lines
 from participation.interaction.selectors import seconds_by_topic
 from scoring.evaluations.selectors import evaluations_for, with_names
 from scoring.models import Evaluation, Leaderboard, Score
-from scoring.selectors import LeaderboardPage, shared_fields
+from scoring.selectors import LeaderboardPage, shared_page
 
 HEADER = ("team", "topic", "seconds", "before", "after", "change")
 
@@ -58,7 +58,7 @@ def interaction_report(user: AnyUser, board: Leaderboard, rules: InteractionRule
             up=f"Change of {rules.measure}",
         )
     return InteractionReport(
-        **shared_fields(user, board, rules.measure),
+        **vars(shared_page(user, board, rules.measure)),
         rules=rules,
         main_kind=main_kind,
         rows=rows,

@@ -17,7 +17,7 @@ from participation.models import Team
 from pooling.models import Run
 from scoring.evaluations.selectors import means_of, name_order, places_of
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels
-from scoring.selectors import LeaderboardPage, interaction_rules, leaderboards_for, shared_fields
+from scoring.selectors import LeaderboardPage, interaction_rules, leaderboards_for, shared_page
 
 FILTERS = {"all": "all runs", "best": "best of each team"}
 OF_KIND = "kind-"  # begins the filter of a kind of run
@@ -126,15 +126,15 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
     if key not in keys:
         key = sort = board.measures[0]
     rows.sort(key=keys[key], reverse=sort.startswith("-") == (key in WORD_COLUMNS))
-    shared = shared_fields(user, board, key)
-    tier_column = board.measures.index(shared["charted"])
+    shared = shared_page(user, board, key)
+    tier_column = board.measures.index(shared.charted)
     scored = [kind for kind in board.track.protocol.parsed.runs.kinds if kind.scored and not kind.baseline]
     of_kinds = {f"{OF_KIND}{kind.key}": f"{kind.name} runs" for kind in scored}
     filters = FILTERS | (of_kinds if len(of_kinds) > 1 else {})
     show = show if show in filters else "all"
     shown_rows = _filtered(rows, show, tier_column)
     return RankingPage(
-        **shared,
+        **vars(shared),
         rows=shown_rows,
         n_runs=len(rows),
         n_own=sum(row.is_own for row in rows),
@@ -144,13 +144,13 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         show=show,
         filters=filters,
         tier_column=tier_column,
-        summary=FAMILIES[parse_measure(shared["charted"]).family].summary,
-        statistics=statistics.get(shared["charted"]),
+        summary=FAMILIES[parse_measure(shared.charted).family].summary,
+        statistics=statistics.get(shared.charted),
         others=comparable(user, board),
         mismatched=[row for row in rows if row.evaluation.mismatch],
         has_groups=board.track.protocol.parsed.qrels.export_groups and has_groups(board.qrels),
         has_classes=bool(board.track.protocol.parsed.topics.labels),
-        plot=_means_plot(board, shown_rows, shared["charted"]),
+        plot=_means_plot(board, shown_rows, shared.charted),
         curves_plot=_curves_plot(board, shown_rows),
         has_interaction=interaction_rules(board) is not None,
     )

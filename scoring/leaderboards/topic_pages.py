@@ -15,7 +15,7 @@ from scoring.evaluations.selectors import topic_values
 from scoring.leaderboards.selectors import BoardRow, board_rows
 from scoring.models import Leaderboard, QrelsEntry
 from scoring.qrels.selectors import grade_label, units_by_topic
-from scoring.selectors import LeaderboardPage, shared_fields
+from scoring.selectors import LeaderboardPage, shared_page
 from tracks.models import Topic
 
 
@@ -49,8 +49,8 @@ class TopicsPage(LeaderboardPage):
 
 def topics_page(user: AnyUser, board: Leaderboard, measure: str = "", sort: str = "") -> TopicsPage:
     """All topics of a leaderboard, by default the hardest first: the one with the lowest mean."""
-    shared = shared_fields(user, board, measure)
-    charted = shared["charted"]
+    shared = shared_page(user, board, measure)
+    charted = shared.charted
     units = units_by_topic(board.qrels, board.relevant_from)
     rows = []
     for topic, by_run in topic_values(board, charted).items():
@@ -65,7 +65,7 @@ def topics_page(user: AnyUser, board: Leaderboard, measure: str = "", sort: str 
     columns = [(name, name, "") for name in SORTS]
     columns[SORTS[key]] = (key, key, "descending") if is_reversed else (key, f"-{key}", "ascending")
     return TopicsPage(
-        **shared,
+        **vars(shared),
         level=board.relevant_from,
         rows=rows,
         sort=sort,
@@ -119,8 +119,8 @@ def topic_page(user: AnyUser, board: Leaderboard, code: str, measure: str = "") 
     Http404
         The qrels do not have the topic.
     """
-    shared = shared_fields(user, board, measure)
-    values = topic_values(board, shared["charted"]).get(code)
+    shared = shared_page(user, board, measure)
+    values = topic_values(board, shared.charted).get(code)
     if values is None:
         raise Http404
     rows = [row for row in board_rows(user, board) if row.may_open and row.evaluation.pk in values]
@@ -129,7 +129,7 @@ def topic_page(user: AnyUser, board: Leaderboard, code: str, measure: str = "") 
     entries = QrelsEntry.objects.filter(qrels=board.qrels_id, topic=code)
     grades = Counter(entries.values_list("grade", flat=True))
     return TopicPage(
-        **shared,
+        **vars(shared),
         topic=board.track.topics.filter(code=code).first(),
         code=code,
         rows=[RunOnTopic(row, shown(values[row.evaluation.pk])) for row in rows],
