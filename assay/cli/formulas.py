@@ -3,8 +3,8 @@
 import argparse
 import csv
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TextIO, TypeVar
 
@@ -12,7 +12,6 @@ from tqdm import tqdm
 
 from assay.cli.options import add
 from assay.formats.formulas import Row, Source
-from assay.formats.spreadsheet import tsv_lines
 from assay.processes import map_fresh, processors
 
 R = TypeVar("R")
@@ -43,18 +42,9 @@ def results(
         note(f"skipped {n:,}: {reason}", options)
 
 
-@contextmanager
-def opened_output(path: Path | None) -> Iterator[TextIO]:
+def opened_output(path: Path | None) -> AbstractContextManager[TextIO]:
     """The file to write to, or standard output."""
-    if path is None:
-        yield sys.stdout
-        return
-    with path.open("w", encoding="utf-8", newline="") as file:
-        yield file
-
-
-def write_tsv(file: TextIO, rows: Iterable[Sequence[object]]) -> None:
-    file.writelines(tsv_lines(rows))
+    return nullcontext(sys.stdout) if path is None else path.open("w", encoding="utf-8", newline="")
 
 
 def note(text: str, options: argparse.Namespace) -> None:

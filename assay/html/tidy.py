@@ -13,7 +13,6 @@ sanitizer removes as well. For other HTML the result may differ in details from 
 import re
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 MAX_DEPTH = 100
 
@@ -68,11 +67,6 @@ def tidy(html: str, attributes: Mapping[str, frozenset[str]], tags: frozenset[st
     return _Tidy(html, attributes, tags).run()
 
 
-@lru_cache(maxsize=len(_TEXTLESS))
-def _end_of(name: str) -> re.Pattern[str]:
-    return re.compile(rf"</{name}[\s/>]", re.IGNORECASE)
-
-
 @dataclass(slots=True)
 class _Tidy:
     """One pass over HTML. `opened` are the names of the open elements, the innermost last."""
@@ -113,7 +107,7 @@ class _Tidy:
         if name in _TEXTLESS and not tag[1]:
             if name in _FOREIGN and self.html[tag.end() - 2] == "/":
                 return tag.end()
-            end = _end_of(name).search(self.html, tag.end())
+            end = re.compile(rf"</{name}[\s/>]", re.IGNORECASE).search(self.html, tag.end())
             return end.start() if end else len(self.html)
         if tag[1] and name not in _VOID:
             self.end(name)

@@ -41,8 +41,8 @@ def sums(hits: Hits, terms: NDArray[np.float64] | NDArray[np.int64]) -> Values:
 def share(
     part: NDArray[np.float64] | NDArray[np.int64], whole: NDArray[np.float64] | NDArray[np.int64]
 ) -> Values:
-    """(topics,) `part` divided by `whole`; 0.0 where `whole` is 0."""
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+    """`part` divided by `whole`, of equal shapes such as (topics,); 0.0 where `whole` is 0."""
+    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
 
 
 def discounts(depth: int) -> Values:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError, Refused
-from assay.measures.kernels import Values, counts, relevant
+from assay.measures.kernels import Values, counts, relevant, share
 from assay.measures.matching import Hits, JudgedDocuments
 from assay.protocols.measures import Measure
 
@@ -38,7 +38,7 @@ def recall_counts(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Coun
 def average_recall(summed: Counts) -> Values:
     """(rows,) mean of the shares at each rank; 0 where nothing is relevant."""
     retrieved, possible = np.hsplit(summed, 2)
-    mean: Values = _ratio(retrieved, possible).mean(axis=1)
+    mean: Values = share(retrieved, possible).mean(axis=1)
     return mean
 
 
@@ -64,26 +64,22 @@ def label_counts(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Count
 
 def accuracy(summed: Counts) -> Values:
     """(rows,) share of the judged documents that are rightly labeled."""
-    return _ratio(summed[:, 3], summed[:, 4])
+    return share(summed[:, 3], summed[:, 4])
 
 
 def precision(summed: Counts) -> Values:
     """(rows,) share of the documents called relevant that are relevant."""
-    return _ratio(summed[:, 0], summed[:, 0] + summed[:, 1])
+    return share(summed[:, 0], summed[:, 0] + summed[:, 1])
 
 
 def recall(summed: Counts) -> Values:
     """(rows,) share of the relevant documents that are called relevant."""
-    return _ratio(summed[:, 0], summed[:, 2])
+    return share(summed[:, 0], summed[:, 2])
 
 
 def f_measure(summed: Counts) -> Values:
     """(rows,) harmonic mean of precision and recall."""
-    return _ratio(2.0 * precision(summed) * recall(summed), precision(summed) + recall(summed))
-
-
-def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+    return share(2.0 * precision(summed) * recall(summed), precision(summed) + recall(summed))
 
 
 # Family -> the counts of each topic, and the value of their sums.

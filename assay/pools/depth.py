@@ -120,7 +120,10 @@ def top_k(runs: Sequence[RunColumns], depths: Sequence[int]) -> PooledUnits:
 
     Raises ValueError: the numbers of runs and depths differ, or a depth is negative.
     """
-    check_depths(runs, depths)
+    if len(runs) != len(depths) or any(depth < 0 for depth in depths):
+        raise ValueError(
+            f"got {len(runs)} runs and the depths {list(depths)}; each run needs a depth of at least 0"
+        )
     codes, tops = topics_of(runs), []
     for run, reach in zip(runs, reach_of_rows(runs, depths, codes), strict=True):
         numbers = numbers_in(run, codes)
@@ -129,14 +132,6 @@ def top_k(runs: Sequence[RunColumns], depths: Sequence[int]) -> PooledUnits:
         rows = np.repeat(run.offsets[:-1], n_rows) + within
         tops.append(Top(numbers[run.topic_index[rows]], run.docno[rows], (within + 1).astype(np.int32)))
     return union(tops, codes)
-
-
-def check_depths(runs: Sequence[RunColumns], depths: Sequence[int]) -> None:
-    """Raise ValueError unless there is a depth of at least 0 for each run."""
-    if len(runs) != len(depths) or any(depth < 0 for depth in depths):
-        raise ValueError(
-            f"got {len(runs)} runs and the depths {list(depths)}; each run needs a depth of at least 0"
-        )
 
 
 def topics_of(runs: Sequence[RunColumns]) -> NDArray[np.str_]:

@@ -22,7 +22,6 @@ from assay.formulas.columns import Formulas
 from assay.pools.depth import (
     Members,
     PooledUnits,
-    check_depths,
     reach_of_rows,
     round_robin_reach,
     top_k,
@@ -105,7 +104,6 @@ def has_members(protocol: Protocol) -> bool:
 
 
 def _top_k(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
-    check_depths(runs, depths)
     reach = reach_of_rows(runs, depths, topics_of(runs))
     if has_members(material.protocol):
         coded = coded_runs(runs, material.formulas, material.protocol)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.cli.formulas import add_work_options, note, opened_output, results, write_tsv
+from assay.cli.formulas import add_work_options, note, opened_output, results
 from assay.errors import InputError
 from assay.formats.formulas import keys_of, read_index
+from assay.formats.spreadsheet import tsv_lines
 from assay.formulas.visual_ids import Keys, Report, id_order, report, visual_ids
 
 EXAMPLE = "assay cluster formulas-latex.tsv formulas-slt.tsv --output ids.tsv"
@@ -51,8 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     order = id_order(keys.formula)
     pairs = zip(keys.formula[order].tolist(), visuals[order].tolist(), strict=True)
     with opened_output(arguments.output) as file:
-        write_tsv(file, [HEADER])
-        write_tsv(file, ((code.decode(), visual.decode()) for code, visual in pairs))
+        file.writelines(tsv_lines([HEADER]))
+        file.writelines(tsv_lines((code.decode(), visual.decode()) for code, visual in pairs))
     _print_report(keys, report(keys), arguments)
     n_distinct, n_without = len(np.unique(visuals[visuals != b""])), int((visuals == b"").sum())
     summary = f"{len(keys):,} formulas, {n_distinct:,} of them visually distinct; {n_without:,} without an id"
@@ -90,7 +91,7 @@ def _print_report(keys: Keys, report: Report, arguments: argparse.Namespace) -> 
     ]  # fmt: skip
     if arguments.report is not None:
         with opened_output(arguments.report) as file:
-            write_tsv(file, [REPORT_HEADER, *rows])
+            file.writelines(tsv_lines([REPORT_HEADER, *rows]))
     if not rows:
         return
     counts = (

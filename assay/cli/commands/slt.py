@@ -4,9 +4,10 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from assay.cli.formulas import add_work_options, note, opened_output, results, write_tsv
+from assay.cli.formulas import add_work_options, note, opened_output, results
 from assay.errors import InputError
 from assay.formats.formulas import strings_of
+from assay.formats.spreadsheet import tsv_lines
 
 EXAMPLE = "assay slt --input formulas-slt.tsv --output strings.tsv"
 HEADER = ("formula_id", "slt")
@@ -27,10 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     n: Counter[bool] = Counter()  # with a string, and without
     with opened_output(arguments.output) as file:
-        write_tsv(file, [HEADER])
+        file.writelines(tsv_lines([HEADER]))
         for rows in results(strings_of, arguments.input or [Path("/dev/stdin")], arguments):
             n.update(bool(string) for _, string in rows)
-            write_tsv(file, rows)
+            file.writelines(tsv_lines(rows))
     if not n:
         raise InputError("the input contains no Presentation MathML")
     note(f"{n.total():,} formulas, {n[False]:,} of them without an SLT string", arguments)
