@@ -4,7 +4,7 @@ from accounts.models import User
 from assay.errors import Refused
 from assessment.models import Batch, Judgment
 from tracks.models import Topic
-from web.counting import counted
+from web.pages import counted
 
 
 class BatchNameTaken(Refused):

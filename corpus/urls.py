@@ -3,7 +3,6 @@
 from django.urls import path
 
 from corpus.clusterings import views as clusterings
-from corpus.collections import views as collections
 from corpus.formulas import views as formulas
 from corpus.images import views as images
 from corpus.imports import views as imports
@@ -17,7 +16,7 @@ urlpatterns = [
     path("imports/", imports.imports, name="imports"),
     path("imports/new/", imports.start_import, name="start_import"),
     path("imports/<int:job_id>/", imports.import_job, name="import"),
-    path("collections/", collections.collections, name="collections"),
+    path("collections/", threads.collections, name="collections"),
     path(f"{COLLECTION}/", threads.collection, name="collection"),
     path(f"{COLLECTION}/find/", threads.find, name="find"),
     path(f"{COLLECTION}/imports/", imports.collection_imports, name="collection_imports"),

@@ -13,7 +13,7 @@ from assay.errors import Refused
 from participation.models import Team
 from participation.teams import selectors, services
 from web.admin import Undeletable
-from web.counting import size
+from web.pages import size
 
 
 class TeamForm(forms.ModelForm[Team]):

@@ -15,7 +15,7 @@ from participation.models import Interaction, JoinRequest, Nomination
 from participation.requests.selectors import open_requests
 from participation.teams.selectors import team_by_id
 from tracks.models import Track
-from web.counting import counted
+from web.pages import counted
 
 
 @letters.writer("participation.invitation")

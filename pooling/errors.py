@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import Refused
 from assay.formats.runs.reader import CheckedRun
-from web.counting import size
+from web.pages import size
 
 if TYPE_CHECKING:
     from participation.models import Team

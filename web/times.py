@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from django.db import connection
 from django.http import HttpRequest
 
-from web.counting import counted
+from web.pages import counted
 
 AOE = "AoE"
 LEGACY = ("Etc/", "SystemV/", "US/", "posix/", "right/")

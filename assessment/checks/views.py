@@ -11,10 +11,9 @@ from assessment.checks import results as check_results
 from assessment.checks import selectors, services
 from assessment.checks.forms import ChecksForm, GoldForm
 from tracks.tracks.selectors import tracks_for
-from web.counting import counted
 from web.downloads import download
 from web.forms import refusals_in
-from web.pages import context_of
+from web.pages import context_of, counted
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -10,8 +10,8 @@ from assessment.imports.selectors import pools_for_import
 from assessment.models import Batch, JudgmentImport
 from pooling.models import Pool
 from tracks.models import Track
-from web.counting import counted
 from web.forms import style_fields
+from web.pages import counted
 
 MAX_MB = 256
 MOST_WORDS = 200  # assessors or answers that the form offers

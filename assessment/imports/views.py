@@ -10,8 +10,8 @@ from assessment.imports import selectors, services
 from assessment.imports.forms import MappingForm, StartForm
 from assessment.models import JudgmentImport
 from tracks.tracks.selectors import tracks_for
-from web.counting import counted
 from web.forms import refusals_in
+from web.pages import counted
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

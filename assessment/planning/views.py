@@ -11,8 +11,8 @@ from assessment.batches.selectors import batches_for_organizer
 from assessment.planning import services as assignment_services
 from assessment.planning.forms import FORMS, ConfirmForm
 from assessment.planning.grid import grid_of, packed, preview
-from web.counting import counted
 from web.forms import refusals_in
+from web.pages import counted
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -22,7 +22,7 @@ from scoring.leaderboards.releases import hindrances
 from scoring.models import Analysis, Leaderboard, Qrels
 from tracks.acceptance import is_accepting, states
 from tracks.models import Deadline, GuidelinesDraft, Track
-from web.counting import counted
+from web.pages import counted
 
 NAMED = 5  # names in a sentence
 

@@ -14,7 +14,7 @@ from scoring.models import Leaderboard
 from tracks.agreements.selectors import has_accepted
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
-from web.counting import counted
+from web.pages import counted
 
 
 class Step(NamedTuple):

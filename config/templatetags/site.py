@@ -24,8 +24,7 @@ from scoring.evaluations.selectors import scores_of
 from tracks.acceptance import Acceptance, next_closing, timetable
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
-from web.counting import counted, hours, size
-from web.pages import context_of
+from web.pages import context_of, counted, hours, size
 from web.times import AOE, in_words, zone_of
 
 register = template.Library()

@@ -1,4 +1,4 @@
-"""The pages of a collection and of a thread."""
+"""The pages of collections and of a thread."""
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -8,6 +8,14 @@ from accounts.access import AuthenticatedRequest, login_required
 from corpus.collections.selectors import collections_for
 from corpus.threads import selectors
 from web.pages import context_of
+
+
+@require_safe
+@login_required
+def collections(request: AuthenticatedRequest) -> HttpResponse:
+    """The collections that the user may read. Everyone who has logged in."""
+    collections = collections_for(request.user)
+    return render(request, "corpus/collections/collections.html", {"collections": collections})
 
 
 @login_required

@@ -8,8 +8,8 @@ from rest_framework.request import Request
 
 from accounts.access import person_of
 from participation.clones import services
-from participation.clones.forms import CloneForm
 from tracks.tracks.api import TrackDetailSerializer, track_of
+from tracks.tracks.forms import CloneForm
 from tracks.tracks.selectors import track_page
 from web.api.permissions import Organizer
 from web.api.serializers import Strict, require_valid

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from participation.clones import services
-from participation.clones.forms import CloneForm
+from tracks.tracks.forms import CloneForm
 from tracks.tracks.selectors import tracks_for
 
 

@@ -13,10 +13,9 @@ from participation.models import Team
 from participation.teams import selectors as team_selectors
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
-from web.counting import counted
 from web.downloads import download
 from web.forms import bytes_of
-from web.pages import context_of, site_of
+from web.pages import context_of, counted, site_of
 
 
 def _team(request: AuthenticatedRequest, team_id: int) -> Team:

@@ -29,8 +29,7 @@ from participation.teams import services as team_services
 from tracks.assessors import services as assessor_services
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
-from web.counting import counted
-from web.pages import context_of, site_of
+from web.pages import context_of, counted, site_of
 
 
 def _track(request: HttpRequest, slug: str) -> Track:

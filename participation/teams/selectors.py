@@ -10,7 +10,7 @@ from accounts.models import User
 from participation.models import EndedMembership, Membership, Team
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
-from web.counting import MEGABYTE
+from web.pages import MEGABYTE
 
 
 def teams_of(user: AnyUser, track: Track) -> QuerySet[Team]:

@@ -20,7 +20,7 @@ from tracks.acceptance import Acceptance, is_accepting, state, states_for, why_c
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
-from web.counting import size
+from web.pages import size
 
 STATE_ORDER = Case(
     When(status=Run.Status.SUBMITTED, then=Value(0)),

@@ -7,7 +7,7 @@ from django.db.models import Count, Q
 from assessment.models import Batch
 from scoring.models import Leaderboard
 from tracks.models import Track
-from web.counting import counted
+from web.pages import counted
 
 WIDER = [Leaderboard.Release.HIDDEN, Leaderboard.Release.PARTICIPANTS, Leaderboard.Release.PUBLIC]
 

@@ -30,7 +30,7 @@ from pooling.pools.selectors import chain
 from scoring.errors import QrelsRefused
 from scoring.models import Qrels
 from tracks.models import Assessor, Machine
-from web.counting import counted
+from web.pages import counted
 
 CHUNK = 5_000
 CONFLICTS_NAMED = 20

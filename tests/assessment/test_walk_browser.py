@@ -32,7 +32,7 @@ from tests.helpers.factories import make_assessor, make_organizer, make_topic, m
 from tests.helpers.formula_scene import build_formula_scene
 from tests.helpers.judging import judge, make_batch, make_pool, make_team
 from tracks.models import Topic, Track
-from web.counting import counted
+from web.pages import counted
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -1,4 +1,4 @@
-"""The form of a track, for its page on the site and for the admin."""
+"""The forms of a track: to edit it, on the site and in the admin, and to clone it."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django import forms
 
 from tracks.models import Track
 from tracks.tracks.services import FIXED_ONCE_OPENED
-from web.forms import style_fields
+from web.forms import StyledForm, style_fields
 
 
 class TrackForm(forms.ModelForm[Track]):
@@ -41,3 +41,20 @@ class TrackForm(forms.ModelForm[Track]):
                 "Choose another collection than the one that runs search: participants can read that one.",
             )
         return data
+
+
+class CloneForm(StyledForm):
+    """The names of the new track, and who comes along."""
+
+    name = forms.CharField(max_length=200)
+    slug = forms.SlugField(
+        max_length=100, label="Short name", help_text="For the address of the track, such as arqmath-2021."
+    )
+    assessors = forms.BooleanField(required=False, label="With its assessors and their groups")
+    teams = forms.BooleanField(required=False, label="With its teams and their members")
+
+    def clean_slug(self) -> str:
+        slug: str = self.cleaned_data["slug"]
+        if slug == "new" or Track.objects.filter(slug=slug).exists():
+            raise forms.ValidationError(f"The short name {slug} is in use; choose another one.")
+        return slug

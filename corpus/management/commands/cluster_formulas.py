@@ -10,7 +10,7 @@ from corpus.clusterings.selectors import unfinished_clustering
 from corpus.clusterings.services import start_clustering
 from corpus.collections.selectors import collection_named
 from jobs.console import follow, progress_bar
-from web.counting import counted
+from web.pages import counted
 
 
 class Command(BaseCommand):
