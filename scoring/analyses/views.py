@@ -30,7 +30,7 @@ def reports(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
 @never_cache
 @organizer_required
 def effect(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """To what disagreement does to the newest leaderboard of a track. Organizers only."""
+    """Redirect to the effect of disagreement on the newest leaderboard of a track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     board = (
         leaderboards_for(request.user)
