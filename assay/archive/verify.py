@@ -31,7 +31,7 @@ from assay.measures.scores import RunScores
 from assay.pools.files import contributions_tsv, member_contributions_tsv, members_tsv, pool_tsv
 from assay.protocols.measures import Measure, parse_measures
 from assay.qrels import Unit
-from assay.statistics.leaderboard import judged_shares, leaderboard_statistics, mean_curves
+from assay.statistics.leaderboard import counted, leaderboard_statistics
 from assay.statistics.significance import above_diagonal
 
 LONGEST = 1e9  # seconds of a session under a protocol without interaction
@@ -293,25 +293,17 @@ def _evaluated(
     contents: Contents, board: LeaderboardRecord, run: int, judged: JudgedDocuments, scores: RunScores
 ) -> EvaluationRecord:
     """Return what a leaderboard counts of a run, computed again."""
-    average, rules = board.average, contents.protocol(board.protocol).scoring
-    level = rules.level_of(contents.qrels[board.qrels].report)
-    hits = judged.hits(contents.ranking(run, board))
-    shares = judged_shares(hits, judged, average)
-    return EvaluationRecord(
-        run=run,
-        n_topics=int(scores.averaged(average).sum()),
-        n_missing=scores.n_missing,
-        judged_at_10=shares.judged_at_10,
-        unjudged=shares.unjudged,
-        curves=mean_curves(
-            hits,
-            judged,
-            level=level,
-            judged_only=rules.judged_only,
-            average=average,
-            in_characters=any(measure.in_characters for measure in parse_measures(board.measures)),
-        ),
+    rules, hits = contents.protocol(board.protocol).scoring, judged.hits(contents.ranking(run, board))
+    values = counted(
+        hits,
+        judged,
+        scores,
+        parse_measures(board.measures),
+        level=rules.level_of(contents.qrels[board.qrels].report),
+        judged_only=rules.judged_only,
+        average=board.average,
     )
+    return EvaluationRecord(run=run, **values)
 
 
 def _statistics(
@@ -321,20 +313,8 @@ def _statistics(
     computed = leaderboard_statistics(list(scores.values()), measures, average=board.average, seed=board.seed)
     if computed is None:
         return {}
-    return {
-        "n_topics": computed.n_topics,
-        "level": computed.level,
-        "n_resamples": computed.n_resamples,
-        "measures": {
-            name: {
-                "low": of_measure.low,
-                "high": of_measure.high,
-                "tier": of_measure.tier,
-                "means": of_measure.test.means.tolist() if of_measure.test else [],
-                "critical": of_measure.test.critical if of_measure.test else None,
-                "n_permutations": of_measure.test.n_permutations if of_measure.test else 0,
-                "p": above_diagonal(of_measure.test.p) if of_measure.test else None,
-            }
-            for name, of_measure in computed.measures.items()
-        },
+    by_measure = {
+        name: {**of_measure.stored, "p": above_diagonal(of_measure.test.p) if of_measure.test else None}
+        for name, of_measure in computed.measures.items()
     }
+    return {**computed.stored, "measures": by_measure}

@@ -5,7 +5,7 @@ The site stores them with the leaderboard and its seed, so that every number can
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,24 +22,40 @@ from assay.statistics.tukey import letters, tiers, tukey_hsd
 JUDGED_AT_10 = Measure("judged", k=10)
 
 
-class JudgedShares(NamedTuple):
-    """The judged share of a run.
+def counted(
+    hits: Hits,
+    judged: JudgedDocuments,
+    scores: RunScores,
+    measures: Sequence[Measure],
+    *,
+    level: int,
+    judged_only: bool,
+    average: Average,
+) -> dict[str, Any]:
+    """What a leaderboard counts of a run besides its scores, as plain values.
 
+    n_topics, n_missing : topics that are averaged over, and topics of the qrels that the run does not have.
     judged_at_10 : judged share of the top 10, averaged over topics as the measures are; a missing topic counts 0.
     unjudged : unjudged share of all documents returned for topics of the qrels; 0.0 if there are none.
+    curves : see `mean_curves`.
     """
-
-    judged_at_10: float
-    unjudged: float
-
-
-def judged_shares(hits: Hits, judged: JudgedDocuments, average: Average) -> JudgedShares:
-    """The judged shares of a run, over all topics of the qrels ("judged") or those that the run has too ("common")."""
-    values = judged_share(hits, judged, JUDGED_AT_10)
-    averaged = values[hits.n_returned > 0] if average == "common" else values
+    is_averaged = scores.averaged(average)
+    averaged = judged_share(hits, judged, JUDGED_AT_10)[is_averaged]
     n_returned = int(hits.n_returned.sum())
-    unjudged = 1.0 - len(hits.topic) / n_returned if n_returned else 0.0
-    return JudgedShares(float(averaged.mean()) if len(averaged) else 0.0, unjudged)
+    return {
+        "n_topics": int(is_averaged.sum()),
+        "n_missing": scores.n_missing,
+        "judged_at_10": float(averaged.mean()) if len(averaged) else 0.0,
+        "unjudged": 1.0 - len(hits.topic) / n_returned if n_returned else 0.0,
+        "curves": mean_curves(
+            hits,
+            judged,
+            level=level,
+            judged_only=judged_only,
+            average=average,
+            in_characters=any(measure.in_characters for measure in measures),
+        ),
+    }
 
 
 def mean_curves(
@@ -91,6 +107,18 @@ class MeasureStatistics:
     tier: list[str]
     test: PairTest | None
 
+    @property
+    def stored(self) -> dict[str, Any]:
+        """The plain values, without the p-values of the test."""
+        return {
+            "low": self.low,
+            "high": self.high,
+            "tier": self.tier,
+            "means": self.test.means.tolist() if self.test else [],
+            "critical": self.test.critical if self.test else None,
+            "n_permutations": self.test.n_permutations if self.test else 0,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardStatistics:
@@ -106,6 +134,11 @@ class LeaderboardStatistics:
     level: float
     n_resamples: int
     measures: dict[str, MeasureStatistics]
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """The plain values that all measures share."""
+        return {"n_topics": self.n_topics, "level": self.level, "n_resamples": self.n_resamples}
 
 
 def leaderboard_statistics(

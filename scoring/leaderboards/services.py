@@ -11,16 +11,10 @@ from accounts import letters
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, score_run
+from assay.measures.scores import RunScores, score_hits
 from assay.protocols.measures import Measure, parse_measures, with_level
 from assay.protocols.schema import Average
-from assay.statistics.leaderboard import (
-    JudgedShares,
-    LeaderboardStatistics,
-    judged_shares,
-    leaderboard_statistics,
-    mean_curves,
-)
+from assay.statistics.leaderboard import LeaderboardStatistics, counted, leaderboard_statistics
 from assay.statistics.significance import packed_pairs
 from jobs import services as jobs
 from participation.models import Team
@@ -133,8 +127,7 @@ def _scoring_retried(*, leaderboard_id: int) -> None:
 class _ScoredRun(NamedTuple):
     run: Run
     scores: RunScores
-    shares: JudgedShares
-    curves: dict[str, Any]
+    counted: dict[str, Any]
 
 
 @jobs.handler(
@@ -184,22 +177,20 @@ def _score_runs(
 ) -> Iterator[_ScoredRun]:
     track = board.track
     runs, rules = list(qrels_selectors.runs_to_score(track)), track.protocol.parsed.scoring
-    in_characters = any(measure.in_characters for measure in measures)
     for n, run in enumerate(runs):
         progress.update(n, len(runs), f"{run.team.name}: {run.tag}")
-        ranking = ranking_of(run, track)
-        hits = judged.hits(ranking)
-        curves = mean_curves(
+        hits = judged.hits(ranking_of(run, track))
+        scores = score_hits(hits, judged, measures)
+        values = counted(
             hits,
             judged,
+            scores,
+            measures,
             level=board.relevant_from,
             judged_only=rules.judged_only,
             average=average,
-            in_characters=in_characters,
         )
-        yield _ScoredRun(
-            run, score_run(ranking, judged, measures), judged_shares(hits, judged, average), curves
-        )
+        yield _ScoredRun(run, scores, values)
 
 
 def _store(
@@ -215,11 +206,7 @@ def _store(
             leaderboard=board,
             run=scored_run.run,
             run_sha256=scored_run.run.sha256,
-            n_topics=int(scored_run.scores.averaged(average).sum()),
-            n_missing=scored_run.scores.n_missing,
-            judged_at_10=scored_run.shares.judged_at_10,
-            unjudged=scored_run.shares.unjudged,
-            curves=scored_run.curves,
+            **scored_run.counted,
         )
         for scored_run in scored
     ]
@@ -239,22 +226,13 @@ def _store(
         ],
     }
     if statistics is not None:
-        board.statistics |= {
-            "n_topics": statistics.n_topics,
-            "level": statistics.level,
-            "n_resamples": statistics.n_resamples,
-        }
+        board.statistics |= statistics.stored
         MeasureStatistics.objects.bulk_create(
             MeasureStatistics(
                 leaderboard=board,
                 measure=measure,
-                low=of_measure.low,
-                high=of_measure.high,
-                tier=of_measure.tier,
-                means=test.means.tolist() if (test := of_measure.test) else [],
-                critical=test.critical if test else None,
-                n_permutations=test.n_permutations if test else 0,
-                pairs=packed_pairs(test.p) if test else None,
+                pairs=packed_pairs(of_measure.test.p) if of_measure.test else None,
+                **of_measure.stored,
             )
             for measure, of_measure in statistics.measures.items()
         )
