@@ -191,6 +191,7 @@ CELERY_BEAT_SCHEDULER = "jobs.watchdog:WatchedScheduler"
 BEAT_FILE = VAR_DIR / "run" / "beat"
 JOB_HEARTBEAT_SECONDS = environment.number("JOB_HEARTBEAT_SECONDS", 5, least=0.1)
 JOB_LOST_AFTER_SECONDS = environment.number("JOB_LOST_AFTER_SECONDS", 30, least=0.3)
+JOB_TIME_LIMIT_HOURS = environment.number("JOB_TIME_LIMIT_HOURS", 24, least=0.001)
 CELERY_BEAT_SCHEDULE = {
     "relaunch-lost-jobs": {"task": "jobs.tasks.relaunch_lost_jobs", "schedule": JOB_LOST_AFTER_SECONDS / 3},
     "delete-unclaimed-files": {"task": "jobs.files.tasks.delete_unclaimed", "schedule": 600.0},
@@ -212,7 +213,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["web.api.permissions.LoggedIn"],
     "DEFAULT_THROTTLE_CLASSES": ["web.api.throttles.RequestThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["web.api.parsers.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "web.api.schema.Schema",
     "DEFAULT_METADATA_CLASS": None,
     "EXCEPTION_HANDLER": "web.api.problems.handle",

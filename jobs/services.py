@@ -28,6 +28,7 @@ from accounts.models import User
 from assay.errors import Refused
 from jobs.models import Job
 from jobs.selectors import lost_before, offered_places, this_host
+from jobs.watchdog import TimeIsUp
 
 logger = logging.getLogger(__name__)
 
@@ -250,6 +251,15 @@ def run(job_id: int) -> None:
         logger.warning("job %s: another worker took it over; attempt %s stops", job.pk, job.attempt)
     except Refused as refusal:
         _finish_failed(progress, registered, job, refusal.message)
+    except TimeIsUp:
+        hours = settings.JOB_TIME_LIMIT_HOURS
+        logger.warning("job %s (%s) reached its time limit of %g hours", job.pk, job.kind, hours)
+        _finish_failed(
+            progress,
+            registered,
+            job,
+            f"The job reached its time limit of {hours:g} hours (JOB_TIME_LIMIT_HOURS) and was stopped.",
+        )
     except (OperationalError, InterfaceError):
         logger.exception(
             "job %s: lost the connection to the database; Celery beat will relaunch the job", job.pk

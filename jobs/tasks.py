@@ -5,15 +5,15 @@ from django.conf import settings
 
 from jobs import services
 from jobs.files import storage
-from jobs.watchdog import watched
+from jobs.watchdog import limited, watched
 
 STUCK = 4  # times as long as after which the job counts as lost: a loaded machine is not a stuck process
 
 
 @shared_task(name="jobs.tasks.run_job")
 def run_job(job_id: int) -> None:
-    """Run a job. A second delivery does nothing."""
-    with watched(STUCK * settings.JOB_LOST_AFTER_SECONDS):
+    """Run a job until its time limit. A second delivery does nothing."""
+    with watched(STUCK * settings.JOB_LOST_AFTER_SECONDS), limited(3600 * settings.JOB_TIME_LIMIT_HOURS):
         services.run(job_id)
 
 

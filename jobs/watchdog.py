@@ -1,4 +1,4 @@
-"""Notices processes that hang: ends a worker that no longer runs Python, and shows that the beat is alive.
+"""Ends jobs that take too long and workers that hang, and shows that the beat is alive.
 
 While C code such as a regular expression or a parser holds the interpreter's lock, no thread can renew the heartbeat of
 the job. Another worker then takes the job over, but the first process would never come back. Threads and signal
@@ -6,6 +6,7 @@ handlers do not run in it; the timer of `faulthandler` needs no interpreter.
 """
 
 import faulthandler
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,6 +16,10 @@ from typing import Any
 
 from celery.beat import Scheduler
 from django.conf import settings
+
+
+class TimeIsUp(BaseException):
+    """A job reached its time limit. No handler of errors catches it."""
 
 
 @contextmanager
@@ -30,6 +35,22 @@ def watched(seconds: float) -> Iterator[None]:
         stop.set()
         thread.join()
         faulthandler.cancel_dump_traceback_later()
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise `TimeIsUp` in the block after so many seconds. Only the main thread of a process can be limited."""
+
+    def stop(*_: object) -> None:
+        raise TimeIsUp
+
+    earlier = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, earlier)
 
 
 def _watch(seconds: float, stop: threading.Event) -> None:

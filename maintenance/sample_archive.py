@@ -8,6 +8,7 @@ It starts an empty PostgreSQL of its own, runs the campaign with the services of
 import csv
 import os
 import tempfile
+from io import BytesIO
 from pathlib import Path
 
 from server import embedded, paths
@@ -105,7 +106,9 @@ def _judge(track, organizer) -> None:  # type: ignore[no-untyped-def]
     jobs.run(pool.job.pk)
     data = (SAMPLES / "judgments.csv").read_bytes()
     names = {"ines": "ines", "marek": "marek"}
-    import_services.import_file(track=track, name="judgments.csv", data=data, assessors=names, by=organizer)
+    import_services.import_file(
+        track=track, name="judgments.csv", file=BytesIO(data), assessors=names, by=organizer
+    )
     pool.refresh_from_db()
     qrels = qrels_services.freeze_judgments(pool=pool, by=organizer)
     board = leaderboard_services.request(qrels=qrels, by=organizer)

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
-from io import BytesIO
 from typing import BinaryIO
 
 import numpy as np
@@ -22,6 +21,7 @@ from assay.archive.records import (
     TopicRecord,
     parsed,
 )
+from assay.formats.compression import Limits
 from assay.formats.documents.batch import Unusable
 from assay.formats.qrels.reader import QrelsColumns, QrelsError, parse_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
@@ -42,7 +42,10 @@ FORMULA_COLUMNS = ("formula_id", "post_id", "thread_id", "place", "visual_id")
 
 
 class Reader(SealedZip):
-    """The file of an archive of a track, with its index."""
+    """The file of an archive of a track, with its index. Anybody can have written it."""
+
+    max_whole = 1 << 26
+    max_ratio = Limits().max_ratio
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         super().__init__(file, name, index=INDEX, noun="an archive of a track")
@@ -82,7 +85,7 @@ class Contents:
 
     @cached_property
     def topics(self) -> list[TopicRecord]:
-        lines = self.reader.read(TOPICS).splitlines()
+        lines = self.reader.lines(TOPICS)
         return [parsed(TopicRecord, line, f"{TOPICS}, line {number}") for number, line in enumerate(lines, 1)]
 
     @cached_property
@@ -90,23 +93,23 @@ class Contents:
         """The formulas of the runs; None if they have none."""
         if FORMULAS not in self.reader.names:
             return None
-        lines = self.reader.read(FORMULAS).decode().splitlines()
-        rows = [tuple(line.split("\t")) for line in lines[1:]]
+        rows = [tuple(cells) for cells in self.rows(FORMULAS, len(FORMULA_COLUMNS))][1:]
         try:
-            return Formulas.of(rows)  # type: ignore[arg-type]  # of another length: an IndexError
-        except (ValueError, IndexError) as error:
+            return Formulas.of(rows)  # type: ignore[arg-type]  # the number of columns is checked
+        except ValueError as error:
             raise BadArchive(f"{FORMULAS}: {error}.") from None
 
     def checked(self, run: RunRecord) -> CheckedRun:
         """The check of a run, as at its submission."""
         lookup = None if self.formulas is None else partial(with_unknown, self.formulas)
-        return check_run(
-            BytesIO(self.reader.read(run.file)),
-            protocol=self.protocol(self.index.track.protocol),
-            topics=[topic.code for topic in self.topics],
-            formulas=lookup,
-            name=run.file_name,
-        )
+        with self.reader.opened(run.file) as file:
+            return check_run(
+                file,
+                protocol=self.protocol(self.index.track.protocol),
+                topics=[topic.code for topic in self.topics],
+                formulas=lookup,
+                name=run.file_name,
+            )
 
     def given_grades(self, qrels: QrelsRecord) -> dict[Unit, int]:
         """The grades that the developers of the topics gave to citations, if the protocol of the qrels uses them."""
@@ -175,7 +178,7 @@ class Contents:
 
     def rows(self, name: str, n_columns: int) -> Iterator[list[str]]:
         """The cells of the lines of a table."""
-        for number, line in enumerate(self.reader.read(name).decode().splitlines(), 1):
+        for number, line in enumerate(self.reader.lines(name), 1):
             cells = line.split("\t")
             if len(cells) != n_columns:
                 raise BadArchive(f"{name}, line {number}: expected {n_columns} columns, found {len(cells)}.")

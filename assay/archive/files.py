@@ -4,24 +4,27 @@ All files are in one folder. `SHA256SUMS`, the last of them, has the digest of e
 file is at its end, so a file that was cut off cannot be opened.
 """
 
+import math
 import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Self
+from tempfile import TemporaryFile
+from typing import BinaryIO, Self, cast
 
 from assay.digests import RunningSha256
 from assay.errors import BadFile
-from assay.formats.compression import Unreadable, check_directory
+from assay.formats.compression import RATIO_FROM, Unreadable, check_directory
 
 CHECKSUMS = "SHA256SUMS"
 NO_DATE = (1980, 1, 1, 0, 0, 0)
 MAX_DIRECTORY = 1 << 26  # bytes of the list of files
 MAX_CONTENT = 200 << 30  # bytes of all files
-MAX_INDEX = 1 << 28
+MAX_LINE = 1 << 24
 PIECE = 1 << 20
 SUM = re.compile(r"([0-9a-f]{64})  (\S.*)")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
@@ -91,13 +94,18 @@ class Writer:
 class SealedZip:
     """Reads a sealed ZIP file. Every name and size is checked before anything is read.
 
-    `index` is the name of a file that describes the others, and `noun` names the content of the ZIP file.
+    `index` is the name of a file that describes the others, and `noun` names the content of the ZIP file. Only files
+    of at most `max_whole` bytes are held in memory, and no file may decompress to more than `max_ratio` times its
+    size. Nothing reads more of a file than the size that the directory of the ZIP file states.
 
     Raises
     ------
     BadArchive
         The file is not such an archive, or is damaged.
     """
+
+    max_whole = 1 << 28
+    max_ratio = math.inf
 
     def __init__(self, file: BinaryIO, name: str, *, index: str, noun: str) -> None:
         self.name = name
@@ -108,12 +116,9 @@ class SealedZip:
                 raise BadArchive(f"{name}: {error.reason}") from None
             self._zip = zipfile.ZipFile(file)
         self._members = self._checked_members(index, noun)
-        for listed in (CHECKSUMS, index):
-            if listed in self._members and self._members[listed].file_size > MAX_INDEX:
-                raise BadArchive(f"{name}: {listed} has more than {MAX_INDEX >> 20} MB.")
+        self._check_size(CHECKSUMS)
         self.sums: dict[str, str] = {}
-        text = b"".join(self._parts(CHECKSUMS)).decode(errors="replace")
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(self._lines(CHECKSUMS, self._parts(CHECKSUMS)), 1):
             match = SUM.fullmatch(line)
             if match is None:
                 raise BadArchive(f"{name}: {CHECKSUMS}, line {number}: expected a SHA-256 and a name.")
@@ -135,7 +140,22 @@ class SealedZip:
         return set(self._members)
 
     def read(self, name: str) -> bytes:
+        """The content of a small file."""
+        self._check_size(name)
         return b"".join(self.parts(name))
+
+    @contextmanager
+    def opened(self, name: str) -> Iterator[BinaryIO]:
+        """A file of any size, copied to the disk."""
+        with TemporaryFile() as file:
+            for part in self.parts(name):
+                file.write(part)
+            file.seek(0)
+            yield cast("BinaryIO", file)
+
+    def lines(self, name: str) -> Iterator[str]:
+        """The lines of a file of any size, one after another."""
+        return self._lines(name, self.parts(name))
 
     def parts(self, name: str, advance: Advance = nothing) -> Iterator[bytes]:
         """The content of a file, which must be listed in the checksums and have its digest at the end."""
@@ -161,6 +181,24 @@ class SealedZip:
                 problems.append(f"{name} does not have its digest")
         return problems
 
+    def _check_size(self, name: str) -> None:
+        if name in self._members and self._members[name].file_size > self.max_whole:
+            raise BadArchive(f"{self.name}: {name} has more than {self.max_whole >> 20} MB.")
+
+    def _lines(self, name: str, parts: Iterator[bytes]) -> Iterator[str]:
+        rest, number = b"", 0
+        for part in chain(parts, [b""]):
+            *lines, rest = (rest + part).split(b"\n")
+            lines += [rest] * (not part and rest != b"")
+            for line in lines:
+                number += 1
+                try:
+                    yield line.decode()
+                except UnicodeDecodeError:
+                    raise BadArchive(f"{self.name}: {name}, line {number}: not UTF-8.") from None
+            if len(rest) > MAX_LINE:
+                raise BadArchive(f"{self.name}: {name} has a line of more than {MAX_LINE >> 20} MB.")
+
     def _parts(self, name: str) -> Iterator[bytes]:
         if name not in self._members:
             raise BadArchive(f"{self.name}: {name} is missing.")
@@ -179,6 +217,11 @@ class SealedZip:
             if not info.filename.startswith(f"{folder}/") or not NAME.fullmatch(name) or ".." in name:
                 raise BadArchive(
                     f"{self.name}: the name {info.filename[:100]!r} does not belong in an archive."
+                )
+            if info.file_size > max(RATIO_FROM, self.max_ratio * info.compress_size):
+                raise BadArchive(
+                    f"{self.name}: {name} decompresses to more than {self.max_ratio} times its size, "
+                    f"as no real data does."
                 )
         if len(members) < len(infos):
             raise BadArchive(f"{self.name}: a file occurs twice.")

@@ -27,6 +27,7 @@ from assay.protocols.schema import Average, JudgingOrder
 from assay.structure import WrongStructure, structured
 
 FORMAT = 1
+MAX_JSON = 1 << 25  # bytes of a record; as values, they take up to twenty times as many
 INDEX = "archive.json"
 README, CITATION, METADATA = "README.md", "CITATION.bib", "metadata.json"
 TOPICS, FORMULAS, JUDGMENTS = "topics.jsonl", "formulas.tsv", "judgments.jsonl"
@@ -312,8 +313,10 @@ def parsed(kind: type, text: str | bytes, where: str) -> Any:
     Raises
     ------
     BadArchive
-        It is not JSON, or not of the form of the record: the message names the keys.
+        It is not JSON, too long, or not of the form of the record: the message names the keys.
     """
+    if len(text) > MAX_JSON:
+        raise BadArchive(f"{where}: more than {MAX_JSON >> 20} MB.")
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:

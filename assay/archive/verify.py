@@ -23,7 +23,7 @@ from assay.archive.records import (
     parsed,
 )
 from assay.digests import sha256_of
-from assay.formats.judgments.reader import JudgmentsError, parse_judgments
+from assay.formats.judgments.reader import JudgmentsError, open_judgments
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.qrels.reader import format_qrels
 from assay.measures.matching import JudgedDocuments
@@ -83,17 +83,21 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
         yield Finding("sessions", content, _few(list(session_problems(contents))))
     for pool in index.pools:
         yield _pool(contents, pool)
-    data = reader.read(JUDGMENTS)
-    try:
-        judgments = parse_judgments(data, JUDGMENTS).rows if data else []
-    except JudgmentsError as error:
-        raise BadArchive(f"{error}.") from None
+    judgments = _judgments(reader)
     yield _check_judgments(contents, judgments)
     yield from _qrels(contents, judgments)
     for board in index.leaderboards:
         yield _leaderboard(contents, board)
         for name in board.analyses:
             yield _analysis(contents, board, name)
+
+
+def _judgments(reader: Reader) -> list[JudgmentRow]:
+    with reader.opened(JUDGMENTS) as file:
+        try:
+            return list(open_judgments(file, JUDGMENTS).rows) if file.seek(0, 2) else []
+        except JudgmentsError as error:
+            raise BadArchive(f"{error}.") from None
 
 
 def _few(problems: list[str]) -> str:
@@ -169,7 +173,7 @@ def _pool(contents: Contents, pool: PoolRecord) -> Finding:
     problems = [
         f"{pool.file(name)} is not what the runs give"
         for name, data in files.items()
-        if contents.reader.read(pool.file(name)) != data
+        if contents.reader.sums.get(pool.file(name)) != sha256_of(data)
     ]
     if sha256_of(files["pool.tsv"]) != pool.sha256:
         problems.append("its digest is not that of the index")

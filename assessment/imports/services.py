@@ -5,7 +5,6 @@ A small file is checked and imported at once, a large one in a job.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from io import BytesIO
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast
 
@@ -15,7 +14,7 @@ from django.utils import timezone
 
 from accounts.audit import services as audit
 from accounts.models import User
-from assay.digests import sha256_of, sha256_of_file
+from assay.digests import sha256_of_file
 from assay.errors import BadFile, Refused
 from assay.formats.compression import Limits, unpack
 from assay.formats.judgments.reader import JudgmentsError, header_of_judgments, open_judgments
@@ -76,19 +75,19 @@ def start(
 
 @transaction.atomic
 def import_file(
-    *, track: Track, name: str, data: bytes, assessors: Mapping[str, str], by: User
+    *, track: Track, name: str, file: BinaryIO, assessors: Mapping[str, str], by: User
 ) -> JudgmentImport:
-    """Import judgments from memory at once. `assessors` are the usernames by the names of the file."""
+    """Import judgments from an open file at once. `assessors` are the usernames by the names of the file."""
     source = JudgmentImport.objects.create(
         track=track,
         name=name,
-        size=len(data),
-        sha256=sha256_of(data),
+        size=file.seek(0, 2),
+        sha256=sha256_of_file(file),
         batch="Imported",
         mapping={"assessors": dict(assessors)},
         created_by=by,
     )
-    _import(source, stage(_opened(source, BytesIO(data)), has_ids=True))
+    _import(source, stage(_opened(source, file), has_ids=True))
     source.refresh_from_db()
     return source
 

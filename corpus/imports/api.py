@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils.datastructures import MultiValueDict
 from rest_framework import serializers
-from rest_framework.parsers import JSONParser, MultiPartParser
+from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,6 +14,7 @@ from corpus.imports import services
 from corpus.imports.forms import ImportForm
 from jobs.api import JobSerializer
 from jobs.models import Job
+from web.api.parsers import JSONParser
 from web.api.permissions import Organizer
 from web.api.serializers import Strict, require_valid
 from web.api.views import Endpoints, accepted, post

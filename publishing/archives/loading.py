@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from django.core.files.base import ContentFile
+from django.core.files.base import ContentFile, File
 from django.utils import timezone
 
 from accounts.models import User
@@ -89,19 +89,18 @@ class StoredFiles(NamedTuple):
 
 def store_files(contents: Contents, store: storage.Store) -> StoredFiles:
     """Store the files of runs and sessions. The transaction of `store_track` claims them."""
-    session_data = {
-        record.team: store("interaction", ContentFile(contents.reader.read(record.file)))
-        for record in contents.index.session_data
-    }
+    session_data = {}
+    for record in contents.index.session_data:
+        with contents.reader.opened(record.file) as file:
+            session_data[record.team] = store("interaction", File(file))
     runs = {}
     for run in contents.index.runs:
-        data, checked = contents.reader.read(run.file), contents.checked(run)
+        checked = contents.checked(run)
         assert checked.columns is not None  # it is verified
         packed = columns.save(checked.columns)
-        original = store("runs/original", ContentFile(data))
-        runs[run.number] = StoredRun(
-            original, store("runs/columns", ContentFile(packed)), len(data) + len(packed)
-        )
+        with contents.reader.opened(run.file) as file:
+            original, size = store("runs/original", File(file)), file.seek(0, 2)
+        runs[run.number] = StoredRun(original, store("runs/columns", ContentFile(packed)), size + len(packed))
     return StoredFiles(runs, session_data)
 
 
@@ -148,10 +147,10 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
     for pool in load.index.pools:
         load.pools[pool.number] = _pool(load, pool)
     if load.index.n_judgments:
-        data = contents.reader.read(JUDGMENTS)
-        import_services.import_file(
-            track=load.track, name=JUDGMENTS, data=data, assessors=load.assessors, by=by
-        )
+        with contents.reader.opened(JUDGMENTS) as file:
+            import_services.import_file(
+                track=load.track, name=JUDGMENTS, file=file, assessors=load.assessors, by=by
+            )
     for qrels in load.index.qrels:
         load.qrels[qrels.version] = _qrels(load, qrels)
     for board in load.index.leaderboards:

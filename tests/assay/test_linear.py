@@ -7,7 +7,11 @@ where it is long enough to be measured.
 
 import ast
 import gc
+import importlib
+import inspect
 import io
+import json
+import pkgutil
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +21,9 @@ from pathlib import Path
 
 import pytest
 
+import assay
 from assay.errors import AssayError
+from assay.formats.documents import forum as bolt
 from assay.formats.documents import index_rows, jsonl, stackexchange, trec
 from assay.formats.documents.batch import Malformed, Unusable
 from assay.formats.documents.dump import Reader
@@ -26,7 +32,7 @@ from assay.formats.runs.reader import check_run
 from assay.formats.separated import SeparatedLines
 from assay.formats.topics.reader import comparable, read_labels, read_topics
 from assay.formulas.slt import slt
-from assay.html import highlight, links
+from assay.html import forum, highlight, links
 from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title, plain
 from assay.protocols.loader import load_protocol, parse_protocol
 from assay.protocols.measures import parse_measure
@@ -37,10 +43,11 @@ BOUND = 24  # between the factor and its square
 SHORT = 0.05  # seconds of the longer text: a quadratic function of these sizes takes longer, or does no harm
 MATH = '<math xmlns="http://www.w3.org/1998/Math/MathML">'
 PROTOCOL = load_protocol("trec-adhoc")
-REFUSALS = (AssayError, Malformed, QrelsError, Unusable)
+REFUSALS = (AssayError, Malformed, QrelsError, Unusable, ValueError)
 
 # fmt: off
 UNITS = [
+    "x", "1", "_", ".", "-", ":", ";", ",", "=", "/", "#", " ", "x=",
     "x<y", "<a", "<br", "<y", "${", "$", "$$", "\\(", "\\[", "\\begin{", "\\begin{align}", "{", "}", "(", ")", "\\frac",
     "&", "&amp", "&amp;", "&#1", "[", "](", "[a](//x ", "<!--", "http://", "http://x(", '"', "'", "\\", "*a ", "**a",
     "_a ", "`", "`a", "a ", "\n", "\n \n", "\t", "<div>", "</div>", "<b></i>", "<p>", "<p ", "<p x='", "<pre>\n",
@@ -83,7 +90,86 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "measure": parse_measure,
     "qrels": lambda text: parse_qrels(text.encode()),
     "run": lambda text: check_run(io.BytesIO(text.encode()), protocol=PROTOCOL, name="run.txt"),
+    "attributes of a post": lambda text: forum.to_html(f"<a {text}>x</a>"),
+    "posts in JSON lines": lambda text: jsonl.convert(json.dumps({"docno": "1", "source": text}).encode()),
+    "posts in BOLT's XML": lambda text: bolt.convert(
+        f'<doc id="t"><post id="p1" {text}>{text}</post></doc>'.encode()
+    ),
 }
+# Functions of these packages read text from outside if their first parameter is text and has another name than these.
+PACKAGES = ("formats", "formulas", "html", "judging", "passages", "protocols", "toml_files", "trec_eval")
+NO_TEXT = {"path", "name", "slug", "form", "kind", "packing", "measure", "delimiter", "topic"}
+# The further arguments that a function needs; None if it is a step of another function of this list.
+# fmt: off
+ARGUMENTS: dict[str, dict[str, object] | None] = {
+    "formats.documents.batch.limited": {"name": "body"},
+    "formats.documents.index_rows.convert": {"form": "formulas-latex-v1"},
+    "formats.documents.index_rows.names_of": None,
+    "formats.documents.indexes.recognized": {"name": "x.tsv"},
+    "formats.documents.sources.form_of": {"name": "x.xml"},
+    "formats.documents.stackexchange.convert": {"form": "posts"},
+    "formats.documents.table_rows.convert": {"form": "csv of=2 docno=1 body=2"},
+    "formats.documents.table_rows.cells_of": {"kind": "csv"},
+    "formats.judgments.reader.parse_judgments": {"name": "x.csv"},
+    "formats.manifest.parse_manifest": {"name": "x.csv", "protocol": PROTOCOL, "has_file": bool},
+    "formats.qrels.tables.table_rows": {"separator": ",", "header": ["topic", "docno", "grade"]},
+    "formats.runs.words.score_of": None,
+    "formats.runs.words.rank_of": None,
+    "formats.separated.quoted": {"separator": b","},
+    "formats.separated.n_columns": {"separator": b","},
+    "formats.topics.bolt.visible_source": {"hidden": (), "listed": ()},
+    "formats.topics.encoding.in_utf8": {"name": "x.txt"},
+    "formats.topics.encoding.text_of": {"name": "x.txt"},
+    "formats.topics.reader.read_topics": {"name": "x.txt"},
+    "formats.topics.reader.read_topic_file": {"name": "x.txt"},
+    "formats.topics.reader.read_labels": {"name": "x.csv"},
+    "formats.topics.reader.read_known_items": {"name": "x.tsv"},
+    "formats.topics.tables.read_table": None,
+    "formulas.mathml.read_xml": None,
+    "html.forum.passage": {"span": forum.Span(0, 1)},
+    "html.highlight.mark": {"formula_id": "1"},
+    "html.highlight.around": None,
+    "html.images.file_names": None,  # of references, which are short
+    "html.images.show": {"images": {}},
+    "html.latex.delimited": None,
+    "html.latex.is_money": None,
+    "html.latex.plain_inline": None,
+    "html.latex.closing": None,
+    "html.latex.find_end": None,
+    "html.links.resolve": {"addresses": {}, "hosts": ()},
+    "html.tidy.tidy": None,
+    "judging.answers.read_answer": {"topic": "1", "docno": "d", "rules": PROTOCOL.judging},
+    "judging.output.whole_rows": {"suffix": ".jsonl"},
+    "protocols.loader.parse_protocol": {"name": "x.toml"},
+    "toml_files.decoded": {"name": "x.toml"},
+    "toml_files.read_toml": None,
+    "toml_files.line_of": {"key": "x"},
+}
+# fmt: on
+
+
+def doors() -> Iterator[tuple[str, Callable[[str], object]]]:
+    """All public functions that are given text, so that a new one cannot be forgotten."""
+    for info in pkgutil.walk_packages(assay.__path__, "assay."):
+        if info.name.split(".")[1] not in PACKAGES:
+            continue
+        for name, function in vars(importlib.import_module(info.name)).items():
+            if not inspect.isfunction(function) or function.__module__ != info.name or name.startswith("_"):
+                continue
+            first = next(iter(inspect.signature(function).parameters.values()), None)
+            if first is not None and first.annotation in (str, bytes) and first.name not in NO_TEXT:
+                yield f"{info.name.removeprefix('assay.')}.{name}", function
+
+
+DOORS = {name: function for name, function in doors() if ARGUMENTS.get(name, {}) is not None}
+
+
+def opened(name: str) -> Callable[[str], object]:
+    """A door as a function of text alone. A new one that needs more arguments fails here until they are stated."""
+    function, arguments = DOORS[name], ARGUMENTS.get(name) or {}
+    is_bytes = next(iter(inspect.signature(function).parameters.values())).annotation is bytes
+    inspect.signature(function).bind("", **arguments)
+    return lambda text: function(text.encode() if is_bytes else text, **arguments)  # type: ignore[call-arg,arg-type]
 
 
 def seconds(function: Callable[[str], object], text: str) -> float:
@@ -121,6 +207,15 @@ def no_garbage_collection() -> Iterator[None]:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_time_grows_with_the_length_of_the_text(name: str) -> None:
     function = FUNCTIONS[name]
+
+    slow = [unit for unit in UNITS if not is_linear(function, lambda n, u=unit: u * (n // len(u)))]  # type: ignore[misc]
+
+    assert slow == []
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_every_function_that_is_given_text_is_linear(name: str) -> None:
+    function = opened(name)
 
     slow = [unit for unit in UNITS if not is_linear(function, lambda n, u=unit: u * (n // len(u)))]  # type: ignore[misc]
 

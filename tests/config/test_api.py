@@ -1,5 +1,6 @@
 """The description of the API in OpenAPI."""
 
+import re
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.validation import validate_schema
 
-from tests.helpers.factories import make_user
+from tests.helpers.factories import make_organizer, make_user
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,25 @@ def test_every_operation_says_what_it_does_and_how_it_fails(schema: dict[str, An
         assert set(operation["tags"]) != {"v1"}, where
         for code, response in operation["responses"].items():
             assert response["description"], f"{where} {code}"
+
+
+@pytest.mark.django_db
+def test_no_operation_fails_over_deep_json(schema: dict[str, Any], client: Client) -> None:
+    """An object that does not exist is looked up first, so the operations without one show the message."""
+    client.force_login(make_organizer(is_superuser=True))
+    deep = "[" * 5000 + "]" * 5000
+
+    answers = {
+        f"{method} {path}": client.generic(
+            method, re.sub(r"{\w+}", "1", path), deep, content_type="application/json"
+        )
+        for method, path, operation in operations(schema)
+        if "application/json" in operation.get("requestBody", {}).get("content", {})
+    }
+
+    assert len(answers) > 40
+    assert [where for where, answer in answers.items() if answer.status_code not in {400, 403, 404}] == []
+    assert answers["POST /api/v1/tracks/"].json()["detail"] == "The JSON is nested too deeply."
 
 
 @pytest.mark.django_db

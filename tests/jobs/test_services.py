@@ -19,6 +19,7 @@ from jobs import console, services
 from jobs import services as jobs
 from jobs.models import Job
 from jobs.services import JobLost, Progress
+from jobs.tasks import run_job
 from jobs.watchdog import watched
 from tests.helpers.factories import make_collection, make_organizer
 
@@ -314,6 +315,25 @@ def test_job_that_has_not_failed_cannot_be_retried(kind: Any) -> None:
 
     with pytest.raises(Refused, match="Only a failed job"):
         jobs.retry(job=job)
+
+
+def test_job_that_reaches_its_time_limit_is_stopped_and_says_so(kind: Any, settings: Any) -> None:
+    def endless(progress: Progress, *, n: int) -> dict[str, Any]:
+        while True:
+            try:
+                n += 1
+            except Exception:  # noqa: BLE001  # as a handler may do
+                n = 0
+
+    settings.JOB_TIME_LIMIT_HOURS = 0.0001
+    job = kind(endless)
+    run_job(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.error) == (
+        "failed",
+        "The job reached its time limit of 0.0001 hours (JOB_TIME_LIMIT_HOURS) and was stopped.",
+    )
 
 
 def test_job_of_an_unknown_kind_fails_with_that_reason() -> None:

@@ -1,4 +1,4 @@
-"""Reads the body of a request that is a file."""
+"""Reads the body of a request: JSON, or a file."""
 
 import os
 from collections.abc import Mapping
@@ -11,9 +11,25 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.http import parse_header_parameters
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
+from rest_framework.parsers import JSONParser as BaseJSONParser
 
 MAX_NAME = 200
 CHUNK = 1024 * 1024
+
+
+class JSONParser(BaseJSONParser):
+    """A body of JSON. One that is nested too deeply for Python is an error of the request."""
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        try:
+            return super().parse(stream, media_type, parser_context)
+        except RecursionError:
+            raise ParseError("The JSON is nested too deeply.") from None
 
 
 class FileParser(BaseParser):

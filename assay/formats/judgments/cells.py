@@ -112,7 +112,7 @@ def _follow_ups(cells: Mapping[str, str]) -> dict[str, str]:
     text = cells.get("follow_ups", "").strip()
     try:
         answers = json.loads(text) if text else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         answers = None
     if not isinstance(answers, dict) or not all(isinstance(answer, str) for answer in answers.values()):
         raise _Refused(f'follow_ups {text[:40]!r} is not an object of JSON such as {{"question": "answer"}}')

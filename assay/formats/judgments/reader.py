@@ -281,6 +281,8 @@ def _json_line(content: str) -> dict[str, str] | Wrong:
         values = json.loads(content)
     except ValueError as error:
         return Wrong(f"not a line of JSON: {error}")
+    except RecursionError:
+        return Wrong("not a line of JSON: nested too deeply")
     if not isinstance(values, dict):
         return Wrong("expected an object with the keys topic, docno, assessor and grade or choice")
     if SURROGATE.search(content):

@@ -148,6 +148,17 @@ def test_judgments_that_are_here_already_are_not_stored_twice(scene: Scene, orga
     assert "it has nothing new" in run(organizer, nothing)
 
 
+def test_deep_json_is_a_complaint_about_its_line(scene: Scene, organizer: Client) -> None:
+    deep = "[" * 5000 + "]" * 5000
+    good = '{"topic": "A.1", "docno": "9", "assessor": "ada", "grade": 3, "follow_ups": "%s"}'
+    file = f'{{"topic": {deep}}}\n{good % deep}\n'
+
+    source = upload(organizer, scene, file.encode(), "deep.jsonl")
+    page = organizer.get(source.get_absolute_url()).content.decode()
+
+    assert "not a line of JSON: nested too deeply" in page
+
+
 def test_every_line_that_cannot_come_in_is_named_and_nothing_is_imported(
     scene: Scene, organizer: Client
 ) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -281,6 +282,46 @@ def test_damaged_archives_are_refused(
     path = zip_of(tmp_path / "x.zip", names)
 
     assert main(["archive", "verify", "--quiet", str(path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_small_archive_does_not_fill_the_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The run of zeros has 20 MB in 20 kB; the checksums are 15 MB of line ends."""
+    path = tmp_path / "x.zip"
+    for names, message in (
+        ({"t/archive.json": b"{}", "t/runs/1.txt": bytes(20 << 20)}, "runs/1.txt decompresses to more than 100 times"),
+        ({"t/archive.json": b"{}", "t/SHA256SUMS": b"\n" * (15 << 20)}, "line 1: expected a SHA-256"),
+        ({"t/archive.json": b" " * (65 << 20)}, "archive.json decompresses"),
+    ):  # fmt: skip
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in names.items():
+                archive.writestr(name, data)
+
+        tracemalloc.start()
+        assert main(["archive", "verify", "--quiet", str(path)]) == 2
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+
+        assert message in capsys.readouterr().err
+        assert peak < 32 << 20
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("archive.json", b" " * (33 << 20), "more than 32 MB"),
+        ("archive.json", b" " * (65 << 20), "archive.json has more than 64 MB"),
+    ],
+)
+def test_an_index_that_is_too_long_is_refused(
+    name: str, data: bytes, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (tmp_path / "x.zip").open("wb") as file:
+        writer = Writer(file, "t", level=0)
+        writer.add(name, [data])
+        writer.close()
+
+    assert main(["archive", "verify", "--quiet", str(tmp_path / "x.zip")]) == 2
     assert message in capsys.readouterr().err
 
 
