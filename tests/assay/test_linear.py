@@ -148,7 +148,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
 # fmt: on
 
 
-def doors() -> Iterator[tuple[str, Callable[[str], object]]]:
+def entry_points() -> Iterator[tuple[str, Callable[[str], object]]]:
     """All public functions that are given text, so that a new one cannot be forgotten."""
     for info in pkgutil.walk_packages(assay.__path__, "assay."):
         if info.name.split(".")[1] not in PACKAGES:
@@ -161,12 +161,12 @@ def doors() -> Iterator[tuple[str, Callable[[str], object]]]:
                 yield f"{info.name.removeprefix('assay.')}.{name}", function
 
 
-DOORS = {name: function for name, function in doors() if ARGUMENTS.get(name, {}) is not None}
+ENTRY_POINTS = {name: function for name, function in entry_points() if ARGUMENTS.get(name, {}) is not None}
 
 
 def opened(name: str) -> Callable[[str], object]:
-    """A door as a function of text alone. A new one that needs more arguments fails here until they are stated."""
-    function, arguments = DOORS[name], ARGUMENTS.get(name) or {}
+    """An entry point as a function of text alone. A new one that needs more arguments fails here until they are stated."""
+    function, arguments = ENTRY_POINTS[name], ARGUMENTS.get(name) or {}
     is_bytes = next(iter(inspect.signature(function).parameters.values())).annotation is bytes
     inspect.signature(function).bind("", **arguments)
     return lambda text: function(text.encode() if is_bytes else text, **arguments)  # type: ignore[call-arg,arg-type]
@@ -213,7 +213,7 @@ def test_time_grows_with_the_length_of_the_text(name: str) -> None:
     assert slow == []
 
 
-@pytest.mark.parametrize("name", DOORS)
+@pytest.mark.parametrize("name", ENTRY_POINTS)
 def test_every_function_that_is_given_text_is_linear(name: str) -> None:
     function = opened(name)
 
