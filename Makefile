@@ -55,7 +55,7 @@ fuzz: setup ## Send the API many more made-up requests than the tests do. FUZZ_E
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-100} $(PYTHON) -m pytest -q tests/test_api_fuzz.py
 
 audit: setup ## Check the pinned packages for known vulnerabilities, as far as the advisories can be reached
-	@$(PYTHON) -m maintenance.audit
+	@$(PYTHON) -m maintenance.audit $(AUDIT)
 
 pins: setup ## Renew the pins of the Python packages, then run all checks and tests with them
 	@$(PYTHON) -m pip install --quiet -r requirements-maintenance.txt

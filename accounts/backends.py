@@ -86,14 +86,14 @@ class TokenAuthentication(BaseAuthentication):
         AuthenticationFailed
             The token is not valid.
         Throttled
-            Too many wrong tokens came from this address.
+            It is not valid, and too many wrong tokens came from this address.
         """
         words = get_authorization_header(request).decode("latin-1").split()
         if not words or words[0].lower() != SCHEME.lower():
             return None
-        refuse_guesses(request._request)
         token = tokens.use(text=words[1]) if len(words) == 2 else None
-        if token is None:
+        if token is None:  # a right token is never refused for the guesses of others behind its address
+            refuse_guesses(request._request)
             count_guess(request._request)
             raise AuthenticationFailed("This token is wrong, expired or revoked.", code="invalid-token")
         return token.user, token

@@ -13,7 +13,7 @@ from uuid import uuid4
 from tqdm import tqdm
 
 from assay.cli.options import TOKEN
-from assay.client.server import Server
+from assay.client.server import Server, ServerError
 from assay.errors import InputError
 from assay.judging.answers import Answer, BadAnswer, read_answer
 from assay.judging.program import Program, ProgramFailed
@@ -115,7 +115,13 @@ def _judged(server: Server, arguments: argparse.Namespace, program: Program) -> 
         if number in failed:  # only those are left
             post(f"tasks/{number}/give-back/")
             return
-        problem = _judge_task(post, program, task)
+        try:
+            problem = _judge_task(post, program, task)
+        except ServerError as error:
+            if error.code != "judged-elsewhere":
+                raise
+            report(f"task {number}: another program judged it meanwhile; its judgment stays")
+            continue
         if problem:
             failed.add(number)
             post(f"tasks/{number}/skip/", {"reason": problem[:MAX_REASON]})

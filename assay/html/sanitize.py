@@ -166,6 +166,11 @@ def plain(html: str) -> str:
     return " ".join(latex.unescaped(_ANY_TAG.sub(" " if "<p>" in html else "", html)).split())
 
 
+def without_controls(text: str) -> str:
+    """Plain text without the characters that XML cannot contain."""
+    return _UNFIT.sub("", text)
+
+
 def _fit(text: str) -> str:
     """Remove characters that PostgreSQL or an HTML parser does not preserve, and those that mark cut formulas."""
     if "\r" in text:

@@ -129,7 +129,7 @@ class ChoiceSerializer(Strict):
         allow_null=True,
         min_value=0,
         max_value=MAX_ID,
-        help_text="The id of the judgment that you revise, 0 for none: refuses to replace one that you have not seen.",
+        help_text="The id of the judgment that you revise. Without it, a task that is judged already is refused.",
     )
 
 
@@ -177,15 +177,15 @@ def _submit(task: Task, data: dict[str, Any]) -> list[Any]:
             )
         answers = {
             row["document"]: Answer(
-                row["choice"], row["comment"], row.get("shown"), row.get("follow_ups") or {}
+                row["choice"], row["comment"], row.get("shown") or 0, row.get("follow_ups") or {}
             )
             for row in members
         }
         return judgments.submit_members(task=task, answers=answers, request_id=request_id, seconds=seconds)
     if "choice" not in data or members is not None:
         raise serializers.ValidationError({"choice": "This unit needs a `choice`, and has no `members`."})
-    names = ("choice", "comment", "follow_ups", "shown")
-    choice: dict[str, Any] = {name: data.get(name) for name in names}
+    choice: dict[str, Any] = {name: data.get(name) for name in ("choice", "comment", "follow_ups")}
+    choice["shown"] = data.get("shown") or 0  # two programs may judge one batch
     return [judgments.submit(task=task, request_id=request_id, seconds=seconds, **choice)]
 
 

@@ -1,9 +1,15 @@
 """The pages of errors that no view answers; for the API, problem+json instead."""
 
-from django.http import HttpRequest, HttpResponseBase
+import sys
+
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.template import loader
 from django.views import defaults
 
 from web.api.problems import is_api, problem_response
+
+RETRY_SECONDS = 30  # after which a client may ask again for what needs the database
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
@@ -29,8 +35,20 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
 
 
 def server_error(request: HttpRequest) -> HttpResponseBase:
-    """A fault of ours, which the log describes."""
+    """A fault of ours, which the log describes; 503 if the database does not answer."""
+    if isinstance(sys.exception(), OperationalError | InterfaceError):
+        return _unavailable(request)
     if is_api(request):
         detail = "An unexpected error occurred. The log of the server has the details."
         return problem_response(500, detail=detail, code="server-error")
     return defaults.server_error(request)
+
+
+def _unavailable(request: HttpRequest) -> HttpResponseBase:
+    if is_api(request):
+        detail = "The database does not answer. Try again later."
+        response: HttpResponse = problem_response(503, detail=detail, code="unavailable")
+    else:
+        response = HttpResponse(loader.get_template("503.html").render(), status=503)
+    response["Retry-After"] = str(RETRY_SECONDS)
+    return response

@@ -28,7 +28,10 @@ Form = RegisterForm | NewPasswordForm
 @secret_address
 def invitation_link(request: HttpRequest, token: str) -> HttpResponse:
     """Keep the invitation in the session, and go to an address without its token. Everyone."""
-    request.session[INVITED_BY] = selectors.digest_of(token)
+    digest = selectors.digest_of(token)
+    if selectors.invitation_by(digest) is None:  # no session is stored for a guess
+        return render(request, "participation/invitations/gone.html", status=410)
+    request.session[INVITED_BY] = digest
     return redirect("participation:join")
 
 

@@ -24,7 +24,7 @@ from assay.formats.documents.batch import Unusable
 from assay.formats.reports import Report
 from assay.formats.runs import columns
 from assay.formats.topics.bolt import parsed_source
-from assay.html.sanitize import clean_body, clean_title
+from assay.html.sanitize import clean_body, clean_title, without_controls
 from assay.pools.files import members_digest
 from assay.pools.statistics import statistics
 from assay.statistics.significance import from_above_diagonal, packed_pairs
@@ -47,6 +47,7 @@ from tracks.guidelines.rendering import rendered
 from tracks.models import Assessor, GuidelinesVersion, Machine, StoredProtocol, Topic, Track
 from tracks.protocols import services as protocol_services
 
+PLAIN = ("scenario", "criteria", "formula_id", "latex")  # texts of topics that are no HTML
 AT_ONCE = 5_000
 
 
@@ -176,8 +177,12 @@ def _topics(load: Loading) -> None:
                 title=clean_title(topic.title),
                 body=clean_body(topic.body),
                 narrative=clean_body(topic.narrative),
-                tags=[str(tag) for tag in topic.tags],
-                labels={str(label): str(value) for label, value in topic.labels.items()},
+                tags=[without_controls(str(tag)) for tag in topic.tags],
+                labels={
+                    without_controls(str(label)): without_controls(str(value))
+                    for label, value in topic.labels.items()
+                },
+                **{name: without_controls(getattr(topic, name)) for name in PLAIN},
             )
             for topic in load.contents.topics
         ),

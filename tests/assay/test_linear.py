@@ -165,7 +165,7 @@ ENTRY_POINTS = {name: function for name, function in entry_points() if ARGUMENTS
 
 
 def opened(name: str) -> Callable[[str], object]:
-    """An entry point as a function of text alone. A new one that needs more arguments fails here until they are stated."""
+    """An entry point as a function of text alone. A new one that needs more arguments fails until they are stated."""
     function, arguments = ENTRY_POINTS[name], ARGUMENTS.get(name) or {}
     is_bytes = next(iter(inspect.signature(function).parameters.values())).annotation is bytes
     inspect.signature(function).bind("", **arguments)

@@ -80,6 +80,20 @@ def test_source_without_an_answer_is_not_a_vulnerability(output: str) -> None:
         audit.report_of(prints(output, 1))
 
 
+@pytest.mark.parametrize(("arguments", "code"), [((), 1), (("--allow-unreachable",), 0)])
+def test_check_that_reached_no_source_fails_unless_that_is_allowed(
+    arguments: tuple[str, ...], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unreachable() -> list[Finding]:
+        raise Unreachable("no network")
+
+    monkeypatch.setattr(audit, "check_python", unreachable)
+    monkeypatch.setattr(audit, "check_npm", unreachable)
+
+    assert audit.main(arguments) == code
+    assert "Python packages were not checked: no network" in capsys.readouterr().out
+
+
 def test_source_that_knows_no_package_gives_no_answer() -> None:
     with pytest.raises(Unreachable, match="not found on PyPI"):
         list(audit.python_findings({"dependencies": [{"name": "nh3", "skip_reason": "not found on PyPI"}]}))

@@ -34,7 +34,7 @@ from assay.formats.documents.batch import (
     moment,
 )
 from assay.html.forum import to_html
-from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title
+from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title, without_controls
 
 KINDS = ("question", "answer", "document", "thread", "post")
 NO_DOCNO = f"docno is missing; it may also be named {', '.join(names.DOCUMENTS['docno'].names[1:])}"
@@ -124,7 +124,7 @@ def tags_of(value: object) -> list[str]:
         return []
     if not isinstance(value, list):
         raise Unusable("tags is not a list")
-    return [tag for tag in (text_of(item, "a tag").strip() for item in value) if tag]
+    return [tag for tag in (without_controls(text_of(item, "a tag")).strip() for item in value) if tag]
 
 
 def language_of(value: object) -> str:

@@ -34,7 +34,7 @@ from assay.formats.documents.sources import BOM, HEAD, form_of
 from assay.formats.markup import xml_root
 from assay.formats.topics import bolt, encoding, ntcir, tables, trec
 from assay.html.latex import unescaped
-from assay.html.sanitize import clean_body, clean_text, clean_title
+from assay.html.sanitize import clean_body, clean_text, clean_title, without_controls
 
 MAX_SIZE = 50 * 2**20  # bytes of a topic file
 MAX_CODE = 100  # bytes, as in runs and qrels
@@ -203,8 +203,10 @@ def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
     given = row.get("code")
     is_number = isinstance(given, int) and not isinstance(given, bool)
     code = text_of(str(given) if is_number else given, "the topic's code").strip()
-    if not _CODE.fullmatch(code) or len(code.encode()) > MAX_CODE:
-        raise Unusable(f"a topic's code has 1 to {MAX_CODE} bytes without white space, got {code[:40]!r}")
+    if not _CODE.fullmatch(code) or code != without_controls(code) or len(code.encode()) > MAX_CODE:
+        raise Unusable(
+            f"a topic's code has 1 to {MAX_CODE} bytes without white space and control characters, got {code[:40]!r}"
+        )
     if code == MEAN:
         raise Unusable(
             f"a topic cannot be named {MEAN!r}, because tables of scores use that name for the mean"
@@ -214,7 +216,8 @@ def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
     else:
         body = clean_text(text_of(row.get("text"), "text"))
     texts = {
-        name: text_of(row.get(name), name).strip() for name in ("scenario", "criteria", "formula_id", "latex")
+        name: without_controls(text_of(row.get(name), name)).strip()
+        for name in ("scenario", "criteria", "formula_id", "latex")
     }
     if len(texts["formula_id"]) > MAX_CODE:
         raise Unusable(f"a formula id has at most {MAX_CODE} characters, got {texts['formula_id'][:40]!r}")
@@ -240,7 +243,9 @@ def _labels(labels: object) -> dict[str, str]:
     if not isinstance(labels, dict) or not all(isinstance(value, str) for value in labels.values()):
         raise Unusable("labels is not an object of strings")
     words = [
-        limited(text_of(word, "a label"), "a label", MAX_NAME) for pair in labels.items() for word in pair
+        limited(without_controls(text_of(word, "a label")), "a label", MAX_NAME)
+        for pair in labels.items()
+        for word in pair
     ]
     return dict(zip(words[::2], words[1::2], strict=True))
 

@@ -16,7 +16,7 @@ from lxml import etree
 from assay.formats.spreadsheet import as_csv, tsv_lines
 from assay.formats.topics import bolt
 from assay.html.latex import decode
-from assay.html.sanitize import plain
+from assay.html.sanitize import plain, without_controls
 
 TABLE = ("topic", "title", "body", "narrative", "scenario", "criteria", "tags", "formula_id", "latex")
 FORMULAS = ("id", "topic_id", "thread_id", "type", "formula")
@@ -54,7 +54,7 @@ def as_xml(topics: Iterable[TopicFields]) -> bytes:
     """The elements of ARQMath's topic files; HTML is escaped text in them."""
     root = etree.Element("Topics")
     for topic in topics:
-        element = etree.SubElement(root, "Topic", number=topic.code)
+        element = etree.SubElement(root, "Topic", number=without_controls(topic.code))
         texts = {
             "Formula_Id": topic.formula_id,
             "Latex": topic.latex,
@@ -67,7 +67,9 @@ def as_xml(topics: Iterable[TopicFields]) -> bytes:
         }
         for name, text in texts.items():
             if text:
-                etree.SubElement(element, name).text = text
+                etree.SubElement(element, name).text = without_controls(
+                    text
+                )  # an older import may have stored some
     return etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
 
 

@@ -1,12 +1,17 @@
 """`assay judge --server`: a program judges a batch of a site that runs."""
 
+import shlex
 import sys
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from pytest_django.live_server_helper import LiveServer
 
+from assay.cli import judging
 from assay.cli.main import main
+from assessment.judgments.services import submit
 from assessment.machines import services
 from assessment.models import Judgment, Task
 from tests.assessment.conftest import build_scene
@@ -66,6 +71,41 @@ def test_program_judges_a_batch_of_a_server_and_goes_on_after_a_failure(
     assert set(Judgment.objects.values_list("assessor", "choice", "batch__kind")) == {
         (user.pk, "high", "machine")
     }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_programs_that_judge_one_batch_store_one_judgment_of_each_unit(
+    live_server: LiveServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """While the first program thinks, the second one judges the same unit with the same token."""
+    scene = build_scene()
+    machine = make_machine(scene.track, make_organizer())
+    batch = services.start(machine=machine, pool=scene.pool, by=machine.owner)
+    monkeypatch.setenv("ASSAY_TOKEN", make_token(machine.assessor.user, Scope.READ, Scope.JUDGE))
+    ask, others = judging.ask, iter(["second"])
+
+    def slow(program: Any, question: Any, rules: Any) -> Any:
+        answer = ask(program, question, rules)
+        if next(others, None):
+            task = Task.objects.get(batch=batch, entry__docno=question["document"], status="accepted")
+            submit(task=task, choice="not-relevant", request_id=uuid4())
+        return answer
+
+    monkeypatch.setattr(judging, "ask", slow)
+    words = ["judge", "--with", shlex.join([sys.executable, "-c", PROGRAM]), "--server", live_server.url]
+
+    status = main([*words, "--batch", str(batch.pk), "--quiet"])
+
+    captured = capsys.readouterr()
+    n_units = scene.pool.entries.count()
+    assert (status, Judgment.objects.count(), Judgment.objects.filter(is_current=True).count()) == (
+        0,
+        n_units,
+        n_units,
+    )
+    assert Judgment.objects.filter(choice="not-relevant").count() == 1
+    assert "another program judged it meanwhile; its judgment stays" in captured.err
+    assert f"{n_units - 1} judged now" in captured.out
 
 
 def test_options_for_files_are_refused_with_a_server(capsys: pytest.CaptureFixture[str]) -> None:

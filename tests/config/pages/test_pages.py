@@ -166,6 +166,25 @@ def test_database_that_cannot_write_is_reported_with_one_line_in_the_log(
 
 
 @pytest.mark.django_db
+def test_pages_and_api_ask_to_try_again_while_the_database_is_away(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection.close()
+    monkeypatch.setitem(connection.settings_dict, "PORT", "1")
+    monkeypatch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
+    client.raise_request_exception = False
+
+    page, answer = (
+        client.get("/"),
+        client.get("/api/v1/tracks/", headers={"Authorization": "Bearer x"}),
+    )
+
+    assert (page.status_code, page["Retry-After"]) == (503, "30")
+    assert "The database does not answer." in page.text
+    assert (answer.status_code, answer["Retry-After"], answer.json()["code"]) == (503, "30", "unavailable")
+
+
+@pytest.mark.django_db
 def test_database_that_is_away_is_reported(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     connection.close()
     monkeypatch.setitem(connection.settings_dict, "PORT", "1")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.core import mail
 from django.db import connection
 from django.test import Client
@@ -267,3 +268,11 @@ def test_of_two_who_accept_the_last_use_at_once_one_gets_it(folder: Path) -> Non
     assert refused == ["This invitation is no longer valid"]
     assert invitation.n_uses == 1
     assert scene.ours.members.count() == 2
+
+
+@pytest.mark.django_db
+def test_wrong_link_stores_no_session(client: Client) -> None:
+    answer = client.get("/join/anything/")
+
+    assert answer.status_code == 410
+    assert not Session.objects.exists()

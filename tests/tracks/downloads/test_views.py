@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import json
 import subprocess
 from datetime import UTC, datetime, timedelta
 from io import BytesIO, StringIO
@@ -36,6 +37,7 @@ from web.times import now
 
 pytestmark = pytest.mark.django_db
 
+CONTROL = "\x01\x0b\ufffe"
 CONTENT = bytes(range(256)) * 40
 JSON = b'{"code": "A.1", "title": "t"}\n'
 OPEN = Release(released_at=datetime(2020, 1, 1, tzinfo=UTC))
@@ -389,3 +391,22 @@ def test_program_needs_the_data_agreement_for_files() -> None:
 
     assert (refused.status_code, refused.json()["title"]) == (409, "Accept the data agreement first")
     assert call(api(user), "GET", "download", "lab", "lab-topics.xml").status_code == 200
+
+
+def test_control_characters_close_no_download(track: Track) -> None:
+    """The import removes them, and the files of a track that stored them before can still be made."""
+    row = {"code": "A.2", "title": "t", "tags": [f"a{CONTROL}b"], "criteria": f"c{CONTROL}", "labels": {}}
+    Track.objects.update(status=Track.Status.DRAFT)
+    import_topics(track=track, data=json.dumps(row).encode(), name="more.jsonl")
+    topic = track.topics.get(code="A.2")
+    assert (topic.tags, topic.criteria) == (["ab"], "c")
+
+    track.topics.update(tags=[f"x{CONTROL}y"], latex=f"z{CONTROL}")
+    Track.objects.update(status=Track.Status.OPEN)
+    organizer = browser(make_organizer())
+
+    page = organizer.get(reverse("tracks:downloads", args=[track.slug]))
+    file = fetch(organizer, track, "lab-topics.xml")
+
+    assert page.status_code == 200
+    assert b"<Tags>xy</Tags>" in file.getvalue()
