@@ -158,7 +158,7 @@ participation:ask_to_join                     0000000
 participation:change_member                   5555555
 participation:create_team                     5555555
 participation:edit_team                       5555555
-participation:invitation_link                 RRRRRRR
+participation:invitation_link                 9999999
 participation:invite_member                   5555555
 participation:invite_person                   5555555
 participation:join                            9999999

@@ -144,8 +144,16 @@ def whole_steps(scores: Scores) -> tuple[NDArray[np.float64], float, float]:
     return np.rint(np.ldexp(scores, places)), math.ldexp(1.0, places), 2.0 * scores.shape[1]
 
 
+def permutations_for(n_runs: int) -> int:
+    """The number of permutations that a test of all pairs needs, so that a pair can be significant after Holm.
+
+    The smallest p-value is one permutation of all. Times the number of pairs, it stays below a third of 0.05.
+    """
+    return max(N_PERMUTATIONS, 30 * n_runs * (n_runs - 1))
+
+
 def randomization(
-    scores: Scores, *, n_permutations: int = N_PERMUTATIONS, seed: int, progress: Progress = silent
+    scores: Scores, *, n_permutations: int | None = None, seed: int, progress: Progress = silent
 ) -> PairTest:
     """Paired randomization test of the difference of means, with Holm's adjustment.
 
@@ -156,7 +164,7 @@ def randomization(
 
     Parameters
     ----------
-    n_permutations : maximum number of sign patterns.
+    n_permutations : maximum number of sign patterns; None: `permutations_for` the runs.
 
     Source
     ------
@@ -166,6 +174,8 @@ def randomization(
     >>> randomization(np.array([[0.5, 0.6, 0.7], [0.1, 0.2, 0.3]]), seed=1).p.tolist()
     [[1.0, 0.25], [0.25, 1.0]]
     """
+    if n_permutations is None:
+        n_permutations = permutations_for(len(scores))
     check_draws(n_permutations, seed)
     steps, _, slack = whole_steps(checked_scores(scores))
     n_runs, n_topics = scores.shape

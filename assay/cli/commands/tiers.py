@@ -10,7 +10,7 @@ from assay.cli.tables import print_tables
 from assay.protocols.measures import Measure
 from assay.statistics.intervals import bootstrap
 from assay.statistics.rank_correlation import ranks
-from assay.statistics.significance import PairTest, paired_t, randomization
+from assay.statistics.significance import PairTest, paired_t, permutations_for, randomization
 from assay.statistics.tukey import letters, tiers, tukey_hsd
 from assay.tables import Cell, Table
 
@@ -39,9 +39,11 @@ def run(arguments: argparse.Namespace) -> int:
         f"pairs that differ significantly by randomized Tukey HSD at {arguments.alpha:g} ({permutations})",
         ("measure", "topics", "pairs", "told_apart", "share", "critical_0.05"),
     )
+    n_of_holm = max(arguments.permutations, permutations_for(len(inputs.names)))
+    of_holm = f", {n_of_holm} for Holm" if n_of_holm > arguments.permutations else ""
     pairs = Table(
         "pairs",
-        f"every two runs; the p-values of Holm and Tukey are adjusted for all pairs ({permutations})",
+        f"every two runs; the p-values of Holm and Tukey are adjusted for all pairs ({permutations}{of_holm})",
         ("measure", "first", "second", "difference", "p_tukey",
          "p_randomisation", "p_randomisation_holm",  # prose: allow columns of the output
          "p_t", "p_t_holm"),
@@ -80,7 +82,8 @@ def _pairs(
     inputs: Inputs, measure: Measure, tukey: PairTest, arguments: argparse.Namespace
 ) -> list[tuple[Cell, ...]]:
     scores = inputs.scores(measure)
-    permuted = randomization(scores, n_permutations=arguments.permutations, seed=arguments.seed)
+    n_permutations = max(arguments.permutations, permutations_for(len(inputs.names)))
+    permuted = randomization(scores, n_permutations=n_permutations, seed=arguments.seed)
     student = paired_t(scores)
     order = np.argsort(-tukey.means, kind="stable").tolist()
     values = (tukey.difference, tukey.p, permuted.p, permuted.adjusted, student.p, student.adjusted)

@@ -60,6 +60,36 @@ def test_runs_are_ranked_with_their_tiers(
     assert "pairs" not in tables
 
 
+def test_pairs_of_many_runs_can_be_significant_after_holm(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """34 runs have 561 pairs: with 10,000 permutations, no p-value times 561 is at most 0.05."""
+    topics = [f"T{n}" for n in range(30)]
+    (tmp_path / "qrels").write_text("".join(f"{topic} 0 good 1\n" for topic in topics))
+    for run in range(34):
+        name = tmp_path / f"run{run}"
+        lines = (f"{topic} Q0 {'good' if run % 2 else 'bad'} 1 1.0 run{run}\n" for topic in topics)
+        name.write_text("".join(lines))
+
+    runs = sorted(str(path) for path in tmp_path.glob("run*"))
+    tables = ask(
+        capsys,
+        "tiers",
+        "--protocol",
+        "trec-adhoc",
+        "--qrels",
+        str(tmp_path / "qrels"),
+        "--measure",
+        "P@1",
+        "--pairs",
+        *runs,
+    )
+
+    significant = [row for row in tables["pairs"] if float(row["p_randomisation_holm"]) <= 0.05]
+    assert len(significant) == 17 * 17
+    assert len(significant) == sum(float(row["p_t_holm"]) <= 0.05 for row in tables["pairs"])
+
+
 def test_pairs_are_printed_if_asked_for(
     folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
