@@ -20,7 +20,7 @@ from accounts import tokens as access_tokens
 from accounts.access import AuthenticatedRequest, login_required, secret_address
 from accounts.forms import LinkForm, NewPasswordForm, PasswordForm, TokenForm
 from accounts.selectors import tokens_of
-from assay.errors import Refused
+from web.forms import refusals_in
 from web.pages import site_of
 from web.throttling import limited
 
@@ -96,12 +96,10 @@ def tokens(request: AuthenticatedRequest) -> HttpResponse:
     form, new = TokenForm(request.POST if request.method == "POST" else None), None
     if form.is_valid():
         data = form.cleaned_data
-        try:
+        with refusals_in(form):
             new = access_tokens.create(
                 user=request.user, name=data["name"], scopes=data["scopes"], expires_at=form.expires_at
             )
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
     shown = tokens_of(request.user)
     context = {"tokens": shown, "form": TokenForm() if new else form, "new": new}
     return render(request, "accounts/tokens/tokens.html", context)

@@ -1,6 +1,5 @@
 """The forms of the interaction."""
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 from django import forms
@@ -57,29 +56,18 @@ class UploadForm(StyledForm):
     file = forms.FileField()
 
 
-@dataclass(frozen=True)
-class TeamForms:
-    """The forms of a team on the page of the interaction."""
-
-    nominate: NominationForm
-    address: AddressForm
-    plan: PlanForm | None
-    log: UploadForm
-    data: UploadForm
-
-
-def forms_of(page: InteractionPage, user: User) -> list[tuple[TeamInteraction, TeamForms]]:
-    """The teams of a page, each with its forms; only organizers plan."""
+def forms_of(page: InteractionPage, user: User) -> list[tuple[TeamInteraction, dict[str, StyledForm | None]]]:
+    """The teams of a page, each with its forms by what they do; only organizers plan."""
     teams = []
     for each in page.teams:
         prefix = f"team-{each.team.pk}-%s"
         codes = "\n".join(row.nomination.topic.code for row in each.rows)
-        forms_of_team = TeamForms(
-            nominate=NominationForm(initial={"topics": codes}, auto_id=prefix),
-            address=AddressForm(initial={"address": each.address}, auto_id=prefix),
-            plan=PlanForm(assessors=page.assessors, auto_id=prefix) if user.is_organizer else None,
-            log=UploadForm(auto_id=f"{prefix}-log"),
-            data=UploadForm(auto_id=f"{prefix}-data"),
-        )
+        forms_of_team: dict[str, StyledForm | None] = {
+            "nominate": NominationForm(initial={"topics": codes}, auto_id=prefix),
+            "address": AddressForm(initial={"address": each.address}, auto_id=prefix),
+            "plan": PlanForm(assessors=page.assessors, auto_id=prefix) if user.is_organizer else None,
+            "log": UploadForm(auto_id=f"{prefix}-log"),
+            "data": UploadForm(auto_id=f"{prefix}-data"),
+        }
         teams.append((each, forms_of_team))
     return teams

@@ -8,7 +8,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from accounts.services import path_of_link
-from assay.errors import Refused
 from participation.invitations import services as invitation_services
 from participation.invitations.forms import TermsForm
 from participation.invitations.services import Place
@@ -29,6 +28,7 @@ from participation.teams import services as team_services
 from tracks.assessors import services as assessor_services
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
+from web.forms import refusals_in
 from web.pages import context_of, counted, site_of
 
 
@@ -71,11 +71,8 @@ def add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if request.POST.get("action") == "add":
         is_mailing = form.cleaned_data["is_mailing"] and settings.SENDS_MAIL
         sender = Sender(by=request.user, site=site_of(request), is_mailing=is_mailing)
-        try:
+        with refusals_in(form):
             done = services.add(track=track, people=listed, sender=sender)
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             accounts = counted(done.n_new_accounts, "new account")
             then = (
                 "They get an e-mail with their link."

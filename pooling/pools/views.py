@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
-from assay.errors import Refused
 from assay.pools.preview import usual_seconds
 from pooling.errors import StatisticsMissing
 from pooling.models import Pool
@@ -18,6 +17,7 @@ from pooling.pools import entries, exports, previews, selectors, services
 from pooling.pools.forms import PoolForm, PreviewForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import Content, download
+from web.forms import refusals_in
 from web.pages import context_of
 
 READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
@@ -39,10 +39,8 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     initial = {name: value for name, value in request.GET.dict().items() if str(value).isdecimal()}
     form = PoolForm(request.POST or None, track=track, initial=initial)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals_in(form):
             return redirect(services.request(track=track, by=request.user, **form.arguments))
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
     context = {"track": track, "form": form, "runs": selectors.runs_to_pool(track), "tab": "pools"}
     return render(request, "pooling/pools/new_pool.html", context)
 

@@ -6,12 +6,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts.access import AuthenticatedRequest, organizer_required
-from assay.errors import Refused
 from tracks import acceptance
 from tracks.deadlines import services
 from tracks.deadlines.forms import DeadlinesForm
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
+from web.forms import refusals_in
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -21,11 +21,8 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     form = DeadlinesForm(request.POST or None, track=track)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals_in(form):
             services.set_deadlines(track=track, zone=form.cleaned_data["zone"], windows=form.windows)
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             messages.success(request, "Deadlines saved.")
             if track.status == Track.Status.CLOSED:
                 messages.warning(request, f"{track} is closed. Open it for runs to apply the deadlines.")

@@ -9,7 +9,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
-from assay.errors import Refused
 from assay.formats.spreadsheet import csv_lines
 from tracks.agreements.selectors import has_accepted
 from tracks.downloads import jobs, selectors, services
@@ -17,6 +16,7 @@ from tracks.downloads.forms import AttachForm, form_of
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
+from web.forms import refusals_in
 from web.pages import context_of
 
 READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
@@ -72,7 +72,7 @@ def attach(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         }
         named = common | {"name": form.file_name, "release": form.terms}
         done = f"{form.file_name} is attached."
-        try:
+        with refusals_in(form):
             if data.get("path"):
                 jobs.request_file_of_folder(path=data["path"], **common)
                 done = f"A job stores {data['path']}. It will appear here, not released."
@@ -81,9 +81,6 @@ def attach(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             else:
                 services.attach_file(file=form.file, **named)
             messages.success(request, done)
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             page = reverse("tracks:downloads", args=[track.slug])
             if request.headers.get("HX-Request"):  # from a script that shows the progress of the upload
                 return HttpResponse(headers={"HX-Redirect": page})

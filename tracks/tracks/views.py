@@ -6,9 +6,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
-from assay.errors import Refused
 from tracks.tracks import selectors, services
 from tracks.tracks.forms import TrackForm
+from web.forms import refusals_in
 from web.pages import context_of
 
 
@@ -46,11 +46,9 @@ def edit_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
     form = TrackForm(request.POST or None, instance=track)
     if form.is_valid():
-        try:
+        with refusals_in(form):
             messages.success(request, f"Saved {services.edit(track=track, changed=form.changed_data)}.")
             return redirect(track)
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
     stored = get_object_or_404(
         selectors.tracks_for(request.user), slug=slug
     )  # the form has changed the other row
