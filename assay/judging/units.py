@@ -82,12 +82,10 @@ def read_documents(path: str, units: Sequence[Unit]) -> dict[str, Text]:
             row = with_usual_names(row) if isinstance(row, dict) else {}
             docno = docno_of(row.get("docno")) if row else ""
             if docno in wanted:
-                body = row.get("body")
-                clean = (
-                    clean_text(text_of(row.get("text"), "text"))
-                    if body is None
-                    else clean_body(text_of(body, "body"))
-                )
+                if (body := row.get("body")) is None:
+                    clean = clean_text(text_of(row.get("text"), "text"))
+                else:
+                    clean = clean_body(text_of(body, "body"))
                 documents[docno] = Text(clean_title(text_of(row.get("title"), "title")), clean)
         except (ValueError, RecursionError):
             raise InputError(f"{path}: line {number}: not a JSON object in UTF-8") from None

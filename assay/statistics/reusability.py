@@ -232,11 +232,7 @@ def depth_curve(
     for (label, units), is_kept, of_pool in zip(pools, kept, means, strict=True):
         size = int(_are_of(scoring.qrels, units).sum())
         moved = np.abs(_ranks(of_pool) - _ranks(full)).max(axis=0, initial=0)
-        of_measures = tuple(
-            tau_ap(by_all, by_pool) for by_all, by_pool in zip(full.T, of_pool.T, strict=True)
-        )
+        correlations = _taus(full, of_pool), tuple(map(tau_ap, full.T, of_pool.T))
         numbers = (size, *_n_judged_and_relevant(scoring, is_kept))
-        points.append(
-            DepthPoint(label, *numbers, of_pool, _taus(full, of_pool), of_measures, tuple(moved.tolist()))
-        )
+        points.append(DepthPoint(label, *numbers, of_pool, *correlations, tuple(moved.tolist())))
     return points

@@ -77,10 +77,9 @@ def topic_stability(
     points = []
     for n, size in enumerate(sizes):
         low, high = np.quantile(full[:, n], (0.025, 0.975)).tolist()
-        others = (
-            (float(split[:, n].mean()), float(swaps[:, n].mean())) if 2 * size <= n_topics else (None, None)
-        )
-        points.append(StabilityPoint(size, float(full[:, n].mean()), low, high, *others))
+        means = [float(values[:, n].mean()) for values in (full, split, swaps)]
+        others = means[1:] if 2 * size <= n_topics else (None, None)
+        points.append(StabilityPoint(size, means[0], low, high, *others))
     return points
 
 

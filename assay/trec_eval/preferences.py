@@ -244,11 +244,10 @@ def read(options: Options) -> tuple[Sequence[str], TrecRun, Callable[[str, Param
         rankings[topic] = [docno for _, docno in ordered[: options.depth]]
     topics = list(preferences)
     # a topic that is left out has None: its preferences are not checked either
+    is_compared = [n > 0 or options.is_complete for n in run.n_lines(topics).tolist()]
     compared = [
-        preferences_of(topic, preferences[topic], rankings.get(topic, []))
-        if n or options.is_complete
-        else None
-        for topic, n in zip(topics, run.n_lines(topics).tolist(), strict=True)
+        preferences_of(topic, preferences[topic], rankings.get(topic, [])) if is_there else None
+        for topic, is_there in zip(topics, is_compared, strict=True)
     ]
 
     def compute(name: str, _: Parameters) -> list[Any]:
