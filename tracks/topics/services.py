@@ -227,14 +227,14 @@ def _threads(rows: Sequence[TopicRow], collection: Collection | None) -> dict[st
     for docno, title in questions.values_list("docno", "title"):
         if (key := comparable(title)) in wanted:
             by_title[key].append(docno)
-    return {row.code: _thread(row, named, by_title) for row in rows}
-
-
-def _thread(row: TopicRow, named: set[str], by_title: Mapping[str, list[str]]) -> ThreadMatch:
-    if row.thread:
-        return ThreadMatch(row.thread, "docno") if row.thread in named else ThreadMatch()
-    same = by_title.get(comparable(row.title), [])
-    return ThreadMatch(same[0], "title") if len(same) == 1 else ThreadMatch()
+    threads = {row.code: ThreadMatch() for row in rows}
+    for row in rows:
+        same = by_title.get(comparable(row.title), [])
+        if row.thread in named:
+            threads[row.code] = ThreadMatch(row.thread, "docno")
+        elif not row.thread and len(same) == 1:
+            threads[row.code] = ThreadMatch(same[0], "title")
+    return threads
 
 
 def _save(row: TopicRow, thread: str, track: Track, existing: Topic | None, report: TopicReport) -> None:

@@ -30,8 +30,14 @@ class Strict(serializers.Serializer[Any]):
         fields = super().get_fields()
         for field in fields.values():
             child = getattr(field, "child", field)
-            if isinstance(child, serializers.IntegerField):
-                _bound(child)
+            if not isinstance(child, serializers.IntegerField):
+                continue
+            if child.max_value is None:
+                child.max_value = MAX_WHOLE
+                child.validators.append(MaxValueValidator(MAX_WHOLE))
+            if child.min_value is None:
+                child.min_value = -MAX_WHOLE
+                child.validators.append(MinValueValidator(-MAX_WHOLE))
         return fields
 
     def to_internal_value(self, data: Any) -> Any:
@@ -80,16 +86,6 @@ def require_valid(form: BaseForm) -> None:
         for field, each in form.errors.get_json_data().items()
     }
     raise serializers.ValidationError(errors)
-
-
-def _bound(field: serializers.IntegerField) -> None:
-    """Set the bounds that a field does not set, for the check and for the description."""
-    if field.max_value is None:
-        field.max_value = MAX_WHOLE
-        field.validators.append(MaxValueValidator(MAX_WHOLE))
-    if field.min_value is None:
-        field.min_value = -MAX_WHOLE
-        field.validators.append(MinValueValidator(-MAX_WHOLE))
 
 
 @extend_schema_field(OpenApiTypes.STR)

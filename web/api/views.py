@@ -188,7 +188,11 @@ class Endpoints(GenericViewSet[Any]):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check who asks, how often, how much they send, and that nothing in the address would be ignored."""
         super().initial(request, *args, **kwargs)
-        self._check_size(request)
+        is_known = request.user.is_authenticated
+        limit = settings.UPLOAD_MAX_BYTES if is_known else settings.ANONYMOUS_UPLOAD_MAX_BYTES
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        if length.isdigit() and int(length) > limit:
+            raise TooLarge(limit)
         unknown = sorted(set(request.query_params) - set(self.accepted_parameters()))
         if unknown:
             accepted = ", ".join(self.accepted_parameters()) or "none"
@@ -201,14 +205,6 @@ class Endpoints(GenericViewSet[Any]):
         """The parameters that the address may have after `?`."""
         pages = ("cursor", "page_size") if self.is_list and self.request.method in SAFE_METHODS else ()
         return (*(self.endpoint.parameters if self.endpoint else ()), *pages)
-
-    def _check_size(self, request: Request) -> None:
-        length = request.META.get("CONTENT_LENGTH") or "0"
-        limit = settings.ANONYMOUS_UPLOAD_MAX_BYTES
-        if request.user.is_authenticated:
-            limit = settings.UPLOAD_MAX_BYTES
-        if length.isdigit() and int(length) > limit:
-            raise TooLarge(limit)
 
     def finalize_response(
         self, request: HttpRequest | Request, response: Any, *args: Any, **kwargs: Any
