@@ -59,7 +59,14 @@ def read_answer(line: bytes, *, topic: str, docno: str, rules: JudgingRules) -> 
     comment = row.get("comment") or ""
     if not isinstance(comment, str):
         raise BadAnswer(f"comment is not a string: {_shown(comment)}")
-    choice = _choice(row["grade"], topic, docno, rules)
+    grade = row["grade"]
+    if isinstance(grade, bool) or not isinstance(grade, (int, str)):
+        raise BadAnswer(f"grade is neither a whole number nor a string: {_shown(grade)}")
+    named = {"choice": grade} if isinstance(grade, str) else {"grade": grade}
+    try:
+        choice = choice_of(JudgmentRow(topic, docno, "", **named), rules)
+    except ValueError as error:
+        raise BadAnswer(str(error)) from None
     if isinstance(choice, NonAnswer) and choice.needs_comment and not comment.strip():
         raise BadAnswer(f"{choice.key} needs a comment that says why")
     return Answer(choice, comment.strip(), _seconds(row.get("seconds")), _follow_ups(row, choice, rules))
@@ -78,16 +85,6 @@ def _parsed(line: bytes) -> dict[str, Any]:
         wrong = f"{missing[0]} is missing" if missing else f"{unknown[0]} is not known"
         raise BadAnswer(f"{wrong}; expected {', '.join(REQUIRED)}, and optionally {', '.join(OPTIONAL)}")
     return row
-
-
-def _choice(grade: object, topic: str, docno: str, rules: JudgingRules) -> Grade | NonAnswer:
-    if isinstance(grade, bool) or not isinstance(grade, (int, str)):
-        raise BadAnswer(f"grade is neither a whole number nor a string: {_shown(grade)}")
-    named = {"choice": grade} if isinstance(grade, str) else {"grade": grade}
-    try:
-        return choice_of(JudgmentRow(topic, docno, "", **named), rules)
-    except ValueError as error:
-        raise BadAnswer(str(error)) from None
 
 
 def _seconds(value: object) -> int | None:
