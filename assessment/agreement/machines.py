@@ -65,20 +65,16 @@ def comparisons(track: Track) -> list[Comparison]:
         return []
     people, by_machine = people_grades(track), machine_grades(track)
     level = track.protocol.parsed.agreement.binary_from
-    return [
-        _comparison(machine, people, by_machine.get(machine.assessor.user_id, {}), level)
-        for machine in machines
-    ]
-
-
-def _comparison(machine: Machine, people: Grades, own: Grades, level: int) -> Comparison:
-    shared = sorted(people.keys() & own.keys())
-    rows = [
-        (*document, side, grades[document])
-        for document in shared
-        for side, grades in (("1", people), ("2", own))
-    ]
-    graded = report.Graded.from_rows(rows)
-    pair = next(iter(report.pairs(graded, level)), None)
-    named = pair and replace(pair, first=PEOPLE, second=str(machine))
-    return Comparison(machine, len(own), named, report.by_topic(graded, level))
+    compared = []
+    for machine in machines:
+        own = by_machine.get(machine.assessor.user_id, {})
+        rows = [
+            (*document, side, grades[document])
+            for document in sorted(people.keys() & own.keys())
+            for side, grades in (("1", people), ("2", own))
+        ]
+        graded = report.Graded.from_rows(rows)
+        pair = next(iter(report.pairs(graded, level)), None)
+        named = pair and replace(pair, first=PEOPLE, second=str(machine))
+        compared.append(Comparison(machine, len(own), named, report.by_topic(graded, level)))
+    return compared

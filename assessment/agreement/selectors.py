@@ -50,6 +50,15 @@ class Matrix(NamedTuple):
     grades: list[int]
     rows: list[tuple[int, list[MatrixCell]]]
 
+    @classmethod
+    def of(cls, pair: report.Pair) -> "Matrix":
+        most = int(pair.confusion.max(initial=1))
+        rows = [
+            (int(grade), [MatrixCell(int(n), math.ceil(4 * int(n) / most)) for n in counts])
+            for grade, counts in zip(pair.grades, pair.confusion, strict=True)
+        ]
+        return cls(pair, pair.grades.tolist(), rows)
+
 
 @dataclass(frozen=True)
 class AgreementPage:
@@ -91,7 +100,7 @@ def agreement_page(track: Track, of_round: Round) -> AgreementPage:
         graded=columns,
         alphas=report.alphas(columns, level),
         pairs=pairs,
-        matrices=[_matrix(pair) for pair in pairs],
+        matrices=[Matrix.of(pair) for pair in pairs],
         assessors=assessors,
         plot=plots.groups(
             f"{track.slug}-kappa",
@@ -111,15 +120,6 @@ def agreement_page(track: Track, of_round: Round) -> AgreementPage:
 
 def _defined(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _matrix(pair: report.Pair) -> Matrix:
-    most = int(pair.confusion.max(initial=1))
-    rows = [
-        (int(grade), [MatrixCell(int(n), math.ceil(4 * int(n) / most)) for n in counts])
-        for grade, counts in zip(pair.grades, pair.confusion, strict=True)
-    ]
-    return Matrix(pair, pair.grades.tolist(), rows)
 
 
 @dataclass(frozen=True)

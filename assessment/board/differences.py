@@ -5,7 +5,7 @@ same if they have one visual id, as in pools. Texts are the same if title and bo
 their word bigrams (see `assay.passages`), and are searched one topic at a time.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any, Literal, NamedTuple
@@ -267,7 +267,13 @@ def _with_votes(
 ) -> list[JudgedDifferently]:
     """The judgments of the documents of each group, with links to the documents or without."""
     docnos = {docno for group in groups for docno in group.docnos}
-    pages = _pages(track, kind, docnos) if is_linked else {}
+    pages: dict[str, str] = {}
+    if is_linked and track.collection is not None:
+        slug = track.collection.slug
+        if kind == "same formula":
+            pages = {docno: reverse("corpus:formula", args=[slug, docno]) for docno in docnos}
+        else:
+            pages = addresses(track.collection, docnos)
     rules = track.protocol.parsed.judging
     wanted = Q(docno__in=docnos, topic__in={group.topic_id for group in groups})
     fields = ("topic", "docno", "assessor__username", "choice", "grade", "comment")
@@ -285,13 +291,3 @@ def _with_votes(
         )
         for group in groups
     ]
-
-
-def _pages(track: Track, kind: Kind, docnos: Iterable[str]) -> dict[str, str]:
-    """The addresses of formulas, or of the documents that the collection has."""
-    if track.collection is None:
-        return {}
-    if kind == "same formula":
-        slug = track.collection.slug
-        return {docno: reverse("corpus:formula", args=[slug, docno]) for docno in docnos}
-    return addresses(track.collection, docnos)

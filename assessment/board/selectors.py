@@ -257,8 +257,10 @@ def _seconds(groups: Iterable[_Group]) -> list[int]:
 
 def _assessor_rows(current: BoardScope, groups: Iterable[_Group], rules: JudgingRules) -> list[AssessorRow]:
     by_name: defaultdict[str, list[_Group]] = defaultdict(list)
+    chosen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for group in groups:
         by_name[group.assessor].append(group)
+        chosen[group.assessor][group.choice] += group.n
     work: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for batch in current.batches:
         for share in batch.shares:
@@ -271,18 +273,11 @@ def _assessor_rows(current: BoardScope, groups: Iterable[_Group], rules: Judging
             judged=judged,
             total=total,
             times=Times.of(_seconds(by_name[name])),
-            mix=_mix(by_name[name], rules),
+            mix=shares_of(chosen[name], rules),
             last_at=max((group.last_at for group in by_name[name]), default=None),
         )
         for name, (judged, total) in sorted(work.items())
     ]
-
-
-def _mix(groups: Sequence[_Group], rules: JudgingRules) -> list[ChoiceShare]:
-    counts: Counter[str] = Counter()
-    for group in groups:
-        counts[group.choice] += group.n
-    return shares_of(counts, rules)
 
 
 def _topic_rows(current: BoardScope, groups: Iterable[_Group], track: Track) -> list[TopicRow]:

@@ -74,31 +74,21 @@ class Seats:
 
     def _take(self, planned: PlannedJudgment) -> str:
         """Take the seat of a judgment; what prevents it, or nothing."""
-        row, batch = planned.row, planned.batch
-        if batch.kind == Batch.Kind.MAIN:
-            return self._take_main(planned)
-        docnos = self.taken[(batch.pool_id, batch.name), planned.topic, planned.seat]
-        if planned.is_current and row.docno in docnos:
-            return (
-                f"another assessor has judged {row.docno} of {row.topic} in seat {planned.seat} of the batch"
-            )
-        docnos |= {row.docno} if planned.is_current else set()
-        return ""
-
-    def _take_main(self, planned: PlannedJudgment) -> str:
-        row, n = planned.row, self.campaign.rules.judges
+        row, batch, n = planned.row, planned.batch, self.campaign.rules.judges
         judges = f"the protocol asks for {n} judge{'s' * (n != 1)} of a unit in a main batch"
-        if planned.seat > n:
+        is_main = batch.kind == Batch.Kind.MAIN
+        if is_main and planned.seat > n:
             return f"seat {planned.seat}, but {judges}"
         if not planned.is_current:
             return ""
-        if (planned.topic, row.docno, planned.assessor) in self.judged_in_main:
+        if is_main and (planned.topic, row.docno, planned.assessor) in self.judged_in_main:
             return f"{row.assessor} has judged {row.docno} of {row.topic} in another main batch"
-        docnos = self.taken[MAIN, planned.topic, planned.seat]
-        if row.docno in docnos:
-            return (
-                f"another assessor has judged {row.docno} of {row.topic}, and {judges}; import it as a dual batch, or "
-                "leave one of the two out"
-            )
-        docnos.add(row.docno)
-        return ""
+        scope = MAIN if is_main else (batch.pool_id, batch.name)
+        docnos = self.taken[scope, planned.topic, planned.seat]
+        if row.docno not in docnos:
+            docnos.add(row.docno)
+            return ""
+        other = f"another assessor has judged {row.docno} of {row.topic}"
+        if not is_main:
+            return f"{other} in seat {planned.seat} of the batch"
+        return f"{other}, and {judges}; import it as a dual batch, or leave one of the two out"

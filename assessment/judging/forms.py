@@ -205,7 +205,11 @@ class KeysForm(forms.Form):
         for name in sorted(self.fields, key=lambda name: not data.get(name)):  # own keys first
             key = data.get(name) or usual.get(name, "")
             if key and key in holders:
-                self._refuse(name if data.get(name) else holders[key], key, holders[key], name)
+                own, other = (name, holders[key]) if data.get(name) else (holders[key], name)
+                self.add_error(
+                    own,
+                    f"“{key}” is the key of “{self.fields[other].label}”. Use another key for one of them.",
+                )
             elif key:
                 holders[key] = name
         for judged in self.protocols:
@@ -215,11 +219,6 @@ class KeysForm(forms.Form):
                     name, f"“{key}” chooses “{label}” in {judged.title}. Use another key for one of them."
                 )
         return data
-
-    def _refuse(self, name: str, key: str, *names: str) -> None:
-        """State which other field has the key."""
-        (other,) = (self.fields[each].label for each in names if each != name)
-        self.add_error(name, f"“{key}” is the key of “{other}”. Use another key for one of them.")
 
     @property
     def keys(self) -> dict[str, str]:

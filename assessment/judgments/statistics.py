@@ -132,6 +132,8 @@ def statistics_page(user: User, key: str) -> StatisticsPage | None:
     every_day = [Day(*each) for each in rows]
     shown = shown_days(every_day)
     row = own.aggregate(**TIMES)
+    by_topic = own.values_list("track__name", "topic__code", "topic__title").annotate(**TIMES)
+    by_topic = by_topic.order_by("track__name", "topic__code")
     skipped = Task.objects.filter(assessor=user, batch__in=ids, skipped_at__isnull=False)
     is_waiting = Q(status=Task.Status.SKIPPED)
     return StatisticsPage(
@@ -149,7 +151,10 @@ def statistics_page(user: User, key: str) -> StatisticsPage | None:
         ),
         earlier=sum(day.judged for day in every_day) - sum(day.judged for day in shown),
         mixes=_mixes(own, current.batches),
-        topics=_topics(own),
+        topics=[
+            TopicTime(track, code, title, judged, mean, median, _hours(total))
+            for track, code, title, judged, mean, median, total in by_topic
+        ],
         skips=skipped.aggregate(total=Count("pk"), waiting=Count("pk", filter=is_waiting)),
     )
 
@@ -179,14 +184,4 @@ def _mixes(own: QuerySet[Judgment], batches: Collection[Batch]) -> list[ChoiceMi
         ChoiceMix(protocol.title, shares_of(counts[pk], protocol.parsed.judging))
         for pk, protocol in sorted(protocols.items(), key=lambda row: row[1].title)
         if counts[pk]
-    ]
-
-
-def _topics(own: QuerySet[Judgment]) -> list[TopicTime]:
-    """The time for each topic, by track and code."""
-    fields = ("track__name", "topic__code", "topic__title")
-    ordered = own.values_list(*fields).annotate(**TIMES).order_by("track__name", "topic__code")
-    return [
-        TopicTime(track, code, title, judged, mean, median, _hours(total))
-        for track, code, title, judged, mean, median, total in ordered
     ]

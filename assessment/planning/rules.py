@@ -248,13 +248,14 @@ class Plan:
 
     def mixed_topics(self) -> set[str]:
         """The codes of the topics whose seats are not of one group each, and of different groups."""
-        return {topic.code for topic in self.topics.values() if self.groups and self._is_mixed(topic)}
-
-    def _is_mixed(self, topic: Topic) -> bool:
-        of_seats = [self._groups_in(topic, seat) for seat in range(1, self.rules.judges + 1)]
-        groups = [group for of_seat in of_seats for group in of_seat]
-        is_without = any(not self.group_of(holder) for holder in self.holders(topic.pk))
-        return is_without or max(map(len, of_seats)) > 1 or len(groups) > len(set(groups))
+        mixed = set()
+        for topic in self.topics.values() if self.groups else ():
+            of_seats = [self._groups_in(topic, seat) for seat in range(1, self.rules.judges + 1)]
+            groups = [group for of_seat in of_seats for group in of_seat]
+            is_without = any(not self.group_of(holder) for holder in self.holders(topic.pk))
+            if is_without or max(map(len, of_seats)) > 1 or len(groups) > len(set(groups)):
+                mixed.add(topic.code)
+        return mixed
 
     def faults(self) -> list[tuple[Topic, str]]:
         """Each topic with the reason why one of its assessors should not have it: other changes made it wrong."""

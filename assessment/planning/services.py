@@ -114,7 +114,13 @@ def check_groups(*, track: Track, groups: Mapping[User, str]) -> None:
         held = TopicAssignment.objects.filter(batch__in=batches, assessor=user)
         topics = set(held.values_list("topic", flat=True))
         plans = [plan_of(batch, topics) for batch in batches] if topics else []
-        mixed = {code for plan in plans for code in _mixed_by(plan, groups)}
+        mixed = set()
+        for plan in plans:
+            judges = {
+                pk: replace(judge, group=groups.get(judge.user, judge.group))
+                for pk, judge in plan.judges.items()
+            }
+            mixed |= replace(plan, judges=judges).mixed_topics() - plan.mixed_topics()
         if mixed:
             codes = sorted(mixed)
             article = "an" if group[:1] in "aeiou" else "a"
@@ -125,13 +131,6 @@ def check_groups(*, track: Track, groups: Mapping[User, str]) -> None:
                 "Withdraw what is not judged yet from one of the assessors first.",
                 code="group-in-use",
             )
-
-
-def _mixed_by(plan: Plan, groups: Mapping[User, str]) -> set[str]:
-    """The topics that would get mixed groups."""
-    new = {user.pk: group for user, group in groups.items()}
-    judges = {pk: replace(judge, group=new.get(pk, judge.group)) for pk, judge in plan.judges.items()}
-    return replace(plan, judges=judges).mixed_topics() - plan.mixed_topics()
 
 
 def _change(batch: Batch, changes: Collection[Change]) -> list[TopicAssignment]:
