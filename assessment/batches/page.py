@@ -70,7 +70,7 @@ class BatchPage:
     skips: QuerySet[Task]
     n_late: int
     n_uncounted: int
-    imports: list[tuple[JudgmentImport, int]]
+    imports: QuerySet[JudgmentImport]
     tab: str = "judging"
 
 
@@ -79,10 +79,8 @@ def batch_page(batch: Batch) -> BatchPage:
     progress, rules = progress_of(batch), batch.pool.protocol.parsed.judging
     current = batch.judgments.filter(is_current=True).order_by()
     n_of_choice: dict[str, int] = dict(current.values_list("choice").annotate(n=Count("pk")))
-    # The imports that brought judgments of the batch, each with the number of these. Two queries.
-    imported = Judgment.objects.filter(batch=batch, from_import__isnull=False).order_by("from_import")
-    counts = dict(imported.values_list("from_import").annotate(n=Count("pk")))
-    sources = JudgmentImport.objects.in_bulk(list(counts))
+    # The imports that brought judgments of the batch, each with the number of these
+    imports = JudgmentImport.objects.filter(judgments__batch=batch).annotate(n=Count("judgments"))
     assigned = [share.assignment.topic_id for share in progress.shares if not share.assignment.is_withdrawn]
     # The latest skipped tasks: first those not judged since, newest first
     skipped = batch.tasks.filter(skipped_at__isnull=False).select_related("entry__topic", "assessor")
@@ -105,7 +103,7 @@ def batch_page(batch: Batch) -> BatchPage:
         skips=skipped.order_by(is_judged, "-skipped_at")[:N_REMARKS],
         n_late=late.count() if batch.closed_at else 0,
         n_uncounted=kept.filter(task__status=Task.Status.SUBMITTED).count(),
-        imports=[(sources[pk], n) for pk, n in counts.items()],
+        imports=imports.order_by("pk"),
     )
 
 

@@ -73,8 +73,7 @@ def track_progress(track: Track) -> list[BatchProgress]:
 
 def progress_of(batch: Batch) -> BatchProgress:
     """The progress of one batch."""
-    [progress] = _progress_of(batches_for_organizer().filter(pk=batch.pk))
-    return progress
+    return progress_of_each([batch])[batch.pk]
 
 
 def progress_of_each(batches: Collection[Batch]) -> dict[int, BatchProgress]:

@@ -69,21 +69,17 @@ class NewImportSerializer(Strict):
     kind = serializers.ChoiceField(Batch.Kind.choices, default=Batch.Kind.MAIN.value)
 
 
-class Words(serializers.DictField):
+def words() -> serializers.DictField:
     """The meanings of words of one kind, by word."""
-
-    child = serializers.CharField(max_length=300)
-
-    def __init__(self) -> None:
-        super().__init__(required=False)
+    return serializers.DictField(child=serializers.CharField(max_length=300), required=False)
 
 
 class MeaningsSerializer(Strict):
     """The meanings of the words of the file, and the batch of judgments for which it names none."""
 
-    columns = Words()
-    assessors = Words()
-    answers = Words()
+    columns = words()
+    assessors = words()
+    answers = words()
     pool = serializers.IntegerField(required=False, allow_null=True, min_value=1, help_text=POOL)
     batch = serializers.CharField(max_length=100, required=False)
     kind = serializers.ChoiceField(Batch.Kind.choices, required=False)

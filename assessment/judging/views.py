@@ -52,10 +52,9 @@ def _address(batch: Batch, task: Task | None) -> str:
     return task.get_absolute_url() if task else reverse("assessment:done", args=[batch.pk])
 
 
-TaskView = Callable[[AuthenticatedRequest, int], HttpResponse]
-
-
-def keeping_answers(view: TaskView) -> Callable[[HttpRequest, int], HttpResponse]:
+def keeping_answers(
+    view: Callable[[AuthenticatedRequest, int], HttpResponse],
+) -> Callable[[HttpRequest, int], HttpResponse]:
     """Let visitors log in first. The page or their session keeps what they have just submitted."""
 
     @wraps(view)

@@ -5,10 +5,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
-from assay.errors import Refused
 from corpus.collections.selectors import collections_for, import_jobs
 from corpus.imports import selectors, services
 from corpus.imports.forms import ImportForm
+from web.forms import refusals_in
 from web.pages import context_of
 
 
@@ -41,10 +41,8 @@ def import_job(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
 def start_import(request: AuthenticatedRequest) -> HttpResponse:
     """Start an import. Organizers only."""
     form = ImportForm(request.POST or None, request.FILES or None, initial=request.GET.dict())
-    if request.method == "POST" and form.is_valid():
-        try:
+    with refusals_in(form):
+        if form.is_valid():
             job = services.import_upload_or_path(by=request.user, **form.arguments)
             return redirect("corpus:import", job.pk)
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
     return render(request, "corpus/imports/start.html", {"form": form})

@@ -8,7 +8,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_required
-from assay.errors import Refused
 from assay.formats.qrels.exports import SplitError
 from assessment.judgments.services import note_export
 from scoring.models import Qrels
@@ -16,6 +15,7 @@ from scoring.qrels import exports, selectors, services
 from scoring.qrels.forms import ExportForm, FreezeForm, ImportForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
+from web.forms import refusals_in
 from web.pages import context_of
 
 
@@ -41,12 +41,10 @@ def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     form = FreezeForm(request.POST or request.GET, track=track)
     digest = request.POST.get("digest", "")
-    if digest and form.is_valid():
-        try:
+    with refusals_in(form):
+        if digest and form.is_valid():
             version = services.freeze_judgments(by=request.user, digest=digest, **form.chosen)
             return _to_version(request, version)
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
     page = selectors.freeze_page(track, form.previewed)
     return render(request, "scoring/qrels/freeze.html", context_of(page) | {"form": form})
 
@@ -58,12 +56,10 @@ def import_qrels(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import a qrels file as a version. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     form = ImportForm(request.POST or None, request.FILES or None, track=track)
-    if form.is_valid():
-        try:
+    with refusals_in(form):
+        if form.is_valid():
             version = services.import_file(track=track, by=request.user, **form.contents)
             return _to_version(request, version)
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
     return render(request, "scoring/qrels/import.html", {"track": track, "form": form, "tab": "qrels_list"})
 
 
