@@ -3,15 +3,14 @@
 Everything streams: the memory does not grow with the number of judgments.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from django.db.models import Exists, OuterRef, QuerySet
 
 from assay.formats.judgments.rows import WrittenRow, as_csv, as_jsonl
-from assay.protocols.schema import JudgingRules
 from assessment.models import Batch, Judgment, TopicAssignment
-from tracks.models import StoredProtocol
 
 CHUNK = 2_000
 Form = Literal["csv", "jsonl"]
@@ -22,16 +21,6 @@ FIELDS = (
     "task__accepted_at", "created_at", "seconds", "is_current", "replaces_id", "replaced_by", "is_adjudicated",
     "is_check", "source",
 )  # fmt: skip
-
-
-class _Batch(NamedTuple):
-    """The values that the rows of a batch share."""
-
-    pool: str
-    name: str
-    kind: str
-    round: int | None
-    rules: JudgingRules
 
 
 def lines_of(
@@ -52,7 +41,11 @@ def _rows(
     judgments: QuerySet[Judgment], names: Mapping[int, str] | None, *, has_comments: bool
 ) -> Iterator[dict[str, Any]]:
     """A row per judgment. Judgments are numbered from 1 in each file, since ids mean nothing elsewhere."""
-    batches = _batches(judgments)
+    of_tracks = Batch.objects.filter(pool__track__in=judgments.order_by().values("track")).order_by("pk")
+    batches = {
+        batch.pk: batch for batch in of_tracks.select_related("pool__protocol").defer("pool__statistics")
+    }
+    rounds = _rounds(batches.values())
     taken = TopicAssignment.objects.filter(batch__in=list(batches), is_withdrawn=True)
     withdrawn = set(taken.values_list("batch", "topic", "assessor"))
     adjudications = Judgment.objects.filter(
@@ -67,10 +60,10 @@ def _rows(
         batch, assessor = batches[values["batch_id"]], values["assessor_id"]
         yield {
             "judgment": number,
-            "pool": batch.pool,
+            "pool": batch.pool.name,
             "batch": batch.name,
             "kind": batch.kind,
-            "round": batch.round,
+            "round": rounds.get(batch.pk),
             "topic": values["topic__code"],
             "docno": values["docno"],
             "unit": values["task__entry__docno"],
@@ -78,7 +71,7 @@ def _rows(
             "assessor": values["assessor__username"] if names is None else names[assessor],
             "seat": values["task__seat"],
             "choice": values["choice"],
-            "label": batch.rules.label_of(values["choice"]),
+            "label": batch.pool.protocol.parsed.judging.label_of(values["choice"]),
             "grade": values["grade"],
             "comment": values["comment"] if has_comments else "",
             "follow_ups": values["follow_ups"],
@@ -96,18 +89,12 @@ def _rows(
         }
 
 
-def _batches(judgments: QuerySet[Judgment]) -> dict[int, _Batch]:
-    """The batches of the tracks to which the judgments belong, by id. The training rounds of a track are numbered."""
-    tracks = judgments.order_by().values("track")
-    batches = Batch.objects.filter(pool__track__in=tracks).order_by("pk")
-    protocols = StoredProtocol.objects.filter(pk__in=batches.order_by().values("pool__protocol"))
-    rules = {each.pk: each.parsed.judging for each in protocols}
-    n_rounds: dict[int, int] = {}
-    of_id = {}
-    fields = ("pk", "pool__track", "pool__name", "name", "kind", "pool__protocol")
-    for pk, track, pool, name, kind, protocol in batches.values_list(*fields):
-        is_round = kind == Batch.Kind.TRAINING
-        if is_round:
-            n_rounds[track] = n_rounds.get(track, 0) + 1
-        of_id[pk] = _Batch(pool, name, kind, n_rounds[track] if is_round else None, rules[protocol])
-    return of_id
+def _rounds(batches: Iterable[Batch]) -> dict[int, int]:
+    """The numbers of the training rounds of each track, by batch. The batches are in the order of their creation."""
+    of_track: Counter[int] = Counter()
+    rounds = {}
+    for batch in batches:
+        if batch.kind == Batch.Kind.TRAINING:
+            of_track[batch.pool.track_id] += 1
+            rounds[batch.pk] = of_track[batch.pool.track_id]
+    return rounds
