@@ -6,7 +6,7 @@ from types import MappingProxyType
 from assay.formats.spreadsheet import csv_lines
 from assay.tables import as_tsv
 from assessment.board.differences import JudgedDifferently
-from assessment.board.selectors import BoardPage, Times
+from assessment.board.selectors import BoardPage, Period, Times
 
 Rows = Iterator[list[str]]
 
@@ -29,20 +29,19 @@ def _topics(page: BoardPage) -> Rows:
         yield [row.code, " ".join(row.assessors), *work, *counts]
 
 
-def _days(page: BoardPage) -> Rows:
-    yield ["day", "judged"]
-    for period in page.days:
-        yield [f"{period.start:%Y-%m-%d}", str(period.n)]
-
-
-def _hours(page: BoardPage) -> Rows:
-    yield ["hour", "judged"]
-    for period in page.hours:
-        yield [period.start.isoformat(timespec="minutes"), str(period.n)]
+def _periods(name: str, periods: Iterable[Period], form: str) -> Rows:
+    yield [name, "judged"]
+    for period in periods:
+        yield [period.start.strftime(form), str(period.n)]
 
 
 TABLES: MappingProxyType[str, Callable[[BoardPage], Rows]] = MappingProxyType(
-    {"assessors": _assessors, "topics": _topics, "days": _days, "hours": _hours}
+    {
+        "assessors": _assessors,
+        "topics": _topics,
+        "days": lambda page: _periods("day", page.days, "%Y-%m-%d"),
+        "hours": lambda page: _periods("hour", page.hours, "%Y-%m-%dT%H:%M+00:00"),
+    }
 )
 
 

@@ -150,3 +150,10 @@ class PlannedJudgment:
     def key(self) -> tuple[BatchKey, int, str, int, bool]:
         """Of an assessor's judgments of a document in a batch."""
         return self.batch, self.topic, self.row.docno, self.assessor, self.row.is_check
+
+    def equals(self, stored: StoredJudgment) -> bool:
+        """True if the choice, the comment and, if the file has it, the time are those of a stored judgment."""
+        time = self.row.judged_at
+        return (stored.choice, stored.comment) == (self.choice.key, self.row.comment.strip()) and (
+            time is None or stored.judged_at.replace(microsecond=0) == time.replace(microsecond=0)
+        )

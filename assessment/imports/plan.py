@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from assay.formats.judgments.choices import choice_of
 from assay.formats.judgments.rows import JudgmentRow
 from assay.protocols.schema import Grade, NonAnswer
-from assessment.imports.campaign import BatchKey, Campaign, PlannedJudgment, StoredJudgment
+from assessment.imports.campaign import BatchKey, Campaign, PlannedJudgment
 from assessment.imports.seats import Seats
 from assessment.imports.staging import Staged, TopicRows
 from assessment.models import Batch, JudgmentImport
@@ -240,7 +240,7 @@ def _not_stored(
     for each in planned:
         pk = pks.get((each.batch.pool_id, each.batch.name))
         here = [] if pk is None else stored.get((pk, *each.key[1:]), [])
-        same = next((judgment for judgment in here if _is_same(each, judgment)), None)
+        same = next((judgment for judgment in here if each.equals(judgment)), None)
         if here and same is None:
             latest = here[-1]
             message = f"{each.row.assessor} chose {latest.choice} here, and {each.choice.key} in the file"
@@ -256,13 +256,6 @@ def _not_stored(
             )
         else:
             yield each
-
-
-def _is_same(planned: PlannedJudgment, stored: StoredJudgment) -> bool:
-    time = planned.row.judged_at
-    return (stored.choice, stored.comment) == (planned.choice.key, planned.row.comment.strip()) and (
-        time is None or stored.judged_at.replace(microsecond=0) == time.replace(microsecond=0)
-    )
 
 
 def report_of(plan: ImportPlan, staged: Staged, source: JudgmentImport, campaign: Campaign) -> dict[str, Any]:

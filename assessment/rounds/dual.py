@@ -1,7 +1,7 @@
 """Choose the topics that a second assessor judges, by the rule of a protocol."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
@@ -53,22 +53,14 @@ def topics_of_others(
         for place, assessor in enumerate(assessors):
             others = [assessors[(place + 1 + turn + step) % len(assessors)] for step in range(len(assessors))]
             has = given.get(assessor, 0) + sum(name == assessor for name in chosen.values())
-            topic = _fewest_relevant(open_topics.values(), others, assessor) if has < n else None
-            if topic is not None:
+            able = [topic for topic in open_topics.values() if assessor in topic.able and has < n]
+            # Of the first of the others who still has a topic to give
+            lefts = ([topic for topic in able if other in topic.assessors] for other in others)
+            if left := next(filter(None, lefts), None):
+                topic = min(left, key=lambda topic: (topic.n_relevant, topic.code))
                 chosen[topic.code] = assessor
                 del open_topics[topic.code]
     return chosen
-
-
-def _fewest_relevant(
-    topics: Collection[JudgedTopic], others: Sequence[str], assessor: str
-) -> JudgedTopic | None:
-    """The topic with the fewest relevant units of the first of the others who still has one to give."""
-    for other in others:
-        left = [topic for topic in topics if other in topic.assessors and assessor in topic.able]
-        if left:
-            return min(left, key=lambda topic: (topic.n_relevant, topic.code))
-    return None
 
 
 def share_of_topics(
