@@ -644,3 +644,24 @@ def test_run_of_visual_ids_is_scored_in_every_form_of_lines(
     assert main([*words, "--units", "visual-ids", str(run)]) == 0
 
     assert "v\tall\tjudged\t0.5000\n" in capsys.readouterr().out
+
+
+def test_non_answers_of_arqmath_2022_are_pooled_and_not_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "qrels").write_text("A.301 0 1 3\nA.301 0 2 5\nA.301 0 3 6\nA.301 0 4 2\n")
+    (tmp_path / "run.tsv").write_text(
+        "".join(f"A.301\t{docno}\t{rank}\t{10 - rank}\tours\n" for rank, docno in enumerate((2, 1, 3, 4), 1))
+    )
+    arguments = [
+        "--protocol",
+        "arqmath-2022-task1",
+        "--qrels",
+        str(tmp_path / "qrels"),
+        "--measure",
+        "P(rel=2)@2'",
+    ]
+
+    assert main(["evaluate", *arguments, str(tmp_path / "run.tsv")]) == 0
+
+    assert "1.0000" in capsys.readouterr().out  # 1 and 4, since nobody judged 2 and 3

@@ -116,6 +116,22 @@ FIGURES: dict[str, dict[str, Any]] = {
         "qrels.relevant_from": 2,
         "published": {"assessed_topics": 60, "topics": 58, "mean_pool": 140.0},
     },
+    "arqmath-2022-task1": {
+        key: value
+        for key, value in TASK_1.items()
+        if key not in {"judging.training_topics", "judging.dual_topics"}
+    }
+    | {"pool.depth_is_default": True, "published": {}},
+    "arqmath-2022-task2": {
+        key: value
+        for key, value in TASK_2.items()
+        if key not in {"judging.training_topics", "judging.dual_topics"}
+    }
+    | {
+        "pool.depth_is_default": True,
+        "non_answers": {"System failure": True, "Do not know": True, "Not matching": False},
+        "published": {},
+    },
     "ntcir-10-math": TWO_JUDGES
     | {
         "topics.labels": KINDS_OF_QUERY,
