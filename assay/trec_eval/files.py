@@ -85,7 +85,8 @@ class Lines(NamedTuple):
         first = np.searchsorted(start, np.append(0, np.flatnonzero(text.codes == NEWLINE) + 1))
         n_words = np.diff(first, append=len(start))
         row = np.flatnonzero(n_words > 0)
-        row = row[text.codes[start[first[row]]] != HASH]  # lines with words that are not comments
+        place = start[first[row]]  # a comment has its # at the start of the line
+        row = row[(text.codes[place] != HASH) | ((place > 0) & (text.codes[place - 1] != NEWLINE))]
         first, n_words, number = first[row], n_words[row], row + 1
         wrong = np.flatnonzero((n_words < n_columns) | (n_words > n_columns) & (not allows_more))
         if len(wrong):

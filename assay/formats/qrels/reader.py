@@ -298,7 +298,9 @@ class _Reading:
 
     def _take_row(self, number: int, topic: bytes, docno: bytes, grade_word: bytes) -> None:
         words = self.form.words
-        grade = _grade(words.get(grade_word, grade_word), self.scale)
+        match = GRADE.fullmatch(grade_word)
+        key = match[1] if match and grade_word not in words else grade_word  # `3.0` is the word `3`
+        grade = _grade(words.get(key, grade_word), self.scale)
         is_fraction = isinstance(grade, str) and FRACTION.fullmatch(grade_word) is not None
         if is_fraction and len(self.fractions) < FRACTIONS_KEPT and len(grade_word) <= 40:
             self.fractions.add(grade_word)

@@ -47,7 +47,7 @@ def read_topic_codes(path: Path) -> list[str]:
         if reading.complaints:
             raise TopicListError(f"{path.name}: {reading.complaints[0]}")
         return [row["code"] for _, row in reading.rows]
-    readers = {b"<": _from_xml, b"{": _from_json}
+    readers = {b"<": _from_xml, b"{": _from_json, b"[": _from_json}
     codes = readers.get(data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1], _from_list)(data, path.name)
     if not codes:
         accepted = "topic XML, JSON lines, a table with a header, or a list with one code per line"
@@ -58,8 +58,14 @@ def read_topic_codes(path: Path) -> list[str]:
 def _from_json(data: bytes, name: str) -> list[str]:
     codes = []
     try:
-        for line in filter(bytes.strip, data.removeprefix(b"\xef\xbb\xbf").splitlines()):
-            row = json.loads(line)
+        data = data.removeprefix(b"\xef\xbb\xbf").strip()
+        is_array = data.startswith(b"[")
+        rows = json.loads(data) if is_array else map(json.loads, filter(bytes.strip, data.splitlines()))
+        for row in rows:
+            if any(
+                isinstance(value, list) and value and isinstance(value[0], dict) for value in row.values()
+            ):
+                raise TypeError  # turns of a conversation
             keys = tuple(row)
             code = row[keys[names.places(keys, "topics")["code"]]]
             if isinstance(code, bool) or not isinstance(code, str | int):
@@ -67,7 +73,10 @@ def _from_json(data: bytes, name: str) -> list[str]:
             codes.append(str(code).strip())
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
         accepted = ", ".join(names.TOPICS["code"].names)
-        message = f"{name}: not one JSON object per line with a code, which may be named {accepted}"
+        message = (
+            f"{name}: not one JSON object per line, or an array of them, with a code, which may be named "
+            f"{accepted}"
+        )
         raise TopicListError(message) from None
     return codes
 

@@ -71,6 +71,19 @@ def test_run_and_gold_in_their_own_columns_are_scored(
     assert (values["RR"], values["labelAcc"]) == (0.5, 1.0)
 
 
+def test_grades_that_are_mapped_may_be_written_with_a_point(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "gold.txt").write_text("Q1 Q1_C1 1 0 7\nQ1 Q1_C2 2 0 3.0\nQ1 Q1_C3 3 0 7.0\n")
+
+    values = scores(
+        folder, capsys,
+        ("{ Good = 1, PotentiallyUseful = 0, Bad = 0, true = 1, false = 0 }", "{ 3 = 1, 7 = 0 }"),
+    )  # fmt: skip
+
+    assert values["RR"] == 1 / 3
+
+
 @pytest.mark.parametrize(("ties", "value"), [("file", 1 / 2), ("docno", 1 / 3), ("rank", 1 / 3)])
 def test_ties_are_in_the_order_of_the_protocol(
     folder: Path, capsys: pytest.CaptureFixture[str], ties: str, value: float

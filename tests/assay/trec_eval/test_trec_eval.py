@@ -443,6 +443,14 @@ def test_a_byte_order_mark_and_comments_are_no_part_of_qrels(files: Files) -> No
     assert files.evaluate(qrels, "1 Q0 a 1 2 r\n", "-m map").values["map", "all"] == "1.0000"
 
 
+def test_a_topic_that_begins_with_a_hash_behind_a_space_counts(files: Files) -> None:
+    qrels = "# one\n #t 0 a 1\n1 0 a 1\n"
+
+    values = files.evaluate(qrels, " #t Q0 b 1 2 r\n1 Q0 a 1 2 r\n", "-m map").values
+
+    assert values["map", "all"] == "0.5000"
+
+
 def test_a_hexadecimal_score_is_refused(files: Files) -> None:
     refused = files.evaluate("1 0 a 1\n", "1 Q0 a 1 0x1p3 r\n")
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.cli.main import main
 from assay.formats.topics.codes import TopicListError, read_topic_codes
 from assay.protocols.loader import load_protocol
 
@@ -21,6 +22,20 @@ def test_topics_are_read_from_xml_and_from_lists(tmp_path: Path) -> None:
     assert read_topic_codes(tmp_path / "t.xml") == ["A.1", "A.2"]
     assert read_topic_codes(tmp_path / "t.jsonl") == ["A.1", "A.2"]
     assert read_topic_codes(tmp_path / "t.txt") == ["A.1", "A.2"]
+
+
+def test_topics_are_read_from_an_array_but_not_from_conversations(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The topics of CAsT are an array of conversations, whose turns are the topics."""
+    (tmp_path / "run.tsv").write_text("1\t10\t1\t9\tours\n2\t10\t1\t9\tours\n")
+    (tmp_path / "array.json").write_text('[\n {"number": 1, "title": "tides"},\n {"number": 2}\n]\n')
+    (tmp_path / "cast.json").write_text('[{"number": 31, "turn": [{"number": 1, "raw_utterance": "Hi"}]}]')
+
+    assert read_topic_codes(tmp_path / "array.json") == ["1", "2"]
+    assert main(["check", *P, "--topics", str(tmp_path / "array.json"), str(tmp_path / "run.tsv")]) == 0
+    assert main(["check", *P, "--topics", str(tmp_path / "cast.json"), str(tmp_path / "run.tsv")]) == 2
+    assert "cast.json: not one JSON object per line" in capsys.readouterr().err
 
 
 def test_topics_are_read_from_tables_and_from_trec(tmp_path: Path) -> None:
