@@ -2,7 +2,6 @@
 
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
@@ -13,7 +12,6 @@ from web.pages import context_of
 
 
 @require_safe
-@never_cache
 @organizer_required
 def tables(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The tables of an overview paper. Organizers only."""
@@ -34,7 +32,6 @@ def table_file(request: AuthenticatedRequest, slug: str, name: str, kind: str) -
 
 
 @require_safe
-@never_cache
 @organizer_required
 def comparison(request: AuthenticatedRequest) -> HttpResponse:
     """Test collections side by side. Organizers only."""

@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
@@ -17,7 +16,6 @@ from web.pages import context_of
 
 
 @require_safe
-@never_cache
 @organizer_required
 def reports(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """The reports of a leaderboard. Organizers only."""
@@ -27,7 +25,6 @@ def reports(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @organizer_required
 def effect(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Redirect to the effect of disagreement on the newest leaderboard of a track. Organizers only."""

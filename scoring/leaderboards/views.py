@@ -149,7 +149,6 @@ def score(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """Show what a release would show, and to which people; then release it, or withdraw the release.

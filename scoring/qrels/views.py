@@ -34,7 +34,6 @@ def qrels_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Show what the judgments of a pool become; then freeze them into a version. Organizers only."""
@@ -50,7 +49,6 @@ def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @organizer_required
 def import_qrels(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import a qrels file as a version. Organizers only."""
