@@ -4,9 +4,10 @@ Decision: ADR 35.
 """
 
 import textwrap
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from assay.archive.analyses import computed_again
@@ -19,6 +20,7 @@ from assay.archive.records import (
     EvaluationRecord,
     LeaderboardRecord,
     PoolRecord,
+    QrelsRecord,
     SessionRecord,
     parsed,
 )
@@ -203,7 +205,6 @@ def _check_judgments(contents: Contents, rows: list[JudgmentRow]) -> Finding:
 
 
 def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding]:
-    judged = {(row.topic, docno) for row in judgments for docno in (row.docno, row.unit)}
     for qrels in contents.index.qrels:
         columns = contents.qrels_columns(qrels)
         given = contents.given_grades(qrels)
@@ -215,15 +216,49 @@ def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding
             rows = zip(
                 columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True
             )
-            problems += [
-                f"{codes[topic]} {docno.decode()} has grade {grade}, and nobody judged it"
-                for topic, docno, grade in rows
-                if grade >= 0
-                and (unit := Unit(codes[topic], docno.decode())) not in judged
-                and given.get(unit) != grade
-            ]
+            judged = _grades(contents, qrels, judgments)
+            for topic, docno, grade in rows:
+                unit = Unit(codes[topic], docno.decode())
+                if grade >= 0 and grade not in judged.get(unit, ()) and given.get(unit) != grade:
+                    reason = "its judgments give another" if unit in judged else "nobody judged it"
+                    problems.append(f"{unit.topic} {unit.docno} has grade {grade}, and {reason}")
         content = f"{len(columns.topics):,} topics, {len(columns.grade):,} units"
         yield Finding(f"qrels version {qrels.version}", content, _few(problems))
+
+
+def _grades(contents: Contents, qrels: QrelsRecord, judgments: list[JudgmentRow]) -> dict[Unit, set[int]]:
+    """The grades that the judgments of each unit can give, by the rule of the protocol.
+
+    A judgment that was replaced before the version was made gives none. Which judges count for a unit can depend on
+    assignments that have changed since, so each of them may.
+    """
+    try:
+        made = datetime.fromisoformat(qrels.created_at)
+        replaced = {row.replaces for row in judgments if row.judged_at is None or row.judged_at <= made}
+    except (ValueError, TypeError) as error:
+        raise BadArchive(f"The time of the qrels version {qrels.version}: {error}.") from None
+    by_judge: defaultdict[Unit, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for row in judgments:
+        if row.is_check or (row.number is not None and row.number in replaced):
+            continue
+        for docno in {row.docno, row.unit} - {""}:
+            grades = by_judge[Unit(row.topic, docno)][row.assessor]
+            grades.update(() if row.grade is None else {row.grade})
+    protocol = contents.protocol(qrels.protocol)
+    is_sum = protocol.qrels.aggregate == "sum" and "group" not in qrels.report
+    n_judges = protocol.judging.judges if is_sum else 1
+    return {unit: _sums(list(of_unit.values()), n_judges) for unit, of_unit in by_judge.items()}
+
+
+def _sums(grades: list[set[int]], n_judges: int) -> set[int]:
+    """The sums of the grades of so many judges, each of whom gave one of a set."""
+    if n_judges > len(grades):
+        return set()
+    sums: list[set[int]] = [{0}, *(set() for _ in range(n_judges))]
+    for of_judge in grades:
+        for n in range(n_judges, 0, -1):
+            sums[n] |= {total + grade for total in sums[n - 1] for grade in of_judge}
+    return sums[n_judges]
 
 
 def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:

@@ -18,6 +18,7 @@ from assay.archive.contents import Contents, Reader
 from assay.archive.files import CHECKSUMS, Writer
 from assay.archive.verify import Finding, verify
 from assay.cli.main import main
+from assay.digests import sha256_of
 from assay.protocols.loader import load_protocol
 from assessment.models import Judgment
 from jobs import services as jobs
@@ -209,6 +210,24 @@ def test_changed_contents_are_found(archive_file: Path, capsys: pytest.CaptureFi
     assert wrong[other_unit] == ["pool “First”", "pool “Second”", "judgments"]
     assert main(["archive", "verify", "--quiet", str(rewritten(archive_file, other_score))]) == 1
     assert "WRONG  leaderboard 1" in capsys.readouterr().out
+
+
+@pytest.mark.django_db
+def test_forged_qrels_are_found_if_all_digests_are_made_again(
+    archive_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Reader.of(archive_file) as reader:
+        data = reader.read("qrels/1.tsv")
+    line = next(line for line in data.splitlines() if line.endswith(b"\t1"))
+    forged = data.replace(line, line[:-1] + b"3")
+
+    def forge(name: str, content: bytes) -> bytes:
+        digests = sha256_of(data).encode(), sha256_of(forged).encode()
+        return {"qrels/1.tsv": forged, "archive.json": content.replace(*digests)}.get(name, content)
+
+    assert main(["archive", "verify", "--quiet", str(rewritten(archive_file, forge))]) == 1
+    topic, _, docno, _ = line.decode().split()
+    assert f"{topic} {docno} has grade 3, and its judgments give another" in capsys.readouterr().out
 
 
 @pytest.mark.django_db
