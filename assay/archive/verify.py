@@ -251,7 +251,7 @@ def _grades(contents: Contents, qrels: QrelsRecord, judgments: list[JudgmentRow]
 
 
 def _sums(grades: list[set[int]], n_judges: int) -> set[int]:
-    """The sums of the grades of so many judges, each of whom gave one of a set."""
+    """The sums of the grades of so many judges, each with one grade of a set."""
     if n_judges > len(grades):
         return set()
     sums: list[set[int]] = [{0}, *(set() for _ in range(n_judges))]
