@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from assay.formats.runs.citations import PostLookup
     from assay.formats.runs.xml import XmlReader
 
-XML_START = re.compile(rb"\s*<[A-Za-z_?!]")
+XML_START = re.compile(rb"\s*<(?!SYSDESC>)[A-Za-z_?!]")
 
 
 @dataclass(frozen=True, slots=True)

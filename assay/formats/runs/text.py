@@ -16,6 +16,7 @@ wrong. Where both paths accept a chunk, they return the same rows.
 """
 
 import codecs
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -159,6 +160,9 @@ def shown(line: bytes) -> str:
     return visible if len(visible) <= CUT else visible[: CUT - 1] + "…"
 
 
+SYSTEM_DESCRIPTION = re.compile(rb"\A<SYSDESC>[^\n]*\n")  # the first line of NTCIR's runs
+
+
 class LineReader:
     """Reads one file of lines. `tags` gives for each tag the count of its lines and the number of the first."""
 
@@ -207,6 +211,7 @@ class LineReader:
 
     def _take(self, number: int, chunk: bytes) -> None:
         if self.form is None:
+            chunk = SYSTEM_DESCRIPTION.sub(b"\n", chunk, count=1)
             if not chunk.strip():
                 return
             self.form = form = _detect_form(chunk, self._forms)

@@ -159,3 +159,15 @@ def test_command_looks_up_formulas_in_index_files(tmp_path: Path, capsys: pytest
 
     assert main([*check_it, str(run)]) == 2
     assert "run.tsv is neither XML nor" in capsys.readouterr().err
+
+
+def test_description_of_the_system_in_the_first_line_of_an_ntcir_run_is_skipped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text("<SYSDESC>BM25 over <mi> tokens</SYSDESC>\nN1 0 f1 1 2.5 ours\nN1 0 f2 x 1.5 ours\n")
+
+    assert main(["check", "--protocol", "ntcir-12-wikipedia", str(path)]) == 1
+    assert "line 3" in capsys.readouterr().out
+    path.write_text(path.read_text().replace(" x ", " 2 "))
+    assert main(["check", "--protocol", "ntcir-12-wikipedia", str(path)]) == 0
