@@ -43,7 +43,9 @@ def test_python_examples_run(name: str) -> None:
     for block in blocks(page):
         if block.language == "python":
             code = "\n".join(block.lines(page))
-            subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
+            command = [sys.executable, "-c", code]
+            process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            assert process.returncode == 0, f"line {block.start}: {process.stderr}"
 
 
 @pytest.mark.parametrize("name", PAGES)

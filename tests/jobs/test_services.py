@@ -510,5 +510,10 @@ def test_process_that_is_stuck_in_c_code_ends_with_a_traceback() -> None:
 
 
 def test_process_that_runs_is_left_alone() -> None:
+    def is_watched() -> bool:
+        return "watchdog" in {thread.name for thread in threading.enumerate()}
+
     with watched(60):
-        pass
+        assert is_watched()
+
+    assert not is_watched()

@@ -25,7 +25,9 @@ def test_check_accepts_every_run_of_the_manifest(assay: Assay) -> None:
 
 @pytest.mark.parametrize("protocol", [TASK, "trec-adhoc", "protocol.toml"])
 def test_check_accepts_the_run_in_the_form_of_trec(assay: Assay, protocol: str) -> None:
-    assay("check", "--protocol", protocol, "--topics", "topics.txt", "runs/abacus-trec.txt")
+    line = assay("check", "--protocol", protocol, "--topics", "topics.txt", "runs/abacus-trec.txt")
+
+    assert "accepted, 0 errors, 0 warnings (trec-6, tag abacus, 29 lines, 5 topics)" in line
 
 
 def test_the_broken_run_has_the_documented_errors(assay: Assay) -> None:
@@ -47,7 +49,7 @@ def test_the_broken_run_has_the_documented_errors(assay: Assay) -> None:
 
 
 def test_the_broken_run_is_not_scored(assay: Assay) -> None:
-    assay("evaluate", "--protocol", TASK, "--qrels", "qrels.txt", "runs/broken.tsv", status=2)
+    assert assay("evaluate", "--protocol", TASK, "--qrels", "qrels.txt", "runs/broken.tsv", status=2) == ""
 
 
 def test_check_accepts_the_formula_runs(assay: Assay) -> None:
@@ -63,7 +65,7 @@ def test_check_accepts_the_formula_runs(assay: Assay) -> None:
 
 
 def test_the_protocol_has_no_errors(assay: Assay) -> None:
-    assay("protocol", "check", "protocol.toml")
+    assert assay("protocol", "check", "protocol.toml").startswith("protocol.toml: no errors")
 
 
 def test_preview_has_the_size_of_the_pool(assay: Assay) -> None:
