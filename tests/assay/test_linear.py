@@ -129,6 +129,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "html.forum.passage": {"span": forum.Span(0, 1)},
     "html.highlight.mark": {"formula_id": "1"},
     "html.highlight.around": None,
+    "html.images.described": {"host": "x.example"},
     "html.images.file_names": None,  # of references, which are short
     "html.images.show": {"images": {}},
     "html.latex.delimited": None,
