@@ -262,6 +262,7 @@ def _lines(content: Readable, name: str) -> Iterator[str]:
                 n += 1
                 yield f"{line.decode()}\n"
         if rest:
+            n += 1
             yield rest.decode()
     except UnicodeDecodeError:
         raise BadFile(f"{name}, line {n:,}: not UTF-8.") from None

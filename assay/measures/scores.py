@@ -130,9 +130,12 @@ class RunScores(NamedTuple):
 
     def means_over(self, topics: TopicClass, average: "Average") -> Values:
         """(measures,) the summary of each measure over the topics of a class; 0.0 if none of them counts."""
-        return self._replace(values=self.values[topics.is_in], has_topic=self.has_topic[topics.is_in]).means(
-            average
-        )
+        return RunScores(
+            self.values[topics.is_in],
+            self.has_topic[topics.is_in],
+            self.summaries,
+            {column: (counts[topics.is_in], value_of) for column, (counts, value_of) in self.pooled.items()},
+        ).means(average)
 
     def rows(
         self,

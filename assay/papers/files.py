@@ -331,5 +331,5 @@ def _organizations(path: Path) -> dict[str, str]:
             if row:
                 organizations[row[0]] = row[1]
     except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num + 1}: {error}") from None
+        raise InputError(f"{path}: line {reader.line_num}: {error}") from None
     return organizations

@@ -150,7 +150,7 @@ def _anonymize(arguments: argparse.Namespace) -> None:
     try:
         header, rows = list(reader.fieldnames or []), list(reader)
     except csv.Error as error:
-        raise InputError(f"{arguments.judgments}: line {reader.line_num}: {error}") from None
+        raise InputError(f"{arguments.judgments}: line {reader.reader.line_num}: {error}") from None
     column = arguments.column or next((name for name in header if name.lower() in ASSESSOR_COLUMNS), "")
     if column not in header:
         problem = f"no column {column}" if column else "no column of assessors; name it with --column"

@@ -174,6 +174,7 @@ def test_skipped_rows_are_counted_by_reason(tmp_path: Path, capsys: Captured) ->
         ("id\tmathml\n1\n", "slt", "file.tsv, line 2: expected 2 columns; got 1."),
         ("id\tmathml\n\tx\n", "slt", "file.tsv, line 2: expected 2 columns; the id is empty."),
         ("id\tmathml\n1\tx\n2\t\udcff\n", "slt", "file.tsv, line 3: not UTF-8."),
+        ("id\tmathml\n1\tx\n2\t\udcff", "slt", "file.tsv, line 3: not UTF-8."),
     ],
 )
 def test_unusable_input_is_refused_in_a_sentence(

@@ -38,6 +38,16 @@ def test_tables_of_an_overview_come_from_files(tracks: str, capsys: pytest.Captu
     ]  # fmt: skip
 
 
+def test_damaged_table_of_teams_is_refused_with_its_line(
+    tracks: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "teams.csv").write_text('team,organization\n"Ours"x,Universität\nTheirs,U\n')
+
+    assert main(["tables", "--output", str(folder / "out"), tracks]) == 2
+
+    assert "teams.csv: line 2: ',' expected after '\"'" in capsys.readouterr().err
+
+
 def test_tables_are_stored_as_latex_and_csv(
     tracks: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,7 +15,7 @@ from assay.formats.runs import columns
 from assay.formats.runs.columns import RunColumns, load, save
 from assay.measures.matching import JudgedDocuments
 from assay.measures.pooled import NoLabels
-from assay.measures.scores import score_run
+from assay.measures.scores import classes_of, score_run
 from assay.protocols.measures import parse_measure
 
 QRELS = parse_qrels(b"Q1 0 a 1\nQ1 0 b 0\nQ1 0 c 1\nQ2 0 d 0\nQ2 0 e 1\nQ2 0 f 0\nQ2 0 g 1\n")
@@ -48,6 +48,14 @@ def test_value_is_the_one_worked_out_by_hand(name: str, by_topic: list[float], m
 
     assert scores.values[:, 0].tolist() == pytest.approx(by_topic)
     assert scores.means("judged")[0] == pytest.approx(mean)
+
+
+def test_class_of_topics_has_the_ratio_of_its_own_sums() -> None:
+    scores = score_run(run_of(LABELS), JudgedDocuments(QRELS), [parse_measure("labelAcc")])
+
+    (hard,) = classes_of(["Q1", "Q2"], {"difficulty": {"Q2": "hard"}})
+
+    assert scores.means_over(hard, "judged").tolist() == [1.0]
 
 
 def test_topic_that_the_run_lacks_lowers_recall_and_accuracy() -> None:

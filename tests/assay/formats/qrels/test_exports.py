@@ -281,6 +281,7 @@ def test_anonymized_judgments_contain_no_spreadsheet_formula(tmp_path: Path) -> 
         (["anonymize", "BROKEN", "--output", "OUT"], "no column of assessors"),
         (["anonymize", "BROKEN", "--column", "who", "--output", "OUT"], "no column who"),
         (["anonymize", "LATIN", "--output", "OUT"], "not UTF-8 (byte 4)"),
+        (["anonymize", "QUOTED", "--output", "OUT"], "quoted.csv: line 3: ',' expected after '\"'"),
     ],
 )
 def test_unusable_input_is_named_and_nothing_is_written(
@@ -288,12 +289,14 @@ def test_unusable_input_is_named_and_nothing_is_written(
 ) -> None:
     (tmp_path / "broken.txt").write_bytes(b"no qrels\n")
     (tmp_path / "latin.txt").write_bytes(b"abc\xff\n")
+    (tmp_path / "quoted.csv").write_text('topic,assessor\nA.1,ada\nA.2,"b"ob\nA.3,ada\n')
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"A.1\n")[:-5])
     (tmp_path / "there").mkdir()
     places = {
         "QRELS": qrels,
         "BROKEN": str(tmp_path / "broken.txt"),
         "LATIN": str(tmp_path / "latin.txt"),
+        "QUOTED": str(tmp_path / "quoted.csv"),
         "CUT": str(tmp_path / "cut.gz"),
         "OUT": str(tmp_path / "out"),
         "THERE": str(tmp_path / "there"),
