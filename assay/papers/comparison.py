@@ -18,9 +18,9 @@ from assay import plots
 from assay.measures.scores import STEPS, step_or_name
 from assay.papers.facts import TopicFacts, TrackFacts
 from assay.papers.overview import NO_LABEL, default_measures, label_values
-from assay.papers.tables import Column, Group, PaperTable, Row, Value, number, words
+from assay.papers.tables import Column, Group, PaperTable, Row, Value, mean_count, number, words
 from assay.protocols.description import UNITS
-from assay.statistics.qrels_summary import QrelsSummary, Spread
+from assay.statistics.qrels_summary import Grades, summarize
 from assay.statistics.ranking_comparison import ALL, UNLABELED, RankingComparison
 
 COMPLEXITY = "complexity"
@@ -43,6 +43,13 @@ class Rankings(NamedTuple):
     by_measure: ByMeasure
 
 
+class UnitFacts(NamedTuple):
+    """How many units have each grade, by topic, and the grade from which the protocol counts one as relevant."""
+
+    by_topic: Mapping[str, Grades]
+    relevant_from: int
+
+
 @dataclass(frozen=True, slots=True)
 class CollectionFacts:
     """A test collection: a track, its documents, and the comparisons of its runs that are known.
@@ -61,7 +68,7 @@ class CollectionFacts:
     n_documents: int | None = None
     n_formulas: int | None = None
     depths: Mapping[str, int] | None = None
-    units: Mapping[str, QrelsSummary] = field(default_factory=dict)
+    units: Mapping[str, UnitFacts] = field(default_factory=dict)
     by_label: Mapping[str, ByMeasure] = field(default_factory=dict)
     instances: Rankings | None = None
     groups: Rankings | None = None
@@ -70,6 +77,10 @@ class CollectionFacts:
         """A label as this collection spells it; empty if its topics do not have it."""
         names = {own.casefold(): own for own in self.track.labels}
         return names.get(name.casefold(), "")
+
+    def level(self, wanted: int | None) -> int:
+        """The grade from which a unit is relevant: the wanted one, or that of the protocol."""
+        return self.track.protocol.scoring.relevant_from if wanted is None else wanted
 
 
 def class_label(collections: Sequence[CollectionFacts], wanted: str = "") -> str:
@@ -86,7 +97,12 @@ def class_label(collections: Sequence[CollectionFacts], wanted: str = "") -> str
 
 
 def comparison_tables(
-    collections: Sequence[CollectionFacts], *, measures: Sequence[str] = (), label: str = "", digits: int = 4
+    collections: Sequence[CollectionFacts],
+    *,
+    measures: Sequence[str] = (),
+    label: str = "",
+    level: int | None = None,
+    digits: int = 4,
 ) -> list[PaperTable]:
     """All tables that have something to compare.
 
@@ -94,15 +110,16 @@ def comparison_tables(
     ----------
     measures : to print; if empty, all of the tracks but the shares of judged documents.
     label : of topics; if empty, their complexity, or the first label that most tracks have.
+    level : grade from which a unit counts as relevant; if None, that of each protocol.
     digits : decimals of the values.
     """
     label = class_label(collections, label)
     tables = [
         collections_table(collections),
         judging_table(collections),
-        units_table(collections),
+        units_table(collections, level=level),
         complexity_table(collections, measures=measures, label=label, digits=digits),
-        relevant_table(collections, label=label),
+        relevant_table(collections, label=label, level=level),
         *_rankings("instances", "Instances and distinct formulas", collections, measures, digits),
         *_rankings("groups", "Groups of assessors", collections, measures, digits),
     ]
@@ -175,7 +192,7 @@ def _judging(collection: CollectionFacts) -> dict[str, str]:
     }
 
 
-def units_table(collections: Sequence[CollectionFacts]) -> PaperTable:
+def units_table(collections: Sequence[CollectionFacts], *, level: int | None = None) -> PaperTable:
     """Table 5: judged and relevant units per topic, of the qrels, their instances, and groups of assessors."""
     parts = ("Min", "Max", "Mean", "Total")
     columns = [Column("Units"), Column("Topics", is_number=True)]
@@ -185,28 +202,27 @@ def units_table(collections: Sequence[CollectionFacts]) -> PaperTable:
         track = collection.track
         if track.n_topics:
             rows = []
-            for name, of in {UNITS[track.protocol.unit]: summary_of(track), **collection.units}.items():
-                spreads = (number(value, 1) for spread in (of.judged, of.relevant) for value in spread)
-                rows.append((Value(name), number(of.n_topics), *spreads))
+            grades = {code: topic.grades for code, topic in track.topics.items() if topic.grades is not None}
+            own = {UNITS[track.protocol.unit]: UnitFacts(grades, track.protocol.scoring.relevant_from)}
+            for name, units in (own | dict(collection.units)).items():
+                of = summarize(units.by_topic.values(), level=units.relevant_from if level is None else level)
+                spreads = [
+                    (number(each.minimum), number(each.maximum), mean_count(each.mean), number(each.total))
+                    for each in (of.judged, of.relevant)
+                ]
+                rows.append((Value(name), number(of.n_topics), *spreads[0], *spreads[1]))
             groups.append(Group(track.name, tuple(rows)))
-    caption = (
-        "Judged and relevant units per topic. Each protocol has the grade from which a unit is relevant."
-    )
+    caption = f"Judged and relevant units per topic. {_relevance(level)}"
     return PaperTable(
         "units", "Judged and relevant units", caption, tuple(columns), tuple(groups), "collection"
     )
 
 
-def summary_of(track: TrackFacts) -> QrelsSummary:
-    """The judged and relevant units of the topics that the qrels have."""
-    counts = [
-        (topic.judged, topic.relevant or 0) for topic in track.topics.values() if topic.judged is not None
-    ]
-    judged, relevant = (
-        Spread(min(column, default=0), max(column, default=0), sum(column) / max(len(column), 1), sum(column))
-        for column in ([judged for judged, _ in counts], [relevant for _, relevant in counts])
-    )
-    return QrelsSummary(len(counts), judged, relevant)
+def _relevance(level: int | None) -> str:
+    """From which grade a unit is relevant, as a sentence."""
+    if level is None:
+        return "Each protocol has the grade from which a unit is relevant."
+    return f"A unit is relevant from grade {level}."
 
 
 def complexity_table(
@@ -268,7 +284,9 @@ def _defined(value: float, digits: int) -> Value:
     return number(float(value) if np.isfinite(value) else None, digits)
 
 
-def relevant_table(collections: Sequence[CollectionFacts], *, label: str = "") -> PaperTable:
+def relevant_table(
+    collections: Sequence[CollectionFacts], *, label: str = "", level: int | None = None
+) -> PaperTable:
     """The values of figure 2: relevant units of a topic, by class of topics."""
     columns = [Column("Topics")]
     parts = ("Topics", "Judged", "Relevant")
@@ -280,20 +298,21 @@ def relevant_table(collections: Sequence[CollectionFacts], *, label: str = "") -
         cells = []
         for collection in labeled:
             topics = _topics_of(collection, label, value)
-            means = [_mean(topics, name) for name in ("judged", "relevant")]
-            cells += [number(len(topics) or None), *(number(mean, 1) for mean in means)]
+            means = [_mean(topics, lowest) for lowest in (0, collection.level(level))]
+            cells += [number(len(topics) or None), *map(mean_count, means)]
         rows.append((Value(value or NO_LABEL), *cells))
     return PaperTable(
         "relevant",
         "Relevant units by topic class",
-        f"Judged and relevant units of a topic, mean over the topics of each {label.lower() or 'class'}.",
+        f"Judged and relevant units of a topic, mean over the topics of each {label.lower() or 'class'}. "
+        f"{_relevance(level)}",
         tuple(columns),
         (Group("", tuple(rows)),),
     )
 
 
-def _mean(topics: Sequence[TopicFacts], count: str) -> float | None:
-    return sum(getattr(topic, count) or 0 for topic in topics) / len(topics) if topics else None
+def _mean(topics: Sequence[TopicFacts], level: int) -> float | None:
+    return sum(topic.n_from(level) for topic in topics) / len(topics) if topics else None
 
 
 def _classes(collections: Sequence[CollectionFacts], label: str) -> list[str]:
@@ -314,11 +333,13 @@ def _in_order(values: list[str]) -> list[str]:
 def _topics_of(collection: CollectionFacts, label: str, value: str) -> list[TopicFacts]:
     """The assessed topics of a class."""
     name, track = collection.label(label), collection.track
-    topics = [topic for topic in track.topics.values() if topic.judged is not None] if name else []
+    topics = [topic for topic in track.topics.values() if topic.grades is not None] if name else []
     return [topic for topic in topics if track.label(topic, name) == value]
 
 
-def relevant_plot(collections: Sequence[CollectionFacts], *, label: str = "") -> plots.Plot | None:
+def relevant_plot(
+    collections: Sequence[CollectionFacts], *, label: str = "", level: int | None = None
+) -> plots.Plot | None:
     """Figure 2: mean relevant units of a topic, by class of topics; None if no topic has the label."""
     label = class_label(collections, label)
     classes = _classes(collections, label)
@@ -327,7 +348,7 @@ def relevant_plot(collections: Sequence[CollectionFacts], *, label: str = "") ->
     series = [
         (
             collection.track.name,
-            [_mean(_topics_of(collection, label, value), "relevant") for value in classes],
+            [_mean(_topics_of(collection, label, value), collection.level(level)) for value in classes],
         )
         for collection in collections
         if any(_topics_of(collection, label, value) for value in classes)

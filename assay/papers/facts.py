@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from assay.protocols.schema import Protocol
+from assay.statistics.qrels_summary import Grades, n_from
 
 MOST_VALUES = 12  # a label with more values does not group topics
 
@@ -36,11 +37,14 @@ class RunFacts(NamedTuple):
 
 
 class TopicFacts(NamedTuple):
-    """A topic with its labels, and how many units of it are judged and relevant; None without qrels."""
+    """A topic with its labels, and how many units of it have each grade; `grades` is None without qrels."""
 
     labels: Mapping[str, str]
-    judged: int | None = None
-    relevant: int | None = None
+    grades: Grades | None = None
+
+    def n_from(self, level: int) -> int:
+        """The number of units with a grade from `level`."""
+        return n_from(self.grades or {}, level)
 
 
 @dataclass(frozen=True, slots=True)

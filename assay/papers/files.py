@@ -39,12 +39,12 @@ from assay.measures.units import (
     score_prepared,
     with_visual_ids,
 )
-from assay.papers.comparison import DISTINCT, EVERYBODY, INSTANCES, CollectionFacts, Rankings
+from assay.papers.comparison import DISTINCT, EVERYBODY, INSTANCES, CollectionFacts, Rankings, UnitFacts
 from assay.papers.facts import RunFacts, TopicFacts, TrackFacts
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import Measure, parse_measures, with_level
 from assay.protocols.schema import Protocol
-from assay.statistics.qrels_summary import summarize_qrels, units_by_topic
+from assay.statistics.qrels_summary import grades_by_topic
 from assay.statistics.ranking_comparison import RankingComparison, compare_by_label, compare_rankings
 from assay.toml_files import decoded, read_toml
 
@@ -118,8 +118,8 @@ class ScoredRuns:
         rules, measures = protocol.scoring, parse_measures(self.facts.measures)
         level, group_level = rules.relevant_from, rules.level_of({"group": ""})
         groups = {name: read_qrels(path, protocol) for name, path in files.groups.items()}
-        units = {INSTANCES: summarize_qrels(instances, level=level)} if instances is not None else {}
-        units |= {name: summarize_qrels(qrels, level=group_level) for name, qrels in groups.items()}
+        units = {INSTANCES: UnitFacts(grades_by_topic(instances), level)} if instances is not None else {}
+        units |= {name: UnitFacts(grades_by_topic(qrels), group_level) for name, qrels in groups.items()}
         ours = self.scores, self.facts.n_topics
         by_instance = by_group = None
         if instances is not None and self.is_judged:
@@ -266,7 +266,7 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
         runs=tuple(runs),
         measures=names if scores else (),
         n_topics=len(qrels.units.topics) if qrels.units else 0,
-        topics=_topics(files, qrels.units, protocol),
+        topics=_topics(files, qrels.units),
         organizations=_organizations(Path(files.teams)) if files.teams else {},
     )
     problems = [result.problem for result in results]
@@ -292,17 +292,13 @@ def _qrels(files: TrackFiles, protocol: Protocol, formulas: Formulas | None) -> 
     return TrackQrels(units, with_visual_ids(instances, formulas), warning if n_skipped else "")
 
 
-def _topics(files: TrackFiles, qrels: QrelsColumns | None, protocol: Protocol) -> dict[str, TopicFacts]:
+def _topics(files: TrackFiles, qrels: QrelsColumns | None) -> dict[str, TopicFacts]:
     """The topics of the files with their labels, and the counts of the qrels."""
     labels: dict[str, dict[str, str]] = {}
     if files.topics:
         path = Path(files.topics)
         labels |= {topic.code: dict(topic.labels) for topic in read_topics(path.read_bytes(), path.name)}
-    counts: dict[str, tuple[int, int]] = {}
-    if qrels is not None:
-        judged, relevant = units_by_topic(qrels, level=protocol.scoring.relevant_from)
-        numbers = zip(judged.tolist(), relevant.tolist(), strict=True)
-        counts = dict(zip(np.asarray(qrels.topics).tolist(), numbers, strict=True))
+    counts = grades_by_topic(qrels) if qrels is not None else {}
     labels |= {code: {} for code in counts if code not in labels}
     if files.labels:
         path = Path(files.labels)
@@ -310,7 +306,7 @@ def _topics(files: TrackFiles, qrels: QrelsColumns | None, protocol: Protocol) -
         for code, of_topic in read_labels(path.read_bytes(), path.name).items():
             if is_open or code in labels:
                 labels.setdefault(code, {}).update(of_topic)
-    return {code: TopicFacts(labels[code], *counts.get(code, (None, None))) for code in sorted(labels)}
+    return {code: TopicFacts(labels[code], counts.get(code)) for code in sorted(labels)}
 
 
 def _organizations(path: Path) -> dict[str, str]:

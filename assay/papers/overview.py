@@ -133,7 +133,7 @@ def _topic_counts(title: str, tracks: Sequence[TrackFacts], label: str = "", val
                 cells += words("", "")
                 continue
             topics = [topic for topic, own in zip(topics, values, strict=True) if own == value]
-        assessed = sum(topic.judged is not None for topic in topics)
+        assessed = sum(topic.grades is not None for topic in topics)
         cells += [number(len(topics)), number(assessed)]
     return (Value(title), *cells)
 

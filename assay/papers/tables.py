@@ -7,6 +7,7 @@ be in groups, each under a title, such as the runs of a team.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
 from itertools import groupby
 from typing import NamedTuple
 
@@ -136,6 +137,12 @@ def number(value: float | None, digits: int = 4) -> Value:
     if value is None:
         return Value("")
     return Value(f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}", exact=value)
+
+
+def mean_count(value: float | None) -> Value:
+    """A mean of counts as a cell with one decimal. Halves are rounded up, as in papers: 74.25 is 74.3."""
+    text = "" if value is None else str(Decimal(value).quantize(Decimal("0.1"), ROUND_HALF_UP))
+    return Value(text, exact=value)
 
 
 def words(*texts: str) -> Row:

@@ -1,10 +1,9 @@
 """Numbers of judged and of relevant units per topic of qrels."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.formats.qrels.columns import QrelsColumns
 
@@ -25,31 +24,40 @@ class QrelsSummary(NamedTuple):
     judged: Spread
     relevant: Spread
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """From its plain values."""
-        return cls(values["n_topics"], Spread(**values["judged"]), Spread(**values["relevant"]))
+
+Grades = Mapping[int, int]  # numbers of units, by grade
 
 
-def units_by_topic(qrels: QrelsColumns, *, level: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(topics,) judged units, and relevant units, which have a grade from `level`; negative grades do not count."""
-    topic = qrels.topic_index.astype(np.int64)
-    judged, relevant = (
-        np.bincount(topic[qrels.grade >= lowest], minlength=len(qrels.topics))
-        for lowest in (0, max(level, 0))
-    )
-    return judged, relevant
+def grades_by_topic(qrels: QrelsColumns) -> dict[str, dict[int, int]]:
+    """The number of units with each grade, by topic; a topic has only the grades that it uses."""
+    codes: list[str] = qrels.topics.tolist()
+    counts: dict[str, dict[int, int]] = {code: {} for code in codes}
+    pairs, numbers = np.unique(np.column_stack([qrels.topic_index, qrels.grade]), axis=0, return_counts=True)
+    for (topic, grade), n in zip(pairs.tolist(), numbers.tolist(), strict=True):
+        counts[codes[topic]][grade] = n
+    return counts
+
+
+def n_from(grades: Grades, level: int) -> int:
+    """The number of units with a grade from `level`; negative grades do not count."""
+    return sum(n for grade, n in grades.items() if grade >= max(level, 0))
 
 
 def summarize_qrels(qrels: QrelsColumns, *, level: int) -> QrelsSummary:
-    """Statistics over all topics of the qrels. A unit is relevant from grade `level`.
+    """Statistics over all topics of the qrels. A unit is relevant from grade `level`."""
+    return summarize(grades_by_topic(qrels).values(), level=level)
+
+
+def summarize(topics: Iterable[Grades], *, level: int) -> QrelsSummary:
+    """Statistics over topics, from the number of units with each grade.
 
     Source
     ------
     Mansouri et al., Effects of Context, Complexity, and Clustering on Evaluation for Math Formula Retrieval, table 5.
     """
+    counts = [(n_from(grades, 0), n_from(grades, level)) for grades in topics]
     judged, relevant = (
-        Spread(int(n.min()), int(n.max()), float(n.mean()), int(n.sum())) if len(n) else Spread(0, 0, 0.0, 0)
-        for n in units_by_topic(qrels, level=level)
+        Spread(min(column, default=0), max(column, default=0), sum(column) / max(len(column), 1), sum(column))
+        for column in ([n for n, _ in counts], [n for _, n in counts])
     )
-    return QrelsSummary(len(qrels.topics), judged, relevant)
+    return QrelsSummary(len(counts), judged, relevant)

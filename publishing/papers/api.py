@@ -27,6 +27,7 @@ OF_TABLES = {
 }
 OF_COMPARISON = {
     "track": "Slug of a track; repeat it for each test collection.",
+    "level": "Lowest grade that counts as relevant in the numbers of units; that of each protocol, if it is missing.",
     "label": "The label that divides topics into classes: complexity, or the most common one, if it is missing.",
     **MEASURE,
 }
@@ -35,7 +36,13 @@ SEVERAL = {"track", "other", "measure"}
 
 def _described(parameters: Mapping[str, str]) -> list[OpenApiParameter]:
     return [
-        OpenApiParameter(name, many=name in SEVERAL, required=name == "track", description=text)
+        OpenApiParameter(
+            name,
+            type=int if name == "level" else str,
+            many=name in SEVERAL,
+            required=name == "track",
+            description=text,
+        )
         for name, text in parameters.items()
     ]
 

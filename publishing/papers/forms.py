@@ -52,7 +52,15 @@ class ComparisonForm(PaperForm):
     track = forms.MultipleChoiceField(label="Tracks", widget=forms.CheckboxSelectMultiple)
     label = forms.ChoiceField(required=False, label="Classes of topics by")
 
-    field_order = ("track", "label", "measure", "digits")
+    level = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=10**7,  # as the option of the command
+        label="Relevant from grade",
+        help_text="Lowest grade that the numbers of units count as relevant. Empty: that of each protocol.",
+    )
+
+    field_order = ("track", "label", "level", "measure", "digits")
 
     def __init__(
         self,

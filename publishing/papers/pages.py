@@ -90,14 +90,20 @@ def comparison_page(user: User, asked: QueryDict) -> ComparisonPage:
         measures=list(dict.fromkeys(name for each in collections for name in each.track.measures)),
     )
     form.is_valid()
-    label, measures = form.asked("label") or "", form.asked("measure") or []
+    label, level = form.asked("label") or "", form.asked("level")
     tables = (
-        comparison_tables(collections, measures=measures, label=label, digits=form.n_digits)
+        comparison_tables(
+            collections,
+            measures=form.asked("measure") or [],
+            label=label,
+            level=level,
+            digits=form.n_digits,
+        )
         if collections
         else []
     )
     missing = [each for pair in zip(chosen, collections, strict=True) for each in _missing(*pair)]
-    plot = relevant_plot(collections, label=label)
+    plot = relevant_plot(collections, label=label, level=level)
     return ComparisonPage(form, bool(tracks), missing, tables, plot, asked.urlencode())
 
 

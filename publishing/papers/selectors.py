@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from accounts.models import User
-from assay.papers.comparison import INSTANCES, CollectionFacts, Rankings
+from assay.papers.comparison import INSTANCES, CollectionFacts, Rankings, UnitFacts
 from assay.papers.facts import RunFacts, TopicFacts, TrackFacts
 from assay.papers.overview import default_measures
-from assay.statistics.qrels_summary import QrelsSummary, summarize_qrels
 from assay.statistics.ranking_comparison import RankingComparison, compare_rankings
 from participation.models import Team
 from pooling.models import Pool, Run
@@ -16,7 +15,7 @@ from scoring.analyses.selectors import newest, rankings_by_label
 from scoring.evaluations.selectors import means_of
 from scoring.leaderboards.groups import boards_by_group
 from scoring.models import Analysis, Leaderboard
-from scoring.qrels.selectors import qrels_columns, units_by_topic
+from scoring.qrels.selectors import grades_by_topic
 from scoring.selectors import leaderboards_for
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
@@ -55,9 +54,7 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
             )
         )
     labels = dict(track.topics.values_list("code", "labels"))
-    counts: dict[str, tuple[int, int]] = {}
-    if board:
-        counts = units_by_topic(board.qrels, track.protocol.parsed.scoring.relevant_from)
+    counts = grades_by_topic(board.qrels) if board else {}
     return TrackFacts(
         name=track.name,
         protocol=track.protocol.parsed,
@@ -65,7 +62,7 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
         measures=tuple(board.measures) if board else (),
         n_topics=board.qrels.n_topics if board else 0,
         topics={
-            code: TopicFacts(labels.get(code, {}), *counts.get(code, (None, None)))
+            code: TopicFacts(labels.get(code, {}), counts.get(code))
             for code in sorted(labels.keys() | counts.keys())
         },
         organizations=dict(Team.objects.filter(track=track).values_list("name", "organization")),
@@ -87,12 +84,15 @@ def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> Col
     for measure in default_measures(facts, measures):
         for label, ranking in rankings_by_label(board, measure).items():
             by_label.setdefault(spelled.get(label.casefold(), label), {})[measure] = ranking
-    units: dict[str, QrelsSummary] = {}
+    units: dict[str, UnitFacts] = {}
     instances = None
     analysis = newest(user, board).get(Analysis.Kind.INSTANCES)
     if analysis is not None and analysis.status == Analysis.Status.READY:
         result = analysis.result
-        units[INSTANCES] = QrelsSummary.from_json(result["units"][0])
+        by_topic = {
+            code: {int(grade): n for grade, n in grades.items()} for code, grades in result["grades"].items()
+        }
+        units[INSTANCES] = UnitFacts(by_topic, result["level"])
         instances = Rankings(
             tuple(f"{run['team']}: {run['tag']}" for run in result["runs"]),
             {name: RankingComparison.from_json(values) for name, values in result["measures"].items()},
@@ -100,8 +100,7 @@ def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> Col
     groups = boards_by_group(user, board)
     for group, of_group in groups.items():
         if "group" in of_group.qrels.report:
-            level = of_group.relevant_from
-            units[group] = summarize_qrels(qrels_columns(of_group.qrels), level=level)
+            units[group] = UnitFacts(grades_by_topic(of_group.qrels), of_group.relevant_from)
     return CollectionFacts(
         facts,
         *_sizes(track),

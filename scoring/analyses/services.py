@@ -29,7 +29,7 @@ from assay.statistics.board_analyses import (
     pools_by_depth,
     reuse,
 )
-from assay.statistics.qrels_summary import summarize_qrels
+from assay.statistics.qrels_summary import grades_by_topic, summarize_qrels
 from assay.statistics.reusability import Scoring
 from assay.tables import plain
 from jobs import services as jobs
@@ -269,6 +269,7 @@ def _instances(analysis: Analysis, progress: jobs.Progress) -> Result:
         "level": level,
         "names": names,
         "units": [plain(summarize_qrels(rows, level=level)) for rows in columns],
+        "grades": grades_by_topic(columns[0]),
         "measures": compared(board.measures, means, rankings),
     }
 

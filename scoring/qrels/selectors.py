@@ -1,6 +1,6 @@
 """Versions of qrels that a user may see, and what is in one. A user who sees a leaderboard sees its qrels."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -83,6 +83,15 @@ def units_by_topic(qrels: Qrels, relevant_from: int) -> dict[str, tuple[int, int
     return {topic: (judged, n) for topic, judged, n in rows.values_list("topic", "judged", "relevant")}
 
 
+def grades_by_topic(qrels: Qrels) -> dict[str, dict[int, int]]:
+    """The number of units with each grade, by topic. One query."""
+    counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    rows = QrelsEntry.objects.filter(qrels=qrels).order_by().values("topic", "grade").annotate(n=Count("pk"))
+    for topic, grade, n in rows.values_list("topic", "grade", "n"):
+        counts[topic][grade] = n
+    return dict(counts)
+
+
 def qrels_tsv(qrels: Qrels) -> bytes:
     """The file of a version; its SHA-256 is the recorded one."""
     return format_qrels(qrels_columns(qrels))
@@ -119,12 +128,8 @@ class QrelsPage:
 
 def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
     """Counts by topic and grade, and the report on how the version was made: for others, only the dropped topics."""
-    pairs = QrelsEntry.objects.filter(qrels=qrels).order_by().values_list("topic", "grade")
-    n_by_pair = Counter(pairs.iterator(chunk_size=CHUNK))
-    grades = sorted({grade for _, grade in n_by_pair}, reverse=True)
-    by_topic: defaultdict[str, dict[int, int]] = defaultdict(dict)
-    for (topic, grade), n in n_by_pair.items():
-        by_topic[topic][grade] = n
+    by_topic = grades_by_topic(qrels)
+    grades = sorted({grade for counts in by_topic.values() for grade in counts}, reverse=True)
     rows = [
         TopicCounts(topic, sum(counts.values()), [counts.get(grade, 0) for grade in grades])
         for topic, counts in sorted(by_topic.items())

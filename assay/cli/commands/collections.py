@@ -2,6 +2,7 @@
 
 import argparse
 
+from assay.cli.options import add
 from assay.cli.papers import add_paper_options, print_papers, store, tracks_of
 from assay.errors import InputError
 from assay.papers.comparison import comparison_tables, relevant_plot
@@ -18,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="label that divides topics into classes (default: complexity, or the first label that most tracks have)",
     )
+    add(parser, "--level")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -26,9 +28,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.label and arguments.label.casefold() not in {name.casefold() for name in names}:
         known = ", ".join(names) or "none"
         raise InputError(f"--label {arguments.label}: no topic has it; the labels are {known}")
-    tables = comparison_tables(collections, label=arguments.label, digits=arguments.digits)
+    tables = comparison_tables(
+        collections, label=arguments.label, level=arguments.level, digits=arguments.digits
+    )
     status = print_papers(tables, arguments)
-    plot = relevant_plot(collections, label=arguments.label)
+    plot = relevant_plot(collections, label=arguments.label, level=arguments.level)
     if arguments.output is not None and plot is not None and arguments.table in {None, "relevant"}:
         store(
             {"figure-relevant.svg": as_svg(plot), "figure-relevant.tex": as_pgfplots(plot)}, arguments.output

@@ -17,7 +17,7 @@ LEVELS = ("low", "low", "high", "high")
 
 def collection(name: str, relevant: tuple[int, ...] = (4, 2, 1, 0)) -> CollectionFacts:
     topics = {
-        f"B.{n}": TopicFacts({"complexity": level}, 10, count)
+        f"B.{n}": TopicFacts({"complexity": level}, {0: 1, 1: 9 - count, 3: count})
         for n, (level, count) in enumerate(zip(LEVELS, relevant, strict=True))
     }
     track = TrackFacts(name, load_protocol("arqmath-2021-task2"), (), ("AP",), 4, topics)
@@ -120,7 +120,8 @@ def test_legend_of_the_figure_has_as_many_lines_as_its_names_need() -> None:
 def test_classes_are_those_of_a_label_that_most_collections_have() -> None:
     def labeled(name: str, *labels: str) -> CollectionFacts:
         topics = {
-            f"{n}": TopicFacts(dict.fromkeys(labels, value), 2, n) for n, value in enumerate(("low", "High"))
+            f"{n}": TopicFacts(dict.fromkeys(labels, value), {0: 2 - n, 2: n})
+            for n, value in enumerate(("low", "High"))
         }
         return CollectionFacts(TrackFacts(name, load_protocol("trec-adhoc"), (), (), 2, topics))
 

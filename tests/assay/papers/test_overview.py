@@ -24,9 +24,9 @@ def run(team: str, tag: str, value: float, kind: str = "primary", **stated: str)
 
 def track(name: str, *runs: RunFacts) -> TrackFacts:
     topics = {
-        "A.1": TopicFacts({"Category": "PROOF"}, 5, 1),
+        "A.1": TopicFacts({"Category": "PROOF"}, {0: 4, 2: 1}),
         "A.2": TopicFacts({"Category": "concept"}),
-        "A.3": TopicFacts({}, 4, 2),
+        "A.3": TopicFacts({}, {0: 2, 3: 2}),
     }
     organizations = {"Ours": f"University of {name}"}
     return TrackFacts(name, load_protocol("arqmath-2020-task1"), runs, MEASURES, 2, topics, organizations)

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from assay.formats.qrels.reader import columns_from, parse_qrels
-from assay.statistics.qrels_summary import Spread, summarize_qrels, units_by_topic
+from assay.statistics.qrels_summary import Spread, grades_by_topic, n_from, summarize_qrels
 from assay.tables import plain
 from tests.helpers.real_files import real_qrels
 
@@ -9,9 +9,10 @@ from tests.helpers.real_files import real_qrels
 def test_units_are_counted_by_topic() -> None:
     qrels = parse_qrels(b"B.1 0 a 3\nB.1 0 b 1\nB.1 0 c -1\nB.2 0 a 2\n")
 
-    judged, relevant = units_by_topic(qrels, level=2)
+    counts = grades_by_topic(qrels)
 
-    assert (judged.tolist(), relevant.tolist()) == ([2, 1], [1, 1])
+    assert counts == {"B.1": {-1: 1, 1: 1, 3: 1}, "B.2": {2: 1}}
+    assert [n_from(counts["B.1"], level) for level in (-1, 0, 2)] == [2, 2, 1]
     assert summarize_qrels(qrels, level=2) == (2, Spread(1, 2, 1.5, 3), Spread(1, 1, 1.0, 2))
     assert plain(summarize_qrels(qrels, level=2))["judged"] == {
         "minimum": 1, "maximum": 2, "mean": 1.5, "total": 3

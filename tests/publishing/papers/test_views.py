@@ -90,6 +90,8 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
     empty = client.get(address).content.decode()
     html = client.get(address, {"track": ["arq", "older"], "measure": "nDCG'"}).content.decode()
     wrong = client.get(address, {"track": "arq", "label": "color"}).content.decode()
+    none = client.get(address, {"track": "arq", "level": "0"}).content.decode()
+    lenient = client.get(f"{address}units.csv", {"track": "arq", "level": "1"}).content.decode()
     units = client.get(f"{address}units.csv", {"track": "arq"}).content.decode()
     taus = client.get(f"{address}complexity.tex", {"track": "arq", "measure": "nDCG'"}).content.decode()
 
@@ -107,7 +109,9 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
     judging = client.get(f"{address}judging.csv", {"track": "arq"}).content.decode()
     assert judging.splitlines()[2:4] == ["Pool,top k", "Pool depth,4"]  # of the pool, not of the protocol
     assert "Select a valid choice. color is not one of the available choices." in wrong
+    assert "Ensure this value is greater than or equal to 1." in none
     assert units.splitlines()[1] == "ARQ,answers,3,2,2,2.0,6,1,1,1.0,3"
+    assert lenient.splitlines()[1] == "ARQ,answers,3,2,2,2.0,6,1,2,1.3,4"
     assert r"\quad concept -- proof & " in taus
     figure = client.get(f"{address}figure-relevant.tex", {"track": "arq"})
     assert r"\addlegendentry{ARQ}" in figure.content.decode()
@@ -119,7 +123,13 @@ def test_a_program_compares_test_collections(page: str, scored: Scene) -> None:
 
     compared = client.get(address, {"track": "arq", "measure": "nDCG'", "digits": "2"}).json()
     refusals = [
-        client.get(address, asked) for asked in ({}, {"track": "none"}, {"track": "arq", "label": "color"})
+        client.get(address, asked)
+        for asked in (
+            {},
+            {"track": "none"},
+            {"track": "arq", "label": "color"},
+            {"track": "arq", "level": "x"},
+        )
     ]
 
     assert [table["name"] for table in compared["tables"]] == [
@@ -134,5 +144,5 @@ def test_a_program_compares_test_collections(page: str, scored: Scene) -> None:
     assert r"\begin{axis}" in figure["tex"]
     assert figure["svg"].startswith("<svg")
     assert compared["missing"] == []
-    assert [refused.status_code for refused in refusals] == [400, 400, 400]
+    assert [refused.status_code for refused in refusals] == [400, 400, 400, 400]
     assert "none is not one of the available choices" in refusals[1].content.decode()
