@@ -50,6 +50,7 @@ class TopicRecord:
     scenario: str = ""
     criteria: str = ""
     known_item: str = ""
+    split: str = ""
 
 
 @dataclass(frozen=True)

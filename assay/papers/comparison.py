@@ -1,86 +1,24 @@
 """A comparison of test collections: their size, how they were judged, and what that does to the ranking of runs.
 
 The tables and the figure follow Mansouri, Oard, Agarwal and Zanibbi, Effects of Context, Complexity, and Clustering on
-Evaluation for Math Formula Retrieval (2021): tables 1 and 2 (collections and judging), 5 (judged and relevant units),
-6 (rankings by topic complexity), 7 (instances and distinct formulas), 8 (groups of assessors), and figure 2 (relevant
-units by complexity). Collections are side by side.
+Evaluation for Math Formula Retrieval (2021): tables 1 (topics by complexity), 2 (collections) and 5 (judged and
+relevant units), and figure 2 (relevant units by complexity). `assay.papers.rankings` has tables 6 to 8. Collections are
+side by side; a collection whose topics have splits, such as train and test, has a row for each.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Mapping, Sequence
 
 from assay import plots
-from assay.measures.scores import STEPS, step_or_name
-from assay.papers.facts import TopicFacts, TrackFacts
-from assay.papers.overview import NO_LABEL, default_measures, label_values
-from assay.papers.tables import Column, Group, PaperTable, Row, Value, mean_count, number, words
+from assay.papers.facts import CollectionFacts, TopicFacts, UnitFacts, in_order
+from assay.papers.overview import NO_LABEL, label_values, teams_of
+from assay.papers.rankings import complexity_table, rankings_tables
+from assay.papers.tables import Column, Group, PaperTable, Value, mean_count, number, words
 from assay.protocols.description import UNITS
-from assay.statistics.qrels_summary import Grades, summarize
-from assay.statistics.ranking_comparison import ALL, UNLABELED, RankingComparison
+from assay.statistics.qrels_summary import summarize
 
 COMPLEXITY = "complexity"
 INSTANCES, DISTINCT = "instances", "distinct formulas"
 EVERYBODY = "all judgments"
-
-ByMeasure = Mapping[str, RankingComparison]
-Correlation = Callable[[RankingComparison], NDArray[np.float64]]
-
-CORRELATIONS: dict[str, Correlation] = {
-    "Kendall's tau": lambda table: table.tau,
-    "AP correlation": lambda table: table.tau_ap,
-}
-
-
-class Rankings(NamedTuple):
-    """The same runs in several rankings, by measure; `runs` has their names in the order of the arrays."""
-
-    runs: tuple[str, ...]
-    by_measure: ByMeasure
-
-
-class UnitFacts(NamedTuple):
-    """How many units have each grade, by topic, and the grade from which the protocol counts one as relevant."""
-
-    by_topic: Mapping[str, Grades]
-    relevant_from: int
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionFacts:
-    """A test collection: a track, its documents, and the comparisons of its runs that are known.
-
-    Attributes
-    ----------
-    n_documents, n_formulas : of the collection that runs search; None if unknown.
-    depths : to which each kind of run was pooled; None for those of the protocol.
-    units : further qrels with their units per topic: instances, and each group of assessors.
-    by_label : rankings by the values of each label, by measure.
-    instances : scored over instances, and over distinct formulas.
-    groups : scored by all assessors together, and by each group.
-    """
-
-    track: TrackFacts
-    n_documents: int | None = None
-    n_formulas: int | None = None
-    depths: Mapping[str, int] | None = None
-    units: Mapping[str, UnitFacts] = field(default_factory=dict)
-    by_label: Mapping[str, ByMeasure] = field(default_factory=dict)
-    instances: Rankings | None = None
-    groups: Rankings | None = None
-
-    def label(self, name: str) -> str:
-        """A label as this collection spells it; empty if its topics do not have it."""
-        names = {own.casefold(): own for own in self.track.labels}
-        return names.get(name.casefold(), "")
-
-    def level(self, wanted: int | None) -> int:
-        """The grade from which a unit is relevant: the wanted one, or that of the protocol."""
-        return self.track.protocol.scoring.relevant_from if wanted is None else wanted
 
 
 def class_label(collections: Sequence[CollectionFacts], wanted: str = "") -> str:
@@ -115,45 +53,92 @@ def comparison_tables(
     """
     label = class_label(collections, label)
     tables = [
+        classes_table(collections, label=label),
         collections_table(collections),
         judging_table(collections),
         units_table(collections, level=level),
+        extremes_table(collections, level=level),
         complexity_table(collections, measures=measures, label=label, digits=digits),
         relevant_table(collections, label=label, level=level),
-        *_rankings("instances", "Instances and distinct formulas", collections, measures, digits),
-        *_rankings("groups", "Groups of assessors", collections, measures, digits),
+        *rankings_tables("instances", "Instances and distinct formulas", collections, measures, digits),
+        *rankings_tables("groups", "Groups of assessors", collections, measures, digits),
     ]
     return [table for table in tables if table.n_rows]
 
 
+def classes_table(collections: Sequence[CollectionFacts], *, label: str = "") -> PaperTable:
+    """Table 1: topics by class, with an example of each class. Topics without qrels count if no topic has them."""
+    classes = _classes(collections, label)
+    counted: dict[str, list[int]] = {}
+    examples: dict[str, list[str]] = {}
+    for collection in collections:
+        track, name = collection.track, collection.label(label)
+        for part, topics in track.parts.items():
+            used = {
+                code: topic
+                for code, topic in topics.items()
+                if topic.grades is not None or not track.n_topics
+            }
+            of_class = [
+                {code: topic for code, topic in used.items() if name and track.label(topic, name) == value}
+                for value in classes
+            ]
+            if any(of_class):
+                counted[part] = [len(used), *map(len, of_class)]
+                examples[part] = [_example(members) for members in of_class]
+    columns = [Column("Collection"), Column("Topics", is_number=True)]
+    columns += [Column(value, label.capitalize(), is_number=True) for value in classes]
+    columns += [Column(value, "Example") for value in classes]
+    rows = [
+        (Value(part), *map(number, numbers), *words(*examples[part])) for part, numbers in counted.items()
+    ]
+    if len(rows) > 1:
+        totals = [sum(column) for column in zip(*counted.values(), strict=True)]
+        nothing = words(*[""] * len(classes))
+        shares = [number(100 * n / max(totals[0], 1), 0) for n in totals]
+        rows += [(Value("All"), *map(number, totals), *nothing), (Value("Percent"), *shares, *nothing)]
+    title = f"Topics by {label.lower() or 'class'}"
+    caption = f"{title}: those that the qrels have, or all if there are none, with an example of each class."
+    return PaperTable("classes", title, caption, tuple(columns), (Group("", tuple(rows)),))
+
+
+def _example(topics: Mapping[str, TopicFacts]) -> str:
+    """The first topic that has a text; empty if there is none."""
+    named = (f"{code}: {topic.shown}" for code, topic in topics.items() if topic.text)
+    return next(named, "")
+
+
 def collections_table(collections: Sequence[CollectionFacts]) -> PaperTable:
-    """Table 1: what each collection consists of. A number that nobody stated has no column."""
+    """Table 2: what each collection consists of. A number that nobody stated has no column; baselines are no team."""
     sizes: dict[str, list[int | None]] = {
+        "Teams": [len(teams_of(each.track.runs)) for each in collections],
+        "Runs": [len(each.track.runs) for each in collections],
         "Topics": [len(each.track.topics) for each in collections],
         "Assessed": [each.track.n_topics for each in collections],
         "Documents": [each.n_documents for each in collections],
         "Formulas": [each.n_formulas for each in collections],
-        "Runs": [len(each.track.runs) for each in collections],
-        "Teams": [len({run.team.casefold() for run in each.track.runs}) for each in collections],
     }
     known = {name: numbers for name, numbers in sizes.items() if any(n is not None for n in numbers)}
-    columns = (Column("Collection"), Column("Unit"), *(Column(name, is_number=True) for name in known))
+    columns = (
+        *(Column("Collection"), Column("Content source"), Column("Unit")),
+        *(Column(name, is_number=True) for name in known),
+    )
     rows = tuple(
-        (*words(each.track.name, UNITS[each.track.protocol.unit]), *map(number, of_collection))
+        (*words(each.track.name, each.source, UNITS[each.track.protocol.unit]), *map(number, of_collection))
         for each, *of_collection in zip(collections, *known.values(), strict=True)
     )
     return PaperTable(
         "collections",
         "Test collections",
-        "Test collections: what runs retrieve, topics and those that the qrels have, documents and formulas to search "
-        "if they are known, and submitted runs with their teams.",
+        "Test collections: where the documents come from, what runs retrieve, teams, submitted runs with the "
+        "baselines, topics and those that the qrels have, and documents and formulas to search if they are known.",
         columns,
         (Group("", rows),),
     )
 
 
 def judging_table(collections: Sequence[CollectionFacts]) -> PaperTable:
-    """Table 2: how each collection was judged. A column for each collection, because the answers are words."""
+    """How each collection was judged. A column for each collection, because the answers are words."""
     columns = (Column("Rule"), *(Column(collection.track.name) for collection in collections))
     rules = [_judging(collection) for collection in collections]
     rows = tuple(words(name, *(of_collection[name] for of_collection in rules)) for name in rules[0])
@@ -200,22 +185,47 @@ def units_table(collections: Sequence[CollectionFacts], *, level: int | None = N
     groups = []
     for collection in collections:
         track = collection.track
-        if track.n_topics:
+        grades = {code: topic.grades for code, topic in track.topics.items() if topic.grades is not None}
+        own = {UNITS[track.protocol.unit]: UnitFacts(grades, track.protocol.scoring.relevant_from)}
+        for part, topics in track.parts.items():
             rows = []
-            grades = {code: topic.grades for code, topic in track.topics.items() if topic.grades is not None}
-            own = {UNITS[track.protocol.unit]: UnitFacts(grades, track.protocol.scoring.relevant_from)}
             for name, units in (own | dict(collection.units)).items():
-                of = summarize(units.by_topic.values(), level=units.relevant_from if level is None else level)
+                counted = [units.by_topic[code] for code in topics if code in units.by_topic]
+                of = summarize(counted, level=units.relevant_from if level is None else level)
                 spreads = [
                     (number(each.minimum), number(each.maximum), mean_count(each.mean), number(each.total))
                     for each in (of.judged, of.relevant)
                 ]
-                rows.append((Value(name), number(of.n_topics), *spreads[0], *spreads[1]))
-            groups.append(Group(track.name, tuple(rows)))
+                if counted:
+                    rows.append((Value(name), number(of.n_topics), *spreads[0], *spreads[1]))
+            if rows:
+                groups.append(Group(part, tuple(rows)))
     caption = f"Judged and relevant units per topic. {_relevance(level)}"
     return PaperTable(
         "units", "Judged and relevant units", caption, tuple(columns), tuple(groups), "collection"
     )
+
+
+def extremes_table(collections: Sequence[CollectionFacts], *, level: int | None = None) -> PaperTable:
+    """The topics with the fewest and the most judged and relevant units, by name: the ends of table 5."""
+    groups = []
+    for collection in collections:
+        levels = {"judged": 0, "relevant": collection.level(level)}
+        for part, topics in collection.track.parts.items():
+            assessed = {code: topic for code, topic in topics.items() if topic.grades is not None}
+            rows = []
+            for kind, lowest in levels.items() if assessed else ():
+                counts = {code: topic.n_from(lowest) for code, topic in assessed.items()}
+                for which, end in {"Fewest": min(counts.values()), "Most": max(counts.values())}.items():
+                    first, *others = (code for code, n in counts.items() if n == end)
+                    name = f"{first} and {len(others)} more" if others else first
+                    rows.append((Value(f"{which} {kind}"), number(end), *words(name, assessed[first].shown)))
+            if rows:
+                groups.append(Group(part, tuple(rows)))
+    columns = (Column("Extreme"), Column("Units", is_number=True), Column("Topic"), Column("Text"))
+    caption = f"The topics with the fewest and the most judged and relevant units. {_relevance(level)}"
+    title = "Topics with the fewest and the most units"
+    return PaperTable("extremes", title, caption, columns, tuple(groups), "collection")
 
 
 def _relevance(level: int | None) -> str:
@@ -223,65 +233,6 @@ def _relevance(level: int | None) -> str:
     if level is None:
         return "Each protocol has the grade from which a unit is relevant."
     return f"A unit is relevant from grade {level}."
-
-
-def complexity_table(
-    collections: Sequence[CollectionFacts], *, measures: Sequence[str] = (), label: str = "", digits: int = 4
-) -> PaperTable:
-    """Table 6: correlations of the rankings by every two classes of topics, and the mean gap between neighbors."""
-    shown = [
-        (collection, measure)
-        for collection in collections
-        if collection.label(label) in collection.by_label
-        for measure in default_measures(collection.track, measures)
-        if measure in collection.by_label[collection.label(label)]
-    ]
-    tables = [collection.by_label[collection.label(label)][measure] for collection, measure in shown]
-    columns = [Column("Topics")]
-    columns += [
-        Column(measure, collection.track.name, is_number=True, is_measure=True)
-        for collection, measure in shown
-    ]
-    names = dict.fromkeys(name for table in tables for name in table.names)
-    classes = _in_order([name for name in names if name not in {ALL, UNLABELED}])
-    pairs = tuple(combinations(classes, 2))
-    groups = []
-    for name, correlation in CORRELATIONS.items():  # a table that lacks one of two rankings has an empty cell
-        rows = [
-            (
-                Value(" – ".join(pair)),
-                *(_of_names(table, correlation(table), pair, digits) for table in tables),
-            )
-            for pair in pairs
-        ]
-        groups.append(Group(name, tuple(rows)))
-    gaps = [
-        (Value(name), *(_of_names(table, table.gap, (name,), digits) for table in tables))
-        for name in (*classes, ALL)
-    ]
-    groups.append(Group("Mean gap between neighbors", tuple(gaps)))
-    return PaperTable(
-        "complexity",
-        "Rankings by topic class",
-        f"Rankings of runs by the {label.lower() or 'class'} of topics: Kendall's tau-b and AP correlation of "
-        "every two rankings, and the mean difference of neighbors in each. Where it is small, small changes of "
-        "means change the ranking.",
-        tuple(columns),
-        tuple(groups) if pairs else (),
-        "statistic",
-    )
-
-
-def _of_names(
-    table: RankingComparison, values: NDArray[np.float64], names: tuple[str, ...], digits: int
-) -> Value:
-    """The value for these rankings as a cell; empty where it is not defined, or a ranking is missing."""
-    is_there = {*names} <= {*table.names}
-    return _defined(values[tuple(map(table.names.index, names))], digits) if is_there else Value("")
-
-
-def _defined(value: float, digits: int) -> Value:
-    return number(float(value) if np.isfinite(value) else None, digits)
 
 
 def relevant_table(
@@ -321,13 +272,7 @@ def _classes(collections: Sequence[CollectionFacts], label: str) -> list[str]:
     tracks = [collection.track for collection in collections]
     values = dict.fromkeys(value for name in names if name for value in label_values(tracks, name) if value)
     used = [value for value in values if any(_topics_of(each, label, value) for each in collections)]
-    return _in_order(used)
-
-
-def _in_order(values: list[str]) -> list[str]:
-    """Steps such as easy and high in one order, also if each collection has words of its own; others as they are."""
-    are_steps = all(value.casefold() in STEPS for value in values)
-    return sorted(values, key=step_or_name) if are_steps else values
+    return in_order(used)
 
 
 def _topics_of(collection: CollectionFacts, label: str, value: str) -> list[TopicFacts]:
@@ -356,54 +301,3 @@ def relevant_plot(
     name = label.lower()
     title = f"Relevant units of a topic by {name}"
     return plots.groups("relevant", title, classes, series, across=name.capitalize(), up="Relevant units")
-
-
-CAPTIONS = {
-    "instances": "The same runs scored over all instances of formulas, and over visually distinct formulas, each at "
-    "the rank of its first instance.",
-    "groups": "The same runs scored by the judgments of all assessors, and by those of each group.",
-}
-
-
-def _rankings(
-    name: str, title: str, collections: Sequence[CollectionFacts], wanted: Sequence[str], digits: int
-) -> Iterator[PaperTable]:
-    """Tables 7 and 8: the same runs in several rankings. Collections with equal columns share a table."""
-    by_columns: dict[tuple[Column, ...], list[Group]] = {}
-    for collection in collections:
-        rankings: Rankings | None = getattr(collection, name)
-        if rankings is None:
-            continue
-        wanted_here = default_measures(collection.track, wanted)
-        measures = [each for each in wanted_here if each in rankings.by_measure]
-        tables = [rankings.by_measure[measure] for measure in measures]
-        columns = tuple(
-            Column(column, measure, is_number=True, is_over_measure=True)
-            for measure, table in zip(measures, tables, strict=True)
-            for column in table.names
-        )
-        rows = tuple(_ranking_rows(rankings.runs, tables, digits)) if tables else ()
-        by_columns.setdefault(columns, []).append(Group(collection.track.name, rows))
-    for n, (columns, groups) in enumerate(by_columns.items(), 1):
-        own_name = f"{name}-{n}" if n > 1 else name
-        table_columns = (Column("Run"), *columns)
-        yield PaperTable(own_name, title, CAPTIONS[name], table_columns, tuple(groups), "collection")
-
-
-def _ranking_rows(runs: Sequence[str], tables: Sequence[RankingComparison], digits: int) -> Iterator[Row]:
-    """The runs, best first by the first column; then the topics if they differ, and the correlations of the columns."""
-    for n in sorted(range(len(runs)), key=lambda n: (int(tables[0].ranks[0, n]), runs[n])):
-        means = [float(mean) for table in tables for mean in table.means[:, n]]
-        yield (Value(runs[n]), *(number(mean, digits) for mean in means))
-    n_topics = [n for table in tables for n in table.n_topics]
-    if len(set(n_topics)) > 1:
-        yield (Value("Topics"), *map(number, n_topics))
-    names = tables[0].names if len(runs) > 1 else ()
-    for title, correlation in CORRELATIONS.items():
-        for first, name in enumerate(names[:-1]):  # every two rankings, in the column of the second
-            values = [
-                _defined(correlation(table)[first, second], digits) if second > first else Value("")
-                for table in tables
-                for second in range(len(names))
-            ]
-            yield (Value(f"{title} with {name}"), *values)

@@ -1,12 +1,17 @@
 """The facts in the tables of a paper: a track with its runs, teams, topics and scores, from files or a database."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import NamedTuple
 
+from assay.html.sanitize import plain
+from assay.measures.scores import STEPS, step_or_name
 from assay.protocols.schema import Protocol
 from assay.statistics.qrels_summary import Grades, n_from
+from assay.statistics.ranking_comparison import RankingComparison
 
+MOST_LETTERS = 80  # of a topic in a table
 MOST_VALUES = 12  # a label with more values does not group topics
 
 
@@ -37,14 +42,29 @@ class RunFacts(NamedTuple):
 
 
 class TopicFacts(NamedTuple):
-    """A topic with its labels, and how many units of it have each grade; `grades` is None without qrels."""
+    """A topic with its labels, and how many units of it have each grade; `grades` is None without qrels.
+
+    `split` is its part of the track, such as train or test; `text` its formula in LaTeX, or else its title.
+    """
 
     labels: Mapping[str, str]
     grades: Grades | None = None
+    split: str = ""
+    text: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The beginning of the text."""
+        return shorten(self.text, MOST_LETTERS, placeholder=" …")
 
     def n_from(self, level: int) -> int:
         """The number of units with a grade from `level`."""
         return n_from(self.grades or {}, level)
+
+
+def text_of(title: str, latex: str) -> str:
+    """What tables show of a topic: its formula, or else its title, which is sanitized HTML; on one line."""
+    return " ".join(latex.split()) or plain(title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +94,19 @@ class TrackFacts:
         return known.get(value.casefold(), value)
 
     @property
+    def parts(self) -> dict[str, dict[str, TopicFacts]]:
+        """The topics of each split, under the names of the track and the split; one part if there are no splits."""
+        splits = sorted({topic.split for topic in self.topics.values()} - {""})
+        if not splits:
+            return {self.name: dict(self.topics)}
+        named = {f"{self.name}, {split}": split for split in splits} | {f"{self.name}, no split": ""}
+        parts = {
+            name: {code: topic for code, topic in self.topics.items() if topic.split == split}
+            for name, split in named.items()
+        }
+        return {name: topics for name, topics in parts.items() if topics}
+
+    @property
     def labels(self) -> list[str]:
         """Names of the labels of topics: those of the protocol, then others with a few values that are words."""
         values: dict[str, set[str]] = {}
@@ -91,3 +124,61 @@ class TrackFacts:
 def are_words(values: Set[str]) -> bool:
     """Return True if the values of a label group topics: a few words, and not numbers."""
     return 1 < len(values) <= MOST_VALUES and not all(value.replace(".", "").isdecimal() for value in values)
+
+
+def in_order(values: Collection[str]) -> list[str]:
+    """Steps such as easy and high in one order, also if each collection has words of its own; others as they are."""
+    are_steps = all(value.casefold() in STEPS for value in values)
+    return sorted(values, key=step_or_name) if are_steps else list(values)
+
+
+ByMeasure = Mapping[str, RankingComparison]
+
+
+class Rankings(NamedTuple):
+    """The same runs in several rankings, by measure; `runs` has their names in the order of the arrays."""
+
+    runs: tuple[str, ...]
+    by_measure: ByMeasure
+
+
+class UnitFacts(NamedTuple):
+    """How many units have each grade, by topic, and the grade from which the protocol counts one as relevant."""
+
+    by_topic: Mapping[str, Grades]
+    relevant_from: int
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionFacts:
+    """A test collection: a track, its documents, and the comparisons of its runs that are known.
+
+    Attributes
+    ----------
+    source : what the documents are, such as Math Stack Exchange; empty if nobody stated it.
+    n_documents, n_formulas : of the collection that runs search; None if unknown.
+    depths : to which each kind of run was pooled; None for those of the protocol.
+    units : further qrels with their units per topic: instances, and each group of assessors.
+    by_label : rankings by the values of each label, by measure.
+    instances : scored over instances, and over distinct formulas.
+    groups : scored by all assessors together, and by each group.
+    """
+
+    track: TrackFacts
+    source: str = ""
+    n_documents: int | None = None
+    n_formulas: int | None = None
+    depths: Mapping[str, int] | None = None
+    units: Mapping[str, UnitFacts] = field(default_factory=dict)
+    by_label: Mapping[str, ByMeasure] = field(default_factory=dict)
+    instances: Rankings | None = None
+    groups: Rankings | None = None
+
+    def label(self, name: str) -> str:
+        """A label as this collection spells it; empty if its topics do not have it."""
+        names = {own.casefold(): own for own in self.track.labels}
+        return names.get(name.casefold(), "")
+
+    def level(self, wanted: int | None) -> int:
+        """The grade from which a unit is relevant: the wanted one, or that of the protocol."""
+        return self.track.protocol.scoring.relevant_from if wanted is None else wanted

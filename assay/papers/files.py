@@ -26,7 +26,7 @@ from assay.formats.manifest import read_manifest
 from assay.formats.qrels.reader import QrelsColumns, read_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.reader import read_run
-from assay.formats.topics.reader import read_labels, read_topics
+from assay.formats.topics.reader import SPLIT, TopicRow, read_labels, read_topics, split_of
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
@@ -39,8 +39,8 @@ from assay.measures.units import (
     score_prepared,
     with_visual_ids,
 )
-from assay.papers.comparison import DISTINCT, EVERYBODY, INSTANCES, CollectionFacts, Rankings, UnitFacts
-from assay.papers.facts import RunFacts, TopicFacts, TrackFacts
+from assay.papers.comparison import DISTINCT, EVERYBODY, INSTANCES
+from assay.papers.facts import CollectionFacts, Rankings, RunFacts, TopicFacts, TrackFacts, UnitFacts, text_of
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import Measure, parse_measures, with_level
 from assay.protocols.schema import Protocol
@@ -66,6 +66,7 @@ class TrackFiles:
     formulas: str | tuple[str, ...] = ()  # formula indexes and id maps
     groups: Mapping[str, str] = field(default_factory=dict)  # qrels of each group of assessors
     duplicates: str = ""  # near-duplicates
+    source: str = ""  # what the documents are
     documents: int | None = None  # of the collection
     formulas_in_collection: int | None = None
 
@@ -134,6 +135,7 @@ class ScoredRuns:
                 by_group[name] = _scored(self.runs, judged_documents(qrels, files.duplicates), measures)
         return CollectionFacts(
             self.facts,
+            source=files.source,
             n_documents=files.documents,
             n_formulas=files.formulas_in_collection,
             units=units,
@@ -294,10 +296,11 @@ def _qrels(files: TrackFiles, protocol: Protocol, formulas: Formulas | None) -> 
 
 def _topics(files: TrackFiles, qrels: QrelsColumns | None) -> dict[str, TopicFacts]:
     """The topics of the files with their labels, and the counts of the qrels."""
-    labels: dict[str, dict[str, str]] = {}
+    rows: dict[str, TopicRow] = {}
     if files.topics:
         path = Path(files.topics)
-        labels |= {topic.code: dict(topic.labels) for topic in read_topics(path.read_bytes(), path.name)}
+        rows = {topic.code: topic for topic in read_topics(path.read_bytes(), path.name)}
+    labels = {code: dict(topic.labels) for code, topic in rows.items()}
     counts = grades_by_topic(qrels) if qrels is not None else {}
     labels |= {code: {} for code in counts if code not in labels}
     if files.labels:
@@ -306,7 +309,13 @@ def _topics(files: TrackFiles, qrels: QrelsColumns | None) -> dict[str, TopicFac
         for code, of_topic in read_labels(path.read_bytes(), path.name).items():
             if is_open or code in labels:
                 labels.setdefault(code, {}).update(of_topic)
-    return {code: TopicFacts(labels[code], counts.get(code)) for code in sorted(labels)}
+    topics = {}
+    for code, own in sorted(labels.items()):
+        row = rows.get(code, TopicRow(0, code))
+        column = next((name for name in own if name.strip().lower() == SPLIT), "")
+        split = split_of(own.pop(column)) if column else row.split
+        topics[code] = TopicFacts(own, counts.get(code), split, text_of(row.title, row.latex))
+    return topics
 
 
 def _organizations(path: Path) -> dict[str, str]:

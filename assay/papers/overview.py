@@ -53,7 +53,7 @@ def runs_table(tracks: Sequence[TrackFacts]) -> PaperTable:
     for track in tracks:
         baselines = [run for run in track.runs if run.is_baseline]
         parts = {BASELINES: baselines} if baselines else {}
-        for team in _teams(track.runs):
+        for team in teams_of(track.runs):
             parts[team] = [run for run in track.runs if run.team == team and not run.is_baseline]
         rows = [_counts(name, runs, kinds, uses) for name, runs in parts.items()]
         rows.append(_counts(TOTAL, track.runs, kinds, uses))
@@ -82,7 +82,7 @@ def _counts(name: str, runs: Sequence[RunFacts], kinds: Sequence[str], uses: Seq
     return (Value(name), *(number(n) for n in [*counts, len(runs)]))
 
 
-def _teams(runs: Iterable[RunFacts]) -> list[str]:
+def teams_of(runs: Iterable[RunFacts]) -> list[str]:
     """Teams with a run that is not a baseline."""
     return sorted({run.team for run in runs if not run.is_baseline}, key=str.casefold)
 
@@ -91,7 +91,7 @@ def participants_table(tracks: Sequence[TrackFacts]) -> PaperTable:
     """The teams with their newest organizations, and how many runs each submitted to each track."""
     columns = [Column("Team"), Column("Organization")]
     columns += [Column(track.name, "Runs" if len(tracks) > 1 else "", is_number=True) for track in tracks]
-    spelled = {team.casefold(): team for track in tracks for team in _teams(track.runs)}
+    spelled = {team.casefold(): team for track in tracks for team in teams_of(track.runs)}
     stated = [pair for track in tracks for pair in track.organizations.items() if pair[1]]
     organizations = {team.casefold(): organization for team, organization in stated}
     n_runs = [Counter(run.team.casefold() for run in track.runs if not run.is_baseline) for track in tracks]

@@ -38,6 +38,22 @@ class RankingComparison:
     tau_ap: NDArray[np.float64]
     gap: NDArray[np.float64]
 
+    @property
+    def swaps(self) -> NDArray[np.int64]:
+        """(columns, columns) number of pairs of runs that the two columns order differently; ties are no difference."""
+        order = np.sign(self.ranks[:, :, None] - self.ranks[:, None, :])
+        differs = order[:, None] * order[None, :] < 0
+        swaps: NDArray[np.int64] = differs.sum(axis=(2, 3)) // 2
+        return swaps
+
+    @property
+    def moves(self) -> NDArray[np.float64]:
+        """(columns, columns) mean difference of the places of a run; nan without runs."""
+        if not self.ranks.shape[1]:
+            return np.full((len(self.names), len(self.names)), np.nan)
+        moves: NDArray[np.float64] = np.abs(self.ranks[:, None] - self.ranks[None, :]).mean(axis=2)
+        return moves
+
     @classmethod
     def from_json(cls, values: Mapping[str, Any], names: Sequence[str] = ()) -> Self:
         """From its plain values, with other names if they are given."""

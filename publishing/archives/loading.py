@@ -47,7 +47,7 @@ from tracks.guidelines.rendering import rendered
 from tracks.models import Assessor, GuidelinesVersion, Machine, StoredProtocol, Topic, Track
 from tracks.protocols import services as protocol_services
 
-PLAIN = ("scenario", "criteria", "formula_id", "latex")  # plain texts of topics
+PLAIN = ("scenario", "criteria", "split", "formula_id", "latex")  # plain texts of topics
 AT_ONCE = 5_000
 
 

@@ -9,7 +9,8 @@ from django.urls import reverse
 
 from accounts.models import User
 from assay import plots
-from assay.papers.comparison import CollectionFacts, comparison_tables, relevant_plot
+from assay.papers.comparison import comparison_tables, relevant_plot
+from assay.papers.facts import CollectionFacts
 from assay.papers.figures import as_pgfplots
 from assay.papers.overview import overview_tables
 from assay.papers.tables import PaperTable, as_file

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from accounts.models import User
-from assay.papers.comparison import INSTANCES, CollectionFacts, Rankings, UnitFacts
-from assay.papers.facts import RunFacts, TopicFacts, TrackFacts
+from assay.papers.comparison import INSTANCES
+from assay.papers.facts import CollectionFacts, Rankings, RunFacts, TopicFacts, TrackFacts, UnitFacts, text_of
 from assay.papers.overview import default_measures
 from assay.statistics.ranking_comparison import RankingComparison, compare_rankings
 from participation.models import Team
@@ -53,7 +53,8 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
                 rules.kind(run.kind).baseline,
             )
         )
-    labels = dict(track.topics.values_list("code", "labels"))
+    rows = track.topics.values_list("code", "labels", "split", "title", "latex")
+    topics = {code: (labels, split, text_of(*texts)) for code, labels, split, *texts in rows}
     counts = grades_by_topic(board.qrels) if board else {}
     return TrackFacts(
         name=track.name,
@@ -62,8 +63,9 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
         measures=tuple(board.measures) if board else (),
         n_topics=board.qrels.n_topics if board else 0,
         topics={
-            code: TopicFacts(labels.get(code, {}), counts.get(code))
-            for code in sorted(labels.keys() | counts.keys())
+            code: TopicFacts(labels, counts.get(code), split, text)
+            for code in sorted(topics.keys() | counts.keys())
+            for labels, split, text in [topics.get(code, ({}, "", ""))]
         },
         organizations=dict(Team.objects.filter(track=track).values_list("name", "organization")),
     )
@@ -111,13 +113,14 @@ def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> Col
     )
 
 
-def _sizes(track: Track) -> tuple[int | None, int | None, dict[str, int] | None]:
-    """The documents and formulas of the collection by its last import, and the depths of the last pool."""
+def _sizes(track: Track) -> tuple[str, int | None, int | None, dict[str, int] | None]:
+    """The name of the collection, its documents and formulas by its last import, and the depths of the last pool."""
     counts = track.collection.counts if track.collection else {}
     kinds = ("questions", "answers", "documents", "posts")
     documents = sum(counts.get(kind, 0) for kind in kinds)
     pool = Pool.objects.filter(track=track, status=Pool.Status.READY, tops_up=None).order_by("pk").last()
-    return documents or None, counts.get("formulas") or None, dict(pool.depths) if pool else None
+    source = track.collection.name if track.collection else ""
+    return source, documents or None, counts.get("formulas") or None, dict(pool.depths) if pool else None
 
 
 def _groups(boards: Mapping[str, Leaderboard]) -> Rankings:

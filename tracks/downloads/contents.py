@@ -73,7 +73,7 @@ def topic_files(track: Track) -> Iterator[Item]:
         is_empty = not content or (ending == "topic-formulas.tsv" and content.count(b"\n") == 1)
         if not is_empty:
             yield Item.made(Download.Kind.TOPICS, f"{track.slug}-{ending}", DESCRIPTIONS[ending], content)
-    if any(topic.labels for topic in topics):
+    if any(topic.labels or topic.split for topic in topics):
         name, about = f"{track.slug}-topic-labels.csv", "The labels of the topics."
         yield Item.made(Download.Kind.TOPICS, name, about, writer.labels(rows))
 

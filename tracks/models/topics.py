@@ -21,6 +21,12 @@ class Topic(models.Model):
     criteria = models.TextField(blank=True, db_default="", help_text="What makes a document relevant.")
     tags = ArrayField(models.TextField(), default=list, blank=True)
     labels = models.JSONField(default=dict, blank=True)
+    split = models.CharField(
+        max_length=200,
+        blank=True,
+        db_default="",
+        help_text="Its part of the track, such as train or test. Tables of papers have a row for each.",
+    )
     formula_id = models.CharField(
         max_length=100, blank=True, help_text="If the topic is a formula: its id in the body of the topic."
     )

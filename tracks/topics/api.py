@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from accounts.access import organizer_of, user_of
 from assay.formats.documents.batch import MAX_NAME
+from assay.formats.topics.reader import split_of
 from tracks.models import Topic
 from tracks.topics import selectors, services
 from tracks.topics.forms import MAX_TEXT
@@ -38,7 +39,7 @@ class TopicSerializer(serializers.ModelSerializer[Topic]):
         model = Topic
         fields = [
             *("code", "title", "body", "narrative", "scenario", "criteria", "tags", "labels"),
-            *("formula_id", "latex", "known_item"),
+            *("split", "formula_id", "latex", "known_item"),
         ]
 
 
@@ -48,6 +49,10 @@ class TopicTextSerializer(Strict):
     scenario = serializers.CharField(required=False, allow_blank=True, max_length=MAX_TEXT)
     criteria = serializers.CharField(required=False, allow_blank=True, max_length=MAX_TEXT)
     known_item = serializers.RegexField(r"^\S*$", required=False, allow_blank=True, max_length=MAX_NAME)
+    split = serializers.CharField(required=False, allow_blank=True, max_length=MAX_NAME)
+
+    def validate_split(self, split: str) -> str:
+        return split_of(split)
 
 
 class TopicFileSerializer(Strict):
@@ -119,7 +124,7 @@ class Topics(Endpoints):
 
     @patch("tracks/<slug:slug>/topics/<path:code>/", "topic", TopicSerializer, takes=TopicTextSerializer)
     def update_topic(self, request: Request, slug: str, code: str) -> Any:
-        """Set the scenario, the criteria or the known item of a topic. Organizers only.
+        """Set the scenario, the criteria, the known item or the split of a topic. Organizers only.
 
         Fields that are left out stay.
         """

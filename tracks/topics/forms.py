@@ -5,6 +5,7 @@ from typing import Any, cast
 from django import forms
 
 from assay.formats.documents.batch import MAX_NAME
+from assay.formats.topics.reader import split_of
 from tracks.models import StoredProtocol, Topic, Track
 from tracks.tracks.forms import TrackForm
 from web.forms import style_fields
@@ -52,6 +53,11 @@ class TopicTextForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 5}),
         help_text="What makes a document relevant, partially relevant or not relevant to this topic.",
     )
+    split = forms.CharField(
+        required=False,
+        max_length=MAX_NAME,
+        help_text="The part of the track it belongs to, such as train or test. Tables of papers have a row for each.",
+    )
     known_item = forms.CharField(
         required=False,
         max_length=MAX_NAME,
@@ -65,6 +71,9 @@ class TopicTextForm(forms.Form):
         if topic.track.protocol.parsed.pool.strategy != "known-item":
             del self.fields["known_item"]
         style_fields(self)
+
+    def clean_split(self) -> str:
+        return split_of(self.cleaned_data["split"])
 
     def clean_known_item(self) -> str:
         docno: str = self.cleaned_data["known_item"]

@@ -113,6 +113,8 @@ def participants_view(track: Track, topics: Iterable[Topic]) -> list[Topic]:
     for topic in rows:
         if topic.source:
             topic.source = visible_source(topic.source, hidden, listed)
+        if "properties" in hidden:
+            topic.split = ""
         for part in hidden:
             field, empty = TOPIC_FIELDS[part]
             setattr(topic, field, empty)
@@ -134,7 +136,7 @@ def topics_page(user: AnyUser, track: Track) -> TopicsPage:
         track=track,
         topics=topics,
         has_formulas=any(topic.latex for topic in topics),
-        has_labels=any(topic.labels for topic in topics),
+        has_labels=any(topic.labels or topic.split for topic in topics),
         n_without_criteria=n_without if is_organizer(user) and n_without < len(topics) else 0,
         n_without_item=n_without_item if is_organizer(user) and is_known_item else 0,
     )

@@ -17,6 +17,7 @@ from assay.digests import sha256_of
 from assay.errors import Refused
 from assay.formats.topics.reader import (
     MAX_SIZE,
+    SPLIT,
     BadTopics,
     TopicFile,
     TopicRow,
@@ -31,7 +32,7 @@ from tracks.models import Topic, TopicImport, Track
 from tracks.tracks import services as track_services
 
 TOPICS_NAMED = 20  # in one message
-EDITABLE = ("scenario", "criteria", "known_item")  # of a topic, also when its track was opened
+EDITABLE = ("scenario", "criteria", "known_item", "split")  # of a topic, also when its track was opened
 FORMULA_UNITS = {"formula", "visually-distinct-formula"}
 
 
@@ -124,7 +125,9 @@ def import_topics(
             report.unmatched = [code for code, match in threads.items() if not match.key]
         earlier = current.topic_imports.filter(format="topics")
         (earlier if replace else earlier.filter(name=name)).update(is_replaced=True)
-        is_private = any(row.labels or row.thread or row.source or row.known_item for row in rows)
+        is_private = any(
+            row.labels or row.thread or row.source or row.known_item or row.split for row in rows
+        )
         _record(current, data, name, "topics", len(rows), file, is_private=is_private)
         on_stored(report)
     return report
@@ -206,7 +209,7 @@ def _accepted(labels: Iterable[str]) -> str:
 
 
 def _normalize(labels: Mapping[str, str]) -> dict[str, str]:
-    return {label.lower(): value.strip().lower() for label, value in labels.items()}
+    return {label.strip().lower(): value.strip().lower() for label, value in labels.items()}
 
 
 class ThreadMatch(NamedTuple):
@@ -297,7 +300,7 @@ class LabelReport:
 def import_labels(
     *, track: Track, data: bytes, name: str, on_stored: OnStored = lambda report: None
 ) -> LabelReport:
-    """Add labels to topics. Columns that are not labels of the protocol are ignored and reported.
+    """Add labels to topics, and their splits. Columns that are not labels of the protocol are ignored and reported.
 
     Raises
     ------
@@ -309,8 +312,10 @@ def import_labels(
         known, ignored = _known_labels(current, labels, name)
         topics = {topic.code: topic for topic in current.topics.filter(code__in=known)}
         for code, row in known.items():
-            topics[code].labels = topics[code].labels | _normalize(row)
-        Topic.objects.bulk_update(topics.values(), ["labels"])
+            named = _normalize(row)
+            topics[code].split = named.pop(SPLIT, topics[code].split)
+            topics[code].labels = topics[code].labels | named
+        Topic.objects.bulk_update(topics.values(), ["labels", "split"])
         _record(current, data, name, "labels", len(known), file, is_private=True)
         report = LabelReport(len(known), ignored)
         on_stored(report)
@@ -320,8 +325,8 @@ def import_labels(
 def _known_labels(
     track: Track, labels: Mapping[str, Mapping[str, str]], name: str
 ) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
-    """The labels that the protocol allows, by topic, and the columns that are not labels."""
-    allowed = track.protocol.parsed.topics.labels
+    """The labels that the protocol allows and the split, by topic, and the columns that are neither."""
+    allowed = {**track.protocol.parsed.topics.labels, SPLIT: ()}
     codes = set(track.topics.values_list("code", flat=True))
     known = {
         code: {label: value for label, value in row.items() if label.strip().lower() in allowed}

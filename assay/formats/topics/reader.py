@@ -40,6 +40,7 @@ MAX_SIZE = 50 * 2**20  # bytes of a topic file
 MAX_CODE = 100  # bytes, as in runs and qrels
 MEAN = "all"  # the name of the mean in tables of scores, in the column of topics
 MAX_COMPLAINTS = 20
+SPLIT = "split"  # the column of a label file beyond the labels
 _CODE = re.compile(r"\S+")
 _MARKUP = re.compile(r"<[^<>]*>")
 _DOLLARS = re.compile(r"\$+")
@@ -63,6 +64,7 @@ class TopicRow:
     latex: str = ""
     known_item: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    split: str = ""  # such as train or test
     source: str = ""
 
 
@@ -234,9 +236,15 @@ def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
         thread=docno_of(row["thread"], "thread") if row.get("thread") else "",
         known_item=docno_of(row["known_item"], "known_item") if row.get("known_item") else "",
         labels=_labels(row.get("labels") or {}),
+        split=limited(split_of(text_of(row.get("split"), "split")), "a split", MAX_NAME),
         source=source,
         **texts,
     )
+
+
+def split_of(text: str) -> str:
+    """The name of a split as it is stored: in lower case, without control characters."""
+    return without_controls(text).strip().lower()
 
 
 def _labels(labels: object) -> dict[str, str]:

@@ -36,6 +36,7 @@ class TopicFields(Protocol):
     formula_id: str
     latex: str
     labels: Mapping[str, str]
+    split: str
     source: str
 
 
@@ -43,7 +44,7 @@ def as_jsonl(topics: Iterable[TopicFields]) -> bytes:
     """One JSON object per line. Fields that a topic does not have are left out."""
     names = (
         *("code", "title", "body", "narrative", "scenario", "criteria", "tags"),
-        *("formula_id", "latex", "labels", "source"),
+        *("formula_id", "latex", "labels", "split", "source"),
     )
     rows = ({name: getattr(topic, name) for name in names} for topic in topics)
     filled = ({name: value for name, value in row.items() if value} for row in rows)
@@ -112,9 +113,12 @@ def _formulas(topic: TopicFields) -> Iterator[tuple[str, ...]]:
 
 
 def labels(topics: Sequence[TopicFields]) -> bytes:
-    """A label file: CSV with a column for each label of any topic."""
-    names = sorted({name for topic in topics for name in topic.labels})
-    rows = [[topic.code, *(topic.labels.get(name, "") for name in names)] for topic in topics if topic.labels]
+    """A label file: CSV with a column for each label of any topic, and for the split if a topic has one."""
+    labels = {
+        topic.code: {**topic.labels, **({"split": topic.split} if topic.split else {})} for topic in topics
+    }
+    names = sorted({name for of_topic in labels.values() for name in of_topic})
+    rows = [[code, *(own.get(name, "") for name in names)] for code, own in labels.items() if own]
     return as_csv(["topic", *names], rows).encode()
 
 

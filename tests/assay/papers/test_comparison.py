@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from lxml import etree
 
-from assay.papers.comparison import CollectionFacts, Rankings, class_label, comparison_tables, relevant_plot
-from assay.papers.facts import TopicFacts, TrackFacts
+from assay.papers.comparison import class_label, comparison_tables, relevant_plot
+from assay.papers.facts import CollectionFacts, Rankings, RunFacts, TopicFacts, TrackFacts
 from assay.papers.figures import as_pgfplots, as_svg
 from assay.papers.tables import PaperTable, rows_of
 from assay.protocols.loader import load_protocol
@@ -20,13 +20,15 @@ def collection(name: str, relevant: tuple[int, ...] = (4, 2, 1, 0)) -> Collectio
         f"B.{n}": TopicFacts({"complexity": level}, {0: 1, 1: 9 - count, 3: count})
         for n, (level, count) in enumerate(zip(LEVELS, relevant, strict=True))
     }
-    track = TrackFacts(name, load_protocol("arqmath-2021-task2"), (), ("AP",), 4, topics)
+    runs = (RunFacts("Ours", "a", "primary"), RunFacts("Org", "tf", "baseline", is_baseline=True))
+    track = TrackFacts(name, load_protocol("arqmath-2021-task2"), runs, ("AP",), 4, topics)
     scores = np.array([[0.9, 0.7, 0.1, 0.1], [0.5, 0.3, 0.6, 0.4], [0.2, 0.0, 0.9, 0.9]])
     labels = {code: topic.labels["complexity"] for code, topic in topics.items()}
     means = np.array([[0.5, 0.4, 0.3], [0.1, 0.2, 0.3]])
     columns = compare_rankings(["instances", "distinct formulas"], means, [4, 4])
     return CollectionFacts(
         track,
+        source="Posts",
         n_documents=1000,
         by_label={"complexity": {"AP": compare_by_label(scores, list(topics), labels)}},
         instances=Rankings(("a", "b", "c"), {"AP": columns}),
@@ -41,21 +43,51 @@ def test_collections_are_side_by_side() -> None:
     tables = comparison_tables([collection("One"), collection("Two", (0, 0, 0, 8))])
 
     assert [table.name for table in tables] == [
-        "collections", "judging", "units", "complexity", "relevant", "instances"
+        "classes", "collections", "judging", "units", "extremes", "complexity", "relevant", "instances"
     ]  # fmt: skip
     assert rows_of(named(tables, "collections"))[0] == [
-        "One", "visually distinct formulas", "4", "4", "1000", "0", "0"
+        "One", "Posts", "visually distinct formulas", "1", "2", "4", "4", "1000"
     ]  # fmt: skip
     assert ["Judged instances", "at most 5", "at most 5"] in rows_of(named(tables, "judging"))
     assert rows_of(named(tables, "units"))[1][2:] == ["4", "10", "10", "10.0", "40", "0", "8", "2.0", "8"]
+
+
+def test_splits_have_rows_of_their_own_and_classes_an_example() -> None:
+    facts = collection("One")
+    topics = {
+        code: topic._replace(split="train" if code == "B.3" else "test", text=rf"\frac{{{code}}}{{2}}")
+        for code, topic in facts.track.topics.items()
+    }
+    tables = comparison_tables([replace(facts, track=replace(facts.track, topics=topics)), collection("Two")])
+
+    assert rows_of(named(tables, "classes")) == [
+        ["One, test", "3", "2", "1", r"B.0: \frac{B.0}{2}", r"B.2: \frac{B.2}{2}"],
+        ["One, train", "1", "0", "1", "", r"B.3: \frac{B.3}{2}"],
+        ["Two", "4", "2", "2", "", ""],
+        ["All", "8", "4", "4", "", ""],
+        ["Percent", "100", "50", "50", "", ""],
+    ]
+    assert [(row[0], row[2], row[-2]) for row in rows_of(named(tables, "units"))] == [
+        ("One, test", "3", "2.3"), ("One, train", "1", "0.0"), ("Two", "4", "1.8")
+    ]  # fmt: skip
+    assert rows_of(named(tables, "extremes"))[:4] == [
+        ["One, test", "Fewest judged", "10", "B.0 and 2 more", r"\frac{B.0}{2}"],
+        ["One, test", "Most judged", "10", "B.0 and 2 more", r"\frac{B.0}{2}"],
+        ["One, test", "Fewest relevant", "1", "B.2", r"\frac{B.2}{2}"],
+        ["One, test", "Most relevant", "4", "B.0", r"\frac{B.0}{2}"],
+    ]
 
 
 def test_rankings_by_complexity_are_compared_pair_by_pair_with_their_gaps() -> None:
     rows = rows_of(named(comparison_tables([collection("One")]), "complexity"))
 
     assert rows == [
+        ["Ranked", "Teams", "0"],
+        ["Ranked", "Runs", "3"],
         ["Kendall's tau", "low – high", "-1.0000"],
         ["AP correlation", "low – high", "-1.0000"],
+        ["Swapped pairs of runs", "low – high", "3"],
+        ["Mean places moved", "low – high", "1.3333"],
         ["Mean gap between neighbors", "low", "0.3500"],
         ["Mean gap between neighbors", "high", "0.4000"],
         ["Mean gap between neighbors", "all topics", "0.0250"],

@@ -165,6 +165,7 @@ def _describe(scene: Scene) -> None:
         body=clean_body("<p>Find $x^2$.</p>"),
         narrative=clean_body("<p>A proof is relevant.</p>"),
         labels={"category": "proof"},
+        split="test",
         tags=["algebra"],
         scenario="You learn.",
         criteria="It is a proof.",

@@ -18,7 +18,7 @@ def page(scored: Scene, client: Client) -> str:
     evil = team_services.create(track=scored.track, name=r"\input{x} <b>", organization="数学 & Co")
     scored.submit(evil, "e_1", "9 10")
     for topic, label in zip(scored.topics.values(), ("proof", "proof", "concept"), strict=True):
-        topic.labels = {"Category": label}
+        topic.labels, topic.split = {"Category": label}, "train" if label == "concept" else "test"
         topic.save()
     scored.leaderboard()
     client.force_login(scored.organizer)
@@ -110,8 +110,10 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
     assert judging.splitlines()[2:4] == ["Pool,top k", "Pool depth,4"]  # of the pool, not of the protocol
     assert "Select a valid choice. color is not one of the available choices." in wrong
     assert "Ensure this value is greater than or equal to 1." in none
-    assert units.splitlines()[1] == "ARQ,answers,3,2,2,2.0,6,1,1,1.0,3"
-    assert lenient.splitlines()[1] == "ARQ,answers,3,2,2,2.0,6,1,2,1.3,4"
+    assert units.splitlines()[1:] == [
+        '"ARQ, test",answers,2,2,2,2.0,4,1,1,1.0,2', '"ARQ, train",answers,1,2,2,2.0,2,1,1,1.0,1'
+    ]  # fmt: skip
+    assert [line.rsplit(",", 1)[1] for line in lenient.splitlines()] == ["Relevant: Total", "3", "1"]
     assert r"\quad concept -- proof & " in taus
     figure = client.get(f"{address}figure-relevant.tex", {"track": "arq"})
     assert r"\addlegendentry{ARQ}" in figure.content.decode()
@@ -132,10 +134,14 @@ def test_a_program_compares_test_collections(page: str, scored: Scene) -> None:
         )
     ]
 
+    assert compared["tables"][0]["rows"][:2] == [
+        ["ARQ, test", "2", "0", "2", "", compared["tables"][0]["rows"][0][5]],
+        ["ARQ, train", "1", "1", "0", compared["tables"][0]["rows"][1][4], ""],
+    ]
     assert [table["name"] for table in compared["tables"]] == [
-        "collections", "judging", "units", "complexity", "relevant"
+        "classes", "collections", "judging", "units", "extremes", "complexity", "relevant"
     ]  # fmt: skip
-    gaps = compared["tables"][3]
+    gaps = compared["tables"][5]
     assert [row[:2] for row in gaps["rows"]][-1] == ["Mean gap between neighbors", "all topics"]
     exact = gaps["values"][-1][2]
     assert gaps["rows"][-1][2] == f"{exact:.2f}" != str(exact)

@@ -47,6 +47,25 @@ def test_organizer_writes_scenario_and_criteria_of_an_open_track(client: Client)
     assert Event.objects.get(action="topic.edited").details == {"changed": ["scenario", "criteria"]}
 
 
+def test_split_is_set_on_the_page_and_hidden_like_labels(client: Client) -> None:
+    topic = ntcir_topic()
+    address = reverse("tracks:topic", args=[topic.track.slug, topic.code])
+    client.force_login(make_organizer())
+
+    page = edit(client, topic, split=" Train ")
+    api = client.get(reverse("api:topic", args=[topic.track.slug, topic.code])).json()
+    client.force_login(make_user("sofia"))
+
+    assert "<dt>Split</dt><dd>train</dd>" in page
+    assert api["split"] == "train"
+    assert "train" not in client.get(address).content.decode()
+    assert all(b"train" not in file.content for file in topic_files(topic.track))
+    Track.objects.update(shows_labels=True)
+    assert "<dt>Split</dt><dd>train</dd>" in client.get(address).content.decode()
+    files = {file.name: file.content.decode() for file in topic_files(Track.objects.get())}
+    assert "N-1,train" in next(text for name, text in files.items() if name.endswith("labels.csv"))
+
+
 def test_participants_of_ntcir_10_see_neither_scenario_nor_criteria(client: Client) -> None:
     topic = ntcir_topic(**TEXTS)
     address = reverse("tracks:topic", args=[topic.track.slug, topic.code])
@@ -134,8 +153,9 @@ def test_api_changes_the_texts_that_are_given(client: Client) -> None:
     client.force_login(make_organizer())
     address = reverse("api:topic", args=[topic.track.slug, topic.code])
 
-    answer = client.patch(address, {"criteria": "New"}, content_type="application/json")
+    answer = client.patch(address, {"criteria": "New", "split": "Test"}, content_type="application/json")
     refused = client.patch(address, {"known_item": "Ring:17"}, content_type="application/json")
 
     assert (answer.json()["scenario"], answer.json()["criteria"]) == (TEXTS["scenario"], "New")
+    assert answer.json()["split"] == "test"
     assert refused.status_code == 409

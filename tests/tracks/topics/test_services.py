@@ -50,14 +50,14 @@ def test_formula_topic_is_read() -> None:
 
 def test_json_topics_are_read() -> None:
     lines = [
-        {"code": "T.1", "text": "a <b>", "tags": ["x"], "labels": {"category": "proof"}},
+        {"code": "T.1", "text": "a <b>", "tags": ["x"], "labels": {"category": "proof"}, "split": "Test"},
         {"code": "T.2"},
     ]
 
     first, second = read_topics("\n".join(map(json.dumps, lines)).encode(), "topics.jsonl")
 
     assert first.body.startswith("<p>a &lt;b&gt;")
-    assert (first.labels, second.body) == ({"category": "proof"}, "")
+    assert (first.labels, first.split, second.body) == ({"category": "proof"}, "test", "")
 
 
 @pytest.mark.parametrize(
@@ -202,10 +202,11 @@ def test_labels_in_csv_are_added_to_the_topics() -> None:
     track = make_track()
     for code in ("A.1", "A.2"):
         make_topic(track, code, labels={"difficulty": "easy"})
-    content = "\ufeffTopic,Category,Difficulty,Assessor\r\nA.1,Proof,hard,2\r\n".encode()
+    content = "\ufeffTopic,Category,Difficulty,Split,Assessor\r\nA.1,Proof,hard,Train,2\r\n".encode()
 
     report = import_labels(track=track, data=content, name="labels.csv")
 
+    assert dict(track.topics.values_list("code", "split")) == {"A.1": "train", "A.2": ""}
     labels = dict(track.topics.values_list("code", "labels"))
     assert labels == {"A.1": {"category": "proof", "difficulty": "hard"}, "A.2": {"difficulty": "easy"}}
     assert report.ignored == ("Assessor",)
