@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from assay import plots
 from assay.papers.facts import CollectionFacts, TopicFacts, UnitFacts, in_order
 from assay.papers.overview import NO_LABEL, label_values, teams_of
-from assay.papers.rankings import complexity_table, rankings_tables
+from assay.papers.rankings import complexity_table, groups_tables, instances_tables
 from assay.papers.tables import Column, Group, PaperTable, Value, mean_count, number, words
 from assay.protocols.description import UNITS
 from assay.statistics.qrels_summary import summarize
@@ -60,8 +60,8 @@ def comparison_tables(
         extremes_table(collections, level=level),
         complexity_table(collections, measures=measures, label=label, digits=digits),
         relevant_table(collections, label=label, level=level),
-        *rankings_tables("instances", "Instances and distinct formulas", collections, measures, digits),
-        *rankings_tables("groups", "Groups of assessors", collections, measures, digits),
+        *instances_tables(collections, measures, digits),
+        *groups_tables(collections, measures, digits),
     ]
     return [table for table in tables if table.n_rows]
 

@@ -161,7 +161,8 @@ class CollectionFacts:
     units : further qrels with their units per topic: instances, and each group of assessors.
     by_label : rankings by the values of each label, by measure.
     instances : scored over instances, and over distinct formulas.
-    groups : scored by all assessors together, and by each group.
+    groups : scored by all assessors together, and by each group, over instances and over distinct formulas; under an
+        empty name if formulas are counted in one way only.
     """
 
     track: TrackFacts
@@ -172,7 +173,7 @@ class CollectionFacts:
     units: Mapping[str, UnitFacts] = field(default_factory=dict)
     by_label: Mapping[str, ByMeasure] = field(default_factory=dict)
     instances: Rankings | None = None
-    groups: Rankings | None = None
+    groups: Mapping[str, Rankings] = field(default_factory=dict)
 
     def label(self, name: str) -> str:
         """A label as this collection spells it; empty if its topics do not have it."""

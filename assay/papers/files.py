@@ -32,6 +32,7 @@ from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
 from assay.measures.units import (
     check_units,
+    collapse_instances,
     judged_documents,
     of_distinct_formulas,
     prepare,
@@ -79,14 +80,23 @@ class TracksFile:
 
 
 class TrackQrels(NamedTuple):
-    """The qrels of a track: of its units, and of instances of formulas.
+    """The qrels of a track: of its units, and of the other units of formulas, instances or distinct formulas.
 
-    Instances that are in no unit are left out if the units are made from them.
+    Instances that are in no distinct formula are left out if the units are made from them.
     """
 
     units: QrelsColumns | None = None
-    instances: QrelsColumns | None = None
+    instances: QrelsColumns | None = None  # where the units are distinct formulas
+    distinct: QrelsColumns | None = None  # where the units are instances
     warning: str = ""
+
+
+class Form(NamedTuple):
+    """One way to count formulas: the qrels, those of each group of assessors, and the runs to score."""
+
+    qrels: QrelsColumns
+    groups: Mapping[str, QrelsColumns]
+    runs: Sequence[Ranked]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +109,7 @@ class ScoredRuns:
     rows: list[RunColumns]  # as submitted
     runs: list[Ranked]  # as they are scored
     scores: list[RunScores]
+    formulas: Formulas | None
     is_judged: bool  # whether a run has a judged unit
     warnings: list[str]
 
@@ -115,34 +126,60 @@ class ScoredRuns:
         InputError
             Qrels of a group cannot be used.
         """
-        files, protocol, instances = self.files, self.facts.protocol, self.qrels.instances
-        rules, measures = protocol.scoring, parse_measures(self.facts.measures)
+        rules, measures = self.facts.protocol.scoring, parse_measures(self.facts.measures)
         level, group_level = rules.relevant_from, rules.level_of({"group": ""})
-        groups = {name: read_qrels(path, protocol) for name, path in files.groups.items()}
-        units = {INSTANCES: UnitFacts(grades_by_topic(instances), level)} if instances is not None else {}
-        units |= {name: UnitFacts(grades_by_topic(qrels), group_level) for name, qrels in groups.items()}
-        ours = self.scores, self.facts.n_topics
-        by_instance = by_group = None
-        if instances is not None and self.is_judged:
-            by_instance = {
-                INSTANCES: _scored(self.rows, JudgedDocuments(instances), measures),
-                DISTINCT: ours,
-            }
-        if groups and self.scores:
-            measures = with_level(measures, level, group_level)  # each group has its level of relevance
-            by_group = {EVERYBODY: ours}
-            for name, qrels in groups.items():
-                by_group[name] = _scored(self.runs, judged_documents(qrels, files.duplicates), measures)
+        of_groups = with_level(measures, level, group_level)  # each group has its level of relevance
+        forms = self._forms()
+        units: dict[str, UnitFacts] = {}
+        everybody: dict[str, tuple[list[RunScores], int]] = {}
+        groups = {}
+        for name, form in forms.items():
+            is_own = form.runs is self.runs
+            everybody[name] = (
+                (self.scores, self.facts.n_topics)
+                if is_own
+                else _scored(form.runs, JudgedDocuments(form.qrels), measures)
+            )
+            if is_own:
+                units |= {
+                    group: UnitFacts(grades_by_topic(qrels), group_level)
+                    for group, qrels in form.groups.items()
+                }
+            else:
+                units = {name: UnitFacts(grades_by_topic(form.qrels), level)} | units
+            if form.groups and self.scores:
+                judged = {
+                    group: judged_documents(qrels, self.files.duplicates)
+                    for group, qrels in form.groups.items()
+                }
+                scored = {group: _scored(form.runs, each, of_groups) for group, each in judged.items()}
+                groups[name] = self._rankings({EVERYBODY: everybody[name]} | scored)
         return CollectionFacts(
             self.facts,
-            source=files.source,
-            n_documents=files.documents,
-            n_formulas=files.formulas_in_collection,
+            source=self.files.source,
+            n_documents=self.files.documents,
+            n_formulas=self.files.formulas_in_collection,
             units=units,
             by_label=self._by_label(),
-            instances=self._rankings(by_instance) if by_instance else None,
-            groups=self._rankings(by_group) if by_group else None,
+            instances=self._rankings(everybody) if len(forms) > 1 and self.is_judged else None,
+            groups=groups,
         )
+
+    def _forms(self) -> dict[str, Form]:
+        """The ways to count formulas, by name; with a single one, its name is empty."""
+        protocol, (units, instances, distinct, _) = self.facts.protocol, self.qrels
+        groups = {name: read_qrels(path, protocol) for name, path in self.files.groups.items()}
+        if units is None:
+            return {}
+        own = Form(units, groups, self.runs)
+        if instances is not None:
+            return {INSTANCES: Form(instances, {}, self.rows), DISTINCT: own}
+        if distinct is None or self.formulas is None:
+            return {"": own}
+        formulas = self.formulas
+        collapsed = [collapse_instances(row, formulas)[0] for row in self.rows]
+        of_groups = {name: of_distinct_formulas(qrels, formulas)[0] for name, qrels in groups.items()}
+        return {INSTANCES: own, DISTINCT: Form(distinct, of_groups, collapsed)}
 
     def _by_label(self) -> dict[str, dict[str, RankingComparison]]:
         """Rankings by the values of each label, on the topics that count for every run."""
@@ -275,23 +312,31 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
     warnings = [qrels.warning] if qrels.warning else []
     warnings += [f"{run.tag}: {problem}" for run, problem in zip(scored, problems, strict=True) if problem]
     rankings = [run.ranking for run in prepared]
-    return ScoredRuns(files, facts, qrels, rows, rankings, scores, not all(problems), warnings)
+    return ScoredRuns(files, facts, qrels, rows, rankings, scores, formulas, not all(problems), warnings)
 
 
 def _qrels(files: TrackFiles, protocol: Protocol, formulas: Formulas | None) -> TrackQrels:
-    """The qrels of the files; without those of units, a distinct formula has the highest grade of its instances."""
+    """The qrels of the files; without those of distinct formulas, each has the highest grade of its instances."""
     units = read_qrels(files.qrels, protocol) if files.qrels else None
     instances = read_qrels(files.instances, protocol) if files.instances else None
-    if units is not None or instances is None or formulas is None:
+    is_collapsed = protocol.scoring.collapse_instances
+    if not is_collapsed:  # the units are instances
+        units, instances = units or instances, None
+    given = units if not is_collapsed else instances if units is None else None
+    if given is None or formulas is None:
         return TrackQrels(units, instances)
-    units, n_skipped = of_distinct_formulas(instances, formulas)
-    if not len(units.grade):
-        raise InputError(f"{files.instances}: no line has a formula with a visual id")
+    distinct, n_skipped = of_distinct_formulas(given, formulas)
+    if not len(distinct.grade):
+        raise InputError(f"{files.instances or files.qrels}: no line has a formula with a visual id")
     warning = (
-        f"{n_skipped:,} of {len(instances.grade):,} judged instances have no visual id, so they are in no distinct "
+        f"{n_skipped:,} of {len(given.grade):,} judged instances have no visual id, so they are in no distinct "
         "formula; the tables have the others"
     )
-    return TrackQrels(units, with_visual_ids(instances, formulas), warning if n_skipped else "")
+    if is_collapsed:
+        units, instances, distinct_only = distinct, with_visual_ids(given, formulas), None
+    else:
+        distinct_only = distinct
+    return TrackQrels(units, instances, distinct_only, warning if n_skipped else "")
 
 
 def _topics(files: TrackFiles, qrels: QrelsColumns | None) -> dict[str, TopicFacts]:

@@ -3,7 +3,7 @@
 They are tables 6 to 8 of the paper that `assay.papers.comparison` follows.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -98,19 +98,50 @@ def _defined(value: np.float64 | np.int64, digits: int) -> Value:
 CAPTIONS = {
     "instances": "The same runs scored over all instances of formulas, and over visually distinct formulas, each at "
     "the rank of its first instance.",
-    "groups": "The same runs scored by the judgments of all assessors, and by those of each group.",
+    "groups": "The same runs scored by the judgments of all assessors, and by those of each group, over all instances "
+    "of formulas and over visually distinct formulas where both are known.",
 }
 
 
-def rankings_tables(
-    name: str, title: str, collections: Sequence[CollectionFacts], wanted: Sequence[str], digits: int
+def instances_tables(
+    collections: Sequence[CollectionFacts], measures: Sequence[str], digits: int
 ) -> Iterator[PaperTable]:
-    """Tables 7 and 8: the same runs in several rankings. Collections with equal columns share a table."""
+    """Table 8: the runs over all instances of formulas, and over distinct formulas."""
+    return _rankings(
+        "instances",
+        "Instances and distinct formulas",
+        lambda collection: {"": collection.instances} if collection.instances else {},
+        collections,
+        measures,
+        digits,
+    )
+
+
+def groups_tables(
+    collections: Sequence[CollectionFacts], measures: Sequence[str], digits: int
+) -> Iterator[PaperTable]:
+    """Table 7: the runs by group of assessors, over all instances of formulas and over distinct formulas."""
+    return _rankings(
+        "groups", "Groups of assessors", lambda collection: collection.groups, collections, measures, digits
+    )
+
+
+def _rankings(
+    name: str,
+    title: str,
+    of_collection: Callable[[CollectionFacts], Mapping[str, Rankings]],
+    collections: Sequence[CollectionFacts],
+    wanted: Sequence[str],
+    digits: int,
+) -> Iterator[PaperTable]:
+    """Tables of the same runs in several rankings. Collections with equal columns share a table."""
     by_columns: dict[tuple[Column, ...], list[Group]] = {}
-    for collection in collections:
-        rankings: Rankings | None = getattr(collection, name)
-        if rankings is None:
-            continue
+    named = [
+        (collection, units, rankings)
+        for collection in collections
+        for units, rankings in of_collection(collection).items()
+    ]
+    for collection, units, rankings in named:
         wanted_here = default_measures(collection.track, wanted)
         measures = [each for each in wanted_here if each in rankings.by_measure]
         tables = [rankings.by_measure[measure] for measure in measures]
@@ -120,7 +151,8 @@ def rankings_tables(
             for column in table.names
         )
         rows = tuple(_ranking_rows(rankings.runs, tables, digits)) if tables else ()
-        by_columns.setdefault(columns, []).append(Group(collection.track.name, rows))
+        over = f"{collection.track.name}, {units}" if units else collection.track.name
+        by_columns.setdefault(columns, []).append(Group(over, rows))
     for n, (columns, groups) in enumerate(by_columns.items(), 1):
         own_name = f"{name}-{n}" if n > 1 else name
         table_columns = (Column("Run"), *columns)

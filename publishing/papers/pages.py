@@ -123,7 +123,7 @@ def _missing(track: Track, collection: CollectionFacts) -> Iterator[Missing]:
             "leaderboard; imported qrels have no judgments of instances"
         )
         yield Missing(track, reason, boards)
-    if protocol.judging.groups and collection.groups is None:
+    if protocol.judging.groups and not collection.groups:
         yield Missing(track, "the same runs by groups of assessors: score the qrels of each group", boards)
 
 

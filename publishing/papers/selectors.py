@@ -109,7 +109,7 @@ def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> Col
         units=units,
         by_label=by_label,
         instances=instances,
-        groups=_groups(groups) if len(groups) > 1 else None,
+        groups={"": _groups(groups)} if len(groups) > 1 else {},
     )
 
 

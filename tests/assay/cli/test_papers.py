@@ -198,6 +198,7 @@ qrels = '{real / "qrels" / "qrels.arqmath-2021-task2-official.txt"}'
     tables = ask(capsys, "collections", "--label", "difficulty", *measures, str(folder / "tracks.toml"))
 
     (row,) = tables["groups"]
+    assert row["nDCG': all judgments"] == "0.8598", "the paper's 0.86 of Tangent-CFT over instances"
     assert (row["bpref(rel=3): all judgments"], row["bpref: all judgments"]) == ("0.5963", "0.7134")
     units = {row["Units"] if row["Units"] == "strict" else row["collection"]: row for row in tables["units"]}
     counted = {
@@ -271,6 +272,45 @@ qrels = '{official / "qrels.arqmath-2021-task2-official.txt"}'
         "ARQMath-1, train": ("29", "108", "167", "142.7", "2", "81", "29.1"),
         "ARQMath-2": ("58", "98", "189", "139.8", "6", "115", "53.4"),
     }
+
+
+def test_groups_are_compared_over_instances_and_over_distinct_formulas(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run finds the relevant instance second, and its formula first: the two instances are one formula."""
+    (folder / "run.txt").write_text("N-1 Q0 a:1 1 3 one\nN-1 Q0 b:2 2 2 one\nN-1 Q0 c:3 3 1 one\n")
+    (folder / "runs.csv").write_text("file,team,tag,kind\nrun.txt,Ours,one,primary\n")
+    (folder / "both.txt").write_text("N-1 0 a:1 0\nN-1 0 b:2 4\nN-1 0 c:3 0\nN-1 0 d:4 1\n")
+    (folder / "students.txt").write_text("N-1 0 a:1 0\nN-1 0 b:2 0\nN-1 0 c:3 2\n")
+    (folder / "ids.tsv").write_text("formula_id\tvisual_id\na:1\t1\nb:2\t1\nc:3\t2\n")
+    (folder / "tracks.toml").write_text("""
+[[track]]
+name = "WFB"
+protocol = "ntcir-12-wikipedia"
+runs = "runs.csv"
+qrels = "both.txt"
+groups = { students = "students.txt" }
+formulas = "ids.tsv"
+""")
+
+    assert main(["collections", "--measure", "RR", str(folder / "tracks.toml")]) == 0
+
+    captured = capsys.readouterr()
+    tables = read(captured.out)
+    assert [
+        (row["collection"], row["Run"], row["RR: all judgments"], row["RR: students"])
+        for row in tables["groups"]
+    ] == [
+        ("WFB, instances", "Ours: one", "0.5000", "0.3333"),
+        ("WFB, distinct formulas", "Ours: one", "1.0000", "0.5000"),
+    ]
+    assert [(row["Units"], row["Judged: Total"]) for row in tables["units"]] == [
+        ("formula instances", "4"), ("distinct formulas", "2"), ("students", "3")
+    ]  # fmt: skip
+    assert [(row["RR: instances"], row["RR: distinct formulas"]) for row in tables["instances"]] == [
+        ("0.5000", "1.0000")
+    ]
+    assert "WFB: 1 of 4 judged instances have no visual id" in captured.err
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ def test_runs_are_ranked_by_instances_and_by_distinct_formulas() -> None:
 def test_rankings_by_groups_are_compared_pair_by_pair() -> None:
     means = np.array([[0.5, 0.4, 0.3], [0.5, 0.3, 0.4], [0.1, 0.2, 0.3]])
     groups = compare_rankings(["all judgments", "graduate", "undergraduate"], means, [4, 4, 3])
-    facts = replace(collection("One"), groups=Rankings(("a", "b", "c"), {"AP": groups}))
+    facts = replace(collection("One"), groups={"": Rankings(("a", "b", "c"), {"AP": groups})})
 
     rows = rows_of(named(comparison_tables([facts], digits=2), "groups"))
 
