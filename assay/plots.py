@@ -99,9 +99,18 @@ def groups(
     *,
     across: str,
     up: str,
+    stacks: Sequence[str] = (),
 ) -> Plot:
-    """Several bars for each label, one for each (name, values); there is none for None."""
-    return replace(lines(name, title, labels, values, across=across, up=up), kind="groups")
+    """Several bars for each label, one for each (name, values); there is none for None.
+
+    Parameters
+    ----------
+    stacks : the bar of each (name, values), which are its parts, the lowest first; if empty, each has its own.
+    """
+    plot = replace(lines(name, title, labels, values, across=across, up=up), kind="groups")
+    for series, stack in zip(plot.series, stacks or [each for each, _ in values], strict=True):
+        series["stack"] = stack
+    return plot
 
 
 def lines(

@@ -6,15 +6,17 @@ relevant units), and figure 2 (relevant units by complexity). `assay.papers.rank
 side by side; a collection whose topics have splits, such as train and test, has a row for each.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+from typing import NamedTuple
 
 from assay import plots
-from assay.papers.facts import CollectionFacts, TopicFacts, UnitFacts, in_order
-from assay.papers.overview import NO_LABEL, label_values, teams_of
+from assay.papers.facts import CollectionFacts, TopicFacts, in_order
+from assay.papers.overview import label_values, teams_of
 from assay.papers.rankings import complexity_table, groups_tables, instances_tables
 from assay.papers.tables import Column, Group, PaperTable, Value, mean_count, number, words
 from assay.protocols.description import UNITS
-from assay.statistics.qrels_summary import summarize
+from assay.statistics.qrels_summary import Grades, summarize
 
 COMPLEXITY = "complexity"
 INSTANCES, DISTINCT = "instances", "distinct formulas"
@@ -72,20 +74,13 @@ def classes_table(collections: Sequence[CollectionFacts], *, label: str = "") ->
     counted: dict[str, list[int]] = {}
     examples: dict[str, list[str]] = {}
     for collection in collections:
-        track, name = collection.track, collection.label(label)
+        track, members = collection.track, [_members(collection, label, value) for value in classes]
         for part, topics in track.parts.items():
-            used = {
-                code: topic
-                for code, topic in topics.items()
-                if topic.grades is not None or not track.n_topics
-            }
-            of_class = [
-                {code: topic for code, topic in used.items() if name and track.label(topic, name) == value}
-                for value in classes
-            ]
+            of_class = [{code: topic for code, topic in each.items() if code in topics} for each in members]
             if any(of_class):
-                counted[part] = [len(used), *map(len, of_class)]
-                examples[part] = [_example(members) for members in of_class]
+                n_used = sum(topic.grades is not None or not track.n_topics for topic in topics.values())
+                counted[part] = [n_used, *map(len, of_class)]
+                examples[part] = [_example(each) for each in of_class]
     columns = [Column("Collection"), Column("Topics", is_number=True)]
     columns += [Column(value, label.capitalize(), is_number=True) for value in classes]
     columns += [Column(value, "Example") for value in classes]
@@ -185,13 +180,12 @@ def units_table(collections: Sequence[CollectionFacts], *, level: int | None = N
     groups = []
     for collection in collections:
         track = collection.track
-        grades = {code: topic.grades for code, topic in track.topics.items() if topic.grades is not None}
-        own = {UNITS[track.protocol.unit]: UnitFacts(grades, track.protocol.scoring.relevant_from)}
+        counts = {UNITS[track.protocol.unit]: track.units, **collection.units, **collection.by_group}
         for part, topics in track.parts.items():
             rows = []
-            for name, units in (own | dict(collection.units)).items():
+            for name, units in counts.items():
                 counted = [units.by_topic[code] for code in topics if code in units.by_topic]
-                of = summarize(counted, level=units.relevant_from if level is None else level)
+                of = summarize(counted, level=units.level(level))
                 spreads = [
                     (number(each.minimum), number(each.maximum), mean_count(each.mean), number(each.total))
                     for each in (of.judged, of.relevant)
@@ -210,7 +204,7 @@ def extremes_table(collections: Sequence[CollectionFacts], *, level: int | None 
     """The topics with the fewest and the most judged and relevant units, by name: the ends of table 5."""
     groups = []
     for collection in collections:
-        levels = {"judged": 0, "relevant": collection.level(level)}
+        levels = {"judged": 0, "relevant": collection.track.units.level(level)}
         for part, topics in collection.track.parts.items():
             assessed = {code: topic for code, topic in topics.items() if topic.grades is not None}
             rows = []
@@ -235,35 +229,73 @@ def _relevance(level: int | None) -> str:
     return f"A unit is relevant from grade {level}."
 
 
+class Bar(NamedTuple):
+    """The units of the topics of each class, by all judgments of a collection or by those of a group of assessors.
+
+    `grades` are the relevant ones with their labels, the highest first; `by_class` has the counts of each topic.
+    """
+
+    name: str
+    level: int
+    grades: Mapping[int, str]
+    by_class: Sequence[Sequence[Grades]]
+
+    def means(self, lowest: int, highest: float = inf) -> list[float | None]:
+        """The mean number of units with grades within limits, over the topics of each class; None without topics."""
+        counts = [
+            [sum(n for grade, n in units.items() if lowest <= grade <= highest) for units in topics]
+            for topics in self.by_class
+        ]
+        return [sum(numbers) / len(numbers) if numbers else None for numbers in counts]
+
+    @property
+    def by_grade(self) -> dict[str, list[float | None]]:
+        """The mean units of each relevant grade, by its label."""
+        return {label: self.means(grade, grade) for grade, label in self.grades.items()}
+
+
+def _bars(
+    collections: Sequence[CollectionFacts], label: str, classes: Sequence[str], level: int | None
+) -> Iterator[Bar]:
+    for collection in collections:
+        track = collection.track
+        members = [_members(collection, label, value) for value in classes]
+        groups = {f"{track.name}, {group}": units for group, units in collection.by_group.items()}
+        is_sum = track.protocol.qrels.aggregate == "sum"
+        names = {grade.value: grade.label for grade in track.protocol.judging.grades}
+        for name, units in ({track.name: track.units} | groups).items():
+            by_class = [
+                [units.by_topic[code] for code in codes if code in units.by_topic] for codes in members
+            ]
+            counts, lowest = [grades for topics in by_class for grades in topics], units.level(level)
+            labels = {} if is_sum and name not in groups else names
+            used = {grade for grades in counts for grade in grades if grade >= max(lowest, 0)}
+            if counts:
+                shown = {grade: labels.get(grade, f"Grade {grade}") for grade in sorted(used, reverse=True)}
+                yield Bar(name, lowest, shown, by_class)
+
+
 def relevant_table(
     collections: Sequence[CollectionFacts], *, label: str = "", level: int | None = None
 ) -> PaperTable:
-    """The values of figure 2: relevant units of a topic, by class of topics."""
+    """The values of figure 2: relevant units of a topic, by class of topics, grade and group of assessors."""
     columns = [Column("Topics")]
-    parts = ("Topics", "Judged", "Relevant")
     classes = _classes(collections, label)
-    labeled = [each for each in collections if any(_topics_of(each, label, value) for value in classes)]
-    columns += [Column(part, each.track.name, is_number=True) for each in labeled for part in parts]
-    rows = []
-    for value in classes:
-        cells = []
-        for collection in labeled:
-            topics = _topics_of(collection, label, value)
-            means = [_mean(topics, lowest) for lowest in (0, collection.level(level))]
-            cells += [number(len(topics) or None), *map(mean_count, means)]
-        rows.append((Value(value or NO_LABEL), *cells))
+    rows = [[Value(value)] for value in classes]
+    for bar in _bars(collections, label, classes, level):
+        means = {"Judged": bar.means(0), **bar.by_grade, "Relevant": bar.means(max(bar.level, 0))}
+        columns += [Column(part, bar.name, is_number=True) for part in ("Topics", *means)]
+        for row, topics, *of_class in zip(rows, bar.by_class, *means.values(), strict=True):
+            row += [number(len(topics) or None), *map(mean_count, of_class)]
+    counted = [tuple(row) for row in rows if any(cell.text for cell in row[1:])]
     return PaperTable(
         "relevant",
         "Relevant units by topic class",
-        f"Judged and relevant units of a topic, mean over the topics of each {label.lower() or 'class'}. "
+        f"Judged units of a topic, relevant ones by grade: means over the topics of each {label.lower() or 'class'}. "
         f"{_relevance(level)}",
         tuple(columns),
-        (Group("", tuple(rows)),),
+        (Group("", tuple(counted)),),
     )
-
-
-def _mean(topics: Sequence[TopicFacts], level: int) -> float | None:
-    return sum(topic.n_from(level) for topic in topics) / len(topics) if topics else None
 
 
 def _classes(collections: Sequence[CollectionFacts], label: str) -> list[str]:
@@ -271,33 +303,33 @@ def _classes(collections: Sequence[CollectionFacts], label: str) -> list[str]:
     names = dict.fromkeys(collection.label(label) for collection in collections)
     tracks = [collection.track for collection in collections]
     values = dict.fromkeys(value for name in names if name for value in label_values(tracks, name) if value)
-    used = [value for value in values if any(_topics_of(each, label, value) for each in collections)]
-    return in_order(used)
+    return in_order([value for value in values if any(_members(each, label, value) for each in collections)])
 
 
-def _topics_of(collection: CollectionFacts, label: str, value: str) -> list[TopicFacts]:
-    """The assessed topics of a class."""
+def _members(collection: CollectionFacts, label: str, value: str) -> dict[str, TopicFacts]:
+    """The topics of a class that count: those of the qrels, or all if there are no qrels."""
     name, track = collection.label(label), collection.track
-    topics = [topic for topic in track.topics.values() if topic.grades is not None] if name else []
-    return [topic for topic in topics if track.label(topic, name) == value]
+    return {
+        code: topic
+        for code, topic in (track.topics.items() if name else ())
+        if track.label(topic, name) == value and (topic.grades is not None or not track.n_topics)
+    }
 
 
 def relevant_plot(
     collections: Sequence[CollectionFacts], *, label: str = "", level: int | None = None
 ) -> plots.Plot | None:
-    """Figure 2: mean relevant units of a topic, by class of topics; None if no topic has the label."""
+    """Figure 2: mean relevant units of a topic, by class of topics, stacked by grade; None without labels."""
     label = class_label(collections, label)
     classes = _classes(collections, label)
-    if not classes:
+    bars = list(_bars(collections, label, classes, level))
+    if not bars:
         return None
-    series = [
-        (
-            collection.track.name,
-            [_mean(_topics_of(collection, label, value), collection.level(level)) for value in classes],
-        )
-        for collection in collections
-        if any(_topics_of(collection, label, value) for value in classes)
-    ]
+    parts = [(bar.name, grade, means) for bar in bars for grade, means in bar.by_grade.items()]
+    series = [(f"{name}: {grade}", means) for name, grade, means in parts]
+    stacks = [name for name, _, _ in parts]
     name = label.lower()
     title = f"Relevant units of a topic by {name}"
-    return plots.groups("relevant", title, classes, series, across=name.capitalize(), up="Relevant units")
+    return plots.groups(
+        "relevant", title, classes, series, across=name.capitalize(), up="Relevant units", stacks=stacks
+    )

@@ -62,6 +62,17 @@ class TopicFacts(NamedTuple):
         return n_from(self.grades or {}, level)
 
 
+class UnitFacts(NamedTuple):
+    """How many units have each grade, by topic, and the grade from which the protocol counts one as relevant."""
+
+    by_topic: Mapping[str, Grades]
+    relevant_from: int
+
+    def level(self, wanted: int | None) -> int:
+        """The grade from which a unit is relevant: the wanted one, or that of the protocol."""
+        return self.relevant_from if wanted is None else wanted
+
+
 def text_of(title: str, latex: str) -> str:
     """What tables show of a topic: its formula, or else its title, which is sanitized HTML; on one line."""
     return " ".join(latex.split()) or plain(title)
@@ -92,6 +103,12 @@ class TrackFacts:
         value = next((text for key, text in topic.labels.items() if key.casefold() == name.casefold()), "")
         known = {each.casefold(): each for each in self.protocol.topics.labels.get(name, ())}
         return known.get(value.casefold(), value)
+
+    @property
+    def units(self) -> UnitFacts:
+        """The units of the qrels, by all judgments."""
+        counts = {code: topic.grades for code, topic in self.topics.items() if topic.grades is not None}
+        return UnitFacts(counts, self.protocol.scoring.relevant_from)
 
     @property
     def parts(self) -> dict[str, dict[str, TopicFacts]]:
@@ -142,13 +159,6 @@ class Rankings(NamedTuple):
     by_measure: ByMeasure
 
 
-class UnitFacts(NamedTuple):
-    """How many units have each grade, by topic, and the grade from which the protocol counts one as relevant."""
-
-    by_topic: Mapping[str, Grades]
-    relevant_from: int
-
-
 @dataclass(frozen=True, slots=True)
 class CollectionFacts:
     """A test collection: a track, its documents, and the comparisons of its runs that are known.
@@ -158,7 +168,8 @@ class CollectionFacts:
     source : what the documents are, such as Math Stack Exchange; empty if nobody stated it.
     n_documents, n_formulas : of the collection that runs search; None if unknown.
     depths : to which each kind of run was pooled; None for those of the protocol.
-    units : further qrels with their units per topic: instances, and each group of assessors.
+    units : the same qrels over the other units of formulas, instances or distinct formulas, by name.
+    by_group : qrels of each group of assessors.
     by_label : rankings by the values of each label, by measure.
     instances : scored over instances, and over distinct formulas.
     groups : scored by all assessors together, and by each group, over instances and over distinct formulas; under an
@@ -171,6 +182,7 @@ class CollectionFacts:
     n_formulas: int | None = None
     depths: Mapping[str, int] | None = None
     units: Mapping[str, UnitFacts] = field(default_factory=dict)
+    by_group: Mapping[str, UnitFacts] = field(default_factory=dict)
     by_label: Mapping[str, ByMeasure] = field(default_factory=dict)
     instances: Rankings | None = None
     groups: Mapping[str, Rankings] = field(default_factory=dict)
@@ -179,7 +191,3 @@ class CollectionFacts:
         """A label as this collection spells it; empty if its topics do not have it."""
         names = {own.casefold(): own for own in self.track.labels}
         return names.get(name.casefold(), "")
-
-    def level(self, wanted: int | None) -> int:
-        """The grade from which a unit is relevant: the wanted one, or that of the protocol."""
-        return self.track.protocol.scoring.relevant_from if wanted is None else wanted

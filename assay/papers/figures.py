@@ -1,10 +1,12 @@
-"""Figures of papers from the data of a plot: grouped bars as SVG, and as LaTeX for the package pgfplots.
+"""Figures of papers from the data of a plot: groups of stacked bars as SVG, and as LaTeX for the package pgfplots.
 
 The pages draw the same plot with ECharts; here a file is made without a browser.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import ceil, floor, log10
+from typing import NamedTuple
 
 from lxml import etree
 
@@ -23,7 +25,7 @@ PGFPLOTS = "% needs \\usepackage{pgfplots} and \\pgfplotsset{compat=1.18}"
 def as_svg(plot: Plot) -> str:
     """A plot of groups of bars as a picture, with its title and a legend."""
     # Round numbers from 0: the last is at the top, and no bar exceeds it.
-    highest = max((value for series in plot.series for value in series["values"] if value), default=1.0)
+    highest = max((part.top for part in _parts(plot)), default=0.0) or 1.0
     unit = 10.0 ** floor(log10(highest / STEPS))
     step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor * STEPS >= highest)
     ticks = [step * n for n in range(ceil(highest / step) + 1)]
@@ -80,19 +82,47 @@ def _group_width(plot: Plot) -> float:
     return (WIDTH - 12 - LEFT) / max(len(plot.labels), 1)
 
 
-def _bars(plot: Plot, top: float) -> Iterator[etree._Element]:
-    group = _group_width(plot)
-    width = group * BARS / max(len(plot.series), 1)
+class Part(NamedTuple):
+    """A part of a bar: its series, its label, its bar among those of the label, and where it begins and ends."""
+
+    series: int
+    place: int
+    bar: int
+    base: float
+    top: float
+
+
+def _stacks(plot: Plot) -> list[str]:
+    """The bars of each label."""
+    return list(dict.fromkeys(series["stack"] for series in plot.series))
+
+
+def _parts(plot: Plot) -> list[Part]:
+    """The parts of all bars; one on top of the other in a stack."""
+    stacks, ends, parts = _stacks(plot), Counter[tuple[str, int]](), []
     for n, series in enumerate(plot.series):
         for place, value in enumerate(series["values"]):
             if value is not None:
-                x = LEFT + group * (place + (1 - BARS) / 2) + width * n
-                height = _height(value, top)
-                size = {"width": f"{width:.1f}", "height": f"{height:.1f}"}
-                y = f"{HEIGHT - BOTTOM - height:.1f}"
-                bar = _element("rect", x=f"{x:.1f}", y=y, **size, fill=_color(n))
-                bar.append(_element("title", f"{series['name']}, {plot.labels[place]}: {value:g}"))
-                yield bar
+                key = series["stack"], place
+                base = ends[key]
+                ends[key] += value
+                parts.append(Part(n, place, stacks.index(series["stack"]), base, ends[key]))
+    return parts
+
+
+def _bars(plot: Plot, top: float) -> Iterator[etree._Element]:
+    group = _group_width(plot)
+    width = group * BARS / max(len(_stacks(plot)), 1)
+    for part in _parts(plot):
+        series = plot.series[part.series]
+        x = LEFT + group * (part.place + (1 - BARS) / 2) + width * part.bar
+        height = _height(part.top - part.base, top)
+        size = {"width": f"{width:.1f}", "height": f"{height:.1f}"}
+        y = f"{HEIGHT - BOTTOM - _height(part.top, top):.1f}"
+        bar = _element("rect", x=f"{x:.1f}", y=y, **size, fill=_color(part.series))
+        value = series["values"][part.place]
+        bar.append(_element("title", f"{series['name']}, {plot.labels[part.place]}: {value:g}"))
+        yield bar
 
 
 def _places_of_names(plot: Plot) -> list[tuple[int, int]]:
@@ -110,7 +140,7 @@ def _places_of_names(plot: Plot) -> list[tuple[int, int]]:
 def as_pgfplots(plot: Plot) -> str:
     """A plot of groups of bars as a figure of LaTeX, as wide as the line. Its label is `fig:` and its name."""
     labels = ", ".join(f"{{{escape(label)}}}" for label in plot.labels)
-    n_labels, n_series = max(len(plot.labels), 1), max(len(plot.series), 1)
+    n_labels, n_bars = max(len(plot.labels), 1), max(len(_stacks(plot)), 1)
     lines = [
         PGFPLOTS,
         "\\begin{figure}",
@@ -120,7 +150,7 @@ def as_pgfplots(plot: Plot) -> str:
             for n in range(len(plot.series))
         ),
         "\\begin{tikzpicture}",
-        f"\\begin{{axis}}[ybar=0pt, bar width={BARS / n_series:.3f}, area legend,",
+        f"\\begin{{axis}}[ybar, bar shift=0pt, bar width={BARS / n_bars:.3f}, area legend,",
         "  width=\\linewidth, height=0.55\\linewidth, axis lines*=left, ymajorgrids, ymin=0,",
         f"  xmin=-0.5, xmax={n_labels - 0.5:g}, xtick={{0,...,{n_labels - 1}}}, xticklabels={{{labels}}},",
         "  xtick style={draw=none}, typeset ticklabels with strut,",
@@ -128,8 +158,13 @@ def as_pgfplots(plot: Plot) -> str:
         "  legend style={at={(0.5,1.03)}, anchor=south, draw=none, legend columns=2, column sep=1ex},",
         "  legend cell align=left]",
     ]
-    for n, series in enumerate(plot.series):
-        points = " ".join(f"({x},{value:g})" for x, value in enumerate(series["values"]) if value is not None)
+    # A part is drawn from 0 to its end, and those below it cover it: the last part of a bar comes first.
+    for n, series in reversed(list(enumerate(plot.series))):
+        points = " ".join(
+            f"({part.place + BARS * ((part.bar + 0.5) / n_bars - 0.5):.3f},{part.top:g})"
+            for part in _parts(plot)
+            if part.series == n
+        )
         lines += [
             f"\\addplot[fill={plot.name}{n + 1}, draw=none] coordinates {{{points}}};",
             f"\\addlegendentry{{{escape(series['name'])}}}",

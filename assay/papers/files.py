@@ -131,6 +131,7 @@ class ScoredRuns:
         of_groups = with_level(measures, level, group_level)  # each group has its level of relevance
         forms = self._forms()
         units: dict[str, UnitFacts] = {}
+        by_group: dict[str, UnitFacts] = {}
         everybody: dict[str, tuple[list[RunScores], int]] = {}
         groups = {}
         for name, form in forms.items():
@@ -141,12 +142,12 @@ class ScoredRuns:
                 else _scored(form.runs, JudgedDocuments(form.qrels), measures)
             )
             if is_own:
-                units |= {
+                by_group = {
                     group: UnitFacts(grades_by_topic(qrels), group_level)
                     for group, qrels in form.groups.items()
                 }
             else:
-                units = {name: UnitFacts(grades_by_topic(form.qrels), level)} | units
+                units[name] = UnitFacts(grades_by_topic(form.qrels), level)
             if form.groups and self.scores:
                 judged = {
                     group: judged_documents(qrels, self.files.duplicates)
@@ -160,6 +161,7 @@ class ScoredRuns:
             n_documents=self.files.documents,
             n_formulas=self.files.formulas_in_collection,
             units=units,
+            by_group=by_group,
             by_label=self._by_label(),
             instances=self._rankings(everybody) if len(forms) > 1 and self.is_judged else None,
             groups=groups,

@@ -91,16 +91,17 @@ class PaperTableSerializer(serializers.Serializer[PaperTable]):
 
 
 class BarsSerializer(serializers.Serializer[dict[str, Any]]):
-    """The bars of a test collection."""
+    """The bars of a test collection, or the parts of them that have one grade."""
 
     name = serializers.CharField()
+    stack = serializers.CharField(help_text="The bar: parts of one bar are stacked, in this order.")
     values = serializers.ListField(
         child=serializers.FloatField(allow_null=True), help_text="In the order of the labels."
     )
 
 
 class FigureSerializer(serializers.Serializer[Plot]):
-    """A figure of groups of bars."""
+    """A figure of groups of stacked bars."""
 
     name = serializers.CharField()
     title = serializers.CharField()

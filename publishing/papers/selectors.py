@@ -87,6 +87,7 @@ def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> Col
         for label, ranking in rankings_by_label(board, measure).items():
             by_label.setdefault(spelled.get(label.casefold(), label), {})[measure] = ranking
     units: dict[str, UnitFacts] = {}
+    by_group: dict[str, UnitFacts] = {}
     instances = None
     analysis = newest(user, board).get(Analysis.Kind.INSTANCES)
     if analysis is not None and analysis.status == Analysis.Status.READY:
@@ -102,11 +103,12 @@ def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> Col
     groups = boards_by_group(user, board)
     for group, of_group in groups.items():
         if "group" in of_group.qrels.report:
-            units[group] = UnitFacts(grades_by_topic(of_group.qrels), of_group.relevant_from)
+            by_group[group] = UnitFacts(grades_by_topic(of_group.qrels), of_group.relevant_from)
     return CollectionFacts(
         facts,
         *_sizes(track),
         units=units,
+        by_group=by_group,
         by_label=by_label,
         instances=instances,
         groups={"": _groups(groups)} if len(groups) > 1 else {},

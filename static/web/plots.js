@@ -148,6 +148,7 @@
     option.series = plot.series.map((series) => ({
       type: "bar",
       barMaxWidth: 40,
+      stack: series.stack,
       name: series.name,
       data: series.values,
     }));

@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from lxml import etree
 
 from assay.papers.comparison import class_label, comparison_tables, relevant_plot
-from assay.papers.facts import CollectionFacts, Rankings, RunFacts, TopicFacts, TrackFacts
+from assay.papers.facts import CollectionFacts, Rankings, RunFacts, TopicFacts, TrackFacts, UnitFacts
 from assay.papers.figures import as_pgfplots, as_svg
 from assay.papers.tables import PaperTable, rows_of
 from assay.protocols.loader import load_protocol
@@ -121,25 +122,39 @@ def test_rankings_by_groups_are_compared_pair_by_pair() -> None:
     ]
 
 
-def test_figure_shows_relevant_units_by_complexity() -> None:
-    plot = relevant_plot([collection("One & <only>"), collection("Two", (0, 0, 0, 8))])
+def test_figure_stacks_relevant_units_by_grade_and_group() -> None:
+    both = collection("One & <only>")
+    students = UnitFacts({"B.0": {1: 2, 3: 5}}, 1)
+    plot = relevant_plot([replace(both, by_group={"students": students}), collection("Two", (0, 0, 0, 8))])
 
     assert plot is not None
     assert plot.labels == ["low", "high"]
-    assert [series["values"] for series in plot.series] == [[3.0, 0.5], [0.0, 4.0]]
+    assert [(series["name"], series["stack"], series["values"]) for series in plot.series] == [
+        ("One & <only>: High", "One & <only>", [3.0, 0.5]),
+        ("One & <only>, students: High", "One & <only>, students", [5.0, None]),
+        ("One & <only>, students: Low", "One & <only>, students", [2.0, None]),
+        ("Two: High", "Two", [0.0, 4.0]),
+    ]
     picture = etree.fromstring(as_svg(plot))
     texts = [element.text for element in picture.iter("{*}text")]
-    assert {"low", "high", "Complexity", "Relevant units", "One & <only>", "4"} <= set(texts)
-    bars = [element.text for element in picture.findall("{*}rect/{*}title")]
-    assert "Two, high: 4" in bars
+    assert {"low", "high", "Complexity", "Relevant units", "One & <only>: High", "4"} <= set(texts)
+    bars = {bar.findtext("{*}title"): bar for bar in picture.findall("{*}rect") if len(bar)}
+    assert "Two: High, high: 4" in bars
+    high, low = (bars[f"One & <only>, students: {grade}, low: {n}"] for grade, n in (("High", 5), ("Low", 2)))
+    assert high.get("x") == low.get("x")
+    top = float(low.get("y", "")) + float(low.get("height", ""))
+    assert top == pytest.approx(float(high.get("y", "")), abs=0.2), "one stands on the other"
     latex = as_pgfplots(plot)
-    assert r"\addlegendentry{One \& \textless{}only\textgreater{}}" in latex
-    assert r"\addplot[fill=relevant2, draw=none] coordinates {(0,0) (1,4)};" in latex
+    assert r"\addlegendentry{One \& \textless{}only\textgreater{}: High}" in latex
+    assert r"\addplot[fill=relevant4, draw=none] coordinates {(0.267,0) (1.267,4)};" in latex
+    assert latex.index("relevant3, draw=none] coordinates {(0.000,7)};") < latex.index(
+        "coordinates {(0.000,5)};"
+    )
     assert r"\definecolor{relevant2}{HTML}{B3541E}" in latex
 
 
 def test_legend_of_the_figure_has_as_many_lines_as_its_names_need() -> None:
-    plot = relevant_plot([collection(f"A rather long name {n}") for n in range(4)])
+    plot = relevant_plot([collection(f"A rather long {n}") for n in range(4)])
 
     assert plot is not None
     picture = etree.fromstring(as_svg(plot))
@@ -169,7 +184,7 @@ def test_classes_are_those_of_a_label_that_most_collections_have() -> None:
     plot = relevant_plot(collections)
     assert plot is not None
     assert (plot.across, plot.labels) == ("Difficulty", ["low", "High"])
-    assert [series["name"] for series in plot.series] == ["One", "Two"]
+    assert [series["stack"] for series in plot.series] == ["One", "Two"]
 
 
 def test_without_labels_there_is_no_figure() -> None:

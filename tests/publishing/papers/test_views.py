@@ -116,7 +116,7 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
     assert [line.rsplit(",", 1)[1] for line in lenient.splitlines()] == ["Relevant: Total", "3", "1"]
     assert r"\quad concept -- proof & " in taus
     figure = client.get(f"{address}figure-relevant.tex", {"track": "arq"})
-    assert r"\addlegendentry{ARQ}" in figure.content.decode()
+    assert r"\addlegendentry{ARQ: High}" in figure.content.decode()
     assert client.get(f"{address}figure-relevant.csv", {"track": "arq"}).status_code == 404
 
 
@@ -146,7 +146,8 @@ def test_a_program_compares_test_collections(page: str, scored: Scene) -> None:
     exact = gaps["values"][-1][2]
     assert gaps["rows"][-1][2] == f"{exact:.2f}" != str(exact)
     figure = compared["figure"]
-    assert (figure["labels"], figure["series"][0]["name"]) == (["concept", "proof"], "ARQ")
+    assert (figure["labels"], figure["series"][0]["name"]) == (["concept", "proof"], "ARQ: High")
+    assert figure["series"][0]["stack"] == "ARQ"
     assert r"\begin{axis}" in figure["tex"]
     assert figure["svg"].startswith("<svg")
     assert compared["missing"] == []
