@@ -81,12 +81,9 @@ class TokenAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[User, Token] | None:
         """The user and the token; None if the request has no such header.
 
-        Raises
-        ------
-        AuthenticationFailed
-            The token is not valid.
-        Throttled
-            It is not valid, and too many wrong tokens came from this address.
+        Raises:
+            AuthenticationFailed: The token is not valid.
+            Throttled: It is not valid, and too many wrong tokens came from this address.
         """
         words = get_authorization_header(request).decode("latin-1").split()
         if not words or words[0].lower() != SCHEME.lower():

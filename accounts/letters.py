@@ -55,10 +55,9 @@ def writer(kind: str) -> Callable[[Writer], Writer]:
 def post(*, kind: str, data: Mapping[str, Any], site: str) -> Letter | None:
     """Send a letter after the transaction; None where no mail server is set.
 
-    Parameters
-    ----------
-    data : what its writer needs, as JSON. No secret: ids, and the writer makes the link.
-    site : the origin of the site for the links in it, such as `https://assay.example.org`.
+    Args:
+        data: what its writer needs, as JSON. No secret: ids, and the writer makes the link.
+        site: the origin of the site for the links in it, such as `https://assay.example.org`.
     """
     if not settings.SENDS_MAIL:
         return None

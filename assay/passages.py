@@ -1,7 +1,7 @@
 """Finds near-duplicate passages. One passage of each class is judged, and the others inherit its judgment.
 
-Two passages are near-duplicates if they share a large enough part of the word bigrams of either passage: |A & B| >=
-overlap * max(|A|, |B|). Each bigram counts once per passage. Words consist of letters, digits and underscores; upper
+Two passages are near-duplicates if they share a large enough part of the word bigrams of either passage: `|A & B| >=
+overlap * max(|A|, |B|)`. Each bigram counts once per passage. Words consist of letters, digits and underscores; upper
 and lower case are equal. A passage of one word has that word as its only bigram. A passage without words is not a
 near-duplicate of any other.
 

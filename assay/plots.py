@@ -16,12 +16,13 @@ DIGITS = 4  # as in the tables
 class Plot:
     """A plot for the component `plot`.
 
-    name : names its files; letters, digits and hyphens.
-    title : what it shows, for screen readers and files.
-    across, up : what the horizontal and the vertical axis show.
-    labels : of the horizontal axis, at equal distances; for intervals, of the rows.
-    series : the values, in the order of the labels.
-    digits : decimals of the values that are shown; 0 for counts.
+    Args:
+        name: names its files; letters, digits and hyphens.
+        title: what it shows, for screen readers and files.
+        across, up: what the horizontal and the vertical axis show.
+        labels: of the horizontal axis, at equal distances; for intervals, of the rows.
+        series: the values, in the order of the labels.
+        digits: decimals of the values that are shown; 0 for counts.
     """
 
     kind: Kind
@@ -77,10 +78,9 @@ def bars(
 ) -> Plot:
     """One bar for each (label, value).
 
-    Parameters
-    ----------
-    mean : drawn as a line across all bars.
-    others : (median, best) of all runs, in the order of the values.
+    Args:
+        mean: drawn as a line across all bars.
+        others: (median, best) of all runs, in the order of the values.
     """
     series: list[dict[str, Any]] = [{"name": "value", "values": _rounded([value for _, value in values])}]
     if others:
@@ -103,9 +103,8 @@ def groups(
 ) -> Plot:
     """Several bars for each label, one for each (name, values); there is none for None.
 
-    Parameters
-    ----------
-    stacks : the bar of each (name, values), which are its parts, the lowest first; if empty, each has its own.
+    Args:
+        stacks: the bar of each (name, values), which are its parts, the lowest first; if empty, each has its own.
     """
     plot = replace(lines(name, title, labels, values, across=across, up=up), kind="groups")
     for series, stack in zip(plot.series, stacks or [each for each, _ in values], strict=True):
@@ -161,9 +160,8 @@ def costs(
 ) -> Plot:
     """A curve of units and of the hours of judging them, at depths 1, 2, ...
 
-    Parameters
-    ----------
-    marks : depths to highlight, with labels; those outside the curve are left out.
+    Args:
+        marks: depths to highlight, with labels; those outside the curve are left out.
     """
     depths = range(1, len(units) + 1)
     shown = [(depth, label) for depth, label in marks if depth in depths]

@@ -65,22 +65,17 @@ def map_forked(
     Each process takes the next item when it is done with one, so that items of different sizes keep all of them busy.
     One process does all the work if there are fewer than two items, or more than 16,000, or if the system cannot fork.
 
-    Parameters
-    ----------
-    work : any function; what it changes is lost, only its result comes back, by pickle.
-    refusals : classes of exceptions that `work` raises for an item that it refuses.
-    started : called in this process, now and then, with the number of items that were begun.
+    Args:
+        work: any function; what it changes is lost, only its result comes back, by pickle.
+        refusals: classes of exceptions that `work` raises for an item that it refuses.
+        started: called in this process, now and then, with the number of items that were begun.
 
-    Returns
-    -------
-    The results, in the order of the items; an empty list for no items.
+    Returns:
+        The results, in the order of the items; an empty list for no items.
 
-    Raises
-    ------
-    refusals
-        `work` refused an item; the refusal of the first such item is raised.
-    WorkerLost
-        One of the processes ended before it was done.
+    Raises:
+        refusals: `work` refused an item; the refusal of the first such item is raised.
+        WorkerLost: One of the processes ended before it was done.
     """
     processes = min(processes, len(items))
     if processes < 2 or len(items) > MAX_ITEMS or not hasattr(os, "fork"):
@@ -190,19 +185,15 @@ def map_fresh(
     Each process has one item at a time: the next items are worked on while the caller uses a result. Close the
     iterator, or exhaust it, to end the processes. Ctrl-C reaches this process only.
 
-    Parameters
-    ----------
-    work : a function of a module, or a `functools.partial` of one; the processes import that module.
-    items : may be an iterator that is still being read; items and results are sent by pickle.
+    Args:
+        work: a function of a module, or a `functools.partial` of one; the processes import that module.
+        items: may be an iterator that is still being read; items and results are sent by pickle.
 
-    Yields
-    ------
-    Each item with its result, in the order of the items.
+    Yields:
+        Each item with its result, in the order of the items.
 
-    Raises
-    ------
-    WorkerLost
-        One of the processes ended before it was done; its error is printed on standard error.
+    Raises:
+        WorkerLost: One of the processes ended before it was done; its error is printed on standard error.
     """
     if processes == 0:
         for item in items:

@@ -35,9 +35,10 @@ class Unit(NamedTuple):
 class Vote(NamedTuple):
     """A current judgment of a unit.
 
-    kind : kind of the batch.
-    is_assigned : whether the topic is assigned to the assessor now.
-    grade : None for a non-answer.
+    Args:
+        kind: kind of the batch.
+        is_assigned: whether the topic is assigned to the assessor now.
+        grade: None for a non-answer.
     """
 
     kind: str
@@ -108,13 +109,12 @@ def freeze(
 ) -> Frozen:
     """Decide the grade of every unit, and drop the topics that have too few relevant units.
 
-    Parameters
-    ----------
-    rules : rules of the protocol for aggregation and for topics.
-    judges : number of judgments that are summed, if the rule is a sum.
-    also : kinds of batches that count in addition to main and adjudication: dual, training.
-    members : the unit of each document that is a member; a vote on the document is a vote on the unit.
-    given : grades that the topics' developers gave, for documents of these topics that nobody graded.
+    Args:
+        rules: rules of the protocol for aggregation and for topics.
+        judges: number of judgments that are summed, if the rule is a sum.
+        also: kinds of batches that count in addition to main and adjudication: dual, training.
+        members: the unit of each document that is a member; a vote on the document is a vote on the unit.
+        given: grades that the topics' developers gave, for documents of these topics that nobody graded.
 
     Raises Undecided: for some units, judgments of equal precedence have different choices.
     """

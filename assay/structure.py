@@ -31,15 +31,12 @@ class WrongStructure(Exception):
 def structured(kind: type[T], data: object, *, most: int | None = None, **others: Any) -> T:
     """A dataclass from data.
 
-    Parameters
-    ----------
-    most : the limit of the size of numbers.
-    others : values of the fields that are not keys.
+    Args:
+        most: the limit of the size of numbers.
+        others: values of the fields that are not keys.
 
-    Raises
-    ------
-    WrongStructure
-        Keys are unknown or missing, or values are not of the annotated type.
+    Raises:
+        WrongStructure: Keys are unknown or missing, or values are not of the annotated type.
     """
     made: T = _Reader(kind, most).table(kind, data, "", others)
     return made

@@ -14,11 +14,12 @@ LINES_AT_ONCE = 2_000
 class Table:
     """Rows below a header.
 
-    name : an identifier; `assay COMMAND --table NAME` selects it, and a file has it in its name.
-    description : what the columns mean, in one sentence.
-    header : (columns,) headings.
-    rows : cells of each row. None, like a float that is not finite, is a value that is not defined.
-    title : the heading on a page; empty for a table that only commands print.
+    Args:
+        name: an identifier; `assay COMMAND --table NAME` selects it, and a file has it in its name.
+        description: what the columns mean, in one sentence.
+        header: (columns,) headings.
+        rows: cells of each row. None, like a float that is not finite, is a value that is not defined.
+        title: the heading on a page; empty for a table that only commands print.
     """
 
     name: str

@@ -54,17 +54,14 @@ def read_toml(
 ) -> T:
     """A dataclass from TOML.
 
-    Parameters
-    ----------
-    name : of the file, in messages.
-    rules : what is wrong with a dataclass beyond its types, each with its key.
-    error : the class of the errors.
-    most, others : see `assay.structure.structured`.
+    Args:
+        name: of the file, in messages.
+        rules: what is wrong with a dataclass beyond its types, each with its key.
+        error: the class of the errors.
+        most, others: see `assay.structure.structured`.
 
-    Raises
-    ------
-    InputError
-        All wrong keys and values, each with its line; without any, all broken rules.
+    Raises:
+        InputError: All wrong keys and values, each with its line; without any, all broken rules.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     try:

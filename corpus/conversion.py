@@ -44,12 +44,9 @@ def converted(
 ) -> Iterator[tuple[Chunk, Packed]]:
     """Each chunk with its rows, in order; converted in this process if `n_processes` is 0.
 
-    Raises
-    ------
-    Broken
-        A chunk breaks the format: the file `name`, line and byte.
-    WorkerLost
-        A process was killed, or ran out of memory.
+    Raises:
+        Broken: A chunk breaks the format: the file `name`, line and byte.
+        WorkerLost: A process was killed, or ran out of memory.
     """
     convert: Callable[[Chunk], Packed | Fault]
     convert = partial(convert_formulas if form in FORMS else convert_documents, form=form)

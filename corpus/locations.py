@@ -23,10 +23,8 @@ FOLDER = "folder:"  # a path in the import folder of the worker
 def open_file(location: str, name: str) -> Iterator[tuple[UnpackedFile, BinaryIO]]:
     """The decompressed content of a file, and the file itself.
 
-    Raises
-    ------
-    BadFile
-        The file cannot be opened.
+    Raises:
+        BadFile: The file cannot be opened.
     """
     with open_raw(location, name) as file:
         yield UnpackedFile(file, name), file
@@ -35,10 +33,8 @@ def open_file(location: str, name: str) -> Iterator[tuple[UnpackedFile, BinaryIO
 def open_raw(location: str, name: str) -> BinaryIO:
     """A file as it is.
 
-    Raises
-    ------
-    BadFile
-        It cannot be opened.
+    Raises:
+        BadFile: It cannot be opened.
     """
     path = path_of(location)
     try:

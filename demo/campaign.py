@@ -106,12 +106,9 @@ THIS = Year(
 def make(*, password: str, say: Say) -> bool:
     """Create what is missing in the demo; False if nothing is missing. Two concurrent calls run one after the other.
 
-    Raises
-    ------
-    NameTaken
-        One of the logins belongs to another user.
-    DemoRefused
-        A job failed, or a worker took too long for it.
+    Raises:
+        NameTaken: One of the logins belongs to another user.
+        DemoRefused: A job failed, or a worker took too long for it.
     """
     with _alone():
         if is_complete():

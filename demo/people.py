@@ -52,10 +52,8 @@ def lines() -> list[str]:
 def make_people(password: str) -> tuple[People, bool]:
     """All logins, and whether they were created now. Existing logins stay unchanged.
 
-    Raises
-    ------
-    NameTaken
-        A user who does not belong to the demo has one of the names.
+    Raises:
+        NameTaken: A user who does not belong to the demo has one of the names.
     """
     hashed = make_password(password)  # once, because hashing is slow on purpose
     users, are_new, n = [], [], len(ASSESSORS)

@@ -19,10 +19,8 @@ POLL_SECONDS = 0.5
 def follow(job: Job) -> None:
     """Run a job in this process. If a worker was faster, wait for it, and take over if that worker is lost.
 
-    Raises
-    ------
-    CommandError
-        The job failed.
+    Raises:
+        CommandError: The job failed.
     """
     while not job.is_finished:
         services.run(job.pk)

@@ -143,10 +143,8 @@ class Progress:
     def update(self, done: int, total: int | None = None, message: str = "") -> None:
         """Store the progress, at most twice per second.
 
-        Raises
-        ------
-        JobLost
-            Another worker took the job over.
+        Raises:
+            JobLost: Another worker took the job over.
         """
         if self._lost.is_set():
             raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
@@ -164,10 +162,8 @@ class Progress:
 
         The row's lock stops the heartbeat, so the transaction renews it at its end.
 
-        Raises
-        ------
-        JobLost
-            Another worker took the job over; nothing was stored.
+        Raises:
+            JobLost: Another worker took the job over; nothing was stored.
         """
         with transaction.atomic():
             job = Job.objects.select_for_update().filter(self._own_row()).first()
@@ -311,10 +307,8 @@ def move_here(*, job: Job) -> None:
 def retry(*, job: Job) -> None:
     """Restart a failed job.
 
-    Raises
-    ------
-    Refused
-        The job has not failed.
+    Raises:
+        Refused: The job has not failed.
     """
     with transaction.atomic():
         fields = {

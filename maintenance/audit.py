@@ -67,10 +67,8 @@ class Unreachable(Exception):
 def python_findings(report: dict[str, Any]) -> Iterator[Finding]:
     """The findings in a report of pip-audit.
 
-    Raises
-    ------
-    Unreachable
-        The source knew none of the packages.
+    Raises:
+        Unreachable: The source knew none of the packages.
     """
     packages = report["dependencies"]
     skipped = [package["skip_reason"] for package in packages if "skip_reason" in package]
@@ -113,10 +111,8 @@ def read_accepted(path: Path = ACCEPTED) -> list[Accepted]:
 def report_of(command: Sequence[str], work: Path = ROOT) -> dict[str, Any]:
     """The JSON that a tool prints.
 
-    Raises
-    ------
-    Unreachable
-        The tool could not get the advisories.
+    Raises:
+        Unreachable: The tool could not get the advisories.
     """
     path = os.pathsep.join([str(ROOT / ".venv" / "bin"), os.environ.get("PATH", "")])
     try:

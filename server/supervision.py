@@ -39,10 +39,8 @@ class Supervisor:
     def watch(self, is_over: Callable[[], bool], *, restarts: bool) -> None:
         """Print the output of the processes until the condition holds.
 
-        Raises
-        ------
-        RunError
-            A process or a server ended, and `restarts` is false or it has ended too often.
+        Raises:
+            RunError: A process or a server ended, and `restarts` is false or it has ended too often.
         """
         while not is_over():
             self._print_output()

@@ -16,13 +16,13 @@ from accounts.models import Event
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
-from web.forms import style_fields
+from web.forms import StyledForm
 from web.pages import context_of
 
 PER_PAGE = 100
 
 
-class FilterForm(forms.Form):
+class FilterForm(StyledForm):
     """A person, an action and a period. A value that the log does not contain is an error, and filters nothing."""
 
     person = forms.ChoiceField(required=False)
@@ -37,7 +37,6 @@ class FilterForm(forms.Form):
             ("action", choices.actions, "every action"),
         ):
             cast("forms.ChoiceField", self.fields[name]).choices = [("", every), *offered]
-        style_fields(self)
 
     @property
     def chosen(self) -> dict[str, Any]:

@@ -19,21 +19,21 @@ def refusals_in(form: forms.BaseForm, field: str | None = None) -> Iterator[None
         form.add_error(field, refusal.message)
 
 
-def style_fields(form: forms.BaseForm) -> None:
-    """Give each control its Bootstrap class, and point it to its help and errors (`components/field.html`)."""
-    for name, field in form.fields.items():
-        kind = "form-select" if isinstance(field.widget, forms.Select) else "form-control"
-        if not isinstance(field.widget, forms.CheckboxSelectMultiple):  # the class would be on the list too
-            field.widget.attrs.setdefault("class", kind)
-        field.widget.attrs.setdefault("aria-describedby", f"id_{form.add_prefix(name)}_help")
+class StyledField(forms.BoundField):
+    """A control with its Bootstrap class, which points to its help and errors (`components/field.html`)."""
+
+    def build_widget_attrs(self, attrs: dict[str, Any], widget: forms.Widget | None = None) -> dict[str, Any]:
+        widget = widget or self.field.widget
+        own = {"aria-describedby": f"id_{self.html_name}_help"}
+        if not isinstance(widget, forms.CheckboxSelectMultiple):  # the class would be on the list too
+            own["class"] = "form-select" if isinstance(widget, forms.Select) else "form-control"
+        return super().build_widget_attrs(own | widget.attrs | attrs, widget)
 
 
 class StyledForm(forms.Form):
-    """A form whose controls `style_fields` styles. It comes before another base that is a form."""
+    """A form whose controls are styled. It comes before another base that is a form."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        style_fields(self)
+    bound_field_class = StyledField
 
 
 class FilesInput(forms.ClearableFileInput):

@@ -52,10 +52,8 @@ def instant_of(text: str, zone: str) -> datetime:
 
     A time that occurs twice, because the clocks go back, is the later one, so that nobody loses an hour.
 
-    Raises
-    ------
-    NoSuchTime
-        The text is no local time, or the clocks go forward over it.
+    Raises:
+        NoSuchTime: The text is no local time, or the clocks go forward over it.
     """
     try:
         local = datetime.fromisoformat(text.strip())
@@ -76,10 +74,8 @@ def instant_of(text: str, zone: str) -> datetime:
 def instant_with_offset(text: str) -> datetime | None:
     """The instant of a text such as `2026-05-01T23:59:00Z`; None for a text without an offset.
 
-    Raises
-    ------
-    NoSuchTime
-        The year is out of range.
+    Raises:
+        NoSuchTime: The year is out of range.
     """
     try:
         moment = datetime.fromisoformat(text.strip())

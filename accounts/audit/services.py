@@ -54,17 +54,14 @@ def record(
 ) -> Event:
     """Record what was done, in the transaction that does it: both are stored, or neither.
 
-    Parameters
-    ----------
-    action : a noun and a participle, such as `batch.opened`. The pages show it as “batch opened”.
-    subject : what was changed: a row, which is linked if it has a page, or a text.
-    details : what else a reader needs, as JSON: a reason, numbers, or old and new values (`changes`).
-    by : the person; by default the user of the request. Nobody for commands and workers.
+    Args:
+        action: a noun and a participle, such as `batch.opened`. The pages show it as “batch opened”.
+        subject: what was changed: a row, which is linked if it has a page, or a text.
+        details: what else a reader needs, as JSON: a reason, numbers, or old and new values (`changes`).
+        by: the person; by default the user of the request. Nobody for commands and workers.
 
-    Raises
-    ------
-    RuntimeError
-        There is no transaction.
+    Raises:
+        RuntimeError: There is no transaction.
     """
     if not connection.in_atomic_block:
         raise RuntimeError(f"{action} is recorded outside the transaction that does it")

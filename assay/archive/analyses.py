@@ -30,10 +30,8 @@ from assay.statistics.reusability import Scoring
 def computed_again(contents: Contents, board: LeaderboardRecord, analysis: AnalysisRecord) -> Result | None:
     """The values of an analysis; None if it depends on more than the archive has: which judgments counted at its time.
 
-    Raises
-    ------
-    BadArchive
-        It names runs or versions that the archive does not have, or cannot be computed.
+    Raises:
+        BadArchive: It names runs or versions that the archive does not have, or cannot be computed.
     """
     compute = KINDS.get(analysis.kind)
     if compute is None:

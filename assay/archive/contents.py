@@ -139,10 +139,8 @@ class Contents:
     def built(self, pool: PoolRecord) -> BuiltPool:
         """The pool, built again from its runs.
 
-        Raises
-        ------
-        BadArchive
-            It cannot be built.
+        Raises:
+            BadArchive: It cannot be built.
         """
         protocol = self.protocol(pool.protocol)
         protocol = replace(protocol, pool=replace(protocol.pool, order=pool.order))

@@ -98,10 +98,8 @@ class SealedZip:
     of at most `max_whole` bytes are held in memory, and no file may decompress to more than `max_ratio` times its
     size. Nothing reads more of a file than the size that the directory of the ZIP file states.
 
-    Raises
-    ------
-    BadArchive
-        The file is not such an archive, or is damaged.
+    Raises:
+        BadArchive: The file is not such an archive, or is damaged.
     """
 
     max_whole = 1 << 28

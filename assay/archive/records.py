@@ -1,4 +1,4 @@
-"""The content of an archive, as the records of its index, `archive.json`.
+"""The content of an archive, as the records of its index, `archive.json`::
 
     README.md, CITATION.bib   what the archive is, for people
     metadata.json             the same for machines: schema.org/Dataset with the fields of Croissant
@@ -311,10 +311,8 @@ def as_line(record: Any) -> str:
 def parsed(kind: type, text: str | bytes, where: str) -> Any:
     """The record in a text of JSON.
 
-    Raises
-    ------
-    BadArchive
-        It is not JSON, too long, or not of the form of the record: the message names the keys.
+    Raises:
+        BadArchive: It is not JSON, too long, or not of the form of the record: the message names the keys.
     """
     if len(text) > MAX_JSON:
         raise BadArchive(f"{where}: more than {MAX_JSON >> 20} MB.")

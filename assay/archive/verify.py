@@ -59,10 +59,8 @@ class Finding:
 def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
     """Check an archive part by part. `advance` is called while the files are read for the first time.
 
-    Raises
-    ------
-    BadArchive
-        Something cannot be read, so the parts that depend on it cannot be checked.
+    Raises:
+        BadArchive: Something cannot be read, so the parts that depend on it cannot be checked.
     """
     index = reader.index
     if index.format > FORMAT:

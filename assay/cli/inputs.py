@@ -117,10 +117,8 @@ class Inputs:
     def is_counted(self) -> NDArray[np.bool_]:
         """(topics of the qrels,) whether runs are compared on the topic.
 
-        Raises
-        ------
-        InputError
-            No topic of the qrels is in every run.
+        Raises:
+            InputError: No topic of the qrels is in every run.
         """
         counted = np.ones(self.judged.n_topics, dtype=np.bool_)
         for scores in self._scored:
@@ -146,10 +144,8 @@ class Inputs:
 def read_inputs(arguments: argparse.Namespace) -> Inputs:
     """Read the files that the arguments name.
 
-    Raises
-    ------
-    InputError
-        A file, the protocol or a measure cannot be used.
+    Raises:
+        InputError: A file, the protocol or a measure cannot be used.
     """
     paths: Sequence[str] = arguments.runs
     repeated = {path for path in paths if paths.count(path) > 1}

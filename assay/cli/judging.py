@@ -85,12 +85,9 @@ def judge_batch(arguments: argparse.Namespace, program: Program) -> Totals:
 
     A unit for which the program fails is skipped, with the reason: organizers see it, and it comes back last.
 
-    Raises
-    ------
-    InputError
-        There is no token.
-    ServerError
-        The site refuses a request, or cannot be reached.
+    Raises:
+        InputError: There is no token.
+        ServerError: The site refuses a request, or cannot be reached.
     """
     token = os.environ.get(TOKEN, "")
     if not token:

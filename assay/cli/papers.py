@@ -45,10 +45,8 @@ def tracks_of(arguments: argparse.Namespace) -> list[ScoredRuns]:
 def print_papers(tables: Sequence[PaperTable], arguments: argparse.Namespace) -> int:
     """Print the tables, or store them in the folder of --output; the exit status.
 
-    Raises
-    ------
-    InputError
-        There is no table with the name of --table.
+    Raises:
+        InputError: There is no table with the name of --table.
     """
     tables = chosen_tables(tables, arguments.table)
     if arguments.output is not None:

@@ -54,12 +54,9 @@ def read_protocol_and_topics(arguments: argparse.Namespace) -> tuple[Protocol, l
 def read_formulas(paths: Sequence[Path]) -> Formulas | None:
     """The formulas of the files; None if there are no files.
 
-    Raises
-    ------
-    assay.errors.Refused
-        A file is neither a formula index nor an id map.
-    InputError
-        The files contain no formula.
+    Raises:
+        assay.errors.Refused: A file is neither a formula index nor an id map.
+        InputError: The files contain no formula.
     """
     if not paths:
         return None
@@ -72,10 +69,8 @@ def read_formulas(paths: Sequence[Path]) -> Formulas | None:
 def read_posts(paths: Sequence[Path]) -> PostLookup | None:
     """Return the lookup of posts of some forums for a check of runs; None if there are no files.
 
-    Raises
-    ------
-    assay.errors.Refused
-        A file is not a forum, or is not well-formed.
+    Raises:
+        assay.errors.Refused: A file is not a forum, or is not well-formed.
     """
     if not paths:
         return None
@@ -101,10 +96,8 @@ class Pooled(NamedTuple):
 def read_pooled(arguments: argparse.Namespace, protocol: Protocol, topics: list[str] | None) -> Pooled:
     """Read the runs of the manifest.
 
-    Raises
-    ------
-    RunsRefused
-        Some runs have errors; the reports are printed.
+    Raises:
+        RunsRefused: Some runs have errors; the reports are printed.
     """
     runs = read_manifest(arguments.runs, protocol)
     formulas = read_formulas(arguments.formulas)

@@ -22,10 +22,8 @@ from assay.formats.declaration import STATEMENTS
 def connect(arguments: argparse.Namespace) -> Server:
     """The site of `--server`, with the token of the variable or of the login. Without one, as a visitor.
 
-    Raises
-    ------
-    InputError
-        No site is named, or httpx is not installed.
+    Raises:
+        InputError: No site is named, or httpx is not installed.
     """
     require_httpx("this command")
     url, token = arguments.server or os.environ.get(SERVER, ""), os.environ.get(TOKEN, "")
@@ -39,10 +37,8 @@ def connect(arguments: argparse.Namespace) -> Server:
 def track_of(server: Server, slug: str) -> Any:
     """A track of the site.
 
-    Raises
-    ------
-    ServerError
-        It does not exist; the message names those that do.
+    Raises:
+        ServerError: It does not exist; the message names those that do.
     """
     try:
         return server.get(f"tracks/{slug}/")
@@ -65,10 +61,8 @@ def rows_of_track(arguments: argparse.Namespace, noun: str) -> list[Any]:
 def declared(arguments: argparse.Namespace, track: Any) -> dict[str, str]:
     """Return what is declared about runs, for the form of the site.
 
-    Raises
-    ------
-    InputError
-        No kind is given, and the track accepts several or none.
+    Raises:
+        InputError: No kind is given, and the track accepts several or none.
     """
     fields = {name: getattr(arguments, name, "") for name in ("team", *STATEMENTS)}
     accepting = [kind["kind"] for kind in track["kinds"] if kind["is_accepting"]]

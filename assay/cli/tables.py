@@ -31,10 +31,8 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
 def chosen_tables(tables: Sequence[N], name: str | None) -> Sequence[N]:
     """All tables, or the one that --table names.
 
-    Raises
-    ------
-    InputError
-        There is no table of that name.
+    Raises:
+        InputError: There is no table of that name.
     """
     chosen = [table for table in tables if name is None or table.name == name]
     if not chosen:

@@ -34,10 +34,8 @@ def file_path() -> Path:
 def stored(server: str = "") -> Login | None:
     """The login at a site, by default at that of the latest one. None if there is none.
 
-    Raises
-    ------
-    InputError
-        Others can read the file, or it is damaged.
+    Raises:
+        InputError: Others can read the file, or it is damaged.
     """
     latest, tokens = _read()
     server = server.rstrip("/") or latest
@@ -72,10 +70,8 @@ def store(server: str, token: str, *, in_file: bool = False) -> str:
 def forget(server: str = "") -> str:
     """Remove the token of a site, by default that of the latest login; returns the site.
 
-    Raises
-    ------
-    InputError
-        There is no token for it.
+    Raises:
+        InputError: There is no token for it.
     """
     latest, tokens = _read()
     server = server.rstrip("/") or latest

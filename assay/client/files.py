@@ -47,10 +47,8 @@ def has_content(path: Path, sha256: str) -> bool:
 def check_name(name: str) -> str:
     """The name of a file as the site gives it, if it is safe to use in a folder.
 
-    Raises
-    ------
-    InputError
-        It would lead elsewhere, or be hidden.
+    Raises:
+        InputError: It would lead elsewhere, or be hidden.
     """
     if not name or Path(name).name != name or "\\" in name or name.startswith(".") or not name.isprintable():
         raise InputError(f"the site names a file {name!r}, which is not a plain name")
@@ -62,10 +60,8 @@ def fetch(server: Server, url: str, target: Path, *, sha256: str, progress: Prog
 
     What an earlier try has stored is not downloaded again.
 
-    Raises
-    ------
-    ServerError
-        The site refuses or cannot be reached, or sends other content than it announced.
+    Raises:
+        ServerError: The site refuses or cannot be reached, or sends other content than it announced.
     """
     part = target.with_name(f"{target.name}.{sha256[:12]}.part")
     for wait in waits():

@@ -109,10 +109,8 @@ class Server:
     def stream(self, method: str, url: str, headers: Mapping[str, str]) -> Iterator["httpx.Response"]:
         """The answer of the site at a URL, whose content is not read yet. It is tried once.
 
-        Raises
-        ------
-        ServerError
-            The URL is not one of this site, or the site refuses or cannot be reached.
+        Raises:
+            ServerError: The URL is not one of this site, or the site refuses or cannot be reached.
         """
         full = self._client.base_url.join(url)
         if (full.scheme, full.netloc) != (self._client.base_url.scheme, self._client.base_url.netloc):

@@ -64,12 +64,11 @@ IMPORT_LIMITS = Limits(max_file=math.inf, max_text=math.inf)  # an import stream
 class Unreadable(BadFile):
     """A file that cannot be read, or not to its end.
 
-    Attributes
-    ----------
-    code : names the kind of problem.
-    reason : what is wrong with the file, a sentence without the file's name.
-    accepted : what is accepted instead, a phrase with a full stop.
-    message : all of it in one line, with the name.
+    Args:
+        code: names the kind of problem.
+        reason: what is wrong with the file, a sentence without the file's name.
+        accepted: what is accepted instead, a phrase with a full stop.
+        message: all of it in one line, with the name.
     """
 
     def __init__(self, code: str, reason: str, accepted: str, *, name: str = "") -> None:

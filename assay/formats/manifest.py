@@ -52,15 +52,12 @@ def parse_manifest(
 ) -> list[ManifestRun]:
     """The runs of a manifest that has been read; their paths are as the manifest has them.
 
-    Parameters
-    ----------
-    name : of the manifest, for the messages.
-    has_file : whether there is a file with a path of the manifest.
+    Args:
+        name: of the manifest, for the messages.
+        has_file: whether there is a file with a path of the manifest.
 
-    Raises
-    ------
-    ManifestError
-        The manifest has errors; each complaint names its line.
+    Raises:
+        ManifestError: The manifest has errors; each complaint names its line.
     """
     try:
         text = data.decode("utf-8-sig")

@@ -18,13 +18,12 @@ from assay.formulas import PLACES
 class Formulas:
     """Formula instances, sorted by id. Arrays of one length.
 
-    Attributes
-    ----------
-    formula : (n,) bytes, UTF-8, ids of the instances, sorted by bytes, each once.
-    post : (n,) bytes, docno of the post that contains the instance (for a comment: of the commented post).
-    thread : (n,) bytes, docno of the question of the post's thread.
-    place : (n,) uint8 index into `PLACES`.
-    visual : (n,) bytes, id of the visually distinct formula; empty if there is none.
+    Args:
+        formula: (n,) bytes, UTF-8, ids of the instances, sorted by bytes, each once.
+        post: (n,) bytes, docno of the post that contains the instance (for a comment: of the commented post).
+        thread: (n,) bytes, docno of the question of the post's thread.
+        place: (n,) uint8 index into `PLACES`.
+        visual: (n,) bytes, id of the visually distinct formula; empty if there is none.
     """
 
     formula: NDArray[np.bytes_]

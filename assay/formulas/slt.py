@@ -41,10 +41,9 @@ Result = Parsed | Fault
 def slt(markup: str) -> str | None:
     """The SLT string of the first formula in markup; None if it has none.
 
-    Parameters
-    ----------
-    markup : MathML from a formula index or a page: Presentation MathML alone, or with Content MathML and LaTeX; with or
-        without namespace prefixes. Text around it is ignored.
+    Args:
+        markup: MathML from a formula index or a page: Presentation MathML alone, or with Content MathML and LaTeX; with
+            or without namespace prefixes. Text around it is ignored.
     """
     text = mathml.isolated(markup)
     if text is None:

@@ -41,11 +41,10 @@ def latex_key(latex: str) -> bytes:
 class Keys:
     """The ids and keys of formulas.
 
-    Attributes
-    ----------
-    formula : (n,) ids, each once, in any order.
-    slt, latex : (n,) keys, empty if there is none.
-    kept : (n,) visual ids that formulas already have; empty if there is none.
+    Args:
+        formula: (n,) ids, each once, in any order.
+        slt, latex: (n,) keys, empty if there is none.
+        kept: (n,) visual ids that formulas already have; empty if there is none.
     """
 
     formula: Ids
@@ -105,9 +104,8 @@ def _is_range(rows: NDArray[np.intp]) -> bool:
 def visual_ids(keys: Keys, *, above: int = 0) -> Ids:
     """(n,) the visual id of each formula, in the order of the rows; empty for a formula without keys.
 
-    Parameters
-    ----------
-    above : new numbers are greater than this, and greater than every number among the ids that formulas keep.
+    Args:
+        above: new numbers are greater than this, and greater than every number among the ids that formulas keep.
     """
     order = id_order(keys.formula)
     if _is_range(order):
@@ -222,13 +220,12 @@ class Disagreement(NamedTuple):
 class Report:
     """Disagreements between given visual ids and the strings of formulas.
 
-    Attributes
-    ----------
-    n_ids, n_strings : ids with an SLT string, and SLT strings with an id.
-    split_ids : ids with several SLT strings.
-    shared_strings : SLT strings with several ids.
-    shared_latex : LaTeX with several ids, of formulas without an SLT string.
-    details : the disagreements: SLT strings first, then by whether a string has several ids, by id and by row.
+    Args:
+        n_ids, n_strings: ids with an SLT string, and SLT strings with an id.
+        split_ids: ids with several SLT strings.
+        shared_strings: SLT strings with several ids.
+        shared_latex: LaTeX with several ids, of formulas without an SLT string.
+        details: the disagreements: SLT strings first, then by whether a string has several ids, by id and by row.
     """
 
     n_ids: int

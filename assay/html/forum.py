@@ -3,7 +3,7 @@
 The *source* of a post is everything between `<post ...>` and `</post>` in its file, character by character. Offsets
 and lengths count these characters (Unicode code points): the first one after the tag is 0, a tag counts with all its
 characters, and an entity as it is written (`&amp;` is five). A span that begins or ends within an entity contains its
-character. Within a tag there is no text.
+character. Within a tag there is no text::
 
     post        text, <quote orig_author="...">, <img src="..."/>, <a href="...">
 
@@ -50,10 +50,8 @@ class Span(NamedTuple):
 def passage(source: str, span: Span) -> str:
     """The text of a span as one reads it: entities replaced, tags left out, white space reduced to single spaces.
 
-    Raises
-    ------
-    ValueError
-        The span is not inside the source.
+    Raises:
+        ValueError: The span is not inside the source.
 
     >>> passage('Ham &amp; <img src="egg.png"/> eggs', Span(0, 9))
     'Ham &'

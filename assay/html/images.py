@@ -1,7 +1,7 @@
 """Shows the images of a collection in the place of the placeholders of stored HTML.
 
 The sanitizer replaces every image by a placeholder. If the URL of the image can name a file, the placeholder keeps host
-and path of the URL, its *reference*:
+and path of the URL, its *reference*::
 
     <span class="image-placeholder" data-image="i.stack.imgur.com/vTmU2.gif">[Image: a graph]</span>
 

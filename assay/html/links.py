@@ -1,7 +1,7 @@
 """Turns the links of a collection into links to its own posts, or into text.
 
 `read` understands every form in which a Stack Exchange site writes the address of a post. The sanitizer stores the
-result as a marker, which has no address:
+result as a marker, which has no address::
 
     <a data-host="math.stackexchange.com" data-post="456" data-thread="123">   perhaps a post of the collection
     <a data-host="arxiv.org">                                                 an external link

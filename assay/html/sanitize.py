@@ -1,4 +1,4 @@
-"""Sanitizes the HTML of a collection when it is imported, so that pages can show it as it is stored.
+"""Sanitizes the HTML of a collection when it is imported, so that pages can show it as it is stored::
 
     clean_body(html)      the body of a post, a topic or any HTML document
     clean_comment(text)   a comment: the Markdown of Stack Exchange comments, or HTML
@@ -13,7 +13,7 @@ dollars. The result is HTML to store; a page shows it after `assay.html.links.re
 importer may call them in several processes (threads do not help). To clean a clean body or title again changes
 nothing. The same holds for a clean comment, unless it was HTML that contained Markdown.
 
-The result contains only elements of `TAGS`, with no attributes but these:
+The result contains only elements of `TAGS`, with no attributes but these::
 
     <span class="math-container" data-formula-id="12" data-display="inline|block">LaTeX, escaped, no dollars</span>
     <span class="dollar">$</span>               a dollar that the author escaped; never opens a formula

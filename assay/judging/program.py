@@ -46,12 +46,9 @@ class Program:
     def ask(self, line: bytes) -> bytes:
         """The program's answer to a line, without its line end.
 
-        Raises
-        ------
-        ProgramFailed
-            It ended, it did not answer in time, or its answer is too long.
-        OSError
-            It cannot be started.
+        Raises:
+            ProgramFailed: It ended, it did not answer in time, or its answer is too long.
+            OSError: It cannot be started.
         """
         process = self._process or self._start()
         try:

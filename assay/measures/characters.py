@@ -8,10 +8,9 @@ was judged in its place, so after that citation, or after another near-duplicate
 A citation that is not judged, or judged not relevant, has the relevant characters of the citations that it overlaps.
 The ranks below the last citation of a run have no characters, so precision at rank k of a short run is not lowered.
 
-Source
-------
-BOLT Information Retrieval phase 3, evaluation guidelines, version 2.5: precision, recall and F at rank 100,
-R-precision, and average precision to rank 1000, in characters.
+Source:
+    BOLT Information Retrieval phase 3, evaluation guidelines, version 2.5: precision, recall and F at rank 100,
+    R-precision, and average precision to rank 1000, in characters.
 """
 
 import re
@@ -50,9 +49,10 @@ class Spans(NamedTuple):
 class RelevantText(NamedTuple):
     """The relevant characters of the qrels, as disjoint spans on one axis, ascending.
 
-    code : number of each post on the axis, by index of the topic and post.
-    start, end : (spans,) places on the axis.
-    n_characters : (topics,) number of relevant characters.
+    Args:
+        code: number of each post on the axis, by index of the topic and post.
+        start, end: (spans,) places on the axis.
+        n_characters: (topics,) number of relevant characters.
     """
 
     code: dict[tuple[int, bytes], int]
@@ -64,10 +64,11 @@ class RelevantText(NamedTuple):
 class Cited(NamedTuple):
     """The citations of a run for topics of the qrels, ordered by topic, then rank; every attribute is (citations,).
 
-    topic : index into the topics of the qrels.
-    rank : from 1.
-    length : number of characters.
-    n_new : number of relevant characters that no citation above has.
+    Args:
+        topic: index into the topics of the qrels.
+        rank: from 1.
+        length: number of characters.
+        n_new: number of relevant characters that no citation above has.
     """
 
     topic: Numbers
@@ -196,12 +197,9 @@ def relevant_text(judged: JudgedDocuments, level: int) -> RelevantText:
 def cited_characters(hits: Hits, judged: JudgedDocuments, level: int) -> Cited:
     """The citations of the run that hits come from.
 
-    Raises
-    ------
-    NotACitation
-        A docno of the run or of the qrels is not `thread:post:offset:length`.
-    ValueError
-        The hits do not come from a run.
+    Raises:
+        NotACitation: A docno of the run or of the qrels is not `thread:post:offset:length`.
+        ValueError: The hits do not come from a run.
     """
     if hits.lines is None:
         raise ValueError("the hits do not come from a run, so their characters are not known")

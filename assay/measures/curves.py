@@ -51,9 +51,8 @@ def recall_precision(
 ) -> NDArray[np.float64]:
     """(topics, recalls) interpolated precision: the highest precision at this level of recall or above.
 
-    Source
-    ------
-    Equals trec_eval's iprec_at_recall: a recall of x with R relevant documents is reached with round(x R) of them.
+    Source:
+        Equals trec_eval's iprec_at_recall: a recall of x with R relevant documents is reached with round(x R) of them.
     """
     if in_characters:
         columns = [characters.interpolated_precision(hits, judged, level, recall) for recall in recalls]

@@ -64,10 +64,9 @@ def ndcg(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     The gain is the grade, or 2^grade - 1 with `dcg=exp-log2`; the discount is log2(rank + 1). The ideal ranking has all
     judged documents, also for a primed measure. The level does not apply.
 
-    Source
-    ------
-    Järvelin & Kekäläinen (2002), doi:10.1145/582415.582418; equals trec_eval's ndcg and ndcg_cut. Exponential
-    gain: Burges et al. (2005), doi:10.1145/1102351.1102363.
+    Source:
+        Järvelin & Kekäläinen (2002), doi:10.1145/582415.582418; equals trec_eval's ndcg and ndcg_cut. Exponential gain:
+        Burges et al. (2005), doi:10.1145/1102351.1102363.
     """
     formula = measure.word("dcg")
     best = judged.remember(
@@ -135,9 +134,8 @@ def bpref(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     count, so the primed measure has the same value. Repeated near-duplicates that count as false alarms are above, but
     not in N; a document loses at most all of its 1.
 
-    Source
-    ------
-    Buckley & Voorhees (2004), doi:10.1145/1008992.1009000, as trec_eval computes bpref.
+    Source:
+        Buckley & Voorhees (2004), doi:10.1145/1008992.1009000, as trec_eval computes bpref.
     """
     is_relevant = hits.grade >= measure.level
     n_relevant, n_nonrelevant = judged.n_graded(measure.level), judged.n_graded(0, measure.level)
@@ -162,9 +160,8 @@ def expected_reciprocal_rank(hits: Hits, judged: JudgedDocuments, measure: Measu
 
     The default of `max_rel` is the highest grade of the qrels. gdeval, which ir_measures calls, uses 4.
 
-    Source
-    ------
-    Chapelle et al. (2009), doi:10.1145/1645953.1646033.
+    Source:
+        Chapelle et al. (2009), doi:10.1145/1645953.1646033.
     """
     retrieved = top(hits, measure.k)
     highest = measure.number("max_rel") or float(np.max(judged.grade, initial=1))
@@ -183,10 +180,9 @@ def q_measure(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     that rank. The gain of a relevant document is its grade. With `beta` 0 this is average precision. With a cutoff, the
     sum is divided by k if there are more relevant documents.
 
-    Source
-    ------
-    Sakai (2004), New performance metrics based on multigrade relevance, NTCIR-4; Sakai (2014), doi:10.1007/978-3-642-
-    54798-0_6, for the cutoff.
+    Source:
+        Sakai (2004), New performance metrics based on multigrade relevance, NTCIR-4; Sakai (2014),
+        doi:10.1007/978-3-642- 54798-0_6, for the cutoff.
     """
     beta = measure.number("beta") or 0.0
     retrieved, ideal = relevant(top(hits, measure.k), measure.level), relevant(judged.ideal, measure.level)
@@ -213,10 +209,9 @@ def rank_biased_precision(hits: Hits, judged: JudgedDocuments, measure: Measure)
     The gain g is the grade divided by the highest grade of the topic's qrels, or by `max_rel`. With a level, it is 1
     for grades from the level and 0 for others.
 
-    Source
-    ------
-    Moffat & Zobel (2008), doi:10.1145/1416950.1416952. trec_eval's rbp has p = 0.9 and the same definition for
-    grades, but reads uninitialized memory there.
+    Source:
+        Moffat & Zobel (2008), doi:10.1145/1416950.1416952. trec_eval's rbp has p = 0.9 and the same definition for
+        grades, but reads uninitialized memory there.
     """
     retrieved = top(hits, measure.k)
     if measure.level:
@@ -232,9 +227,8 @@ def rank_biased_precision(hits: Hits, judged: JudgedDocuments, measure: Measure)
 def residual(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
     """Largest rise of rank-biased precision, if all unjudged documents and all further ranks were relevant.
 
-    Source
-    ------
-    Moffat & Zobel (2008), doi:10.1145/1416950.1416952. trec_eval's rbp_resid is 0 where every document is judged.
+    Source:
+        Moffat & Zobel (2008), doi:10.1145/1416950.1416952. trec_eval's rbp_resid is 0 where every document is judged.
     """
     persistence = measure.number("p") or 0.0
     retrieved = top(hits, measure.k)
@@ -247,9 +241,8 @@ def inferred_average_precision(hits: Hits, judged: JudgedDocuments, measure: Mea
 
     Such documents have a negative grade in the qrels. Documents that are not in the qrels are not relevant.
 
-    Source
-    ------
-    Yilmaz & Aslam (2006), doi:10.1145/1183614.1183633; equals trec_eval's infAP.
+    Source:
+        Yilmaz & Aslam (2006), doi:10.1145/1183614.1183633; equals trec_eval's infAP.
     """
     is_relevant = hits.grade >= measure.level
     n_relevant_above = count_above(hits.topic, judged.n_topics, is_relevant)
@@ -286,10 +279,9 @@ def recall_points(recall: float, n_relevant: NDArray[np.int64]) -> NDArray[np.in
 def interpolated_precision(retrieved: Hits, n_wanted: NDArray[np.int64]) -> Values:
     """(topics,) the highest precision at any rank with `n_wanted` relevant documents; 0.0 if there is no such rank.
 
-    Parameters
-    ----------
-    retrieved : the relevant documents of the run.
-    n_wanted : (topics,) number of relevant documents that must be retrieved.
+    Args:
+        retrieved: the relevant documents of the run.
+        n_wanted: (topics,) number of relevant documents that must be retrieved.
     """
     n_retrieved = counts(retrieved)
     end = np.cumsum(n_retrieved)

@@ -30,9 +30,10 @@ SALT = np.uint64(0xD6E8FEB86659FD93)
 class Lines:
     """All lines of a run, judged or not, for measures that need them, and what was last computed from them.
 
-    run : the run.
-    place : (topics of the run,) index into the topics of the qrels, or -1.
-    depth : number of ranks of each topic that count; None: all.
+    Args:
+        run: the run.
+        place: (topics of the run,) index into the topics of the qrels, or -1.
+        depth: number of ranks of each topic that count; None: all.
     """
 
     def __init__(self, run: Ranked, place: NDArray[np.int64], depth: int | None) -> None:
@@ -52,13 +53,14 @@ class Lines:
 class Hits(NamedTuple):
     """The judged documents that a run retrieved, ordered by topic, then rank.
 
-    topic : (hits,) index into the topics of the qrels.
-    rank : (hits,) from 1, among all documents of the run, or among the judged ones after `judged_only`.
-    grade : (hits,) grades, not negative after `graded`.
-    n_returned : (topics,) number of documents of the run for each topic of the qrels, after the depth cut.
-    n_pooled_above : (hits,) number of pooled documents without a grade above each hit; None if there are none.
-    lines : all lines of the run; None if the hits do not come from a run.
-    entry : (hits,) row of the qrels; None likewise.
+    Args:
+        topic: (hits,) index into the topics of the qrels.
+        rank: (hits,) from 1, among all documents of the run, or among the judged ones after `judged_only`.
+        grade: (hits,) grades, not negative after `graded`.
+        n_returned: (topics,) number of documents of the run for each topic of the qrels, after the depth cut.
+        n_pooled_above: (hits,) number of pooled documents without a grade above each hit; None if there are none.
+        lines: all lines of the run; None if the hits do not come from a run.
+        entry: (hits,) row of the qrels; None likewise.
     """
 
     topic: NDArray[np.int64]
@@ -94,10 +96,11 @@ class Hits(NamedTuple):
 class Located(NamedTuple):
     """The documents of a run that are in qrels, judged or not, ordered by topic, then rank.
 
-    entry : (documents,) row of the qrels.
-    rank : (documents,) from 1, among all documents of the run.
-    n_returned : (topics,) number of documents of the run for each topic of the qrels.
-    lines : all lines of the run.
+    Args:
+        entry: (documents,) row of the qrels.
+        rank: (documents,) from 1, among all documents of the run.
+        n_returned: (topics,) number of documents of the run for each topic of the qrels.
+        lines: all lines of the run.
     """
 
     entry: NDArray[np.int64]
@@ -181,7 +184,7 @@ class JudgedDocuments:
 
     @cached_property
     def ideal(self) -> Hits:
-        """The best possible ranking: every judged document, highest grade first."""
+        """The best possible ranking, of every judged document, highest grade first."""
         is_judged = self._counts & (self.grade >= 0)
         topic, grade = self.topic[is_judged], self.grade[is_judged]
         order = np.lexsort((-grade, topic))

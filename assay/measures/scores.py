@@ -91,10 +91,11 @@ class TopicClass(NamedTuple):
 class RunScores(NamedTuple):
     """The scores of a run.
 
-    values : (topics, measures) in the order of the topics of the qrels, and of the measures.
-    has_topic : (topics,) whether the run has the topic.
-    summaries : how the values of each measure are summarized over topics; if empty, by their mean.
-    pooled : by column, of measures that are ratios of sums: the counts of each topic, and the value of their sums.
+    Args:
+        values: (topics, measures) in the order of the topics of the qrels, and of the measures.
+        has_topic: (topics,) whether the run has the topic.
+        summaries: how the values of each measure are summarized over topics; if empty, by their mean.
+        pooled: by column, of measures that are ratios of sums: the counts of each topic, and the value of their sums.
     """
 
     values: NDArray[np.float64]
@@ -165,14 +166,12 @@ class RunScores(NamedTuple):
 def score_run(run: Ranked, judged: JudgedDocuments, measures: Sequence[Measure]) -> RunScores:
     """Score a run for each topic of the qrels and each measure.
 
-    Parameters
-    ----------
-    run : topics that are not in the qrels are ignored.
+    Args:
+        run: topics that are not in the qrels are ignored.
 
 
-    Returns
-    -------
-    RunScores; values are 0.0 for topics that are missing from the run.
+    Returns:
+        RunScores; values are 0.0 for topics that are missing from the run.
     """
     return score_hits(judged.hits(run), judged, measures)
 
@@ -197,9 +196,8 @@ def score_hits(hits: Hits, judged: JudgedDocuments, measures: Sequence[Measure])
 def classes_of(topics: Sequence[str], labels: Mapping[str, Mapping[str, str]]) -> list[TopicClass]:
     """The classes of some topics, label by label. Topics without a value are in no class of the label.
 
-    Parameters
-    ----------
-    labels : by label, the value of each topic.
+    Args:
+        labels: by label, the value of each topic.
     """
     classes = []
     for label, values in labels.items():

@@ -51,10 +51,9 @@ def check_units(protocol: Protocol, *, has_formulas: bool, how: str) -> None:
 def read_units(protocol: Protocol, units: str | None, paths: Sequence[Path]) -> Formulas | None:
     """The formulas whose visual ids replace instances; None if runs are scored as they are.
 
-    Parameters
-    ----------
-    units : "distinct", "instances" or "visual-ids"; None for the units of the protocol.
-    paths : formula indexes and id maps.
+    Args:
+        units: "distinct", "instances" or "visual-ids"; None for the units of the protocol.
+        paths: formula indexes and id maps.
 
     Raises InputError: an index cannot be used, or distinct formulas need one and none is given.
     """
@@ -70,14 +69,10 @@ def read_units(protocol: Protocol, units: str | None, paths: Sequence[Path]) -> 
 def read_formulas(paths: Sequence[Path]) -> Formulas:
     """Read the formulas of some files.
 
-    Raises
-    ------
-    Refused
-        A file is neither a formula index nor an id map.
-    InputError
-        None of the formulas has a visual id.
-    OSError
-        A file cannot be read.
+    Raises:
+        Refused: A file is neither a formula index nor an id map.
+        InputError: None of the formulas has a visual id.
+        OSError: A file cannot be read.
     """
     # Few runs need formulas, and the readers of all collection formats are imported with them.
     from assay.formats.formulas import read_index  # noqa: PLC0415
@@ -176,10 +171,9 @@ def _visual_ids(docno: NDArray[np.bytes_], formulas: Formulas) -> NDArray[np.byt
 def collapse_instances(run: RunColumns, formulas: Formulas) -> tuple[RunColumns, int]:
     """Replace each instance by its distinct formula, and keep the first instance of each formula of a topic.
 
-    Returns
-    -------
-    A run of the topics that have a formula left; docno is the visual id, rank that of the remaining instance. And the
-    number of instances without a visual id.
+    Returns:
+        A run of the topics that have a formula left; docno is the visual id, rank that of the remaining instance. And
+        the number of instances without a visual id.
     """
     visual = _visual_ids(run.docno, formulas)
     at = np.flatnonzero(visual != b"")
@@ -211,9 +205,8 @@ def with_visual_ids(qrels: QrelsColumns, formulas: Formulas) -> QrelsColumns:
 def of_distinct_formulas(qrels: QrelsColumns, formulas: Formulas) -> tuple[QrelsColumns, int]:
     """Replace the instances of qrels by distinct formulas, each with the highest grade of its instances.
 
-    Returns
-    -------
-    The qrels, and the number of lines that were left out because their instance has no visual id.
+    Returns:
+        The qrels, and the number of lines that were left out because their instance has no visual id.
     """
     visual = _visual_ids(qrels.docno, formulas)
     codes = [code.encode() for code in qrels.topics.tolist()]
@@ -270,10 +263,9 @@ def with_duplicates(
 ) -> tuple[QrelsColumns, NDArray[np.int64]]:
     """Add the near-duplicates of judged documents to qrels. Near-duplicates of other documents are left out.
 
-    Returns
-    -------
-    Rows of judged documents and of their near-duplicates, with the grade of the judged document; and, for each row, the
-    row of the document that was judged in its place: its own row if that is itself.
+    Returns:
+        Rows of judged documents and of their near-duplicates, with the grade of the judged document; and, for each row,
+        the row of the document that was judged in its place: its own row if that is itself.
 
     Raises DuplicatesError: a document that has near-duplicates is listed as a near-duplicate of another document.
     """

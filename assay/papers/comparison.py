@@ -46,12 +46,11 @@ def comparison_tables(
 ) -> list[PaperTable]:
     """All tables that have something to compare.
 
-    Parameters
-    ----------
-    measures : to print; if empty, all of the tracks but the shares of judged documents.
-    label : of topics; if empty, their complexity, or the first label that most tracks have.
-    level : grade from which a unit counts as relevant; if None, that of each protocol.
-    digits : decimals of the values.
+    Args:
+        measures: to print; if empty, all of the tracks but the shares of judged documents.
+        label: of topics; if empty, their complexity, or the first label that most tracks have.
+        level: grade from which a unit counts as relevant; if None, that of each protocol.
+        digits: decimals of the values.
     """
     label = class_label(collections, label)
     tables = [

@@ -82,12 +82,11 @@ def text_of(title: str, latex: str) -> str:
 class TrackFacts:
     """A track, as papers report it.
 
-    Attributes
-    ----------
-    measures : of the means, in the order of the columns.
-    n_topics : topics of the qrels; 0 without qrels.
-    topics : by code, in order.
-    organizations : of the teams that stated theirs.
+    Args:
+        measures: of the means, in the order of the columns.
+        n_topics: topics of the qrels; 0 without qrels.
+        topics: by code, in order.
+        organizations: of the teams that stated theirs.
     """
 
     name: str
@@ -125,7 +124,7 @@ class TrackFacts:
 
     @property
     def labels(self) -> list[str]:
-        """Names of the labels of topics: those of the protocol, then others with a few values that are words."""
+        """Names of the labels of topics, those of the protocol first, then others with a few values that are words."""
         values: dict[str, set[str]] = {}
         for topic in self.topics.values():
             for name, value in topic.labels.items():
@@ -163,17 +162,16 @@ class Rankings(NamedTuple):
 class CollectionFacts:
     """A test collection: a track, its documents, and the comparisons of its runs that are known.
 
-    Attributes
-    ----------
-    source : what the documents are, such as Math Stack Exchange; empty if nobody stated it.
-    n_documents, n_formulas : of the collection that runs search; None if unknown.
-    depths : to which each kind of run was pooled; None for those of the protocol.
-    units : the same qrels over the other units of formulas, instances or distinct formulas, by name.
-    by_group : qrels of each group of assessors.
-    by_label : rankings by the values of each label, by measure.
-    instances : scored over instances, and over distinct formulas.
-    groups : scored by all assessors together, and by each group, over instances and over distinct formulas; under an
-        empty name if formulas are counted in one way only.
+    Args:
+        source: what the documents are, such as Math Stack Exchange; empty if nobody stated it.
+        n_documents, n_formulas: of the collection that runs search; None if unknown.
+        depths: to which each kind of run was pooled; None for those of the protocol.
+        units: the same qrels over the other units of formulas, instances or distinct formulas, by name.
+        by_group: qrels of each group of assessors.
+        by_label: rankings by the values of each label, by measure.
+        instances: scored over instances, and over distinct formulas.
+        groups: scored by all assessors together, and by each group, over instances and over distinct formulas; under an
+            empty name if formulas are counted in one way only.
     """
 
     track: TrackFacts

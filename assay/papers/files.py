@@ -1,4 +1,4 @@
-"""Tracks from files, for the commands that print tables of papers. A TOML file names the files of each track.
+"""Tracks from files, for the commands that print tables of papers. A TOML file names the files of each track::
 
     [[track]]
     name = "ARQMath 2020"
@@ -121,10 +121,8 @@ class ScoredRuns:
     def comparison(self) -> CollectionFacts:
         """Return what a comparison of test collections needs.
 
-        Raises
-        ------
-        InputError
-            Qrels of a group cannot be used.
+        Raises:
+            InputError: Qrels of a group cannot be used.
         """
         rules, measures = self.facts.protocol.scoring, parse_measures(self.facts.measures)
         level, group_level = rules.relevant_from, rules.level_of({"group": ""})
@@ -225,14 +223,11 @@ def _scored(
 def read_tracks(path: Path, measures: list[str]) -> list[ScoredRuns]:
     """The tracks of a TOML file, with the scores of their runs.
 
-    Parameters
-    ----------
-    measures : in the notation of protocols; if empty, those of each protocol.
+    Args:
+        measures: in the notation of protocols; if empty, those of each protocol.
 
-    Raises
-    ------
-    InputError
-        The file, or a file that it names, cannot be used.
+    Raises:
+        InputError: The file, or a file that it names, cannot be used.
     """
     return [_read(files, measures) for files in read_names(path)]
 

@@ -25,11 +25,10 @@ def overview_tables(
 ) -> list[PaperTable]:
     """All tables of an overview; there are no results until runs are scored.
 
-    Parameters
-    ----------
-    tracks : in the order of the columns. The last one gives the order of teams and runs in the results.
-    measures : to print; if empty, all of the tracks but the shares of judged documents.
-    digits : decimals of the results.
+    Args:
+        tracks: in the order of the columns. The last one gives the order of teams and runs in the results.
+        measures: to print; if empty, all of the tracks but the shares of judged documents.
+        digits: decimals of the results.
     """
     tables = [runs_table(tracks), participants_table(tracks), topics_table(tracks)]
     if any(run.means for track in tracks for run in track.runs):

@@ -45,7 +45,7 @@ class Column(NamedTuple):
 
     @property
     def alignment(self) -> str:
-        """As LaTeX names it: right, centered or left."""
+        """Right, centered or left, as LaTeX names it."""
         return "r" if self.is_number else "c" if self.is_mark else "l"
 
 
@@ -84,13 +84,12 @@ class Over(NamedTuple):
 class PaperTable:
     """A table ready to print.
 
-    Attributes
-    ----------
-    name : names its files and its place on a page.
-    title : the heading on a page.
-    caption : what the table has, and what its marks mean; in whole sentences.
-    columns : the first one is of words, and names the rows.
-    first_group : what the titles of the groups are; the heading of their column in CSV.
+    Args:
+        name: names its files and its place on a page.
+        title: the heading on a page.
+        caption: what the table has, and what its marks mean; in whole sentences.
+        columns: the first one is of words, and names the rows.
+        first_group: what the titles of the groups are; the heading of their column in CSV.
     """
 
     name: str

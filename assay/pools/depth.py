@@ -22,10 +22,11 @@ from assay.protocols.schema import EVERY_RANK
 class PooledUnits:
     """The entries of a pool, without an order of presentation.
 
-    topics : (t,) codes of all topics of the runs, sorted by bytes.
-    topic_index, docno : (n,) the entries: number of the topic, and docno.
-    entry, run, rank : (c,) the contributions: an entry, the run that contributed it, and its rank in that run.
-    n_runs : number of runs, including those of depth 0.
+    Args:
+        topics: (t,) codes of all topics of the runs, sorted by bytes.
+        topic_index, docno: (n,) the entries: number of the topic, and docno.
+        entry, run, rank: (c,) the contributions: an entry, the run that contributed it, and its rank in that run.
+        n_runs: number of runs, including those of depth 0.
     """
 
     topics: NDArray[np.str_]
@@ -66,11 +67,12 @@ class PooledUnits:
 class Members:
     """All members of all entries, sorted by entry, then docno by bytes.
 
-    entry : (m,) entry that the member belongs to.
-    docno, post, thread : (m,) bytes; post and thread are empty if unknown.
-    position : (m,) place among the members that are shown, from 1; 0 if it is not shown.
-    member, run, rank : (c,) contributions: a member, a run that has it (at any rank), and its rank there; sorted by
-        member, then run.
+    Args:
+        entry: (m,) entry that the member belongs to.
+        docno, post, thread: (m,) bytes; post and thread are empty if unknown.
+        position: (m,) place among the members that are shown, from 1; 0 if it is not shown.
+        member, run, rank: (c,) contributions: a member, a run that has it (at any rank), and its rank there; sorted by
+            member, then run.
     """
 
     entry: NDArray[np.int32]
@@ -114,9 +116,8 @@ class Top(NamedTuple):
 def top_k(runs: Sequence[RunColumns], depths: Sequence[int]) -> PooledUnits:
     """Pool the first `depths[i]` documents of each topic of `runs[i]`. Each document is pooled once.
 
-    Parameters
-    ----------
-    depths : (runs,) number of ranks; a run of depth 0 contributes nothing.
+    Args:
+        depths: (runs,) number of ranks; a run of depth 0 contributes nothing.
 
     Raises ValueError: the numbers of runs and depths differ, or a depth is negative.
     """

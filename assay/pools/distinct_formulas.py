@@ -22,10 +22,11 @@ NONE = -1
 class CodedRun:
     """The rows of one run, looked up in the formulas.
 
-    row : (n,) row of each instance in the formulas; -1 if it is not there.
-    code : (n,) number of its visually distinct formula; -1 if it has no visual id.
-    nth : (n,) position of the formula among the distinct formulas of its topic, from 1, at its first instance; 0 at
-        other instances, and at instances without a visual id.
+    Args:
+        row: (n,) row of each instance in the formulas; -1 if it is not there.
+        code: (n,) number of its visually distinct formula; -1 if it has no visual id.
+        nth: (n,) position of the formula among the distinct formulas of its topic, from 1, at its first instance; 0 at
+            other instances, and at instances without a visual id.
     """
 
     row: NDArray[np.int32]

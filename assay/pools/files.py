@@ -1,9 +1,9 @@
 """The files of a pool: TSV without header, and a record of what the pool was built from.
 
-pool                  topic docno position                       sorted by topic, then position
-contributions         topic docno team tag rank                  sorted by topic and docno, then as the runs
-members               topic docno member post thread position    sorted by topic, docno and member
-member contributions  topic docno member team tag rank           likewise, then as the runs
+- `pool`: topic docno position                       sorted by topic, then position
+- `contributions`: topic docno team tag rank                  sorted by topic and docno, then as the runs
+- `members`: topic docno member post thread position    sorted by topic, docno and member member contributions  topic
+  docno member team tag rank           likewise, then as the runs
 
 Only pools whose units have members (`assay.pools.depth`) have the last two. Unknown cells of a member are empty.
 """
@@ -124,16 +124,12 @@ def _entry_names(pool: BuiltPool, entry: NDArray[np.int32]) -> list[bytes]:
 def read_docnos(path: Path, *, column: int = 1) -> dict[str, set[str]]:
     """Read docnos by topic from a file of tab-separated lines, such as a pool, its members, or known items.
 
-    Parameters
-    ----------
-    column : the column of the docnos, from 0; the topic is in column 0.
+    Args:
+        column: the column of the docnos, from 0; the topic is in column 0.
 
-    Raises
-    ------
-    PoolFileError
-        A line does not have the column, or the file is not UTF-8.
-    OSError
-        The file cannot be read.
+    Raises:
+        PoolFileError: A line does not have the column, or the file is not UTF-8.
+        OSError: The file cannot be read.
     """
     try:
         lines = path.read_bytes().decode("utf-8-sig").removesuffix("\n").split("\n")
@@ -162,11 +158,10 @@ def record(
 ) -> dict[str, Any]:
     """Everything that is needed to build the same bytes again, as plain values for JSON.
 
-    Parameters
-    ----------
-    sha256 : digest of `pool_tsv`.
-    sources : the file of each run.
-    others : other inputs: formulas, known items, an earlier pool.
+    Args:
+        sha256: digest of `pool_tsv`.
+        sources: the file of each run.
+        others: other inputs: formulas, known items, an earlier pool.
     """
     values = statistics(pool, inputs)
     if pool.members is not None:

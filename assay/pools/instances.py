@@ -16,9 +16,10 @@ from assay.protocols.schema import InstanceRules
 class RunInstances(NamedTuple):
     """Rows of a run with instances of pooled formulas, in the order of the run.
 
-    entry, row, rank : (n,) entry of the pool, row in the formulas, and rank.
-    is_pooled : (n,) whether the row is within the depth of the run.
-    borders : the rows of topic t are those from borders[t] to borders[t + 1].
+    Args:
+        entry, row, rank: (n,) entry of the pool, row in the formulas, and rank.
+        is_pooled: (n,) whether the row is within the depth of the run.
+        borders: the rows of topic t are those from borders[t] to borders[t + 1].
     """
 
     run: int
@@ -34,14 +35,12 @@ def gather(
 ) -> tuple[Members, NDArray[np.bool_]]:
     """Collect the instances of each pooled formula in its topic, at any rank, from all runs of a depth above 0.
 
-    Parameters
-    ----------
-    reach : (runs, t) rank to which each run is pooled in each topic.
-    depths : (runs,) depth of each run.
+    Args:
+        reach: (runs, t) rank to which each run is pooled in each topic.
+        depths: (runs,) depth of each run.
 
-    Returns
-    -------
-    The instances, not yet chosen, and (m,) whether each is in a pooled row.
+    Returns:
+        The instances, not yet chosen, and (m,) whether each is in a pooled row.
     """
     # the entry of a formula in a topic, or -1, by topic and column; and the column of each code
     code_of_entry = np.searchsorted(coded.visual, units.docno)

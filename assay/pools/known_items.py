@@ -18,10 +18,9 @@ def pool_known_items(
 ) -> PooledUnits:
     """The known items of all topics, and their ranks in each run, up to its depth.
 
-    Parameters
-    ----------
-    depths : (runs,) number of ranks that are searched.
-    known : docnos by topic; topics that are in no run are pooled too.
+    Args:
+        depths: (runs,) number of ranks that are searched.
+        known: docnos by topic; topics that are in no run are pooled too.
     """
     codes = np.array(sorted({*known, *(code for run in runs for code in run.topics.tolist())}), dtype=np.str_)
     items = {code: {docno.encode() for docno in known.get(code, ())} for code in codes.tolist()}

@@ -31,9 +31,10 @@ class Verdict(NamedTuple):
 class TopicLists:
     """The contributions of runs to one topic.
 
-    unit, run, rank : (c,) the contributions: number of the unit, number of the run, and rank of the unit in the run.
-    n_units, n_runs : number of units and runs; a unit may have no contribution.
-    precedence : (runs,) order of runs with equal priority; the smallest number is first.
+    Args:
+        unit, run, rank: (c,) the contributions: number of the unit, number of the run, and rank of the unit in the run.
+        n_units, n_runs: number of units and runs; a unit may have no contribution.
+        precedence: (runs,) order of runs with equal priority; the smallest number is first.
     """
 
     unit: NDArray[np.int32]
@@ -81,10 +82,9 @@ def priorities(lists: TopicLists, verdicts: Iterable[Verdict]) -> NDArray[np.int
 def next_unit(lists: TopicLists, verdicts: Iterable[Verdict], is_open: NDArray[np.bool_]) -> int | None:
     """The unit to judge next, or None if no unit is open. Units without a contribution come last, by their numbers.
 
-    Parameters
-    ----------
-    verdicts : the judgments so far, in their order.
-    is_open : (units,) whether a unit can be assigned: it is neither judged nor assigned.
+    Args:
+        verdicts: the judgments so far, in their order.
+        is_open: (units,) whether a unit can be assigned: it is neither judged nor assigned.
     """
     offered = np.flatnonzero(is_open[lists.unit])
     if not len(offered):

@@ -19,15 +19,13 @@ def join_duplicates(
     The leader is the unit with the best rank in any run, then the one that most runs have, then the one with the first
     docno; but units of an earlier pool come first. The rank of a group in a run is that of its first member there.
 
-    Parameters
-    ----------
-    runs : runs with the passages of their citations.
-    overlap : smallest overlap of two near-duplicates (see `assay.passages`).
-    first : (n,) whether a unit is in an earlier pool.
+    Args:
+        runs: runs with the passages of their citations.
+        overlap: smallest overlap of two near-duplicates (see `assay.passages`).
+        first: (n,) whether a unit is in an earlier pool.
 
-    Returns
-    -------
-    The leaders as units, and all units as their members; a leader has position 1, the others 0.
+    Returns:
+        The leaders as units, and all units as their members; a leader has position 1, the others 0.
     """
     texts = _passages(units, runs)
     n_runs = np.bincount(units.entry, minlength=len(units))
@@ -51,9 +49,8 @@ def join_duplicates(
 def passages_of(units: PooledUnits, members: Members | None, runs: Sequence[RunColumns]) -> list[str]:
     """(n,) the text of each judged citation in the first run that has it; empty for a unit without a text.
 
-    Parameters
-    ----------
-    units, members : of a pool; the judged citation of a group of near-duplicates is the member at position 1.
+    Args:
+        units, members: of a pool; the judged citation of a group of near-duplicates is the member at position 1.
     """
     if members is None:
         return _passages(units, runs)

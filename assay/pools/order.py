@@ -1,9 +1,9 @@
 """The order in which the entries of a pool are presented.
 
-random         at random.
-by-run-votes   entries of the most runs first; ties at random.
-move-to-front  entries with the best rank in any run first; ties at random. This is about what the rule does until a
-               relevant unit is found; `assay.pools.move_to_front` finds the next unit from the judgments so far.
+- `random`: at random.
+- `by-run-votes`: entries of the most runs first; ties at random.
+- `move-to-front`: entries with the best rank in any run first; ties at random. This is about what the rule does until a
+  relevant unit is found; `assay.pools.move_to_front` finds the next unit from the judgments so far.
 
 The order within a topic depends only on the seed, the topic's code and its entries, not on other topics. Random draws
 come from the raw stream of PCG64, which NumPy promises not to change. Positions are from 1; an order raises ValueError

@@ -40,10 +40,11 @@ MAX_DEPTH = 100_000  # of any curve: each depth has a size for each topic
 class Preview:
     """The sizes of a pool at depths from 1.
 
-    topics : (t,) codes, sorted by bytes.
-    sizes : (depths, t) units of each topic at depth i + 1.
-    depths : the protocol's depth of each kind of run that is pooled; empty if it has none.
-    judges : mean number of judgments per unit.
+    Args:
+        topics: (t,) codes, sorted by bytes.
+        sizes: (depths, t) units of each topic at depth i + 1.
+        depths: the protocol's depth of each kind of run that is pooled; empty if it has none.
+        judges: mean number of judgments per unit.
     """
 
     topics: NDArray[np.str_]
@@ -100,10 +101,9 @@ def preview_pool(
 ) -> Preview:
     """The size of the pool at each depth.
 
-    Parameters
-    ----------
-    deepest : the last depth; by default the protocol's, but at least 100.
-    formulas, already : as in `build_pool`.
+    Args:
+        deepest: the last depth; by default the protocol's, but at least 100.
+        formulas, already: as in `build_pool`.
 
     Raises PoolError: nothing is judged in the protocol, it pools none of the runs, or formulas or passages are missing.
     """

@@ -31,15 +31,13 @@ def stream_starts(seed: int, units: Iterable[tuple[bytes, bytes]]) -> NDArray[np
 def random_numbers(start: NDArray[np.uint64], nth: NDArray[Any], purpose: int = 0) -> NDArray[np.uint64]:
     """Random numbers of streams.
 
-    Parameters
-    ----------
-    start : (n,) starts of the streams.
-    nth : (n,) index of the number in each stream, from 0, below 2^32.
-    purpose : numbers for different purposes are independent.
+    Args:
+        start: (n,) starts of the streams.
+        nth: (n,) index of the number in each stream, from 0, below 2^32.
+        purpose: numbers for different purposes are independent.
 
-    Returns
-    -------
-    (n,) numbers from 0 to 2^64 - 1.
+    Returns:
+        (n,) numbers from 0 to 2^64 - 1.
     """
     state = start + (nth.astype(np.uint64) + np.uint64(purpose * STREAM + 1)) * _GOLDEN
     state = (state ^ (state >> np.uint64(30))) * _FIRST

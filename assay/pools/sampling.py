@@ -1,12 +1,11 @@
 """The instances of a visually distinct formula that are judged, if there are more instances than the limit.
 
-thread-random         (1) At most as many posts as the limit: all posts. (2) More posts, and fewer threads than the
-                      limit: one random post of each thread, then random posts of the rest. (3) More posts, and at
-                      least as many threads as the limit: that many random threads, and one random post of each. (The
-                      guidelines do not cover threads = limit; it is treated as (3).) The candidates are the posts of
-                      pooled rows, each with its first instance by docno.
-most-runs             The instances that the most runs submitted, at any rank.
-reciprocal-rank-vote  The instances with the highest sum over runs of 1 / rank, at any rank.
+- `thread-random`: (1) At most as many posts as the limit: all posts. (2) More posts, and fewer threads than the limit:
+  one random post of each thread, then random posts of the rest. (3) More posts, and at least as many threads as the
+  limit: that many random threads, and one random post of each. (The guidelines do not cover threads = limit; it is
+  treated as (3).) The candidates are the posts of pooled rows, each with its first instance by docno.
+- `most-runs`: The instances that the most runs submitted, at any rank.
+- `reciprocal-rank-vote`: The instances with the highest sum over runs of 1 / rank, at any rank.
 
 Ties are broken at random. The random numbers of a unit depend on the unit only (`assay.pools.random_draws`), and its
 candidates get them in the order of their docnos. So no other unit or topic, and no order of runs, changes a choice. The
@@ -38,10 +37,11 @@ Whole = NDArray[np.int64]
 class Candidates:
     """Members from which some are chosen, sorted by entry, then docno.
 
-    members : all members.
-    is_pooled : (m,) whether an instance is in a pooled row.
-    start : (m,) start of the random numbers of its entry.
-    nth : (m,) its index among the members of its entry.
+    Args:
+        members: all members.
+        is_pooled: (m,) whether an instance is in a pooled row.
+        start: (m,) start of the random numbers of its entry.
+        nth: (m,) its index among the members of its entry.
     """
 
     members: Members

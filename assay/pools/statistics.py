@@ -19,9 +19,10 @@ from assay.pools.strategies import BuiltPool, PoolInput
 class GroupContributions:
     """The contributions of groups of runs, by topic.
 
-    contributed : (groups, topics) entries that any run of the group contributed.
-    exclusive : (groups, topics) entries that only runs of the group contributed.
-    sizes : (topics,) entries of each topic.
+    Args:
+        contributed: (groups, topics) entries that any run of the group contributed.
+        exclusive: (groups, topics) entries that only runs of the group contributed.
+        sizes: (topics,) entries of each topic.
     """
 
     contributed: NDArray[np.int64]
@@ -38,13 +39,11 @@ class GroupContributions:
 def sole_group(units: PooledUnits, group: NDArray[np.integer]) -> NDArray[np.int64]:
     """The only group that contributed each entry.
 
-    Parameters
-    ----------
-    group : (runs,) group of each run, from 0.
+    Args:
+        group: (runs,) group of each run, from 0.
 
-    Returns
-    -------
-    (entries,) the group; -1 if several groups contributed the entry, or none.
+    Returns:
+        (entries,) the group; -1 if several groups contributed the entry, or none.
     """
     group_of = group[units.run].astype(np.int64)
     lowest = np.full(len(units), np.iinfo(np.int64).max)
@@ -59,9 +58,8 @@ def contributions_of(
 ) -> GroupContributions:
     """Return what each group of runs contributed.
 
-    Parameters
-    ----------
-    group : (runs,) group of each run, from 0 to `n_groups` - 1.
+    Args:
+        group: (runs,) group of each run, from 0 to `n_groups` - 1.
     """
     group_of = np.asarray(group, dtype=np.int64)
     sole = sole_group(units, group_of)
@@ -146,11 +144,10 @@ def recounted(
 ) -> dict[str, Any]:
     """The statistics of a pool for some of its runs. Its size stays: units that only the others contributed count.
 
-    Parameters
-    ----------
-    stored : the statistics of the pool with all of its runs.
-    units : all entries of the pool, but only the contributions of `runs`.
-    runs : the statistics of the remaining runs, as stored.
+    Args:
+        stored: the statistics of the pool with all of its runs.
+        units: all entries of the pool, but only the contributions of `runs`.
+        runs: the statistics of the remaining runs, as stored.
     """
     shared = overlap(units)
     n, alone = shared.diagonal().tolist(), _exclusive(units, len(runs))

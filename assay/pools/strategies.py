@@ -1,10 +1,10 @@
 """Building a pool: `build_pool` applies the strategy that a protocol names.
 
-top-k              The first k ranks of each run.
-distinct-units     Each run up to the first instance of its k-th visually distinct formula.
-round-robin-until  One rank of every run after the other, until a topic has the number of units in the protocol.
-top-k-by-score     The first k ranks of each run. One of several near-duplicates is judged; the others are its members.
-known-item         Nothing is judged: the pool is the known relevant item of each topic.
+- `top-k`: The first k ranks of each run.
+- `distinct-units`: Each run up to the first instance of its k-th visually distinct formula.
+- `round-robin-until`: One rank of every run after the other, until a topic has the number of units in the protocol.
+- `top-k-by-score`: The first k ranks of each run. One of several near-duplicates is judged; the others are its members.
+- `known-item`: Nothing is judged: the pool is the known relevant item of each topic.
 
 A new strategy is a function with the same signature in `STRATEGIES`, under its name in `assay.protocols.schema`.
 """
@@ -64,14 +64,15 @@ class PoolInput:
 class BuiltPool:
     """A pool in the order of presentation. A strategy leaves position, depths and n_already to `build_pool`.
 
-    units : the entries (topic, docno) and their contributions; for distinct formulas, a docno is a visual id, and a
-        rank is that of the first instance.
-    position : (n,) place of each entry within its topic, from 1.
-    depths : (runs,) depth of each run.
-    members : members of the entries; None if units have no members.
-    reach : (runs, topics) rank to which each run was taken in each topic of `units.topics`.
-    skipped : (runs,) number of instances up to that rank that have no visual id; empty if units are not formulas.
-    n_already : number of units of these runs that are in an earlier pool.
+    Args:
+        units: the entries (topic, docno) and their contributions; for distinct formulas, a docno is a visual id, and a
+            rank is that of the first instance.
+        position: (n,) place of each entry within its topic, from 1.
+        depths: (runs,) depth of each run.
+        members: members of the entries; None if units have no members.
+        reach: (runs, topics) rank to which each run was taken in each topic of `units.topics`.
+        skipped: (runs,) number of instances up to that rank that have no visual id; empty if units are not formulas.
+        n_already: number of units of these runs that are in an earlier pool.
     """
 
     units: PooledUnits
@@ -224,10 +225,9 @@ def beyond_limit(
 
     Runs of depth 0 do not count. Baselines neither count nor are left out.
 
-    Parameters
-    ----------
-    teams, is_baseline, depths : (runs,) in the order of each team's priorities.
-    most : the limit; None: no run is left out.
+    Args:
+        teams, is_baseline, depths: (runs,) in the order of each team's priorities.
+        most: the limit; None: no run is left out.
 
     Raises ValueError: the limit is below 1.
 
@@ -284,22 +284,18 @@ def build_pool(
 ) -> BuiltPool:
     """Pool runs as the protocol specifies. The same inputs in the same order give the same pool.
 
-    Parameters
-    ----------
-    inputs : the runs, each with its team, tag and kind.
-    depth : depths that replace the protocol's, by kind of run.
-    formulas : for visually distinct formulas: every instance that the runs submit, with its visual id.
-    known : for known-item tasks: the relevant docnos by topic.
-    already : docnos by topic of the units of an earlier pool that this pool tops up; it has only units that are new.
-    tied : docnos by topic of the near-duplicates of units of the earlier pool. A unit of that pool that has new
-        near-duplicates is kept, so that they inherit its judgment.
+    Args:
+        inputs: the runs, each with its team, tag and kind.
+        depth: depths that replace the protocol's, by kind of run.
+        formulas: for visually distinct formulas: every instance that the runs submit, with its visual id.
+        known: for known-item tasks: the relevant docnos by topic.
+        already: docnos by topic of the units of an earlier pool that this pool tops up; it has only units that are new.
+        tied: docnos by topic of the near-duplicates of units of the earlier pool. A unit of that pool that has new
+            near-duplicates is kept, so that they inherit its judgment.
 
-    Raises
-    ------
-    PoolError
-        The runs cannot be pooled as the protocol specifies, or no run has a depth above 0.
-    ValueError
-        The seed is negative or too large.
+    Raises:
+        PoolError: The runs cannot be pooled as the protocol specifies, or no run has a depth above 0.
+        ValueError: The seed is negative or too large.
     """
     check_strategies(protocol)
     depths = depths_of(inputs, protocol.runs, depth)

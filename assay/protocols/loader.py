@@ -34,10 +34,8 @@ def shipped_text(slug: str) -> str:
 def load_protocol(name: str) -> Protocol:
     """Load a shipped protocol by its slug, or any protocol by the path of its TOML file.
 
-    Raises
-    ------
-    ProtocolError
-        There is no such protocol or file, or it has an error.
+    Raises:
+        ProtocolError: There is no such protocol or file, or it has an error.
     """
     if name in shipped_slugs():
         return parse_protocol(shipped_text(name), name=f"{name}.toml")

@@ -238,10 +238,8 @@ def _written(value: float | str) -> str:
 def parse_measure(name: str) -> Measure:
     """Read a measure's name.
 
-    Raises
-    ------
-    MeasureError
-        The name is not in the notation, the family is unknown, or it does not accept an argument.
+    Raises:
+        MeasureError: The name is not in the notation, the family is unknown, or it does not accept an argument.
     """
     match = re.fullmatch(_NAME, name.strip())
     if match is None:

@@ -371,12 +371,12 @@ class Protocol:
 
     @property
     def judged_noun(self) -> str:
-        """The noun for what one judgment is about: an instance, of which a unit can have several, or a unit."""
+        """The noun for what one judgment is about, an instance (a unit can have several) or a unit."""
         return "instance" if self.judging.layout == "formula-instances" else "unit"
 
     @property
     def cites_posts(self) -> bool:
-        """True if a run cites passages of posts, as `thread:post:offset:length`. Other passages are documents."""
+        """Whether a run cites passages of posts by thread, post, offset and length. Other passages are documents."""
         is_citation = self.judging.layout == "citation" or "bolt-xml" in self.runs.formats
         return self.unit == "passage" and is_citation
 

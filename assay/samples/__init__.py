@@ -21,10 +21,8 @@ def names() -> list[str]:
 def path(name: str) -> Path:
     """Return where a sample file is. The files of a manifest are next to it, in `runs/`.
 
-    Raises
-    ------
-    FileNotFoundError
-        There is no sample file of that name; the message lists the names that exist.
+    Raises:
+        FileNotFoundError: There is no sample file of that name; the message lists the names that exist.
     """
     available = names()
     if name not in available:

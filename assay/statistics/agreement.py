@@ -32,9 +32,10 @@ class Interval(NamedTuple):
 class Kappa(NamedTuple):
     """Agreement of two judges on `n` units.
 
-    observed, expected : the weighted share of units on which they agree, and the share expected by chance.
-    value : kappa; nan if there are no units, or if chance alone gives perfect agreement.
-    error : the large-sample standard error of kappa; nan where kappa is.
+    Args:
+        observed, expected: the weighted share of units on which they agree, and the share expected by chance.
+        value: kappa; nan if there are no units, or if chance alone gives perfect agreement.
+        error: the large-sample standard error of kappa; nan where kappa is.
     """
 
     n: int
@@ -54,14 +55,12 @@ class Kappa(NamedTuple):
 def confusion(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     """Confusion matrix of two judges.
 
-    Parameters
-    ----------
-    first, second : (units,) grades of the same units.
+    Args:
+        first, second: (units,) grades of the same units.
 
-    Returns
-    -------
-    The grades that occur, ascending, and a (grades, grades) matrix: how often the first judge gave the grade of the row
-    when the second gave the grade of the column. Both are empty for no units.
+    Returns:
+        The grades that occur, ascending, and a (grades, grades) matrix with the number of units to which the first
+        judge gave the grade of the row and the second that of the column. Both are empty for no units.
 
     >>> confusion(np.array([0, 1, 1]), np.array([0, 1, 0]))[1].tolist()
     [[1, 0], [1, 1]]
@@ -78,19 +77,16 @@ def confusion(first: Ints, second: Ints) -> tuple[Ints, Ints]:
 def cohen_kappa(first: Ints, second: Ints, *, weights: Weights = "none") -> Kappa:
     """Cohen's kappa of two judges: agreement beyond chance, given how often each judge uses each grade.
 
-    Parameters
-    ----------
-    first, second : (units,) grades of the same units.
-    weights : what a disagreement counts: "none": 1; "linear": its number of steps; "quadratic": the square of them.
+    Args:
+        first, second: (units,) grades of the same units.
+        weights: what a disagreement counts: "none": 1; "linear": its number of steps; "quadratic": the square of them.
 
-    Returns
-    -------
-    Kappa; with nan for no units.
+    Returns:
+        Kappa; with nan for no units.
 
-    Source
-    ------
-    Cohen (1960), doi:10.1177/001316446002000104; weighted: Cohen (1968), doi:10.1037/h0026256. The standard error:
-    Fleiss, Cohen & Everitt (1969), doi:10.1037/h0028106.
+    Source:
+        Cohen (1960), doi:10.1177/001316446002000104; weighted: Cohen (1968), doi:10.1037/h0026256. The standard error:
+        Fleiss, Cohen & Everitt (1969), doi:10.1037/h0028106.
 
     >>> round(cohen_kappa(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0])).value, 2)
     0.5
@@ -124,19 +120,17 @@ def krippendorff_alpha(unit: Ints, grade: Ints, *, metric: Metric = "ordinal") -
 
     Units with a single judgment are left out.
 
-    Parameters
-    ----------
-    unit, grade : (judgments,) unit and grade of each; at most one judgment per judge and unit.
-    metric : distance of two grades: "nominal": equal or not; "ordinal": number of judgments between them; "interval":
-        difference of their numbers.
+    Args:
+        unit, grade: (judgments,) unit and grade of each; at most one judgment per judge and unit.
+        metric: distance of two grades: "nominal": equal or not; "ordinal": number of judgments between them;
+            "interval": difference of their numbers.
 
-    Returns
-    -------
-    1 for perfect agreement, 0 for agreement by chance; nan if no unit has two judgments, or if all grades are equal.
+    Returns:
+        1 for perfect agreement, 0 for agreement by chance; nan if no unit has two judgments, or if all grades are
+        equal.
 
-    Source
-    ------
-    Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, repository.upenn.edu/asc_papers/43.
+    Source:
+        Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, repository.upenn.edu/asc_papers/43.
 
     >>> krippendorff_alpha(np.array([1, 1, 2, 2]), np.array([0, 0, 3, 3]))
     1.0
@@ -151,20 +145,17 @@ def alpha_interval(
 ) -> Interval:
     """The percentile bootstrap interval of Krippendorff's alpha, from 2,000 resamples of units.
 
-    Parameters
-    ----------
-    unit, grade, metric : as for `krippendorff_alpha`.
-    level : the confidence level.
-    seed : seed of the resamples. The same NumPy gives the same interval.
+    Args:
+        unit, grade, metric: as for `krippendorff_alpha`.
+        level: the confidence level.
+        seed: seed of the resamples. The same NumPy gives the same interval.
 
-    Returns
-    -------
-    The two ends; nan if alpha is undefined. Resamples without a defined alpha, such as those in which all grades are
-    equal, are left out.
+    Returns:
+        The two ends; nan if alpha is undefined. Resamples without a defined alpha, such as those in which all grades
+        are equal, are left out.
 
-    Source
-    ------
-    Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13.
+    Source:
+        Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13.
     """
     grades, patterns, n_units = _patterns(unit, grade)
     n = int(n_units.sum())
@@ -223,8 +214,9 @@ def _alphas(grades: Ints, coincidences: NDArray[np.float64], metric: Metric) -> 
 class SharedUnits(NamedTuple):
     """Units that two judges both judged.
 
-    first, second : the judges.
-    of_first, of_second : (units,) rows of their judgments; equal positions are the same unit.
+    Args:
+        first, second: the judges.
+        of_first, of_second: (units,) rows of their judgments; equal positions are the same unit.
     """
 
     first: int
@@ -236,9 +228,8 @@ class SharedUnits(NamedTuple):
 def shared_units(unit: Ints, judge: Ints) -> Iterator[SharedUnits]:
     """Every two judges who share a unit, ordered by their numbers.
 
-    Parameters
-    ----------
-    unit, judge : (judgments,) unit and judge of each; at most one judgment per judge and unit.
+    Args:
+        unit, judge: (judgments,) unit and judge of each; at most one judgment per judge and unit.
     """
     judges = np.unique(judge).tolist()
     rows = {number: np.flatnonzero(judge == number) for number in judges}

@@ -38,9 +38,10 @@ TOPIC_HEADER = ("topic", "units", "agreement", "alpha_nominal", "alpha_ordinal",
 class Graded:
     """Judgments with a grade, one per assessor and unit.
 
-    assessors, topics : names, ascending.
-    unit, topic, assessor, grade : (judgments,) of each judgment: its unit, the indexes of its topic and assessor, and
-        its grade.
+    Args:
+        assessors, topics: names, ascending.
+        unit, topic, assessor, grade: (judgments,) of each judgment: its unit, the indexes of its topic and assessor,
+            and its grade.
     """
 
     assessors: list[str]
@@ -109,10 +110,12 @@ def _alpha(name: str, unit: Ints, grade: Ints, metric: Metric) -> Value:
 class Pair:
     """Two assessors on the units that both judged.
 
-    first, second : their names.
-    kappa, linear, quadratic, two_way : Cohen's kappa of all grades, with two weights, and of two classes.
-    grades : (grades,) the grades that occur, ascending.
-    confusion : (grades, grades) how often the first gave the grade of the row when the second gave that of the column.
+    Args:
+        first, second: their names.
+        kappa, linear, quadratic, two_way: Cohen's kappa of all grades, with two weights, and of two classes.
+        grades: (grades,) the grades that occur, ascending.
+        confusion: (grades, grades) how often the first gave the grade of the row when the second gave that of the
+            column.
     """
 
     first: str
@@ -162,8 +165,9 @@ def pairs(graded: Graded, level: int) -> list[Pair]:
 class AssessorAgreement(NamedTuple):
     """One assessor's agreement with the others, as the overview papers of ARQMath report it.
 
-    n_pairs, n_units : number of other assessors, and of units shared with them; a unit counts once for each of them.
-    kappa, two_way : the mean of the defined kappas with each of the others; nan if none is defined.
+    Args:
+        n_pairs, n_units: number of other assessors, and of units shared with them; a unit counts once for each of them.
+        kappa, two_way: the mean of the defined kappas with each of the others; nan if none is defined.
     """
 
     name: str
@@ -199,7 +203,8 @@ def _mean(values: Iterable[float]) -> float:
 class TopicAgreement(NamedTuple):
     """The agreement on one topic; alphas are nan where undefined.
 
-    observed : share of the pairs of judgments of a unit that have the same grade; nan without such pairs.
+    Args:
+        observed: share of the pairs of judgments of a unit that have the same grade; nan without such pairs.
     """
 
     topic: str

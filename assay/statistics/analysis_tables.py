@@ -12,10 +12,9 @@ Result = Mapping[str, Any]  # plain values of the statistics
 def units_table(counts: Sequence[tuple[str, Result]], level: int) -> Table:
     """Judged and relevant units per topic.
 
-    Parameters
-    ----------
-    counts : name of each qrels, and the plain values of their `QrelsSummary`.
-    level : grade from which a unit is relevant.
+    Args:
+        counts: name of each qrels, and the plain values of their `QrelsSummary`.
+        level: grade from which a unit is relevant.
     """
     rows: list[tuple[Cell, ...]] = []
     for name, summary in counts:
@@ -35,11 +34,10 @@ def comparison_tables(
 ) -> Iterator[Table]:
     """Means and places of the same runs in several columns, then the correlation of every two columns.
 
-    Parameters
-    ----------
-    name, title : prefix of the names, and of the titles.
-    runs : tags, in the order of the comparison.
-    comparison : the plain values of a `RankingComparison`.
+    Args:
+        name, title: prefix of the names, and of the titles.
+        runs: tags, in the order of the comparison.
+        comparison: the plain values of a `RankingComparison`.
     """
     columns = list(zip(comparison["names"], comparison["n_topics"], strict=True))
     means = tuple(f"{column} ({n} topic{'s' * (n != 1)})" for column, n in columns)

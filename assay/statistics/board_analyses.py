@@ -44,9 +44,8 @@ def means_among(measures: Sequence[str]) -> list[str]:
 def by_topics(scores: Mapping[str, NDArray[np.float64]], *, seed: int, report: Report = silent) -> Result:
     """Rankings by fewer topics, and the pairs that differ significantly.
 
-    Parameters
-    ----------
-    scores : for each measure, (runs, topics) values, of at least one topic.
+    Args:
+        scores: for each measure, (runs, topics) values, of at least one topic.
     """
     by_measure, n_topics = {}, 0
     for measure, values in scores.items():
@@ -101,10 +100,9 @@ def compared(
 ) -> dict[str, Any]:
     """Rankings of the same runs, for each measure.
 
-    Parameters
-    ----------
-    means : (measures, rankings, runs).
-    rankings : name and number of topics of each.
+    Args:
+        means: (measures, rankings, runs).
+        rankings: name and number of topics of each.
     """
     names, n_topics = [name for name, _ in rankings], [n for _, n in rankings]
     return {measure: plain(compare_rankings(names, means[n], n_topics)) for n, measure in enumerate(measures)}

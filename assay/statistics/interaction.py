@@ -48,11 +48,10 @@ def interaction_change(
 ) -> InteractionChange:
     """Compare two runs of a team.
 
-    Parameters
-    ----------
-    before, after : the values of the two runs by topic of the qrels; a topic that only one of them has counts 0 in the
-        other.
-    seconds : the seconds of the sessions by topic. Topics that are not in the qrels are left out.
+    Args:
+        before, after: the values of the two runs by topic of the qrels; a topic that only one of them has counts 0 in
+            the other.
+        seconds: the seconds of the sessions by topic. Topics that are not in the qrels are left out.
     """
     topics = sorted(before.keys() | after.keys())
     values = {topic: (before.get(topic, 0.0), after.get(topic, 0.0)) for topic in topics}

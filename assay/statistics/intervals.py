@@ -29,9 +29,10 @@ BLOCK = 1 << 21  # random topics held at a time
 class Intervals:
     """The confidence interval of each run's mean.
 
-    means, low, high : (runs,) the mean, and the ends of its interval.
-    level : the confidence level, such as 0.95.
-    n_resamples, seed : number of resamples, and the seed of their random draws.
+    Args:
+        means, low, high: (runs,) the mean, and the ends of its interval.
+        level: the confidence level, such as 0.95.
+        n_resamples, seed: number of resamples, and the seed of their random draws.
     """
 
     means: Scores
@@ -50,14 +51,12 @@ def bootstrap(
     For the interval of the difference between two runs, pass their differences as the scores of one run. If all topics
     have the same value, or if there is one topic only, the interval is that value.
 
-    Parameters
-    ----------
-    level : confidence level, between 0 and 1.
-    n_resamples : number of resamples, at least 1.
+    Args:
+        level: confidence level, between 0 and 1.
+        n_resamples: number of resamples, at least 1.
 
-    Source
-    ------
-    Efron (1987), doi:10.2307/2289144; for retrieval measures: Savoy (1997), doi:10.1016/S0306-4573(97)00027-7.
+    Source:
+        Efron (1987), doi:10.2307/2289144; for retrieval measures: Savoy (1997), doi:10.1016/S0306-4573(97)00027-7.
     """
     _check(level, n_resamples, seed)
     n_topics = checked_scores(scores).shape[1]
@@ -82,10 +81,9 @@ def bootstrap_ratio(
 
     The resamples are those of `bootstrap` with the same seed and number of topics.
 
-    Parameters
-    ----------
-    counts : (topics, counts) what each topic adds to the sums.
-    value_of : from sums (rows, counts) to their ratios (rows,).
+    Args:
+        counts: (topics, counts) what each topic adds to the sums.
+        value_of: from sums (rows, counts) to their ratios (rows,).
     """
     _check(level, n_resamples, seed)
     total = checked_scores(counts).sum(axis=0)

@@ -34,10 +34,11 @@ def counted(
 ) -> dict[str, Any]:
     """What a leaderboard counts of a run besides its scores, as plain values.
 
-    n_topics, n_missing : topics that are averaged over, and topics of the qrels that the run does not have.
-    judged_at_10 : judged share of the top 10, averaged over topics as the measures are; a missing topic counts 0.
-    unjudged : unjudged share of all documents returned for topics of the qrels; 0.0 if there are none.
-    curves : see `mean_curves`.
+    Args:
+        n_topics, n_missing: topics that are averaged over, and topics of the qrels that the run does not have.
+        judged_at_10: judged share of the top 10, averaged over topics as the measures are; a missing topic counts 0.
+        unjudged: unjudged share of all documents returned for topics of the qrels; 0.0 if there are none.
+        curves: see `mean_curves`.
     """
     is_averaged = scores.averaged(average)
     averaged = judged_share(hits, judged, JUDGED_AT_10)[is_averaged]
@@ -69,11 +70,10 @@ def mean_curves(
 ) -> dict[str, Any]:
     """Precision at cutoffs and at levels of recall, averaged over topics as the measures are, as plain values.
 
-    Parameters
-    ----------
-    level : grade from which a document is relevant.
-    judged_only : whether unjudged documents are removed first; not in characters, which have no unjudged documents.
-    in_characters : whether to count characters of citations.
+    Args:
+        level: grade from which a document is relevant.
+        judged_only: whether unjudged documents are removed first; not in characters, which have no unjudged documents.
+        in_characters: whether to count characters of citations.
     """
     is_averaged = hits.n_returned > 0 if average == "common" else np.ones(judged.n_topics, np.bool_)
     hits = hits.judged_only() if judged_only and not in_characters else hits
@@ -96,10 +96,11 @@ def mean_curves(
 class MeasureStatistics:
     """Statistics of one measure, in the order of the runs.
 
-    low, high : (runs,) ends of the confidence interval of each mean.
-    tier : (runs,) letters; runs that share a letter do not differ significantly. Empty if there is no test.
-    test : Tukey's test of all pairs of runs; None if the runs have no topic in common, or if the measure is a ratio of
-        sums, because the test compares means over topics.
+    Args:
+        low, high: (runs,) ends of the confidence interval of each mean.
+        tier: (runs,) letters; runs that share a letter do not differ significantly. Empty if there is no test.
+        test: Tukey's test of all pairs of runs; None if the runs have no topic in common, or if the measure is a ratio
+            of sums, because the test compares means over topics.
     """
 
     low: list[float]
@@ -124,10 +125,11 @@ class MeasureStatistics:
 class LeaderboardStatistics:
     """Statistics of several measures of the same runs.
 
-    n_topics : number of topics that the means of all runs have in common; the tests are over these.
-    level : confidence level of the intervals.
-    n_resamples : random draws of the intervals.
-    measures : by the name of the measure.
+    Args:
+        n_topics: number of topics that the means of all runs have in common; the tests are over these.
+        level: confidence level of the intervals.
+        n_resamples: random draws of the intervals.
+        measures: by the name of the measure.
     """
 
     n_topics: int
@@ -155,13 +157,11 @@ def leaderboard_statistics(
     is over its own topics, and the test is over the topics that all runs have. Geometric means and sums (GMAP, NumRet)
     are left out.
 
-    Parameters
-    ----------
-    scored : scores of each run, against the same qrels.
+    Args:
+        scored: scores of each run, against the same qrels.
 
-    Returns
-    -------
-    None for no runs or no topics.
+    Returns:
+        None for no runs or no topics.
     """
     is_shared = (
         np.all([scores.averaged(average) for scores in scored], axis=0) if scored else np.zeros(0, np.bool_)

@@ -51,9 +51,9 @@ def summarize_qrels(qrels: QrelsColumns, *, level: int) -> QrelsSummary:
 def summarize(topics: Iterable[Grades], *, level: int) -> QrelsSummary:
     """Statistics over topics, from the number of units with each grade.
 
-    Source
-    ------
-    Mansouri et al., Effects of Context, Complexity, and Clustering on Evaluation for Math Formula Retrieval, table 5.
+    Source:
+        Mansouri et al., Effects of Context, Complexity, and Clustering on Evaluation for Math Formula Retrieval, table
+        5.
     """
     counts = [(n_from(grades, 0), n_from(grades, level)) for grades in topics]
     judged, relevant = (

@@ -20,17 +20,14 @@ DECIMALS = 12  # smaller differences of means are rounding errors: the runs tie
 def kendall_tau(first: Values, second: Values) -> float:
     """Kendall's tau-b: concordant minus discordant pairs of runs, normalized for ties.
 
-    Parameters
-    ----------
-    first, second : (runs,) scores of the same runs.
+    Args:
+        first, second: (runs,) scores of the same runs.
 
-    Returns
-    -------
-    From -1 to 1; nan if a ranking ties all runs, or if there are fewer than two runs.
+    Returns:
+        From -1 to 1; nan if a ranking ties all runs, or if there are fewer than two runs.
 
-    Source
-    ------
-    Kendall (1945), doi:10.1093/biomet/33.3.239; equals scipy.stats.kendalltau.
+    Source:
+        Kendall (1945), doi:10.1093/biomet/33.3.239; equals scipy.stats.kendalltau.
 
     >>> round(kendall_tau(np.array([0.3, 0.2, 0.1]), np.array([0.3, 0.1, 0.2])), 3)
     0.333
@@ -47,18 +44,15 @@ def tau_ap(reference: Values, estimate: Values) -> float:
     Runs that tie in the estimate count with the mean over all their possible orders (tau_AP,a). A pair that ties in the
     reference counts as half correct.
 
-    Parameters
-    ----------
-    reference, estimate : (runs,) scores of the same runs.
+    Args:
+        reference, estimate: (runs,) scores of the same runs.
 
-    Returns
-    -------
-    From -1 to 1; nan if there are fewer than two runs.
+    Returns:
+        From -1 to 1; nan if there are fewer than two runs.
 
-    Source
-    ------
-    Yilmaz, Aslam & Robertson (2008), doi:10.1145/1390334.1390435; ties: Urbano & Marrero (2017),
-    doi:10.1145/3121050.3121106.
+    Source:
+        Yilmaz, Aslam & Robertson (2008), doi:10.1145/1390334.1390435; ties: Urbano & Marrero (2017),
+        doi:10.1145/3121050.3121106.
 
     >>> round(tau_ap(np.array([0.3, 0.2, 0.1]), np.array([0.2, 0.3, 0.1])), 3)  # the two best runs exchanged
     0.0
@@ -82,17 +76,14 @@ def tau_ap(reference: Values, estimate: Values) -> float:
 def tau_ap_b(first: Values, second: Values) -> float:
     """The symmetric AP correlation (tau_AP,b): errors near the top weigh more, and neither ranking is the reference.
 
-    Parameters
-    ----------
-    first, second : (runs,) scores of the same runs.
+    Args:
+        first, second: (runs,) scores of the same runs.
 
-    Returns
-    -------
-    From -1 to 1; nan if a ranking ties all runs, or if there are fewer than two runs.
+    Returns:
+        From -1 to 1; nan if a ranking ties all runs, or if there are fewer than two runs.
 
-    Source
-    ------
-    Urbano & Marrero (2017), doi:10.1145/3121050.3121106.
+    Source:
+        Urbano & Marrero (2017), doi:10.1145/3121050.3121106.
     """
     left, right = _signs(first, second)
     return (_untied_tau_ap(left, right) + _untied_tau_ap(right, left)) / 2
@@ -136,9 +127,10 @@ def ranks(scores: Values) -> NDArray[np.int64]:
 class Overlap(NamedTuple):
     """Rank-biased overlap of two lists.
 
-    minimum : overlap of the ranks that the lists have.
-    residual : what the ranks below their ends could add at most.
-    extrapolated : estimate that assumes the same agreement below their ends.
+    Args:
+        minimum: overlap of the ranks that the lists have.
+        residual: what the ranks below their ends could add at most.
+        extrapolated: estimate that assumes the same agreement below their ends.
     """
 
     minimum: float
@@ -149,22 +141,19 @@ class Overlap(NamedTuple):
 def rank_biased_overlap(ranks: NDArray[np.int64], n_first: int, n_second: int, p: float) -> Overlap:
     """Rank-biased overlap of two lists without ties; their lengths may differ.
 
-    Parameters
-    ----------
-    ranks : (common, 2) ranks, from 1, of the documents that are in both lists.
-    n_first, n_second : lengths of the lists.
-    p : persistence: the probability that a reader goes on to the next rank. 0.9 gives the first ten ranks 86 % of the
-        weight.
+    Args:
+        ranks: (common, 2) ranks, from 1, of the documents that are in both lists.
+        n_first, n_second: lengths of the lists.
+        p: persistence: the probability that a reader goes on to the next rank. 0.9 gives the first ten ranks 86 % of
+            the weight.
 
-    Returns
-    -------
-    Values from 0 (disjoint) to 1 (identical). Two empty lists have the overlap 0 and the residual 1.
+    Returns:
+        Values from 0 (disjoint) to 1 (identical). Two empty lists have the overlap 0 and the residual 1.
 
     Raises ValueError: p is not between 0 and 1.
 
-    Source
-    ------
-    Webber, Moffat & Zobel (2010), doi:10.1145/1852102.1852106: equations 11, 30 and 32.
+    Source:
+        Webber, Moffat & Zobel (2010), doi:10.1145/1852102.1852106: equations 11, 30 and 32.
     """
     if not 0 < p < 1:
         raise ValueError(f"p is {p}; use a number between 0 and 1, such as 0.9")

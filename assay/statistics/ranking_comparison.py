@@ -22,12 +22,13 @@ UNLABELED = "no label"
 class RankingComparison:
     """Columns of means of the same runs.
 
-    names : (columns,) name of each column.
-    n_topics : (columns,) number of topics of each mean.
-    means : (columns, runs) means.
-    ranks : (columns, runs) place of each run, from 1; equal means share the best of their places.
-    tau, tau_ap : (columns, columns) Kendall's tau-b, and AP correlation with ties; nan if undefined.
-    gap : (columns,) mean difference of neighbors in the ranking; nan if there are fewer than two runs.
+    Args:
+        names: (columns,) name of each column.
+        n_topics: (columns,) number of topics of each mean.
+        means: (columns, runs) means.
+        ranks: (columns, runs) place of each run, from 1; equal means share the best of their places.
+        tau, tau_ap: (columns, columns) Kendall's tau-b, and AP correlation with ties; nan if undefined.
+        gap: (columns,) mean difference of neighbors in the ranking; nan if there are fewer than two runs.
     """
 
     names: tuple[str, ...]
@@ -67,11 +68,10 @@ def compare_rankings(
 ) -> RankingComparison:
     """Compare columns of means of the same runs.
 
-    Parameters
-    ----------
-    names : (columns,) name of each column.
-    means : (columns, runs) means.
-    n_topics : (columns,) number of topics of each mean.
+    Args:
+        names: (columns,) name of each column.
+        means: (columns, runs) means.
+        n_topics: (columns,) number of topics of each mean.
 
     Raises ValueError: the three arguments differ in length.
     """
@@ -95,14 +95,13 @@ def compare_by_label(
 ) -> RankingComparison:
     """Compare the runs by their means over all topics, and over the topics with each value of a label.
 
-    Parameters
-    ----------
-    topics : codes, in the order of the scores.
-    labels : the value of the label for each topic. Topics without one are a column of their own, the last.
+    Args:
+        topics: codes, in the order of the scores.
+        labels: the value of the label for each topic. Topics without one are a column of their own, the last.
 
-    Source
-    ------
-    Mansouri et al., Effects of Context, Complexity, and Clustering on Evaluation for Math Formula Retrieval, table 6.
+    Source:
+        Mansouri et al., Effects of Context, Complexity, and Clustering on Evaluation for Math Formula Retrieval, table
+        6.
     """
     value_of = [labels.get(code, "") for code in topics]
     values = sorted({value for value in value_of if value}, key=step_or_name)

@@ -38,8 +38,9 @@ class Runs(Protocol):
 class Scoring:
     """The data that are scored, and the measures.
 
-    level : grade from which a unit counts as relevant.
-    judged : prepares qrels for scoring.
+    Args:
+        level: grade from which a unit counts as relevant.
+        judged: prepares qrels for scoring.
     """
 
     runs: Runs
@@ -54,13 +55,11 @@ class Scoring:
     ) -> NDArray[np.float64]:
         """Means with all qrels, and with subsets of their rows. Each run is read and matched with the qrels once.
 
-        Parameters
-        ----------
-        subsets : (rows of the qrels,) whether each row is kept, for each subset. All topics stay.
+        Args:
+            subsets: (rows of the qrels,) whether each row is kept, for each subset. All topics stay.
 
-        Returns
-        -------
-        (1 + subsets, runs, measures) means; the first are those with all qrels.
+        Returns:
+            (1 + subsets, runs, measures) means; the first are those with all qrels.
         """
         versions = [self.qrels, *(rows_of(self.qrels, is_kept) for is_kept in subsets)]
         judged = [self.judged(qrels) for qrels in versions]
@@ -94,10 +93,12 @@ class RunChange(NamedTuple):
 class TeamLeftOut:
     """The effect of a team on the qrels.
 
-    n_pooled, n_judged, n_relevant : units in topics of the qrels that only this team's runs contributed to the pool,
-        how many of them are judged, and how many relevant.
-    changes : one for each of its runs.
-    tau : for each measure, Kendall's tau-b of the rankings of all runs with and without these units; nan if undefined.
+    Args:
+        n_pooled, n_judged, n_relevant: units in topics of the qrels that only this team's runs contributed to the pool,
+            how many of them are judged, and how many relevant.
+        changes: one for each of its runs.
+        tau: for each measure, Kendall's tau-b of the rankings of all runs with and without these units; nan if
+            undefined.
     """
 
     team: str
@@ -118,20 +119,17 @@ def leave_one_team_out(
 ) -> list[TeamLeftOut]:
     """For each team, remove the units that only this team found from the qrels, and score all runs again.
 
-    Parameters
-    ----------
-    pooled_by : (pooled runs,) team of each run of the pool.
-    teams : (scored runs,) team of each run that is scored; by default these are the runs of the pool.
+    Args:
+        pooled_by: (pooled runs,) team of each run of the pool.
+        teams: (scored runs,) team of each run that is scored; by default these are the runs of the pool.
 
-    Returns
-    -------
-    One for each team, in the order of their names.
+    Returns:
+        One for each team, in the order of their names.
 
     Raises ValueError: the numbers of teams and of runs differ.
 
-    Source
-    ------
-    Zobel (1998), doi:10.1145/290941.291014; by team: Voorhees (2001), doi:10.1007/3-540-45691-0_34.
+    Source:
+        Zobel (1998), doi:10.1145/290941.291014; by team: Voorhees (2001), doi:10.1007/3-540-45691-0_34.
     """
     teams = pooled_by if teams is None else teams
     if len(scoring.runs) != len(teams) or len(pooled_by) != units.n_runs:
@@ -194,11 +192,12 @@ def _entry_of(qrels: QrelsColumns, units: PooledUnits) -> NDArray[np.int64]:
 class DepthPoint:
     """The effect of a shallower pool.
 
-    label : the depth.
-    n_pooled, n_judged, n_relevant : its units in topics of the qrels, how many are judged, and how many relevant.
-    means : (runs, measures) means with the judgments of its units only.
-    tau, tau_ap : for each measure, correlation of the ranking with the one by all qrels; nan if undefined.
-    largest_move : for each measure, the largest number of places by which a run moves.
+    Args:
+        label: the depth.
+        n_pooled, n_judged, n_relevant: its units in topics of the qrels, how many are judged, and how many relevant.
+        means: (runs, measures) means with the judgments of its units only.
+        tau, tau_ap: for each measure, correlation of the ranking with the one by all qrels; nan if undefined.
+        largest_move: for each measure, the largest number of places by which a run moves.
     """
 
     label: str
@@ -218,13 +217,11 @@ def depth_curve(
 
     Units of the qrels that are not in a pool count as unjudged.
 
-    Parameters
-    ----------
-    pools : label and pool of each depth.
+    Args:
+        pools: label and pool of each depth.
 
-    Returns
-    -------
-    One point for each pool, in their order.
+    Returns:
+        One point for each pool, in their order.
     """
     kept = [_entry_of(scoring.qrels, units) != NONE for _, units in pools]
     full, *means = scoring.means(kept, progress=progress)

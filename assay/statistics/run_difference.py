@@ -23,11 +23,12 @@ class Move(NamedTuple):
 class TopicDifference:
     """Two rankings of one topic.
 
-    n_first, n_second, n_common : numbers of documents of each run, and of both.
-    overlap : by depth of `DEPTHS`, the common documents of the first k ranks, as a share of the longer of the two
-        rankings to rank k.
-    rbo : rank-biased overlap, extrapolated.
-    is_equal : whether both have the same documents in the same order.
+    Args:
+        n_first, n_second, n_common: numbers of documents of each run, and of both.
+        overlap: by depth of `DEPTHS`, the common documents of the first k ranks, as a share of the longer of the two
+            rankings to rank k.
+        rbo: rank-biased overlap, extrapolated.
+        is_equal: whether both have the same documents in the same order.
     """
 
     topic: str

@@ -41,14 +41,15 @@ def silent(_done: int, _total: int) -> None:
 class PairTest:
     """A test of every run against every other run.
 
-    test : name of the test.
-    means : (runs,) mean score of each run.
-    p : (runs, runs) p-value of each pair, symmetric; 1 on the diagonal.
-    adjusted : (runs, runs) p-values that hold for all pairs together: Holm's, or for Tukey's test `p` itself.
-    n_permutations : number of permutations; 0 for a test without permutations.
-    seed : seed of the permutations; None if they were not chosen at random.
-    is_exact : whether all possible permutations were used.
-    critical : for Tukey's test: larger differences of means are significant at 0.05.
+    Args:
+        test: name of the test.
+        means: (runs,) mean score of each run.
+        p: (runs, runs) p-value of each pair, symmetric; 1 on the diagonal.
+        adjusted: (runs, runs) p-values that hold for all pairs together: Holm's, or for Tukey's test `p` itself.
+        n_permutations: number of permutations; 0 for a test without permutations.
+        seed: seed of the permutations; None if they were not chosen at random.
+        is_exact: whether all possible permutations were used.
+        critical: for Tukey's test: larger differences of means are significant at 0.05.
     """
 
     test: Test
@@ -135,9 +136,8 @@ def whole_steps(scores: Scores) -> tuple[NDArray[np.float64], float, float]:
 
     Sums over topics stay below 2^53, so that float64 represents them exactly, in any order of adding.
 
-    Returns
-    -------
-    (runs, topics) steps; the number of steps that make 1; by how many steps rounding may change a sum.
+    Returns:
+        (runs, topics) steps; the number of steps that make 1; by how many steps rounding may change a sum.
     """
     largest = float(np.abs(scores).max(initial=0.0)) * scores.shape[1]
     places = min(FINEST, 51 - math.ceil(math.log2(largest)) if largest else FINEST)
@@ -162,14 +162,12 @@ def randomization(
     All patterns are used if there are at most `n_permutations`. Otherwise that many are chosen at random, the same ones
     for all pairs, and the observed pattern is counted as one more, so that no p-value is 0.
 
-    Parameters
-    ----------
-    n_permutations : maximum number of sign patterns; None: `permutations_for` the runs.
+    Args:
+        n_permutations: maximum number of sign patterns; None: `permutations_for` the runs.
 
-    Source
-    ------
-    Smucker, Allan & Carterette (2007), doi:10.1145/1321440.1321528; Phipson & Smyth (2010),
-    doi:10.2202/1544-6115.1585, for the p-value of random patterns.
+    Source:
+        Smucker, Allan & Carterette (2007), doi:10.1145/1321440.1321528; Phipson & Smyth (2010),
+        doi:10.2202/1544-6115.1585, for the p-value of random patterns.
 
     >>> randomization(np.array([[0.5, 0.6, 0.7], [0.1, 0.2, 0.3]]), seed=1).p.tolist()
     [[1.0, 0.25], [0.25, 1.0]]
@@ -228,9 +226,8 @@ def paired_t(scores: Scores) -> PairTest:
     The p-value is 0 for two runs that differ by the same amount on every topic, and 1 for two equal runs or for a
     single topic.
 
-    Source
-    ------
-    Student (1908), doi:10.1093/biomet/6.1.1; equals scipy.stats.ttest_rel.
+    Source:
+        Student (1908), doi:10.1093/biomet/6.1.1; equals scipy.stats.ttest_rel.
     """
     p = two_sided_p(t_statistics(scores), scores.shape[1] - 1)
     np.fill_diagonal(p, 1.0)
@@ -260,18 +257,15 @@ def t_statistics(scores: Scores) -> NDArray[np.float64]:
 def two_sided_p(t: NDArray[np.float64], degrees: int) -> NDArray[np.float64]:
     """Two-sided p-value of each t: the probability of a value at least as far from 0.
 
-    Parameters
-    ----------
-    t : any shape; infinities are accepted.
-    degrees : degrees of freedom.
+    Args:
+        t: any shape; infinities are accepted.
+        degrees: degrees of freedom.
 
-    Returns
-    -------
-    p-values in the shape of `t`; all are 1.0 if `degrees` is below 1.
+    Returns:
+        p-values in the shape of `t`; all are 1.0 if `degrees` is below 1.
 
-    Source
-    ------
-    I_x(degrees / 2, 1 / 2) at x = degrees / (degrees + t^2): Abramowitz & Stegun (1964), 26.7.1 and 26.5.8.
+    Source:
+        I_x(degrees / 2, 1 / 2) at x = degrees / (degrees + t^2): Abramowitz & Stegun (1964), 26.7.1 and 26.5.8.
 
     >>> two_sided_p(np.array([0.0, 12.706]), 1).round(3).tolist()
     [1.0, 0.05]
@@ -325,17 +319,14 @@ def _away_from_0(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
     """Holm's step-down adjustment: p-values that hold for all tests together.
 
-    Parameters
-    ----------
-    p : (tests,) p-values; may be empty.
+    Args:
+        p: (tests,) p-values; may be empty.
 
-    Returns
-    -------
-    (tests,) adjusted p-values, at most 1, in the same order.
+    Returns:
+        (tests,) adjusted p-values, at most 1, in the same order.
 
-    Source
-    ------
-    Holm (1979), A simple sequentially rejective multiple test procedure, jstor.org/stable/4615733.
+    Source:
+        Holm (1979), A simple sequentially rejective multiple test procedure, jstor.org/stable/4615733.
 
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]

@@ -19,9 +19,11 @@ STEP = 5
 class StabilityPoint(NamedTuple):
     """Rankings by samples of `n_topics` topics.
 
-    tau, tau_low, tau_high : Kendall's tau-b with the ranking by all topics: the mean, and the ends of the middle 95 %.
-    split_tau : mean tau-b with the ranking by as many other topics; None if there are not as many.
-    swaps : mean share of the pairs of runs that these two rankings put in opposite order; None likewise.
+    Args:
+        tau, tau_low, tau_high: Kendall's tau-b with the ranking by all topics: the mean, and the ends of the middle 95
+            %.
+        split_tau: mean tau-b with the ranking by as many other topics; None if there are not as many.
+        swaps: mean share of the pairs of runs that these two rankings put in opposite order; None likewise.
     """
 
     n_topics: int
@@ -49,18 +51,15 @@ def topic_stability(
 
     A sample in which all runs tie counts with a tau of 0.
 
-    Parameters
-    ----------
-    sizes : numbers of topics; by default 5, 10, 15 ... and all topics.
-    n_samples : samples of each size, chosen at random with the seed.
+    Args:
+        sizes: numbers of topics; by default 5, 10, 15 ... and all topics.
+        n_samples: samples of each size, chosen at random with the seed.
 
-    Returns
-    -------
-    One point for each size.
+    Returns:
+        One point for each size.
 
-    Source
-    ------
-    Voorhees & Buckley (2002), doi:10.1145/564376.564432; Sanderson & Zobel (2005), doi:10.1145/1076034.1076064.
+    Source:
+        Voorhees & Buckley (2002), doi:10.1145/564376.564432; Sanderson & Zobel (2005), doi:10.1145/1076034.1076064.
     """
     n_topics = checked_scores(scores).shape[1]
     sizes = default_sizes(n_topics) if sizes is None else sizes

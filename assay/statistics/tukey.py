@@ -35,14 +35,12 @@ def tukey_hsd(
     p-value of a pair is the share of shuffles whose range is at least the pair's difference. It holds for all pairs
     together.
 
-    Parameters
-    ----------
-    n_permutations : number of shuffles, chosen at random with the seed.
+    Args:
+        n_permutations: number of shuffles, chosen at random with the seed.
 
-    Source
-    ------
-    Carterette (2012), doi:10.1145/2094072.2094076; Sakai (2014), doi:10.1145/2641383.2641385. This is not Tukey's
-    one-way test, which compares runs as if each had been tested on topics of its own.
+    Source:
+        Carterette (2012), doi:10.1145/2094072.2094076; Sakai (2014), doi:10.1145/2641383.2641385. This is not Tukey's
+        one-way test, which compares runs as if each had been tested on topics of its own.
     """
     check_draws(n_permutations, seed)
     steps, unit, slack = whole_steps(checked_scores(scores))
@@ -94,9 +92,8 @@ def tiers(test: PairTest, alpha: float = ALPHA) -> list[list[int]]:
     that is part of the one before is left out. For Tukey's test this represents every pair correctly, because its
     p-values fall as the difference grows.
 
-    Returns
-    -------
-    Indices of the runs of each group, best run first; no groups for no runs.
+    Returns:
+        Indices of the runs of each group, best run first; no groups for no runs.
     """
     order = np.argsort(-test.means, kind="stable")
     differs = test.is_significant(alpha)[np.ix_(order, order)]

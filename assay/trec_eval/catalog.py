@@ -14,14 +14,15 @@ Summary = Literal["mean", "sum", "geometric mean", "number of topics", "tag", "n
 class TrecMeasure(NamedTuple):
     """The computation and the printed form of a measure.
 
-    compute : the values by topic; None for a measure without values of topics, and for measures of preferences, which
-        `preferences` computes.
-    about : description for the help.
-    kind, default : the kind of parameters, and the default ones.
-    relevance : what the first file must contain.
-    summary : the value of all topics together.
-    is_whole : whether values are printed as whole numbers.
-    is_of_topics : whether -q prints the values of topics.
+    Args:
+        compute: the values by topic; None for a measure without values of topics, and for measures of preferences,
+            which `preferences` computes.
+        about: description for the help.
+        kind, default: the kind of parameters, and the default ones.
+        relevance: what the first file must contain.
+        summary: the value of all topics together.
+        is_whole: whether values are printed as whole numbers.
+        is_of_topics: whether -q prints the values of topics.
     """
 
     compute: Callable[..., Any] | None

@@ -37,9 +37,10 @@ class Column(NamedTuple):
 class Evaluation(NamedTuple):
     """The values of all measures.
 
-    topics : the evaluated topics, sorted by bytes.
-    tag : the run's tag.
-    n_left_out : number of topics of the qrels that are left out because the run does not have them.
+    Args:
+        topics: the evaluated topics, sorted by bytes.
+        tag: the run's tag.
+        n_left_out: number of topics of the qrels that are left out because the run does not have them.
     """
 
     topics: list[str]

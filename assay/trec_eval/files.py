@@ -44,9 +44,10 @@ class FileError(TrecEvalError):
 class Lines(NamedTuple):
     """The words of each line, without comments and empty lines.
 
-    path : name of the file, for messages.
-    start, length : (lines, columns) positions and lengths of the words in the text.
-    number : (lines,) number of each line in the file, from 1.
+    Args:
+        path: name of the file, for messages.
+        start, length: (lines, columns) positions and lengths of the words in the text.
+        number: (lines,) number of each line in the file, from 1.
     """
 
     path: str
@@ -59,11 +60,10 @@ class Lines(NamedTuple):
     def read(cls, path: str, n_columns: int, header: str, *, allows_more: bool = False) -> Self:
         """Read a file and split every line into words.
 
-        Parameters
-        ----------
-        path : of a file, which may be compressed; `-` is standard input.
-        n_columns : number of words in a line; further words are ignored if `allows_more`.
-        header : names of the columns, for the message.
+        Args:
+            path: of a file, which may be compressed; `-` is standard input.
+            n_columns: number of words in a line; further words are ignored if `allows_more`.
+            header: names of the columns, for the message.
 
         Raises FileError: the file cannot be read, has no lines, or a line has the wrong number of columns.
         """

@@ -18,10 +18,11 @@ PERSISTENCE = 0.9  # probability that a reader goes on to the next rank, in rank
 class Gained(NamedTuple):
     """The gains of a topic: of the run at its judged documents, and of the best ranking at each rank.
 
-    rank, gain : (hits,) of the judged documents.
-    ideal : (documents,) positive gains, largest first.
-    n_returned, n_relevant : numbers of documents.
-    top_gain, least_gain : extremes of the gains of the topic's grades and of the gains in the parameters.
+    Args:
+        rank, gain: (hits,) of the judged documents.
+        ideal: (documents,) positive gains, largest first.
+        n_returned, n_relevant: numbers of documents.
+        top_gain, least_gain: extremes of the gains of the topic's grades and of the gains in the parameters.
     """
 
     rank: NDArray[np.int64]

@@ -41,8 +41,9 @@ class TrecEvalError(Exception):
 class Options(NamedTuple):
     """The options of the command line.
 
-    depth : number of documents of each topic that are used; None for all.
-    topic : the only topic to evaluate; None for all.
+    Args:
+        depth: number of documents of each topic that are used; None for all.
+        topic: the only topic to evaluate; None for all.
     """
 
     files: list[str]

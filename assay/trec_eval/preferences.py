@@ -37,9 +37,10 @@ class Counts(NamedTuple):
 class Group(NamedTuple):
     """The preferences of a group among n documents.
 
-    prefers : (n, n) whether it prefers the document of the row to that of the column.
-    level : (n,) level of each document; nan if the group does not rate it.
-    has_parts : whether it consists of several parts.
+    Args:
+        prefers: (n, n) whether it prefers the document of the row to that of the column.
+        level: (n,) level of each document; nan if the group does not rate it.
+        has_parts: whether it consists of several parts.
     """
 
     prefers: Matrix
@@ -86,10 +87,9 @@ class Preferences:
 def preferences_of(topic: str, rated: Sequence[Preference], ranking: Sequence[bytes]) -> Preferences:
     """The preferences of the groups of a topic, in the order of a ranking.
 
-    Raises
-    ------
-    TrecEvalError
-        A part rates a document twice, a group rates a document both 0 and higher, or the parts of a group contradict.
+    Raises:
+        TrecEvalError: A part rates a document twice, a group rates a document both 0 and higher, or the parts of a
+            group contradict.
     """
     documents = {preference.docno for preference in rated}
     returned = [docno for docno in ranking if docno in documents]

@@ -30,10 +30,11 @@ from assay.trec_eval.parameters import Parameters
 class View:
     """A run with qrels, after the options -J, -l and -M.
 
-    judged : the qrels; values are for their topics.
-    named : the documents of the run that the qrels name; with -J, only those with a grade, ranked among themselves.
-    level : the lowest grade that counts as relevant.
-    n_documents : number of documents in the collection; 0 if unknown.
+    Args:
+        judged: the qrels; values are for their topics.
+        named: the documents of the run that the qrels name; with -J, only those with a grade, ranked among themselves.
+        level: the lowest grade that counts as relevant.
+        n_documents: number of documents in the collection; 0 if unknown.
     """
 
     def __init__(self, judged: JudgedDocuments, named: Hits, *, level: int, n_documents: int) -> None:
@@ -183,9 +184,8 @@ def set_f(view: View, parameters: Parameters) -> list[Values]:
 def yet_another_average_precision(view: View, _: Parameters) -> list[Values]:
     """yaap: log((1 + s) / (1 + R - s)), where s is the sum that average precision divides by R.
 
-    Source
-    ------
-    Robertson (2012), On Smoothing Average Precision, doi:10.1007/978-3-642-28997-2_14.
+    Source:
+        Robertson (2012), On Smoothing Average Precision, doi:10.1007/978-3-642-28997-2_14.
     """
     hits = view.relevant
     n_so_far = position_in_topic(hits.topic, view.judged.n_topics) + 1

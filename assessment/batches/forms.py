@@ -7,10 +7,10 @@ from django.db.models import QuerySet
 
 from assessment.models import Batch
 from pooling.models import Pool
-from web.forms import style_fields
+from web.forms import StyledForm
 
 
-class NewBatchForm(forms.ModelForm[Batch]):
+class NewBatchForm(StyledForm, forms.ModelForm[Batch]):
     """A new batch of a pool of a track, for people. The page of a machine creates those for the machine."""
 
     class Meta:
@@ -26,4 +26,3 @@ class NewBatchForm(forms.ModelForm[Batch]):
         if not self.is_bound:
             self.initial.setdefault("name", f"Batch {Batch.objects.filter(pool__in=pools).count() + 1}")
         kind.choices = [choice for choice in Batch.Kind.choices if choice[0] != Batch.Kind.MACHINE]
-        style_fields(self)

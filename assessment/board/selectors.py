@@ -172,10 +172,8 @@ class BoardPage:
 def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
     """The board of a track (with an empty key) or of one batch, by its id.
 
-    Raises
-    ------
-    Http404
-        The track has no such batch, or it is a draft.
+    Raises:
+        Http404: The track has no such batch, or it is a draft.
     """
     scopes = scopes_of(track)
     current = next((scope for scope in scopes if scope.key == key), None)

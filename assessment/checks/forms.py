@@ -10,14 +10,14 @@ from assessment.checks.selectors import unknown_units
 from assessment.models import Batch
 from assessment.models.batches import MOST_CHECKS
 from tracks.models import Track
-from web.forms import StyledForm, style_fields
+from web.forms import StyledForm
 
 MAX_MB = 1
 MAX_ERRORS = 20
 MOST_AFTER = 10_000
 
 
-class ChecksForm(forms.Form):
+class ChecksForm(StyledForm):
     """The number of checks that are mixed into the tasks of each assessor."""
 
     gold_percent = forms.IntegerField(
@@ -42,7 +42,6 @@ class ChecksForm(forms.Form):
     def __init__(self, *args: Any, batch: Batch, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial = {name: getattr(batch, name) for name in self.fields}
-        style_fields(self)
 
 
 class GoldForm(StyledForm):

@@ -10,14 +10,14 @@ from assessment.imports.selectors import pools_for_import
 from assessment.models import Batch, JudgmentImport
 from pooling.models import Pool
 from tracks.models import Track
-from web.forms import style_fields
+from web.forms import StyledForm
 from web.pages import counted
 
 MAX_MB = 256
 MOST_WORDS = 200  # assessors or answers that the form offers
 
 
-class PlaceForm(forms.Form):
+class PlaceForm(StyledForm):
     """The pool and the batch of judgments for which the file names none."""
 
     pool = forms.ModelChoiceField(
@@ -42,7 +42,6 @@ class PlaceForm(forms.Form):
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         cast("forms.ModelChoiceField[Pool]", self.fields["pool"]).queryset = pools_for_import(track)
-        style_fields(self)
 
 
 class StartForm(PlaceForm):
@@ -87,7 +86,6 @@ class MappingForm(PlaceForm):
         meanings: Mapping[str, str] = source.mapping.get("answers", {})
         for answer in source.report.get("answers", [])[:MOST_WORDS]:
             self._add("answers", answer, f"Answer “{answer}”", choices, meanings.get(answer, ""))
-        style_fields(self)
 
     def _add(self, kind: str, word: str, label: str, choices: list[tuple[str, str]], initial: str) -> None:
         name = f"{kind}-{len(self.words)}"

@@ -62,10 +62,8 @@ def stage(stream: JudgmentStream, *, has_ids: bool) -> Staged:
 
     `has_ids`: give each row the id of a new judgment, so that ids ascend in the order of the file.
 
-    Raises
-    ------
-    JudgmentsError
-        Lines are wrong.
+    Raises:
+        JudgmentsError: Lines are wrong.
     """
     staged = Staged(stream.form, dict(stream.columns))
     with connection.cursor() as cursor:

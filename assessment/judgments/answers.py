@@ -18,10 +18,8 @@ from pooling.models import PoolMember
 def check_choice(rules: JudgingRules, *, choice: str, comment: str) -> Grade | NonAnswer:
     """The grade or non-answer with a key.
 
-    Raises
-    ------
-    AnswerRefused
-        The protocol has no such choice, or the choice needs a comment, and there is none.
+    Raises:
+        AnswerRefused: The protocol has no such choice, or the choice needs a comment, and there is none.
     """
     known = rules.choice(choice)
     if known is None:
@@ -109,10 +107,8 @@ def check_answers(
 ) -> dict[str, str]:
     """The answers to the questions that are asked after a choice, without empty ones.
 
-    Raises
-    ------
-    AnswerRefused
-        A required answer is missing; an answer is not the protocol's; a question was not asked.
+    Raises:
+        AnswerRefused: A required answer is missing; an answer is not the protocol's; a question was not asked.
     """
     given = {key: answer for key, answer in answers.items() if answer}
     asked = {question.key: question for question in rules.follow_ups if question.is_asked(choice, language)}

@@ -97,10 +97,8 @@ def round_label(number: int, name: str) -> str:
 def round_of(track: Track, key: str | None) -> Round:
     """The round with a key; without a key, the main round.
 
-    Raises
-    ------
-    Http404
-        The track has no such round.
+    Raises:
+        Http404: The track has no such round.
     """
     key = key or MAIN_ROUND
     of_round = next((each for each in rounds_of(track) if each.key == key), None)

@@ -9,7 +9,7 @@ from django.db.models import Q
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.judgments.disagreements import Difference
 from tracks.models import Topic
-from web.forms import StyledForm, style_fields
+from web.forms import StyledForm
 
 SEARCHED = ("comment", "docno", "latex", "topic__title", "task__entry__document__title")
 LOOKUPS = {
@@ -20,7 +20,7 @@ LOOKUPS = {
 }
 
 
-class OwnFilterForm(forms.Form):
+class OwnFilterForm(StyledForm):
     """A filter of an assessor's own judgments."""
 
     q = forms.CharField(max_length=200, required=False, label="Search")
@@ -36,7 +36,6 @@ class OwnFilterForm(forms.Form):
         super().__init__(*args, **kwargs)
         self._offer("topic", [(topic.code, topic.code) for topic in topics])
         self._offer("choice", [(choice.key, choice.label) for choice in choices])
-        style_fields(self)
         for field in self.fields.values():
             field.is_one_of_several = True  # type: ignore[attr-defined]  # no field is marked as optional
 

@@ -8,10 +8,10 @@ from accounts.forms import DAYS, TokenForm
 from accounts.models import User
 from pooling.models import Pool
 from tracks.models import Machine
-from web.forms import style_fields
+from web.forms import StyledForm
 
 
-class MachineForm(forms.ModelForm[Machine]):
+class MachineForm(StyledForm, forms.ModelForm[Machine]):
     """A new machine of a track."""
 
     class Meta:
@@ -23,10 +23,9 @@ class MachineForm(forms.ModelForm[Machine]):
         owner = cast("forms.ModelChoiceField[User]", self.fields["owner"])
         owner.queryset = User.objects.filter(is_active=True, is_machine=False).order_by("username")
         owner.empty_label = None
-        style_fields(self)
 
 
-class StartMachineForm(forms.Form):
+class StartMachineForm(StyledForm):
     """The pool that a machine judges next."""
 
     pool = forms.ModelChoiceField(queryset=Pool.objects.none(), empty_label=None)
@@ -35,7 +34,6 @@ class StartMachineForm(forms.Form):
         super().__init__(*args, **kwargs)
         pool = cast("forms.ModelChoiceField[Pool]", self.fields["pool"])
         pool.queryset = Pool.objects.filter(pk__in=[each.pk for each in pools])
-        style_fields(self)
 
 
 class MachineTokenForm(TokenForm):

@@ -10,13 +10,13 @@ from assessment.errors import NothingToChange
 from assessment.planning import proposals
 from assessment.planning.grid import Grid, unpacked
 from assessment.planning.rules import Change
-from web.forms import style_fields
+from web.forms import StyledForm
 
 NOBODY = "Nobody"
 Choices = list[tuple[str, str]]
 
 
-class PlanForm(forms.Form):
+class PlanForm(StyledForm):
     """A form about the topics and assessors of a grid. `action` is its name on the page."""
 
     action: ClassVar[str]
@@ -29,7 +29,6 @@ class PlanForm(forms.Form):
         self.people = {str(column.assessor.pk): column.assessor for column in grid.columns}
         for name, choices in self.choices().items():
             cast("forms.ChoiceField", self.fields[name]).choices = choices
-        style_fields(self)
         for name, field in self.fields.items():
             field.widget.attrs["aria-describedby"] = f"id_{self.action}_{name}_help"
 

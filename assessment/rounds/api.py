@@ -107,10 +107,8 @@ class TrainingBatchSerializer(Strict):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse a field that would be ignored.
 
-        Raises
-        ------
-        ValidationError
-            Both kinds of choices are there.
+        Raises:
+            ValidationError: Both kinds of choices are there.
         """
         if "docnos" in attrs and "n_units" in attrs:
             raise serializers.ValidationError({"n_units": "Name the documents or their number, not both."})

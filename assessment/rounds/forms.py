@@ -21,12 +21,12 @@ from assessment.rounds.selectors import (
 )
 from pooling.models import Pool, PoolEntry
 from tracks.models import Topic, Track
-from web.forms import style_fields
+from web.forms import StyledForm
 
 MOST_UNITS = 10_000
 
 
-class RoundForm(forms.Form):
+class RoundForm(StyledForm):
     """The fields of every planned round."""
 
     name = forms.CharField(max_length=100, label="Name of the batch")
@@ -51,7 +51,6 @@ class DualForm(RoundForm):
                 label=f"Second assessor of {row.topic.code}",
                 initial=row.proposed.pk if row.proposed else "",
             )
-        style_fields(self)
 
     @property
     def rows(self) -> list[tuple[DualTopic, forms.BoundField]]:
@@ -151,7 +150,6 @@ class TrainingForm(RoundForm):
                 else "Enter words to search for."
             )
             self.fields["q"].help_text = f"<strong>{escape(reason)}</strong> {self.fields['q'].help_text}"
-        style_fields(self)
 
     @classmethod
     def searched(cls, posted: QueryDict, pool: Pool) -> Self:

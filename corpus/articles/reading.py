@@ -96,10 +96,8 @@ def _are_articles(names: Iterable[str]) -> bool:
 def opened(location: str, name: str) -> Iterator[Articles]:
     """The articles at the location of an import.
 
-    Raises
-    ------
-    BadFile
-        The folder or archive cannot be opened, is damaged, or is unpacked to far more than its size.
+    Raises:
+        BadFile: The folder or archive cannot be opened, is damaged, or is unpacked to far more than its size.
     """
     path = path_of(location)
     if path is not None and path.is_dir():

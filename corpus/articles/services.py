@@ -27,10 +27,9 @@ def import_articles(
 ) -> None:
     """Import the articles of a folder, an archive or a file. `Import.position` is the number of those that are done.
 
-    Raises
-    ------
-    BadFile
-        The folder or archive cannot be read, has changed since the import was requested, or has no usable article.
+    Raises:
+        BadFile: The folder or archive cannot be read, has changed since the import was requested, or has no usable
+            article.
     """
     indexes = {"formula": Index("latex", 1), "formula_mathml": Index("slt", 1)}
     stores = {

@@ -47,10 +47,8 @@ class ClusteringRefused(Refused):
 def cluster_formulas(progress: jobs.Progress, *, collection_id: int) -> dict[str, Any]:
     """Cluster all formulas of a collection, and compare the ids of its index with our strings.
 
-    Raises
-    ------
-    ClusteringRefused
-        This is an old job that was retried, and there is a newer clustering.
+    Raises:
+        ClusteringRefused: This is an old job that was retried, and there is a newer clustering.
     """
     clustering = Clustering.objects.get(job_id=progress.job_id)
     if not clustering.is_complete:

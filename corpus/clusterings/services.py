@@ -23,10 +23,8 @@ from jobs.models import Job
 def start_clustering(*, collection: Collection, is_from_scratch: bool, by: User | None) -> Job:
     """Queue the clustering of all formulas of a collection.
 
-    Raises
-    ------
-    ClusteringRefused
-        There are no formulas, or an import or a clustering is running.
+    Raises:
+        ClusteringRefused: There are no formulas, or an import or a clustering is running.
     """
     with transaction.atomic():
         current = Collection.objects.select_for_update().get(pk=collection.pk)
@@ -56,10 +54,8 @@ def cluster_submitted(collection: Collection, formula: NDArray[np.bytes_]) -> Fo
     This compares only these formulas and those that got their visual ids in the same way before. New ids are stored
     with the formulas, so that the next pool, or one that tops this one up, has the same ids.
 
-    Raises
-    ------
-    ClusteringRefused
-        Some of these formulas were imported after the collection was clustered.
+    Raises:
+        ClusteringRefused: Some of these formulas were imported after the collection was clustered.
     """
     formulas = formulas_of(collection.pk, formula)
     without_id = [code.decode() for code in formulas.formula[formulas.visual == b""].tolist()]

@@ -45,10 +45,8 @@ class SafeImage(NamedTuple):
 def safe_image(data: bytes) -> SafeImage:
     """The image of a file, encoded again.
 
-    Raises
-    ------
-    BadImage
-        It is too large, damaged, or not an image of an accepted format.
+    Raises:
+        BadImage: It is too large, damaged, or not an image of an accepted format.
     """
     if len(data) > MAX_BYTES:
         raise BadImage(f"more than {MAX_BYTES >> 20} MB")

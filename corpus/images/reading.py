@@ -61,10 +61,8 @@ def is_archive_of_images(file: BinaryIO) -> bool:
 def opened(location: str, name: str) -> Iterator[Sequence[ImageFile]]:
     """The image files at the location of an import, in the order of their names.
 
-    Raises
-    ------
-    BadFile
-        The folder or file cannot be opened.
+    Raises:
+        BadFile: The folder or file cannot be opened.
     """
     folder = path_of(location)
     if folder is not None and folder.is_dir():

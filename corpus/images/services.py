@@ -20,10 +20,9 @@ UNFIT_NAME = "no URL can end in its name"
 def import_images(*, progress: jobs.Progress, file: Import, done: int, total: int) -> None:
     """Import the images of a folder, an archive or a file. `Import.position` is the number of those that are done.
 
-    Raises
-    ------
-    BadFile
-        The folder or archive cannot be opened, has changed since the import was requested, or has no usable image.
+    Raises:
+        BadFile: The folder or archive cannot be opened, has changed since the import was requested, or has no usable
+            image.
     """
     with opened(file.location, file.name) as images:
         file.check_size(sum(image.size for image in images))

@@ -32,10 +32,8 @@ def unpacked(upload: "File[bytes]") -> Iterator[Iterator["File[bytes]"]]:
     An archive with images is also a file of its own, because an import reads its images in one go. An archive of
     articles, of which there may be millions, is not unpacked: it is the upload itself.
 
-    Raises
-    ------
-    BadFile
-        The archive is damaged, has too many files, or its files are too large for its size.
+    Raises:
+        BadFile: The archive is damaged, has too many files, or its files are too large for its size.
     """
     try:
         if not is_article(upload.name or "") and is_archive_of_articles(upload):  # type: ignore[arg-type]

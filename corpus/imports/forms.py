@@ -7,14 +7,14 @@ from django.core.exceptions import ValidationError
 
 from corpus.imports import selectors
 from corpus.models import Collection
-from web.forms import FilesField, FilesInput, style_fields
+from web.forms import FilesField, FilesInput, StyledForm
 
 ACCEPTED = (
     ".xml,.jsonl,.json,.tsv,.csv,.txt,.html,.xhtml,.gz,.xz,.zip,.tar,.tgz,.bz2,.png,.jpg,.jpeg,.gif,.webp"
 )
 
 
-class ImportForm(forms.Form):
+class ImportForm(StyledForm):
     """An upload, or a file or folder on the server, to import into an existing or a new collection."""
 
     collection = forms.ModelChoiceField(
@@ -78,7 +78,6 @@ class ImportForm(forms.Form):
             )
         for name in {"collection", "slug", "upload", "path"} & set(self.fields):
             self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # the page does not mark it as optional
-        style_fields(self)
 
     def clean_path(self) -> str:
         name: str = self.cleaned_data["path"]

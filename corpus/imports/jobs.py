@@ -93,10 +93,8 @@ def record(job_id: int, collection_id: int, files: Iterable[Recognized]) -> list
 def _begin(progress: jobs.Progress, files: Sequence[Import], collection_id: int) -> None:
     """Prepare the tables.
 
-    Raises
-    ------
-    ImportRefused
-        This is an old job that was retried, and there is a newer import into the collection.
+    Raises:
+        ImportRefused: This is an old job that was retried, and there is a newer import into the collection.
     """
     if Import.objects.filter(collection_id=collection_id, job_id__gt=progress.job_id).exists():
         raise ImportRefused("There is a newer import into this collection. Start another one instead.")

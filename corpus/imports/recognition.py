@@ -49,10 +49,8 @@ def sources_of(paths: Iterable[Path], *, within: Path | None = None) -> list[Sou
 
     A folder with images or articles, also in its subfolders, is one more source.
 
-    Raises
-    ------
-    ImportRefused
-        There is no such file or folder.
+    Raises:
+        ImportRefused: There is no such file or folder.
     """
     existing: list[Path] = []
     for path in paths:
@@ -74,10 +72,8 @@ def sources_of(paths: Iterable[Path], *, within: Path | None = None) -> list[Sou
 def sources_in_folder(name: str) -> list[Source]:
     """The files of a file or folder in the import folder, which this machine must see.
 
-    Raises
-    ------
-    ImportRefused
-        There is no such file or folder.
+    Raises:
+        ImportRefused: There is no such file or folder.
     """
     path = offered_path(name)
     if path is None:
@@ -92,10 +88,8 @@ def recognize(
 ) -> list[Recognized]:
     """The files that can be imported, in the order of import.
 
-    Raises
-    ------
-    ImportRefused
-        No file has a known format, or a version differs.
+    Raises:
+        ImportRefused: No file has a known format, or a version differs.
     """
     files: list[Recognized] = []
     refusals: list[str] = []

@@ -39,10 +39,8 @@ def create_collection(
 ) -> Collection:
     """Create an empty collection.
 
-    Raises
-    ------
-    ImportRefused
-        There is a collection with this slug.
+    Raises:
+        ImportRefused: There is a collection with this slug.
     """
     fields = {
         "name": name or slug,
@@ -79,10 +77,9 @@ def import_upload_or_path(
     Several files of a dump, or an archive of them, are one import. If it is refused, the new collection is not created,
     and the uploaded files are deleted. `on_stored` is called in the transaction that requests the job.
 
-    Raises
-    ------
-    ImportRefused, BadFile, NotStored
-        As `create_collection` and `start_import`; the storage is full or does not answer.
+    Raises:
+        ImportRefused, BadFile, NotStored: As `create_collection` and `start_import`; the storage is full or does not
+            answer.
     """
     with ExitStack() as stack:
         if not uploads and not is_folder_here():
@@ -120,12 +117,9 @@ def start_import(
 
     `representation` and `version` are those of formula indexes; by default they are detected from the content.
 
-    Raises
-    ------
-    ImportRefused
-        No file has a known format, a version differs, or the collection is being imported or clustered.
-    BadFile
-        The only file cannot be read.
+    Raises:
+        ImportRefused: No file has a known format, a version differs, or the collection is being imported or clustered.
+        BadFile: The only file cannot be read.
     """
     files = recognize(sources, representation, version)
     ignored = [source for source in sources if source not in {file.source for file in files}]
@@ -160,10 +154,8 @@ def start_import_elsewhere(
 ) -> Job:
     """Queue an import from the import folder, which only some workers see. The job finds the files.
 
-    Raises
-    ------
-    ImportRefused
-        The collection is being imported or clustered.
+    Raises:
+        ImportRefused: The collection is being imported or clustered.
     """
     current = _lock_idle(collection)
     arguments = {"collection_id": current.pk, "last_ids": last_ids(), "path": path}

@@ -74,10 +74,8 @@ def _pg_dump() -> str:
 def dump(state: State) -> Iterator[bytes]:
     """The tables, as this transaction sees them, in pieces of SQL.
 
-    Raises
-    ------
-    NotDumped
-        `pg_dump` is not installed, is older than the server, or failed.
+    Raises:
+        NotDumped: `pg_dump` is not installed, is older than the server, or failed.
     """
     program = _pg_dump()
     schema, snapshot = rows("SELECT quote_ident(current_schema()), pg_export_snapshot()")[0]

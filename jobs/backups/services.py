@@ -116,12 +116,9 @@ def back_up(*, path: Path, progress: Progress) -> Manifest:
     The site may be in use meanwhile. Files never change once they are stored, so reading them after the rows gives the
     same state. The archive appears under its name when it is complete.
 
-    Raises
-    ------
-    BackupRefused
-        The file exists or cannot be written, or `pg_dump` cannot save the database.
-    NewerDatabase
-        The database was migrated by a version of Assay that this one does not know.
+    Raises:
+        BackupRefused: The file exists or cannot be written, or `pg_dump` cannot save the database.
+        NewerDatabase: The database was migrated by a version of Assay that this one does not know.
     """
     try:
         with _new_file(path) as file, Writer(file, FOLDER, level=LEVEL) as archive:
@@ -207,13 +204,10 @@ def restore(*, path: Path, replace: bool, progress: Progress) -> Manifest:
 
     The archive is checked completely first. The tables are replaced and migrated in one transaction.
 
-    Raises
-    ------
-    RestoreRefused, BadArchive
-        The archive is damaged or of a newer version, the database contains data and `replace` is false, or other
-        processes use the database.
-    NewerDatabase
-        The database in use was migrated by a version of Assay that this one does not know.
+    Raises:
+        RestoreRefused, BadArchive: The archive is damaged or of a newer version, the database contains data and
+            `replace` is false, or other processes use the database.
+        NewerDatabase: The database in use was migrated by a version of Assay that this one does not know.
     """
     try:
         with Backup.of(path) as archive:

@@ -74,10 +74,8 @@ def unknown(migrations: Iterable[tuple[str, str]]) -> list[str]:
 def current(hint: str) -> State:
     """The state of the database.
 
-    Raises
-    ------
-    NewerDatabase
-        It has migrations that this version does not know. `hint` says what to do then.
+    Raises:
+        NewerDatabase: It has migrations that this version does not know. `hint` says what to do then.
     """
     applied = sorted(MigrationRecorder(connection).applied_migrations())
     if missing := unknown(applied):

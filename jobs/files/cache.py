@@ -26,10 +26,8 @@ class FileCache:
     def open(self, key: str, size: int, fetch: Callable[[BinaryIO], object]) -> BinaryIO:
         """The file of a key, which `fetch` writes if there is no copy.
 
-        Raises
-        ------
-        OSError
-            `fetch` wrote another number of bytes than `size`, or the disk is full.
+        Raises:
+            OSError: `fetch` wrote another number of bytes than `size`, or the disk is full.
         """
         path = self.folder / hashlib.sha256(key.encode()).hexdigest()
         with contextlib.suppress(FileNotFoundError):

@@ -39,10 +39,8 @@ def storing() -> Iterator[Store]:
     Enter it outside a transaction: the names must be committed before the files are stored. The transaction that stores
     the names in other rows calls `claim`.
 
-    Raises
-    ------
-    NotStored
-        The storage did not take a file.
+    Raises:
+        NotStored: The storage did not take a file.
     """
     names: list[str] = []
     is_done = False
@@ -67,10 +65,8 @@ def storing() -> Iterator[Store]:
 def claim(*names: str) -> None:
     """The files belong to rows that this transaction stores.
 
-    Raises
-    ------
-    NotStored
-        The files were stored so long ago that they may be deleted.
+    Raises:
+        NotStored: The files were stored so long ago that they may be deleted.
     """
     n, _ = UnclaimedFile.objects.filter(name__in=names).delete()
     if n < len(names):

@@ -18,7 +18,8 @@ project = "Assay"
 author = "the Assay contributors"
 release = version = VERSION
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", *(f"maintenance.docs.{name}" for name in OURS)]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions += [f"maintenance.docs.{name}" for name in OURS]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build", "adr/README.md"]
 
@@ -31,6 +32,8 @@ autodoc_default_options = {"members": True, "undoc-members": True}
 python_maximum_signature_line_length = 88
 add_module_names = False
 default_role = "code"
+napoleon_numpy_docstring = False
+napoleon_custom_sections = ["Source"]
 smartquotes = False  # a prime belongs to the name of a measure
 
 html_theme = "furo"

@@ -3,8 +3,8 @@
 A page of `reference/library/` shows a package and the modules in it. Pages are written before Sphinx looks for
 documents, changed only if their text changes, and deleted with their package, so that builds are incremental.
 
-Docstrings have NumPy's sections. The text after the colon of a parameter says what it is (types are in the signature),
-and `Source` names a publication. They are written as prose: only backticks and doctests are markup.
+Docstrings have Google's sections, which Sphinx's napoleon reads. Types are in the signature, and `Source` names a
+publication.
 """
 
 import re
@@ -17,13 +17,10 @@ from sphinx.application import Sphinx
 ROOT = Path(__file__).parents[2]
 ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[([\w.~]+)\]\]")
 LEFT_OUT = {"assay.cli", "assay.samples"}  # commands have pages of their own; sample files are not code
-UNDERLINE = re.compile(r"-{3,}")
-ENTRY = re.compile(r"(?P<names>[\w*`, -]+?)(?: : | {2,})(?P<text>\S.*)")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", _write_pages)
-    app.connect("autodoc-process-docstring", _as_rst)
     app.connect("autodoc-process-signature", _short_types)
     app.connect("autodoc-skip-member", _is_field)
     return {"parallel_read_safe": True}
@@ -81,66 +78,3 @@ def _pages() -> Iterator[tuple[str, str]]:
 
 def _automodule(module: str) -> list[str]:
     return ["", "```{eval-rst}", f".. automodule:: {module}", "```", ""]
-
-
-def _as_rst(app: Sphinx, kind: str, name: str, subject: object, options: object, lines: list[str]) -> None:
-    """Turn a docstring's NumPy sections into a field list, in place."""
-    app.env.note_dependency(__file__)
-    rst: list[str] = []
-    for title, body in _sections(lines):
-        text = list(_rst(_unindented(body), has_entries=title in {"Parameters", "Raises", "Attributes"}))
-        rst += [f":{title}:", *(f"    {line}" for line in text), ""] if title else [*text, ""]
-    lines[:] = rst
-
-
-def _sections(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """The title (empty for the first) and the lines of each section."""
-    title, start = "", 0
-    for n, line in enumerate(lines):
-        if (
-            n
-            and UNDERLINE.fullmatch(line.strip())
-            and lines[n - 1].strip()
-            and not lines[n - 1].startswith(" ")
-        ):
-            yield title, lines[start : n - 1]
-            title, start = lines[n - 1].strip(), n + 1
-    yield title, lines[start:]
-
-
-def _rst(lines: list[str], *, has_entries: bool) -> Iterator[str]:
-    """Prose in which lines like `name : text`, or `Error text`, are items of a list."""
-    was_item = in_doctest = False
-    for line in lines:
-        in_doctest = bool(line.strip()) and (in_doctest or line.startswith(">>>"))
-        entry = ENTRY.fullmatch(line)
-        names, _, text = line.partition(" ")
-        if entry and not in_doctest:
-            names, text = entry["names"], entry["text"]
-        is_item = bool(entry or (has_entries and line.strip())) and not in_doctest
-        if is_item != was_item:
-            yield ""
-        yield (
-            f"- **{_escape(names)}** – {_escape(text)}" if is_item else line if in_doctest else _escape(line)
-        )
-        was_item = is_item
-
-
-def _unindented(body: list[str]) -> list[str]:
-    """Join each indented line of prose to the line before it."""
-    joined: list[str] = []
-    for line in body:
-        if line.startswith(" ") and joined and joined[-1].strip() and ">>>" not in joined[-1]:
-            joined[-1] += f" {line.strip()}"
-        else:
-            joined.append(line)
-    return joined
-
-
-def _escape(text: str) -> str:
-    """Keep backticks as markup; nothing else is."""
-    parts = re.split(r"(`+[^`]*`+)", text)
-    return "".join(
-        part if n % 2 else re.sub(r"(\w)_(?!\w)", r"\1\\_", re.sub(r"([*|\\])", r"\\\1", part))
-        for n, part in enumerate(parts)
-    )

@@ -81,10 +81,8 @@ class NewInvitationSerializer(Strict):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Check what depends on the role, and whether a letter can be sent.
 
-        Raises
-        ------
-        ValidationError
-            A field is missing, or would be ignored.
+        Raises:
+            ValidationError: A field is missing, or would be ignored.
         """
         is_member = attrs["role"] == Invitation.Role.MEMBER
         if is_member != ("team" in attrs):

@@ -10,7 +10,7 @@ from participation.invitations.services import Place
 from participation.models import Team
 from tracks.assessors.selectors import people_judging
 from tracks.models import Track
-from web.forms import StyledForm, style_fields
+from web.forms import StyledForm
 
 MOST_CHARACTERS = 300_000
 
@@ -75,7 +75,7 @@ class TeamNameForm(forms.Form):
     name = forms.CharField(max_length=100, label="Name of the team")
 
 
-class GroupsForm(forms.Form):
+class GroupsForm(StyledForm):
     """The group of each assessor of a track. They are changed together, so that two can change places."""
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
@@ -89,7 +89,6 @@ class GroupsForm(forms.Form):
                 choices=choices, required=False, label=str(user), initial=given[pk]
             )
             self.fields[f"group-{pk}"].is_one_of_several = True  # type: ignore[attr-defined]  # not marked as optional
-        style_fields(self)
 
     @property
     def groups(self) -> dict[User, str]:

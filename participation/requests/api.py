@@ -65,9 +65,7 @@ class NewJoinRequestSerializer(Strict):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Check that no name or address is given that would be ignored.
 
-        Raises
-        ------
-        ValidationError
+        Raises ValidationError.
         """
         user = person_of(self.context["request"])
         known = {"name": user.get_full_name(), "email": user.email}

@@ -55,10 +55,8 @@ def _team(request: Request, team_id: int) -> Team:
 def _people(names: list[str]) -> list[User]:
     """The people with these user names.
 
-    Raises
-    ------
-    ValidationError
-        There is nobody with one of them.
+    Raises:
+        ValidationError: There is nobody with one of them.
     """
     people = list(people_named(names))
     missing = sorted(set(names) - {person.username for person in people})

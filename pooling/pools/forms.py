@@ -12,7 +12,7 @@ from pooling.models import Pool
 from pooling.pools import selectors
 from pooling.pools.services import new_seed
 from tracks.models import Track
-from web.forms import style_fields
+from web.forms import StyledForm
 
 
 class RunsPerTeamField(forms.IntegerField):
@@ -23,7 +23,7 @@ class RunsPerTeamField(forms.IntegerField):
         super().__init__(required=False, label=label, min_value=1, max_value=1000, **kwargs)
 
 
-class PoolForm(forms.Form):
+class PoolForm(StyledForm):
     """The request for a pool: its name, seed, order of judging, and the depth for each kind of run."""
 
     name = forms.CharField(max_length=100)
@@ -63,7 +63,6 @@ class PoolForm(forms.Form):
                 initial=depth,
                 help_text=f"{source} {depth}. 0: not pooled.",
             )
-        style_fields(self)
 
     @property
     def depth(self) -> dict[str, int]:
@@ -78,7 +77,7 @@ class PoolForm(forms.Form):
         return {name: data[name] for name in names} | {"depth": self.depth}
 
 
-class PreviewForm(forms.Form):
+class PreviewForm(StyledForm):
     """The time per judgment, the available hours, the depth to show, and which runs count."""
 
     rate = forms.FloatField(
@@ -105,7 +104,6 @@ class PreviewForm(forms.Form):
         cast(forms.ModelChoiceField[Pool], self.fields["tops_up"]).queryset = selectors.to_top_up(track)
         if not selectors.to_top_up(track).exists():
             del self.fields["tops_up"]
-        style_fields(self)
 
     @property
     def query(self) -> str:

@@ -16,7 +16,7 @@ from pooling.errors import RunRefused
 from pooling.models import Run
 from pooling.runs import services
 from tracks.models import Track
-from web.forms import StyledForm, bytes_of, style_fields
+from web.forms import StyledForm, bytes_of
 
 MAX_RUNS = 20  # in one submission
 TEMPLATE_ROW = "ROW"  # the number of the row that a script copies
@@ -24,7 +24,7 @@ ROW = re.compile(r"[1-9]\d?")
 LONG = 1000  # characters; a longer text gets an area of several lines
 
 
-class RunForm(forms.Form):
+class RunForm(StyledForm):
     """A run to submit. Several are rows of one submission; only the first row has the team.
 
     What the submitter states about a run is asked in the words of the track's protocol.
@@ -53,7 +53,6 @@ class RunForm(forms.Form):
             field = _field(statement, rules, is_organizer=user.is_organizer)
             if field is not None:
                 self.fields[statement.column or name] = field
-        style_fields(self)
 
     @property
     def has_file(self) -> bool:

@@ -130,15 +130,11 @@ def submit(
     For deadlines and for the time of the submission, it counts when the file arrived, by default now: not when it was
     checked and stored. `seconds` is the file of seconds for each topic, if the protocol limits them.
 
-    Raises
-    ------
-    RunRefused
-        The file has errors.
-    SubmissionRefused
-        The track is not open, the user may not submit this run, the tag is taken (`TagTaken`), the team has already
-        submitted the file (`SameBytes`), or has no room for it (`DiskLimitReached`).
-    NotStored
-        The storage is full or does not answer.
+    Raises:
+        RunRefused: The file has errors.
+        SubmissionRefused: The track is not open, the user may not submit this run, the tag is taken (`TagTaken`), the
+            team has already submitted the file (`SameBytes`), or has no room for it (`DiskLimitReached`).
+        NotStored: The storage is full or does not answer.
     """
     arrived_at = arrived_at or times.now()
     try:

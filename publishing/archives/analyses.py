@@ -43,10 +43,8 @@ def store(
 ) -> None:
     """Store an analysis of an archive, by the numbers of the archive.
 
-    Raises
-    ------
-    LoadRefused
-        There is no such kind of analysis, or its result has another form.
+    Raises:
+        LoadRefused: There is no such kind of analysis, or its result has another form.
     """
     if record.kind not in Analysis.Kind.values:
         raise LoadRefused(f"There is no analysis of the kind {record.kind!r}.")

@@ -1,14 +1,12 @@
 """The forms with which organizers make and load archives."""
 
-from typing import Any
-
 from django import forms
 
 from publishing.models import Archive, LoadedArchive
-from web.forms import style_fields
+from web.forms import StyledForm
 
 
-class ArchiveForm(forms.ModelForm[Archive]):
+class ArchiveForm(StyledForm, forms.ModelForm[Archive]):
     """The content of an archive, and its citation."""
 
     url = forms.URLField(
@@ -24,12 +22,8 @@ class ArchiveForm(forms.ModelForm[Archive]):
         fields = ["authors", "license", "url", "has_names", "has_comments"]
         widgets = {"authors": forms.Textarea(attrs={"rows": 3})}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        style_fields(self)
 
-
-class LoadForm(forms.ModelForm[LoadedArchive]):
+class LoadForm(StyledForm, forms.ModelForm[LoadedArchive]):
     """An archive to load."""
 
     upload = forms.FileField(
@@ -43,7 +37,3 @@ class LoadForm(forms.ModelForm[LoadedArchive]):
         fields = ["slug"]
 
     field_order = ["upload", "slug"]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        style_fields(self)

@@ -108,10 +108,8 @@ def store_files(contents: Contents, store: storage.Store) -> StoredFiles:
 def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) -> Track:
     """Store everything but the files.
 
-    Raises
-    ------
-    LoadRefused, Refused
-        Something here prevents it, such as a track with the same short name.
+    Raises:
+        LoadRefused, Refused: Something here prevents it, such as a track with the same short name.
     """
     protocols = {
         each.slug: protocol_services.store(text=contents.reader.read(each.file).decode(), by=by)

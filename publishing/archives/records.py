@@ -25,10 +25,8 @@ def text_of(moment: datetime | None) -> str:
 def moment_of(text: str) -> datetime:
     """A time in ISO 8601.
 
-    Raises
-    ------
-    LoadRefused
-        It is not a time with a zone.
+    Raises:
+        LoadRefused: It is not a time with a zone.
     """
     try:
         moment = parse_datetime(text)
@@ -55,10 +53,8 @@ def row_of(model: type[Row], record: Any, **others: Any) -> Row:
 
     `others` are the values that are not those of the record. `save` stores the row with its times.
 
-    Raises
-    ------
-    LoadRefused
-        A time cannot be read.
+    Raises:
+        LoadRefused: A time cannot be read.
     """
     values = dict(others)
     for field in model._meta.concrete_fields:

@@ -37,10 +37,8 @@ def request(
 ) -> Archive:
     """Queue the job that makes an archive of a track as it is when the job runs.
 
-    Raises
-    ------
-    ArchiveRefused
-        The track is a draft, or an archive of it is being made.
+    Raises:
+        ArchiveRefused: The track is a draft, or an archive of it is being made.
     """
     track = track_services.lock(track.pk)
     if track.status == Track.Status.DRAFT:
@@ -113,10 +111,8 @@ def make(progress: jobs.Progress, *, archive_id: int) -> dict[str, Any]:
 def delete(*, archive: Archive) -> None:
     """Delete an archive and its file. It can be made again, but it will show the track as it is then.
 
-    Raises
-    ------
-    ArchiveRefused
-        It is being made.
+    Raises:
+        ArchiveRefused: It is being made.
     """
     current = Archive.objects.select_for_update(of=("self",)).select_related("track").get(pk=archive.pk)
     if current.status == Archive.Status.BUILDING:
@@ -138,12 +134,9 @@ def load_upload(
 
     `on_stored` is called in the transaction that queues the job.
 
-    Raises
-    ------
-    BadArchive
-        The file is not an archive of a track.
-    NotStored
-        The storage does not take the file.
+    Raises:
+        BadArchive: The file is not an archive of a track.
+        NotStored: The storage does not take the file.
     """
     name = (upload.name or "archive.zip").rpartition("/")[2][-255:]
     Reader(cast("BinaryIO", upload), name)
@@ -177,10 +170,8 @@ def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
     That can take longer than the time after which a silent job counts as lost, so the job's row is locked at the end
     of the transaction only.
 
-    Raises
-    ------
-    Refused
-        A part of the archive is wrong, or something here prevents it.
+    Raises:
+        Refused: A part of the archive is wrong, or something here prevents it.
     """
     loaded = LoadedArchive.objects.select_related("created_by", "track").get(pk=loaded_id)
     if loaded.track is not None:  # an earlier attempt stored it, but did not finish the job

@@ -6,12 +6,12 @@ from typing import Any, cast
 from django import forms
 
 from tracks.models import Track
-from web.forms import style_fields
+from web.forms import StyledForm
 
 DIGITS = ["4", "3", "2"]
 
 
-class PaperForm(forms.Form):
+class PaperForm(StyledForm):
     """The measures and the decimals of tables, and which tracks they have."""
 
     measure = forms.MultipleChoiceField(required=False, label="Measures", widget=forms.CheckboxSelectMultiple)
@@ -43,7 +43,6 @@ class TablesForm(PaperForm):
         super().__init__(data)
         self._choices("other", [(track.slug, track.name) for track in others])
         self._choices("measure", [(measure, measure) for measure in measures])
-        style_fields(self)
 
 
 class ComparisonForm(PaperForm):
@@ -75,4 +74,3 @@ class ComparisonForm(PaperForm):
         self._choices("measure", [(measure, measure) for measure in measures])
         choices = [("", "complexity, or else the most common label"), *((label, label) for label in labels)]
         cast(forms.ChoiceField, self.fields["label"]).choices = choices
-        style_fields(self)

@@ -56,10 +56,8 @@ def files_of(
 ) -> Iterator[ArchivedFile]:
     """The files of the archive, in its order. `rows` are the metadata of the runs.
 
-    Raises
-    ------
-    PublicationRefused
-        A stored run file is missing or damaged.
+    Raises:
+        PublicationRefused: A stored run file is missing or damaged.
     """
     folder = f"{track.slug}-runs"
     facts = {

@@ -29,10 +29,8 @@ PUBLISH = "publishing.publish_runs"  # kind of the job
 def record_consent(*, team: Team, is_given: bool, by: User) -> Consent:
     """Record whether a team agrees to the publication of its runs. Earlier answers are kept.
 
-    Raises
-    ------
-    ConsentRefused
-        The user is neither a member of the team with the right to submit nor an organizer.
+    Raises:
+        ConsentRefused: The user is neither a member of the team with the right to submit nor an organizer.
     """
     track = track_services.lock(team.track_id)
     if not may_submit_for(by, team):
@@ -47,10 +45,8 @@ def record_consent(*, team: Team, is_given: bool, by: User) -> Consent:
 def request(*, track: Track, by: User) -> Publication:
     """Queue the job that makes the archive and publishes it. It contains the teams that agree when the job runs.
 
-    Raises
-    ------
-    PublicationRefused
-        The track is not closed, no team agrees, or an archive is being made.
+    Raises:
+        PublicationRefused: The track is not closed, no team agrees, or an archive is being made.
     """
     track = track_services.lock(track.pk)
     if track.status != Track.Status.CLOSED:
@@ -82,12 +78,9 @@ def publish(progress: jobs.Progress, *, publication_id: int) -> dict[str, Any]:
     The consents are read again under the lock of the track when it is stored, so that no team is published that has
     withdrawn its consent meanwhile.
 
-    Raises
-    ------
-    PublicationRefused
-        A stored run is damaged, no team agrees, or the consents changed meanwhile.
-    JobLost
-        Another worker has taken over the job.
+    Raises:
+        PublicationRefused: A stored run is damaged, no team agrees, or the consents changed meanwhile.
+        JobLost: Another worker has taken over the job.
     """
     publication = Publication.objects.select_related("track__protocol").get(pk=publication_id)
     if (

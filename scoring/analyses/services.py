@@ -54,10 +54,9 @@ def request(*, leaderboard: Leaderboard, kind: str, by: User, versions: Sequence
 
     `versions` are other versions of the track's qrels, which `Analysis.Kind.COMPARE` needs.
 
-    Raises
-    ------
-    AnalysisRefused
-        The leaderboard is not scored yet, the same analysis is being computed, or there is nothing to compare.
+    Raises:
+        AnalysisRefused: The leaderboard is not scored yet, the same analysis is being computed, or there is nothing to
+            compare.
     """
     board = Leaderboard.objects.select_for_update(of=("self",)).select_related("track").get(pk=leaderboard.pk)
     if kind not in Analysis.Kind.values:
@@ -115,12 +114,10 @@ def _analysis_retried(*, analysis_id: int) -> None:
 def compute(progress: jobs.Progress, *, analysis_id: int) -> dict[str, Any]:
     """Compute an analysis, and store its complete result in one transaction.
 
-    Raises
-    ------
-    AnalysisRefused, LeaderboardRefused, PoolRefused
-        A run cannot be read, or the protocol needs a missing collection.
-    JobLost
-        Another worker has taken over the job.
+    Raises:
+        AnalysisRefused, LeaderboardRefused, PoolRefused: A run cannot be read, or the protocol needs a missing
+            collection.
+        JobLost: Another worker has taken over the job.
     """
     analysis = Analysis.objects.select_related(
         "leaderboard__track__protocol", "leaderboard__qrels__track"

@@ -284,10 +284,8 @@ class RunComparisonPage(LeaderboardPage):
 def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str = "") -> RunComparisonPage:
     """Two runs of one leaderboard by topic, and whether they differ significantly.
 
-    Raises
-    ------
-    Http404
-        The leaderboard has no other run with this id that the user may open.
+    Raises:
+        Http404: The leaderboard has no other run with this id that the user may open.
     """
     board = first.leaderboard
     second = get_object_or_404(evaluations_for(user).filter(leaderboard=board), pk=second_id)

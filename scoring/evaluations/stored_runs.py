@@ -27,10 +27,9 @@ from tracks.models import Track
 def check_can_be_scored(track: Track) -> None:
     """Check that the units that the protocol scores are known.
 
-    Raises
-    ------
-    LeaderboardRefused
-        The protocol scores visually distinct formulas, and the track has no collection that identifies them.
+    Raises:
+        LeaderboardRefused: The protocol scores visually distinct formulas, and the track has no collection that
+            identifies them.
     """
     how = "the track needs a collection whose formula index is imported"
     has_formulas = track.collection is not None and track.collection.status == Collection.Status.READY
@@ -45,10 +44,8 @@ def ranking_of(run: Run, track: Track) -> Ranked:
 
     It reads only the columns that scoring needs, so memory does not grow with the number of runs.
 
-    Raises
-    ------
-    LeaderboardRefused
-        The stored columns cannot be read.
+    Raises:
+        LeaderboardRefused: The stored columns cannot be read.
     """
     is_collapsed = track.protocol.parsed.scoring.collapse_instances
     if not is_collapsed or track.collection_id is None:
@@ -61,10 +58,8 @@ def ranking_of(run: Run, track: Track) -> Ranked:
 def columns_of(run: Run) -> RunColumns:
     """All columns of a run, as it was submitted.
 
-    Raises
-    ------
-    LeaderboardRefused
-        The stored columns cannot be read.
+    Raises:
+        LeaderboardRefused: The stored columns cannot be read.
     """
     with _reading(run) as file:
         return load(file)
@@ -87,10 +82,8 @@ def judged_documents(qrels: Qrels, columns: QrelsColumns | None = None) -> Judge
     Its pools are the pool that it was frozen from and the pools that this one tops up; for an imported file, all pools
     of the track. `columns` are its rows if they are already read, or a part of them.
 
-    Raises
-    ------
-    LeaderboardRefused
-        The pools conflict: a near-duplicate of a document in one pool was judged in another.
+    Raises:
+        LeaderboardRefused: The pools conflict: a near-duplicate of a document in one pool was judged in another.
     """
     columns = qrels_columns(qrels) if columns is None else columns
     if not qrels.track.protocol.parsed.scoring.duplicates_are_false_alarms:

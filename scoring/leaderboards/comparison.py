@@ -103,10 +103,8 @@ class ComparisonPage:
 def comparison_page(user: AnyUser, left: Leaderboard, other_id: int) -> ComparisonPage:
     """The runs of two leaderboards, those on both first, by the first measure that both have.
 
-    Raises
-    ------
-    Http404
-        The user may not see the other leaderboard, it does not exist, or the two have no measure in common.
+    Raises:
+        Http404: The user may not see the other leaderboard, it does not exist, or the two have no measure in common.
     """
     boards = leaderboards_for(user).filter(status=Leaderboard.Status.READY, measures__overlap=left.measures)
     right = get_object_or_404(boards, pk=other_id)

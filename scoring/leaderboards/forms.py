@@ -7,10 +7,10 @@ from django import forms
 from scoring.models import Leaderboard
 from tracks.deadlines.forms import LocalTimeField, ZoneField
 from web import times
-from web.forms import style_fields
+from web.forms import StyledForm
 
 
-class ReleaseForm(forms.Form):
+class ReleaseForm(StyledForm):
     """The people who may see a leaderboard, and the reason to release it although checks fail."""
 
     level = forms.ChoiceField(choices=Leaderboard.Release, widget=forms.HiddenInput)
@@ -25,10 +25,6 @@ class ReleaseForm(forms.Form):
         label="Release it at a set time instead of now", help_text="The checks run at that time."
     )
     zone = ZoneField(label="Time zone of this time", required=False, initial=times.AOE)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        style_fields(self)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}

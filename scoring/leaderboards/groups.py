@@ -77,10 +77,8 @@ def boards_by_group(user: AnyUser, board: Leaderboard) -> dict[str, Leaderboard]
 def groups_page(user: AnyUser, board: Leaderboard, measure: str = "") -> GroupsPage:
     """A measure of the leaderboard, side by side with the same measure of the others.
 
-    Raises
-    ------
-    Http404
-        The qrels of the leaderboard have no groups.
+    Raises:
+        Http404: The qrels of the leaderboard have no groups.
     """
     boards = _boards(user, board)
     shared = shared_page(user, board, measure)
@@ -110,10 +108,8 @@ def groups_page(user: AnyUser, board: Leaderboard, measure: str = "") -> GroupsP
 def groups_file(user: AnyUser, board: Leaderboard) -> str:
     """CSV with a row for each run, measure and group.
 
-    Raises
-    ------
-    Http404
-        The qrels of the leaderboard have no groups.
+    Raises:
+        Http404: The qrels of the leaderboard have no groups.
     """
     boards = _boards(user, board)
     rows = [

@@ -24,10 +24,8 @@ def schedule(
 
     The checks of a release run at that time; `reason` overrides it, as in `release`.
 
-    Raises
-    ------
-    LeaderboardRefused
-        It is not scored yet, the level shows it to nobody else, or the time has passed.
+    Raises:
+        LeaderboardRefused: It is not scored yet, the level shows it to nobody else, or the time has passed.
     """
     track_services.lock(leaderboard.track_id)
     board = Leaderboard.objects.select_for_update(of=("self",)).get(pk=leaderboard.pk)

@@ -39,10 +39,9 @@ def request(*, qrels: Qrels, by: User, seed: int | None = None) -> Leaderboard:
 
     Intervals and tests depend on the seed, by default a random one.
 
-    Raises
-    ------
-    LeaderboardRefused
-        These qrels are being scored already, there are no runs to score, or the protocol needs a missing collection.
+    Raises:
+        LeaderboardRefused: These qrels are being scored already, there are no runs to score, or the protocol needs a
+            missing collection.
     """
     qrels = Qrels.objects.select_for_update(of=("self",)).select_related("track__protocol").get(pk=qrels.pk)
     protocol = qrels.track.protocol.parsed
@@ -84,10 +83,8 @@ def request_with_groups(*, qrels: Qrels, by: User, seed: int | None = None) -> L
 
     Returns the leaderboard of the version itself.
 
-    Raises
-    ------
-    LeaderboardRefused
-        As `request`.
+    Raises:
+        LeaderboardRefused: As `request`.
     """
     board = request(qrels=qrels, by=by, seed=seed)
     for version in qrels_selectors.group_versions(qrels):
@@ -140,12 +137,9 @@ class _ScoredRun(NamedTuple):
 def score(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
     """Score every submitted run of a scored kind. One transaction stores all scores, so no leaderboard is partial.
 
-    Raises
-    ------
-    LeaderboardRefused
-        The stored columns of a run cannot be read.
-    JobLost
-        Another worker has taken over the job.
+    Raises:
+        LeaderboardRefused: The stored columns of a run cannot be read.
+        JobLost: Another worker has taken over the job.
     """
     board = Leaderboard.objects.select_related("track__protocol", "qrels").get(pk=leaderboard_id)
     judged = judged_documents(board.qrels)
@@ -246,12 +240,9 @@ def release(*, leaderboard: Leaderboard, level: str, by: User, reason: str = "")
     Setting the current level again changes nothing. `reason` overrides failed checks when more people will see it;
     the audit log keeps it.
 
-    Raises
-    ------
-    LeaderboardRefused
-        It is not scored yet, or the level does not exist.
-    ReleaseHindered
-        The track is open for runs or a batch is open, and there is no reason.
+    Raises:
+        LeaderboardRefused: It is not scored yet, or the level does not exist.
+        ReleaseHindered: The track is open for runs or a batch is open, and there is no reason.
     """
     track = track_services.lock(leaderboard.track_id)
     board = Leaderboard.objects.select_for_update(of=("self",)).get(pk=leaderboard.pk)
@@ -295,9 +286,7 @@ def _notify_teams(board: Leaderboard) -> None:
 def check_opening(*, track: Track) -> None:
     """Refuse to open a track for runs while its qrels can be read.
 
-    Raises
-    ------
-    LeaderboardRefused
+    Raises LeaderboardRefused.
     """
     released = track.leaderboards.exclude(release=Leaderboard.Release.HIDDEN).first()
     if released is not None:

@@ -114,10 +114,8 @@ class TopicPage(LeaderboardPage):
 def topic_page(user: AnyUser, board: Leaderboard, code: str, measure: str = "") -> TopicPage:
     """A topic with each run that the user may open; for organizers also the units that only one team contributed.
 
-    Raises
-    ------
-    Http404
-        The qrels do not have the topic.
+    Raises:
+        Http404: The qrels do not have the topic.
     """
     shared = shared_page(user, board, measure)
     values = topic_values(board, shared.charted).get(code)

@@ -16,10 +16,8 @@ JUDGMENTS = ("topic", "docno", "assessor", "round", "choice", "grade", "seconds"
 def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int | None) -> bytes:
     """A zip of a version in a format, optionally split into train and test topics.
 
-    Raises
-    ------
-    SplitError
-        One of the parts would be empty.
+    Raises:
+        SplitError: One of the parts would be empty.
     """
     columns, title = qrels_columns(qrels), f"Qrels of {qrels.track}, {qrels}"
     notes = [

@@ -12,7 +12,7 @@ from assay.formats.qrels.reader import GradeScale, QrelsColumns, QrelsError, Qre
 from assay.protocols.schema import Protocol
 from pooling.models import Pool
 from tracks.models import Machine, Track
-from web.forms import style_fields
+from web.forms import StyledForm
 
 MAX_MB = 16  # a million lines; reading them takes about half a gigabyte of memory
 MAX_BYTES = MAX_MB << 20
@@ -25,7 +25,7 @@ def _name() -> forms.CharField:
     )
 
 
-class FreezeForm(forms.Form):
+class FreezeForm(StyledForm):
     """The pool whose judgments become qrels, and the kinds of judgments that count."""
 
     pool = forms.ModelChoiceField(queryset=Pool.objects.none(), empty_label=None)
@@ -57,7 +57,6 @@ class FreezeForm(forms.Form):
         cast(forms.ModelChoiceField[Machine], self.fields["machine"]).queryset = machines
         if not machines.exists():
             del self.fields["machine"]
-        style_fields(self)
 
     @property
     def previewed(self) -> dict[str, Any] | None:
@@ -74,7 +73,7 @@ class FreezeForm(forms.Form):
         return {**(self.previewed or {}), "name": self.cleaned_data["name"]}
 
 
-class ExportForm(forms.Form):
+class ExportForm(StyledForm):
     """The format of an export, and whether it is split by topic."""
 
     to = forms.ChoiceField(label="Format")
@@ -97,10 +96,9 @@ class ExportForm(forms.Form):
         super().__init__(*args, **kwargs)
         choices = [(name, f"{name}: {form.words}") for name, form in forms_of(protocol).items()]
         cast(forms.ChoiceField, self.fields["to"]).choices = choices
-        style_fields(self)
 
 
-class ImportForm(forms.Form):
+class ImportForm(StyledForm):
     """A qrels file. Every error is shown with its line number."""
 
     file = forms.FileField(
@@ -114,7 +112,6 @@ class ImportForm(forms.Form):
         self.form = QrelsForm.of(track.protocol.parsed)
         if track.protocol.parsed.qrels.columns is not None:
             self.fields["file"].help_text = f"Columns: {self.form.title}. Or: {self.fields['file'].help_text}"
-        style_fields(self)
 
     def clean_file(self) -> "UploadedFile[Any]":
         """Read the file into `columns`."""

@@ -65,10 +65,8 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
 
     `also` and `machine` are those of `services.freeze_judgments`.
 
-    Raises
-    ------
-    QrelsRefused
-        The pool is not ready, judgments conflict, or no topic has enough judgments.
+    Raises:
+        QrelsRefused: The pool is not ready, judgments conflict, or no topic has enough judgments.
     """
     if pool.status != Pool.Status.READY:
         raise QrelsRefused(f"The pool “{pool}” is not ready. You can freeze qrels when it has been built.")
@@ -137,10 +135,8 @@ def _empty_message(pool: Pool, protocol: Protocol, frozen: Frozen) -> str:
 def instances_of(qrels: Qrels) -> QrelsColumns:
     """The grade of each judged instance of the formulas in frozen qrels, by the judgments that are current now.
 
-    Raises
-    ------
-    QrelsRefused
-        The qrels are not frozen from a pool, or judgments of an instance conflict.
+    Raises:
+        QrelsRefused: The qrels are not frozen from a pool, or judgments of an instance conflict.
     """
     if qrels.pool is None:
         raise QrelsRefused("The qrels are an imported file, which has no judgments of instances.")

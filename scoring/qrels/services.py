@@ -66,13 +66,10 @@ def freeze_judgments(
     The judgments are those of people, or those of one machine: the two never mix.
     `digest` is that of the preview that somebody has read (`FrozenPool.digest`); empty if there was none.
 
-    Raises
-    ------
-    QrelsRefused
-        The pool is not ready, judgments conflict, no topic has enough judgments, or another version has the same
-        entries.
-    JudgmentsChanged
-        Judgments were made or changed since the preview.
+    Raises:
+        QrelsRefused: The pool is not ready, judgments conflict, no topic has enough judgments, or another version has
+            the same entries.
+        JudgmentsChanged: Judgments were made or changed since the preview.
     """
     track = track_services.lock(pool.track_id)
     frozen = freeze_pool(pool, also, machine)
@@ -105,10 +102,9 @@ def freeze_judgments(
 def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User, name: str = "") -> Qrels:
     """Store the entries of a file as a version, and report what in it is not part of the track.
 
-    Raises
-    ------
-    QrelsRefused
-        None of the topics is in the track, a grade is not in the protocol, or another version has the same entries.
+    Raises:
+        QrelsRefused: None of the topics is in the track, a grade is not in the protocol, or another version has the
+            same entries.
     """
     track = track_services.lock(track.pk)
     protocol = track.protocol.parsed
@@ -241,12 +237,9 @@ def _escaped(word: bytes) -> bytes:
 def offer(*, qrels: Qrels, track: Track, by: User) -> Download:
     """Attach a copy of a version to the downloads of another track, such as next year's. It is not released yet.
 
-    Raises
-    ------
-    QrelsRefused
-        The track is that of the qrels.
-    DownloadRefused
-        They are attached already.
+    Raises:
+        QrelsRefused: The track is that of the qrels.
+        DownloadRefused: They are attached already.
     """
     if track.pk == qrels.track_id:
         raise QrelsRefused(f"{track} cannot offer its own qrels: release its leaderboard instead.")

@@ -48,9 +48,7 @@ def publish(*, track: Track, text: str, revision: int, by: User) -> AgreementVer
 
     `revision` is the number of the version in force on the page, 0 for none.
 
-    Raises
-    ------
-    VersionChanged, NoText, NothingChanged
+    Raises VersionChanged, NoText, NothingChanged.
     """
     current = lock(track.pk)
     _check_revision(current, revision)
@@ -80,9 +78,7 @@ def publish(*, track: Track, text: str, revision: int, by: User) -> AgreementVer
 def withdraw(*, track: Track, revision: int) -> Track:
     """Ask for no agreement any more. Versions and acceptances are kept.
 
-    Raises
-    ------
-    VersionChanged
+    Raises VersionChanged.
     """
     current = lock(track.pk)
     _check_revision(current, revision)
@@ -96,10 +92,8 @@ def withdraw(*, track: Track, revision: int) -> Track:
 def accept(*, track: Track, user: User, revision: int) -> AgreementAcceptance:
     """Record that a user accepts the version that they have read, with its digest and the time. Safe to repeat.
 
-    Raises
-    ------
-    VersionChanged
-        Another version is in force now.
+    Raises:
+        VersionChanged: Another version is in force now.
     """
     current = lock(track.pk)
     _check_revision(current, revision)
@@ -114,9 +108,7 @@ def accept(*, track: Track, user: User, revision: int) -> AgreementAcceptance:
 def check_accepted(*, track: Track, user: AnyUser) -> None:
     """Refuse a user who has not accepted the agreement in force.
 
-    Raises
-    ------
-    AgreementNeeded
+    Raises AgreementNeeded.
     """
     if not has_accepted(user, track):
         raise AgreementNeeded(

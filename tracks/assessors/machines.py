@@ -24,10 +24,8 @@ BETWEEN_WORDS = re.compile(r"[^\w.+]+")
 def add(*, track: Track, name: str, version: str, description: str = "", owner: User, by: User) -> Machine:
     """Make a program or a model an assessor of a track, with its own account, which has no password.
 
-    Raises
-    ------
-    TrackRefused
-        The track has a machine of this name and version, or the owner is a machine.
+    Raises:
+        TrackRefused: The track has a machine of this name and version, or the owner is a machine.
     """
     current = track_services.lock(track.pk)
     if owner.is_machine:
@@ -48,9 +46,7 @@ def add(*, track: Track, name: str, version: str, description: str = "", owner: 
 def create_token(*, machine: Machine, name: str, expires_at: datetime) -> NewToken:
     """Create a token with which the machine judges, and reads what an assessor reads.
 
-    Raises
-    ------
-    TokenRefused
+    Raises TokenRefused.
     """
     new = tokens.create(user=machine.assessor.user, name=name, scopes=SCOPES, expires_at=expires_at)
     _record("machine-token.created", machine, new.token)

@@ -24,10 +24,8 @@ _endings: list[Ending] = []
 def add(*, track: Track, user: User, group: str = "") -> Assessor:
     """Make a user an assessor of a track, in one of the groups of its protocol; also one who was removed.
 
-    Raises
-    ------
-    TrackRefused
-        The user is a member of one of the track's teams, or the protocol does not define the group.
+    Raises:
+        TrackRefused: The user is a member of one of the track's teams, or the protocol does not define the group.
     """
     current = track_services.lock(track.pk)
     check(track=current, user=user)
@@ -50,10 +48,8 @@ def remove(*, track: Track, user: User, by: User) -> None:
 
     Of somebody who never had a topic, nothing stays.
 
-    Raises
-    ------
-    TrackRefused
-        The user is no assessor of the track, or is a machine.
+    Raises:
+        TrackRefused: The user is no assessor of the track, or is a machine.
     """
     current = track_services.lock(track.pk)
     assessor = current.assessors.filter(user=user, ended_at=None).first()
@@ -78,10 +74,9 @@ def at_end(end: Ending) -> Ending:
 def set_groups(*, track: Track, groups: Mapping[User, str]) -> None:
     """Move assessors to other groups of the protocol: all of them, or nobody if one is refused.
 
-    Raises
-    ------
-    Refused
-        The protocol does not define a group, or the assessors of a topic would no longer be of different groups.
+    Raises:
+        Refused: The protocol does not define a group, or the assessors of a topic would no longer be of different
+            groups.
     """
     current = track_services.lock(track.pk)
     for group in groups.values():
@@ -138,11 +133,9 @@ def check_group(*, track: Track, group: str) -> None:
 def check(*, track: Track, user: User) -> None:
     """Refuse members of the track's teams, also former ones: nobody judges documents that their own team retrieved.
 
-    Raises
-    ------
-    TrackRefused
-        The user is a member of one of the track's teams, or was one of a team that submitted runs; or the user is a
-        machine of another track.
+    Raises:
+        TrackRefused: The user is a member of one of the track's teams, or was one of a team that submitted runs; or the
+            user is a machine of another track.
     """
     if user.is_machine and not Assessor.objects.filter(track=track, user=user).exists():
         raise TrackRefused(f"{user} is a machine of another track. Add it to {track} as a machine.")

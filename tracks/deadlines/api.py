@@ -75,10 +75,8 @@ def _shown(track: Track) -> Any:
 def _windows(zone: str, deadlines: list[dict[str, Any]]) -> dict[str, Window]:
     """The window of each kind.
 
-    Raises
-    ------
-    ValidationError
-        A kind is there twice, or a time cannot be read.
+    Raises:
+        ValidationError: A kind is there twice, or a time cannot be read.
     """
     windows: dict[str, Window] = {}
     for each in deadlines:
@@ -92,10 +90,8 @@ def _windows(zone: str, deadlines: list[dict[str, Any]]) -> dict[str, Window]:
 def _instant(text: str | None, field: str, zone: str) -> datetime | None:
     """The instant of a text, with its own offset or in the zone.
 
-    Raises
-    ------
-    ValidationError
-        It cannot be read, or the clocks of the zone skip it.
+    Raises:
+        ValidationError: It cannot be read, or the clocks of the zone skip it.
     """
     if text is None:
         return None

@@ -9,7 +9,7 @@ from django import forms
 from tracks.deadlines.services import MAX_GRACE_MINUTES, Window
 from tracks.models import Deadline, Track
 from web import times
-from web.forms import style_fields
+from web.forms import StyledForm
 
 
 class LocalTimeField(forms.CharField):
@@ -37,7 +37,7 @@ class KindFields(NamedTuple):
     grace: forms.BoundField
 
 
-class DeadlinesForm(forms.Form):
+class DeadlinesForm(StyledForm):
     """The instants of a row stay exactly as they are while neither its local time nor the zone is changed."""
 
     zone = ZoneField(
@@ -65,7 +65,6 @@ class DeadlinesForm(forms.Form):
                 label=f"{name} runs: grace period in minutes",
             )
         self.fields["opens-"].disabled = track.status != Track.Status.DRAFT
-        style_fields(self)
 
     def rows(self) -> Iterator[KindFields]:
         """The fields, row by row."""

@@ -36,10 +36,8 @@ class Window:
 def set_deadlines(*, track: Track, zone: str, windows: Mapping[str, Window]) -> list[Deadline]:
     """Set the deadlines of a track by kind of run; "" means all kinds, and a kind that is missing has none.
 
-    Raises
-    ------
-    DeadlineRefused
-        A kind, a time or the zone is not accepted.
+    Raises:
+        DeadlineRefused: A kind, a time or the zone is not accepted.
     """
     current = track_services.lock(track.pk)
     if zone not in times.zone_names():

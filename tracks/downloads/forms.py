@@ -10,13 +10,13 @@ from tracks.downloads.services import ATTACHED, Release
 from tracks.guidelines.forms import MarkdownField
 from tracks.models import Download
 from web import times
-from web.forms import style_fields
+from web.forms import StyledForm
 
 HIDDEN, NOW, LATER = "hidden", "now", "later"
 RELEASES = [(HIDDEN, "not yet"), (NOW, "now"), (LATER, "at a set time")]
 
 
-class ReleaseForm(forms.Form):
+class ReleaseForm(StyledForm):
     """The audience of a part, and its start. A time that is not changed stays the same instant."""
 
     audience = forms.ChoiceField(choices=Download.Audience.choices, label="For")
@@ -36,7 +36,6 @@ class ReleaseForm(forms.Form):
             "zone": self.download.zone,
             **self.initial,
         }
-        style_fields(self)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}

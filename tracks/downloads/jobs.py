@@ -32,10 +32,8 @@ BATCH = 2_000
 def request_file_of_folder(*, track: Track, kind: str, path: str, description: str = "", by: User) -> Job:
     """Attach a file of the import folder in a job. It is not released yet.
 
-    Raises
-    ------
-    DownloadRefused
-        As `attach_file`.
+    Raises:
+        DownloadRefused: As `attach_file`.
     """
     services.check(track_services.lock(track.pk), kind, path)
     return jobs.request(
@@ -60,10 +58,8 @@ def request_export(*, track: Track, by: User) -> Job:
 
     Files of an earlier export are replaced, and stay released as they are.
 
-    Raises
-    ------
-    DownloadRefused
-        The track has no collection, or one that is not imported completely.
+    Raises:
+        DownloadRefused: The track has no collection, or one that is not imported completely.
     """
     current = track_services.lock(track.pk)
     collection = current.collection
@@ -86,10 +82,8 @@ def attach(
 ) -> dict[str, Any]:
     """Attach a file of the import folder.
 
-    Raises
-    ------
-    Refused
-        The folder has no such file, or the track has a file of that name.
+    Raises:
+        Refused: The folder has no such file, or the track has a file of that name.
     """
     track, name = Track.objects.select_related("protocol").get(pk=track_id), PurePosixPath(path).name
     file_path = offered_path(path)

@@ -62,12 +62,9 @@ def attach_file(
 ) -> Download:
     """Attach a file to a track. It is stored before the track is locked.
 
-    Raises
-    ------
-    DownloadRefused
-        The kind has no files, or the track has a file of that name.
-    NotStored
-        The storage is full or does not answer.
+    Raises:
+        DownloadRefused: The kind has no files, or the track has a file of that name.
+        NotStored: The storage is full or does not answer.
     """
     check(track, kind, name)
     sha256, n_bytes = digest_of(file)
@@ -99,10 +96,8 @@ def attach_link(
 ) -> Download:
     """Attach a link to a file elsewhere, with its SHA-256 if that is known.
 
-    Raises
-    ------
-    DownloadRefused
-        As `attach_file`; or the digest is not one.
+    Raises:
+        DownloadRefused: As `attach_file`; or the digest is not one.
     """
     track = track_services.lock(track.pk)
     check(track, kind, name)

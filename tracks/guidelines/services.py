@@ -46,9 +46,7 @@ class DraftChanged(Refused):
 def save_draft(*, track: Track, text: str, revision: int, by: User) -> GuidelinesDraft:
     """Save the text of the next version. `revision` is that of the draft that the page showed.
 
-    Raises
-    ------
-    DraftChanged
+    Raises DraftChanged.
     """
     draft = _locked_draft(track)
     if draft.revision != revision and draft.text != text:
@@ -80,9 +78,7 @@ def _locked_draft(track: Track) -> GuidelinesDraft:
 def publish(*, track: Track, text: str, revision: int, summary: str = "", by: User) -> GuidelinesVersion:
     """Save the draft and make it the version in force, for all judgments from now on.
 
-    Raises
-    ------
-    DraftChanged, NoText, NothingChanged, BadExamples
+    Raises DraftChanged, NoText, NothingChanged, BadExamples.
     """
     if not text.strip():
         raise NoText("The guidelines are empty. Write them, then publish.")

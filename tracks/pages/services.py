@@ -26,10 +26,8 @@ class PageChanged(PageRefused):
 def publish(*, name: str, text: str, revision: int, by: User) -> SitePage:
     """Show a text from now on. `revision` is the number of the version that it replaces, 0 for the first.
 
-    Raises
-    ------
-    PageChanged, PageRefused
-        Another version was published meanwhile; or the text is empty, or the same as before.
+    Raises:
+        PageChanged, PageRefused: Another version was published meanwhile; or the text is empty, or the same as before.
     """
     current = page_text(name)
     if current.number != revision:

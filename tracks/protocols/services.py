@@ -28,12 +28,9 @@ class ProtocolTaken(Refused):
 def store(*, text: str, by: User | None, is_shipped: bool = False) -> StoredProtocol:
     """Store the TOML of a protocol. If the same text is stored already, return its row.
 
-    Raises
-    ------
-    ProtocolError
-        The text does not match the schema.
-    ProtocolTaken
-        Another protocol has the same slug.
+    Raises:
+        ProtocolError: The text does not match the schema.
+        ProtocolTaken: Another protocol has the same slug.
     """
     text = text.replace("\r\n", "\n")
     protocol = parse_protocol(text, name="protocol")

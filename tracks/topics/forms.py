@@ -8,13 +8,13 @@ from assay.formats.documents.batch import MAX_NAME
 from assay.formats.topics.reader import split_of
 from tracks.models import StoredProtocol, Topic, Track
 from tracks.tracks.forms import TrackForm
-from web.forms import style_fields
+from web.forms import StyledForm
 
 TOPIC_FILES = ".xml,.jsonl,.json,.csv,.tsv,.txt,.sgml,.gz,.xz,.zip"  # the names that a browser offers
 MAX_TEXT = 20_000  # characters of a scenario or of criteria
 
 
-class TopicFileForm(forms.Form):
+class TopicFileForm(StyledForm):
     """A topic file, or what it adds to existing topics: only what the state and the protocol of the track allow."""
 
     holds = forms.ChoiceField(label="The file contains")  # its choices depend on the track
@@ -35,10 +35,9 @@ class TopicFileForm(forms.Form):
                 ("known items", "known items of existing topics: a topic and a docno per line, or qrels")
             )
         self.fields["holds"].choices = choices  # type: ignore[attr-defined]
-        style_fields(self)
 
 
-class TopicTextForm(forms.Form):
+class TopicTextForm(StyledForm):
     """The texts that assessors read with the topic, and the known item of a known-item task."""
 
     scenario = forms.CharField(
@@ -70,7 +69,6 @@ class TopicTextForm(forms.Form):
         super().__init__(*args, **kwargs)
         if topic.track.protocol.parsed.pool.strategy != "known-item":
             del self.fields["known_item"]
-        style_fields(self)
 
     def clean_split(self) -> str:
         return split_of(self.cleaned_data["split"])

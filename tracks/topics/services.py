@@ -96,12 +96,9 @@ def import_topics(
     The thread of a topic is searched in the topic collection: by the docno in the file, or by the title if exactly
     one question has it.
 
-    Raises
-    ------
-    BadFile
-        The file cannot be used; the message lists every error.
-    TopicsRefused
-        The track is not a draft, or its protocol needs other topics.
+    Raises:
+        BadFile: The file cannot be used; the message lists every error.
+        TopicsRefused: The track is not a draft, or its protocol needs other topics.
     """
     is_formula = track.protocol.parsed.unit in FORMULA_UNITS
     content = read_topic_file(data, name, is_formula=is_formula)
@@ -180,10 +177,8 @@ def _check(rows: Sequence[TopicRow], track: Track, name: str) -> None:
 def checked_labels(*, topic: Topic, labels: object) -> dict[str, str]:
     """Labels in the form that is stored, if the protocol of the track allows each of them.
 
-    Raises
-    ------
-    TopicsRefused
-        They are not an object of strings, or the protocol does not allow a label or a value.
+    Raises:
+        TopicsRefused: They are not an object of strings, or the protocol does not allow a label or a value.
     """
     if not isinstance(labels, dict) or not all(isinstance(value, str) for value in labels.values()):
         raise TopicsRefused(
@@ -302,10 +297,8 @@ def import_labels(
 ) -> LabelReport:
     """Add labels to topics, and their splits. Columns that are not labels of the protocol are ignored and reported.
 
-    Raises
-    ------
-    BadFile
-        The file cannot be used, or contains an unknown topic or value; the message lists every error.
+    Raises:
+        BadFile: The file cannot be used, or contains an unknown topic or value; the message lists every error.
     """
     labels = read_labels(data, name)
     with _storing(track, data) as (current, file):
@@ -358,12 +351,9 @@ def import_known_items(
 ) -> str:
     """Set the known items of topics. Returns the result in a sentence.
 
-    Raises
-    ------
-    BadFile
-        The file cannot be used, or contains an unknown topic; the message lists every error.
-    TopicsRefused
-        The runs of the protocol are judged.
+    Raises:
+        BadFile: The file cannot be used, or contains an unknown topic; the message lists every error.
+        TopicsRefused: The runs of the protocol are judged.
     """
     items = read_known_items(data, name)
     with _storing(track, data) as (current, file):
@@ -408,10 +398,8 @@ def _check_known_items(track: Track) -> None:
 def edit(*, topic: Topic, by: User, **texts: str) -> Topic:
     """Set the `EDITABLE` texts of a topic that are given. Possible in every state of the track.
 
-    Raises
-    ------
-    TopicsRefused
-        A known item is given, and the protocol has none.
+    Raises:
+        TopicsRefused: A known item is given, and the protocol has none.
     """
     current = Topic.objects.select_for_update(of=("self",)).select_related("track__protocol").get(pk=topic.pk)
     if texts.get("known_item"):
@@ -432,10 +420,8 @@ def create_track(*, track: Track, topics: "File[bytes] | None" = None, by: User)
 
     Returns the result of the import in a sentence; empty without a file.
 
-    Raises
-    ------
-    TrackRefused, BadFile, TopicsRefused
-        The short name is taken, or the file cannot be used.
+    Raises:
+        TrackRefused, BadFile, TopicsRefused: The short name is taken, or the file cannot be used.
     """
     track_services.create(track=track, by=by)
     return import_upload(track=track, upload=topics, holds="topics") if topics else ""

@@ -97,10 +97,8 @@ class NewTrackSerializer(TrackChangeSerializer):
 def _form(changes: dict[str, Any], track: Track) -> TrackForm:
     """The form of the page, filled with the track and the changes.
 
-    Raises
-    ------
-    ValidationError
-        The form refuses them, or a protocol or collection does not exist.
+    Raises:
+        ValidationError: The form refuses them, or a protocol or collection does not exist.
     """
     data = model_to_dict(track, TrackForm.Meta.fields) | changes
     if "protocol" in changes:

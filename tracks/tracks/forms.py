@@ -6,10 +6,10 @@ from django import forms
 
 from tracks.models import Track
 from tracks.tracks.services import FIXED_ONCE_OPENED
-from web.forms import StyledForm, style_fields
+from web.forms import StyledForm
 
 
-class TrackForm(forms.ModelForm[Track]):
+class TrackForm(StyledForm, forms.ModelForm[Track]):
     """The fields that organizers set. A field that is fixed once the track was opened is not part of the form then."""
 
     class Meta:
@@ -24,7 +24,6 @@ class TrackForm(forms.ModelForm[Track]):
         if self.instance.pk and self.instance.status != Track.Status.DRAFT:
             for name in FIXED_ONCE_OPENED & set(self.fields):
                 del self.fields[name]
-        style_fields(self)
 
     def clean_slug(self) -> str:
         slug: str = self.cleaned_data["slug"]

@@ -61,10 +61,8 @@ def _settle(track: Track) -> None:
 def create(*, track: Track, by: User, cloned_from: Track | None = None) -> Track:
     """Store a new track, as a draft that only organizers see.
 
-    Raises
-    ------
-    TrackRefused
-        There is a track with this short name.
+    Raises:
+        TrackRefused: There is a track with this short name.
     """
     if Track.objects.filter(slug=track.slug).exists():
         raise TrackRefused(f"There is already a track with the short name {track.slug}; choose another one.")
@@ -79,10 +77,8 @@ def create(*, track: Track, by: User, cloned_from: Track | None = None) -> Track
 def edit(*, track: Track, changed: Collection[str]) -> Track:
     """Save the changed fields of a track, and no others, because its status may change at the same time.
 
-    Raises
-    ------
-    TrackRefused
-        The track was opened, and runs may have been checked against one of the fields.
+    Raises:
+        TrackRefused: The track was opened, and runs may have been checked against one of the fields.
     """
     current = lock(track.pk)
     fixed = FIXED_ONCE_OPENED & set(changed) if current.status != Track.Status.DRAFT else set()
@@ -100,10 +96,8 @@ def edit(*, track: Track, changed: Collection[str]) -> Track:
 def check_opening(track: Track) -> None:
     """Refuse to open a track, now or at a set time.
 
-    Raises
-    ------
-    Refused
-        The track has no topics, or an app above this one refuses.
+    Raises:
+        Refused: The track has no topics, or an app above this one refuses.
     """
     if not track.topics.exists():
         raise TrackRefused(f"{track} has no topics yet. Import its topic file first.")
@@ -115,10 +109,8 @@ def check_opening(track: Track) -> None:
 def open_for_runs(*, track: Track) -> Track:
     """Let teams submit runs.
 
-    Raises
-    ------
-    Refused
-        The track has no topics, its closing time has passed, or a leaderboard is released.
+    Raises:
+        Refused: The track has no topics, its closing time has passed, or a leaderboard is released.
     """
     current = lock(track.pk)
     check_opening(current)
@@ -137,10 +129,8 @@ def open_for_runs(*, track: Track) -> Track:
 def close(*, track: Track) -> Track:
     """Accept no more runs, also none that has arrived and is being checked, and let no run be withdrawn.
 
-    Raises
-    ------
-    TrackRefused
-        The track is a draft.
+    Raises:
+        TrackRefused: The track is a draft.
     """
     current = lock(track.pk)
     if current.status == Track.Status.DRAFT:

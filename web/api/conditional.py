@@ -41,10 +41,8 @@ def require_match(request: Request, data: Any) -> None:
 
     Without `If-Match` the change is allowed. Call it where the row is locked.
 
-    Raises
-    ------
-    PreconditionFailed
-        `If-Match` is there, and names another state.
+    Raises:
+        PreconditionFailed: `If-Match` is there, and names another state.
     """
     header = request.headers.get("If-Match")
     if header is None:

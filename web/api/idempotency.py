@@ -59,10 +59,8 @@ def idempotent(handler: Handler[V, P]) -> Handler[V, P]:
 def _locked(user_id: int, key: str) -> Iterator[None]:
     """Hold the lock of a key.
 
-    Raises
-    ------
-    Conflict
-        Another request with the key is being worked on.
+    Raises:
+        Conflict: Another request with the key is being worked on.
     """
     number = int.from_bytes(hashlib.sha256(f"{user_id} {key}".encode()).digest()[:8], "big", signed=True)
     with connection.cursor() as cursor:

@@ -31,10 +31,8 @@ class Pages(CursorPagination):
     def get_page_size(self, request: Request) -> int:
         """The requested size.
 
-        Raises
-        ------
-        ValidationError
-            It is not a number from 1 to the largest size.
+        Raises:
+            ValidationError: It is not a number from 1 to the largest size.
         """
         text = request.query_params.get(self.page_size_query_param, str(PAGE_SIZE))
         size = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
@@ -49,10 +47,8 @@ class Pages(CursorPagination):
     ) -> list[Any] | None:
         """The rows of a page.
 
-        Raises
-        ------
-        ValidationError
-            The cursor is not one of ours.
+        Raises:
+            ValidationError: The cursor is not one of ours.
         """
         try:
             return super().paginate_queryset(queryset, request, view)

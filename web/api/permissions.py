@@ -29,10 +29,8 @@ class Everyone(BasePermission):
     def has_permission(self, request: Request, view: "APIView") -> bool:
         """Check the scope. A session has all scopes: its pages can do whatever their user can.
 
-        Raises
-        ------
-        PermissionDenied
-            The token has none of the scopes.
+        Raises:
+            PermissionDenied: The token has none of the scopes.
         """
         token: Any = request.auth
         needed = scopes_of(view, request.method or "GET")

@@ -43,10 +43,8 @@ class Strict(serializers.Serializer[Any]):
     def to_internal_value(self, data: Any) -> Any:
         """Read the content.
 
-        Raises
-        ------
-        ValidationError
-            It has an unknown field, or a known one is wrong.
+        Raises:
+            ValidationError: It has an unknown field, or a known one is wrong.
         """
         unknown = sorted(set(data) - set(self.fields)) if isinstance(data, Mapping) else []
         if unknown:
@@ -58,10 +56,8 @@ class Strict(serializers.Serializer[Any]):
 def named(rows: Mapping[str, T], name: str, field: str) -> T:
     """The row that a field of a request names.
 
-    Raises
-    ------
-    ValidationError
-        There is none; names some that are accepted.
+    Raises:
+        ValidationError: There is none; names some that are accepted.
     """
     if name not in rows:
         accepted = ", ".join(sorted(rows)[:MOST_NAMED]) or "none"
@@ -72,10 +68,8 @@ def named(rows: Mapping[str, T], name: str, field: str) -> T:
 def require_valid(form: BaseForm) -> None:
     """Refuse what the form of a page refuses, so that both have the same rules.
 
-    Raises
-    ------
-    ValidationError
-        With the errors of the form, by field.
+    Raises:
+        ValidationError: With the errors of the form, by field.
     """
     if form.is_valid():
         return

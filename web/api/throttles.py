@@ -35,10 +35,8 @@ class RequestThrottle(BaseThrottle):
 def refuse_guesses(request: HttpRequest) -> None:
     """Refuse an address from which too many wrong tokens came in this minute.
 
-    Raises
-    ------
-    Throttled
-        Too many.
+    Raises:
+        Throttled: Too many.
     """
     if cache.get(key_of(f"wrong:{network_of(request)}", WINDOW), 0) >= WRONG_TOKENS:
         raise Throttled(_until_next(), "Too many wrong tokens came from your address.")

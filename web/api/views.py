@@ -70,16 +70,15 @@ def _endpoint(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make an operation of a method of a view set. The name of the method is that in generated clients.
 
-    Parameters
-    ----------
-    address, name : as of `path`; several methods can share an address.
-    gives : the serializer of what the method returns, `Serializer(many=True)` for a list, or None for an answer without
-        content. With `ordering`, the method returns a query set, and the answer is a page of it. Or responses as in
-        `extend_schema`: the first is for what the method returns, 204 for None.
-    takes : the serializer of the content of the request, for `validated`. `request` describes it, if that differs.
-    status : of success; without it 200, or 204 if nothing is given. With 201, `url` of the answer is its location.
-    parameters : what the address may have after `?`.
-    options : see `OPTIONS`. They hold for all methods of an address.
+    Args:
+        address, name: as of `path`; several methods can share an address.
+        gives: the serializer of what the method returns, `Serializer(many=True)` for a list, or None for an answer
+            without content. With `ordering`, the method returns a query set, and the answer is a page of it. Or
+            responses as in `extend_schema`: the first is for what the method returns, 204 for None.
+        takes: the serializer of the content of the request, for `validated`. `request` describes it, if that differs.
+        status: of success; without it 200, or 204 if nothing is given. With 201, `url` of the answer is its location.
+        parameters: what the address may have after `?`.
+        options: see `OPTIONS`. They hold for all methods of an address.
     """
     initial = {OPTIONS[option]: value for option, value in options.items()}
     if "ordering" in options:
@@ -221,10 +220,8 @@ class Endpoints(GenericViewSet[Any]):
     def validated(self, request: Request) -> dict[str, Any]:
         """The content of the request, as the serializer of the endpoint reads it.
 
-        Raises
-        ------
-        ValidationError
-            Something is missing, unknown or wrong.
+        Raises:
+            ValidationError: Something is missing, unknown or wrong.
         """
         serializer = self.get_serializer(data=request.data)
         serializer.is_valid(raise_exception=True)

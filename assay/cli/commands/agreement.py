@@ -94,10 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _read(arguments: argparse.Namespace, rules: JudgingRules | None) -> list[JudgmentRow]:
     """The current judgments of all files, from batches of the kinds of --kind.
 
-    Raises
-    ------
-    InputError
-        A file is not a file of judgments. The message names the lines.
+    Raises:
+        InputError: A file is not a file of judgments. The message names the lines.
     """
     judges, columns = names_of_runs(arguments.judgments), dict(arguments.column)
     rows: list[JudgmentRow] = []

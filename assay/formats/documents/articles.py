@@ -2,9 +2,9 @@ r"""Converts articles and paragraphs in XHTML with MathML, one per file, as NTCI
 
 The name of the file without its suffix is the docno. Formulas are the `math` elements. The id of a formula is
 
-    the id of its `math` element, if that contains a colon or #: `Abel_equation:3`, as in the articles of Wikipedia;
-    `DOCNO#ID` with any other id: `0710.3032_1_22#p1.m2`, as NTCIR's results name formulas of arXiv;
-    `DOCNO:NUMBER` without an id, where NUMBER counts the `math` elements of the file from 0.
+- the id of its `math` element, if that contains a colon or #: `Abel_equation:3`, as in the articles of Wikipedia;
+- `DOCNO#ID` with any other id: `0710.3032_1_22#p1.m2`, as NTCIR's results name formulas of arXiv;
+- `DOCNO:NUMBER` without an id, where NUMBER counts the `math` elements of the file from 0.
 
 The LaTeX is the annotation of the MathML, its `alttext`, or else written from the presentation. Presentation MathML is
 kept for clustering; Content MathML, and HTML in annotations, are not. Comments are left out. Dollars in the text of an

@@ -1,6 +1,6 @@
 """Reads discussion forums in BOLT's XML, and converts their threads to lines for COPY.
 
-A file consists of threads, one after the other, without an element around them:
+A file consists of threads, one after the other, without an element around them::
 
     <doc id="bolt-eng-DF-170-18">
     <headline>What to see?</headline>

@@ -1,4 +1,4 @@
-"""Describes formula indexes: their columns, the representation of their formulas, and where their rows begin.
+"""Describes formula indexes: their columns, the representation of their formulas, and where their rows begin::
 
     v1   id post_id thread_id type formula
     v2   id post_id thread_id type visual_id formula

@@ -1,7 +1,7 @@
 """Converts documents in JSON lines, one object per line, to lines for COPY.
 
 The keys of a document. Only `docno` is required; unknown keys are ignored. `docno`, `title` and `text` may have the
-other names of `assay.formats.names`, such as `_id`.
+other names of `assay.formats.names`, such as `_id`::
 
     docno      its id in runs and qrels: no white space, at most 200 characters
     kind       "document" (the default), "question" or "answer"; of a forum "thread" or "post"

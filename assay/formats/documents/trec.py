@@ -1,4 +1,4 @@
-"""Converts documents as TREC distributes them to lines for COPY.
+"""Converts documents as TREC distributes them to lines for COPY::
 
     <DOC>
     <DOCNO> LA010189-0001 </DOCNO>

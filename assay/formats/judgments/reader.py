@@ -61,16 +61,13 @@ def parse_judgments(
 ) -> JudgmentFile:
     """The judgments of a file with the given content.
 
-    Parameters
-    ----------
-    name : of the file, for messages.
-    judge : the assessor of qrels.
-    columns : the column of a field, such as {"topic": "Input.qid"}, where its name does not tell.
+    Args:
+        name: of the file, for messages.
+        judge: the assessor of qrels.
+        columns: the column of a field, such as {"topic": "Input.qid"}, where its name does not tell.
 
-    Raises
-    ------
-    JudgmentsError
-        The file has another format, a column is missing, or lines are wrong.
+    Raises:
+        JudgmentsError: The file has another format, a column is missing, or lines are wrong.
     """
     stream = open_judgments(BytesIO(data), name, judge=judge, columns=columns)
     return JudgmentFile(name, stream.form, list(stream.rows), stream.columns)

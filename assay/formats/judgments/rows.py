@@ -24,19 +24,18 @@ ASSAY, TURKLE = "assay", "turkle"  # the tools in which judgments are made
 class JudgmentRow:
     """A judgment of a file. What the file does not state has its default.
 
-    Attributes
-    ----------
-    line : where it begins in the file; 0 if unknown.
-    choice : key of a grade or of a non-answer; in files of other tools, the answer as it is.
-    grade : None for a non-answer.
-    unit : docno of the unit that was judged, if it has several members; otherwise empty.
-    seat : the number of the judge, if a unit has several; 0 for a hidden check.
-    follow_ups : the answers to the follow-up questions of the protocol, by question.
-    guidelines : the number of the version that was in force.
-    number, replaces : number of the judgment in its file, and of the judgment that it revises.
-    is_current : False for a judgment that was replaced, or that does not count for another reason.
-    is_withdrawn : the topic was taken from the assessor later.
-    source : the tool in which it was made.
+    Args:
+        line: where it begins in the file; 0 if unknown.
+        choice: key of a grade or of a non-answer; in files of other tools, the answer as it is.
+        grade: None for a non-answer.
+        unit: docno of the unit that was judged, if it has several members; otherwise empty.
+        seat: the number of the judge, if a unit has several; 0 for a hidden check.
+        follow_ups: the answers to the follow-up questions of the protocol, by question.
+        guidelines: the number of the version that was in force.
+        number, replaces: number of the judgment in its file, and of the judgment that it revises.
+        is_current: False for a judgment that was replaced, or that does not count for another reason.
+        is_withdrawn: the topic was taken from the assessor later.
+        source: the tool in which it was made.
     """
 
     topic: str
@@ -70,10 +69,9 @@ class JudgmentRow:
 class JudgmentFile:
     """The judgments of a file, in its order.
 
-    Attributes
-    ----------
-    form : `assay-csv`, `assay-jsonl`, `turkle` or `qrels`.
-    columns : for each field that was read, the column of the file; empty for JSON and qrels.
+    Args:
+        form: `assay-csv`, `assay-jsonl`, `turkle` or `qrels`.
+        columns: for each field that was read, the column of the file; empty for JSON and qrels.
     """
 
     name: str

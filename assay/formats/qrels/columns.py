@@ -15,10 +15,11 @@ Row = tuple[bytes, bytes, int]  # topic, docno, grade
 class QrelsColumns:
     """Qrels as arrays, sorted by topic, then docno. A negative grade means: pooled, but not judged.
 
-    topics : (topics,) codes.
-    topic_index : (rows,) position in `topics`.
-    docno : (rows,) UTF-8 bytes.
-    grade : (rows,)
+    Args:
+        topics: (topics,) codes.
+        topic_index: (rows,) position in `topics`.
+        docno: (rows,) UTF-8 bytes.
+        grade: (rows,)
     """
 
     topics: NDArray[np.str_]

@@ -1,4 +1,4 @@
-"""The submission XML of BOLT IR: passages of forum posts, cited by their position.
+"""The submission XML of BOLT IR: passages of forum posts, cited by their position::
 
     bolt-ir-submission[team, date, eval, subtask, run, contact]
       > response[number] > cite[score, thread, post, offset, length], with the English passage as its text

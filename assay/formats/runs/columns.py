@@ -24,16 +24,15 @@ REQUIRED, OPTIONAL = ("topics", "topic_index", "docno", "rank", "score"), ("post
 class RunColumns:
     """One run. All arrays but `topics` have the same length.
 
-    Attributes
-    ----------
-    topics : (t,) unicode codes of the topics in the run, sorted by bytes.
-    topic_index : (n,) int32 index into `topics`, not decreasing.
-    docno : (n,) bytes, UTF-8, none with a NUL.
-    rank : (n,) int32, as in the file.
-    score : (n,) float64, all finite.
-    post : (n,) bytes, docno of the post that contains each formula, in the forms that name it; else None.
-    passage : (n,) bytes, UTF-8, the text of each citation, in the forms that have it; else None.
-    label : (n,) whether the run calls each document relevant, in the forms that have it; else None.
+    Args:
+        topics: (t,) unicode codes of the topics in the run, sorted by bytes.
+        topic_index: (n,) int32 index into `topics`, not decreasing.
+        docno: (n,) bytes, UTF-8, none with a NUL.
+        rank: (n,) int32, as in the file.
+        score: (n,) float64, all finite.
+        post: (n,) bytes, docno of the post that contains each formula, in the forms that name it; else None.
+        passage: (n,) bytes, UTF-8, the text of each citation, in the forms that have it; else None.
+        label: (n,) whether the run calls each document relevant, in the forms that have it; else None.
     """
 
     topics: NDArray[np.str_]

@@ -1,4 +1,4 @@
-"""The results XML of the NTCIR MathIR tasks.
+"""The results XML of the NTCIR MathIR tasks::
 
     results > run[runtag] > result[for] > hit[xref, score, rank] > formula[xref, for]
 

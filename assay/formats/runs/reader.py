@@ -82,20 +82,17 @@ def check_run(
 ) -> CheckedRun:
     """Read a run and report everything that is wrong with it.
 
-    Parameters
-    ----------
-    source : a path, also of a pipe; or a seekable binary file, which is read from its start and not closed.
-    topics : the codes that a run may name; None if they are unknown.
-    units : a function from distinct docnos to their state in the collection; None if no collection is loaded.
-    formulas : for runs of formulas, a function from distinct ids to the known formulas; None if no index is loaded.
-    posts : for runs of citations, a function from docnos of posts to the known posts; None if none are loaded.
-    kind : the kind of run that was declared, which a file that declares a kind must have; empty: not known.
-    team : the team that submits; a file that names another one gets a warning. Empty: not known.
+    Args:
+        source: a path, also of a pipe; or a seekable binary file, which is read from its start and not closed.
+        topics: the codes that a run may name; None if they are unknown.
+        units: a function from distinct docnos to their state in the collection; None if no collection is loaded.
+        formulas: for runs of formulas, a function from distinct ids to the known formulas; None if no index is loaded.
+        posts: for runs of citations, a function from docnos of posts to the known posts; None if none are loaded.
+        kind: the kind of run that was declared, which a file that declares a kind must have; empty: not known.
+        team: the team that submits; a file that names another one gets a warning. Empty: not known.
 
-    Raises
-    ------
-    OSError
-        The source cannot be read.
+    Raises:
+        OSError: The source cannot be read.
     """
     limits = limits or Limits()
     expected = _expected(protocol, topics, units, limits)._replace(kind=kind, team=team)

@@ -1,7 +1,7 @@
 """Reads runs in lines: cuts blocks into chunks of lines, detects the form, and turns the chunks into rows.
 
 A line ends with LF, CR LF or a lone CR. Chunks are UTF-8 and end with LF. The CR of a CR LF stays (it is white space
-to the parser); a lone CR becomes LF. Lines are numbered as in an editor.
+to the parser); a lone CR becomes LF. Lines are numbered as in an editor::
 
     topic docno rank score tag                      (ARQMath Task 1, 5 columns)
     topic formula post rank score tag               (ARQMath Task 2, 6 columns)

@@ -1,4 +1,4 @@
-"""Reads and checks the seconds of each topic, a file that accompanies a run if the protocol limits the time.
+"""Reads and checks the seconds of each topic, a file that accompanies a run if the protocol limits the time::
 
     topic seconds
 

@@ -1,4 +1,4 @@
-"""Reads topics of BOLT IR, as rows for `assay.formats.topics.reader`, and writes them again.
+"""Reads topics of BOLT IR, as rows for `assay.formats.topics.reader`, and writes them again::
 
     <bolt-ir-topics><topic number="BIR_1">
       <query/> <language-target lang="arz"/> <description/>

@@ -25,14 +25,11 @@ class TopicListError(InputError):
 def read_topic_codes(path: Path) -> list[str]:
     """The codes, in the order of the file; it may be compressed.
 
-    Raises
-    ------
-    TopicListError
-        The file is not well-formed XML, is not UTF-8, or contains no topic, or TREC's topics in it have errors.
-    Unreadable
-        The file is damaged.
-    OSError
-        The file cannot be read.
+    Raises:
+        TopicListError: The file is not well-formed XML, is not UTF-8, or contains no topic, or TREC's topics in it have
+            errors.
+        Unreadable: The file is damaged.
+        OSError: The file cannot be read.
     """
     with opened(path, Limits()) as file:
         data = b"".join(unpack(file, Limits(), name=path.name))

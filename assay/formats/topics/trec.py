@@ -1,6 +1,6 @@
 """Reads topics as TREC publishes them, as rows for `assay.formats.topics.reader`.
 
-Marked text, as in TREC-1 to TREC-8 and Robust; tags need no end, and labels such as `Number:` are dropped:
+Marked text, as in TREC-1 to TREC-8 and Robust; tags need no end, and labels such as `Number:` are dropped::
 
     <top>
     <num> Number: 301
