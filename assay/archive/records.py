@@ -227,6 +227,7 @@ class EvaluationRecord:
     judged_at_10: float | None
     unjudged: float | None
     curves: dict[str, Any]
+    first_grades: dict[str, int] = field(default_factory=dict)  # empty in archives of earlier versions
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Decision: ADR 35.
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -280,6 +280,8 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
         problems += differences(value, again[run, topic, measure], where)
     for evaluation in board.evaluations:
         computed = _evaluated(contents, board, evaluation.run, judged, scores[evaluation.run])
+        if not evaluation.first_grades:
+            computed = replace(computed, first_grades={})
         tag = contents.runs[evaluation.run].tag
         problems += differences(asdict(evaluation), asdict(computed), f"the evaluation of {tag}")
     problems += differences(board.statistics, _statistics(board, scores, measures), "statistics")

@@ -59,6 +59,7 @@ def comparison_tables(
         judging_table(collections),
         units_table(collections, level=level),
         extremes_table(collections, level=level),
+        first_table(collections, level=level),
         complexity_table(collections, measures=measures, label=label, digits=digits),
         relevant_table(collections, label=label, level=level),
         *instances_tables(collections, measures, digits),
@@ -219,6 +220,32 @@ def extremes_table(collections: Sequence[CollectionFacts], *, level: int | None 
     caption = f"The topics with the fewest and the most judged and relevant units. {_relevance(level)}"
     title = "Topics with the fewest and the most units"
     return PaperTable("extremes", title, caption, columns, tuple(groups), "collection")
+
+
+def first_table(collections: Sequence[CollectionFacts], *, level: int | None = None) -> PaperTable:
+    """For how many topics the first document of each run is not relevant, or not judged or missing."""
+    groups = []
+    for collection in collections:
+        lowest = max(collection.track.units.level(level), 0)
+        rows = []
+        for run in collection.track.runs:
+            if run.first:
+                wrong = sum(n for grade, n in run.first.items() if int(grade) < lowest)
+                counts = sum(run.first.values()), wrong, run.first.get("-1", 0)
+                rows.append((Value(f"{run.team}: {run.tag}"), *map(number, counts)))
+        if rows:
+            rows.sort(key=lambda row: (row[2].exact or 0, row[0].text))
+            groups.append(Group(collection.track.name, tuple(rows)))
+    columns = (
+        Column("Run"),
+        *(Column(name, is_number=True) for name in ("Topics", "First is not relevant", "Of these unjudged")),
+    )
+    caption = (
+        "Topics for which the first document or formula of a run is not relevant. Where it is not judged, or the run "
+        f"lacks the topic, it counts as not relevant. {_relevance(level)}"
+    )
+    title = "First hits that are not relevant"
+    return PaperTable("first", title, caption, columns, tuple(groups), "collection")
 
 
 def _relevance(level: int | None) -> str:

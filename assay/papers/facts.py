@@ -18,7 +18,8 @@ MOST_VALUES = 12  # a label with more values does not group topics
 class RunFacts(NamedTuple):
     """A run. `pooled_as` is another kind than its own, or empty.
 
-    `made` and `uses` are empty if nobody stated them; `means` is empty if it was not scored.
+    `made` and `uses` are empty if nobody stated them; `means` is empty if it was not scored. `first` has the number of
+    topics by the grade of their first document, as `assay.statistics.leaderboard.first_grades` counts them.
     """
 
     team: str
@@ -29,6 +30,7 @@ class RunFacts(NamedTuple):
     uses: str = ""
     means: Mapping[str, float] = {}
     is_baseline: bool = False
+    first: Mapping[str, int] = {}
 
     @property
     def pooled_kind(self) -> str:

@@ -45,6 +45,7 @@ from assay.papers.facts import CollectionFacts, Rankings, RunFacts, TopicFacts, 
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import Measure, parse_measures, with_level
 from assay.protocols.schema import Protocol
+from assay.statistics.leaderboard import first_grades
 from assay.statistics.qrels_summary import grades_by_topic
 from assay.statistics.ranking_comparison import RankingComparison, compare_by_label, compare_rankings
 from assay.toml_files import decoded, read_toml
@@ -289,13 +290,19 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
         run.tag: dict(zip(names, of_run.means(protocol.scoring.average).tolist(), strict=True))
         for run, of_run in zip(scored, scores, strict=True)
     }
+    first = {
+        run.tag: first_grades(judged.hits(of_run.ranking))
+        for run, of_run in zip(scored, prepared, strict=True)
+        if judged
+    }
     runs = []
     for run in manifest:
         pooled_as = protocol.runs.pooled_as(run.kind, run.tag, run.pooled_as)
         other, of_run = pooled_as if pooled_as != run.kind else "", means.get(run.tag, {})
         is_baseline = protocol.runs.kind(run.kind).baseline
         made = columns_of(run)["made"]
-        runs.append(RunFacts(run.team, run.tag, run.kind, other, made, run.uses, of_run, is_baseline))
+        grades = first.get(run.tag, {})
+        runs.append(RunFacts(run.team, run.tag, run.kind, other, made, run.uses, of_run, is_baseline, grades))
     facts = TrackFacts(
         name=files.name,
         protocol=protocol,

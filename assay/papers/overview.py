@@ -33,7 +33,8 @@ def overview_tables(
     tables = [runs_table(tracks), participants_table(tracks), topics_table(tracks)]
     if any(run.means for track in tracks for run in track.runs):
         tables.append(results_table(tracks, measures=measures, digits=digits))
-    return tables
+        tables.append(gains_table(tracks, measures=measures, digits=digits))
+    return [table for table in tables if table.groups]
 
 
 def runs_table(tracks: Sequence[TrackFacts]) -> PaperTable:
@@ -201,6 +202,40 @@ def results_table(
             by_team.setdefault(BASELINES if is_baseline else team.casefold(), []).append(row)
     groups = tuple(Group(names[team], tuple(rows)) for team, rows in by_team.items())
     return PaperTable("results", "Results", caption, tuple(columns), groups, "team")
+
+
+def gains_table(tracks: Sequence[TrackFacts], *, measures: Sequence[str] = (), digits: int = 4) -> PaperTable:
+    """The best run of a participant and the strongest baseline by each measure, and how far apart they are."""
+    groups = []
+    for track in tracks:
+        rows = []
+        for measure in default_measures(track, measures):
+            scored = sorted(
+                (run for run in track.runs if measure in run.means),
+                key=lambda run: (-run.means[measure], run.tag),
+            )
+            baseline = next((run for run in scored if run.is_baseline), None)
+            best = next((run for run in scored if not run.is_baseline), None)
+            if baseline is None or best is None:
+                continue
+            low, high = baseline.means[measure], best.means[measure]
+            rows.append(
+                (
+                    *(Value(measure), Value(baseline.tag), number(low, digits)),
+                    *(Value(f"{best.team}: {best.tag}"), number(high, digits)),
+                    number(100 * (high / low - 1) if low else None, 1),
+                )
+            )
+        if rows:
+            groups.append(Group(track.name if len(tracks) > 1 else "", tuple(rows)))
+    columns = (
+        Column("Measure"),
+        *(Column("Run", "Strongest baseline"), Column("Mean", "Strongest baseline", is_number=True)),
+        *(Column("Run", "Best run"), Column("Mean", "Best run", is_number=True)),
+        Column("Percent above", is_number=True),
+    )
+    caption = "The best run of the participants by each measure, and its distance to the strongest baseline in percent."
+    return PaperTable("gains", "Best run and strongest baseline", caption, columns, tuple(groups), "track")
 
 
 def _kind(run: RunFacts, main: RunKind | None) -> str:

@@ -3,6 +3,7 @@
 The site stores them with the leaderboard and its seed, so that every number can be computed again.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,7 @@ def counted(
         n_topics, n_missing: topics that are averaged over, and topics of the qrels that the run does not have.
         judged_at_10: judged share of the top 10, averaged over topics as the measures are; a missing topic counts 0.
         unjudged: unjudged share of all documents returned for topics of the qrels; 0.0 if there are none.
+        first_grades: see `first_grades`.
         curves: see `mean_curves`.
     """
     is_averaged = scores.averaged(average)
@@ -48,6 +50,7 @@ def counted(
         "n_missing": scores.n_missing,
         "judged_at_10": float(averaged.mean()) if len(averaged) else 0.0,
         "unjudged": 1.0 - len(hits.topic) / n_returned if n_returned else 0.0,
+        "first_grades": first_grades(hits),
         "curves": mean_curves(
             hits,
             judged,
@@ -57,6 +60,14 @@ def counted(
             in_characters=any(measure.in_characters for measure in measures),
         ),
     }
+
+
+def first_grades(hits: Hits) -> dict[str, int]:
+    """The number of topics by the grade of the first document; -1 where it is not judged, or the run has none."""
+    first = hits.grade[hits.rank == 1]
+    counts = Counter(first.tolist())
+    counts[-1] = len(hits.n_returned) - len(first)
+    return {str(grade): n for grade, n in sorted(counts.items()) if n}
 
 
 def mean_curves(

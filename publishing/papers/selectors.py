@@ -36,7 +36,8 @@ def board_of(user: User, track: Track) -> Leaderboard | None:
 def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
     """A track with its submitted runs, and the means and qrels of a leaderboard. Five queries."""
     means = means_of(board) if board else {}
-    by_run = dict(board.evaluations.values_list("run_id", "pk")) if board else {}
+    evaluations = board.evaluations.values_list("run_id", "pk", "first_grades") if board else ()
+    by_run = {run: (pk, first) for run, pk, first in evaluations}
     runs = track.runs.filter(status=Run.Status.SUBMITTED).select_related("team").defer("report")
     rules, run_facts = track.protocol.parsed.runs, []
     for run in runs:
@@ -49,8 +50,9 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
                 as_kind if as_kind != run.kind else "",
                 "manual" if run.is_manual else "automatic",
                 rules.stated_use(run.uses),
-                means.get(by_run.get(run.pk, 0), {}),
+                means.get(by_run.get(run.pk, (0, {}))[0], {}),
                 rules.kind(run.kind).baseline,
+                by_run.get(run.pk, (0, {}))[1],
             )
         )
     rows = track.topics.values_list("code", "labels", "split", "title", "latex")

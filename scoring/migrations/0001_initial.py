@@ -73,6 +73,7 @@ class Migration(migrations.Migration):
                 ('n_missing', models.PositiveIntegerField(help_text='Topics of the qrels that are missing from the run.')),
                 ('judged_at_10', models.FloatField(help_text='Mean share of the top 10 ranks that is judged; empty if it was not counted.', null=True)),
                 ('unjudged', models.FloatField(help_text='Share of all documents returned for the topics of the qrels that is not judged.', null=True)),
+                ('first_grades', models.JSONField(default=dict, help_text='Topics by the grade of their first document; -1 where it is not judged or missing.')),
                 ('curves', models.JSONField(default=dict, help_text='Means over topics: precision at cutoffs and at levels of recall.')),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='evaluations', to='pooling.run')),
                 ('leaderboard', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='evaluations', to='scoring.leaderboard')),

@@ -21,6 +21,10 @@ class Evaluation(models.Model):
     unjudged = models.FloatField(
         null=True, help_text="Share of all documents returned for the topics of the qrels that is not judged."
     )
+    first_grades = models.JSONField(
+        default=dict,
+        help_text="Topics by the grade of their first document; -1 where it is not judged or missing.",
+    )
     curves = models.JSONField(
         default=dict, help_text="Means over topics: precision at cutoffs and at levels of recall."
     )

@@ -30,7 +30,9 @@ def tracks(folder: Path) -> str:
 def test_tables_of_an_overview_come_from_files(tracks: str, capsys: pytest.CaptureFixture[str]) -> None:
     tables = ask(capsys, "tables", "--measure", "RR", tracks)
 
-    assert list(tables) == ["runs", "participants", "topics", "results"]
+    assert list(tables) == ["runs", "participants", "topics", "results"], (
+        "without a baseline, there are no gains"
+    )
     assert tables["participants"][0] == {"Team": "Ours", "Organization": "Universität", "Ours & theirs": "2"}
     assert [row["Category"] for row in tables["topics"]] == ["All topics", "Concept", "Proof"]
     assert [(row["team"], row["Run"], row["RR"]) for row in tables["results"]] == [
@@ -272,6 +274,20 @@ qrels = '{official / "qrels.arqmath-2021-task2-official.txt"}'
         "ARQMath-1, train": ("29", "108", "167", "142.7", "2", "81", "29.1"),
         "ARQMath-2": ("58", "98", "189", "139.8", "6", "115", "53.4"),
     }
+
+
+def test_first_hits_that_are_not_relevant_are_counted(
+    tracks: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """First are 10, 10, 10 of good, 11, 11, 11 of poor, and 12, 12 of short, which lacks a topic."""
+    strict = ask(capsys, "collections", tracks)["first"]
+    lenient = ask(capsys, "collections", "--level", "1", tracks)["first"]
+
+    names = ("Run", "Topics", "First is not relevant", "Of these unjudged")
+    assert [tuple(row[name] for name in names) for row in strict] == [
+        ("Ours: good", "3", "1", "0"), ("Ours: short", "3", "1", "1"), ("Theirs: poor", "3", "3", "1")
+    ]  # fmt: skip
+    assert [row["First is not relevant"] for row in lenient] == ["1", "1", "2"]
 
 
 def test_groups_are_compared_over_instances_and_over_distinct_formulas(

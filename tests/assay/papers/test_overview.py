@@ -90,6 +90,15 @@ def test_results_are_by_team_with_tracks_side_by_side() -> None:
     assert best == ["0.100", "0.100", "0.600", "0.600", "0.400", "0.400"]
 
 
+def test_best_run_is_compared_with_the_strongest_baseline() -> None:
+    baselines = [run("Org", "tf", 0.1, "baseline"), run("Org", "best", 0.4, "baseline")]
+    rows = rows_of(
+        named(overview_tables([track("2020", run("Ours", "a", 0.5), *baselines)], digits=2), "gains")
+    )
+
+    assert rows[0] == ["nDCG'", "best", "0.40", "Ours: a", "0.50", "25.0"]
+
+
 def test_measures_may_be_chosen_and_other_kinds_are_named() -> None:
     other = track("cQA", run("Ours", "a", 0.5, "evaluation"), run("Ours", "b", 0.4, "alternate"))
 

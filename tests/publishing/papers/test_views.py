@@ -109,6 +109,8 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
     judging = client.get(f"{address}judging.csv", {"track": "arq"}).content.decode()
     assert judging.splitlines()[2:4] == ["Pool,top k", "Pool depth,4"]  # of the pool, not of the protocol
     assert "Select a valid choice. color is not one of the available choices." in wrong
+    first = client.get(f"{address}first.csv", {"track": "arq"}).content.decode()
+    assert [line.split(",", 2)[2] for line in first.splitlines()[1:]] == ["3,1,0", "3,3,3", "3,3,1"]
     assert "Ensure this value is greater than or equal to 1." in none
     assert units.splitlines()[1:] == [
         '"ARQ, test",answers,2,2,2,2.0,4,1,1,1.0,2', '"ARQ, train",answers,1,2,2,2.0,2,1,1,1.0,1'
@@ -139,9 +141,9 @@ def test_a_program_compares_test_collections(page: str, scored: Scene) -> None:
         ["ARQ, train", "1", "1", "0", compared["tables"][0]["rows"][1][4], ""],
     ]
     assert [table["name"] for table in compared["tables"]] == [
-        "classes", "collections", "judging", "units", "extremes", "complexity", "relevant"
+        "classes", "collections", "judging", "units", "extremes", "first", "complexity", "relevant"
     ]  # fmt: skip
-    gaps = compared["tables"][5]
+    gaps = compared["tables"][6]
     assert [row[:2] for row in gaps["rows"]][-1] == ["Mean gap between neighbors", "all topics"]
     exact = gaps["values"][-1][2]
     assert gaps["rows"][-1][2] == f"{exact:.2f}" != str(exact)
