@@ -1,4 +1,5 @@
-r"""Writes Presentation MathML as LaTeX, for formulas that come without it. A wildcard of NTCIR becomes `\qvar{name}`.
+r"""Writes Presentation MathML as LaTeX, for formulas that come without it. A wildcard of NTCIR becomes `\qvar{name}`,
+and a part that results need only resemble `\simto{name}{part}`.
 
 Nothing recurses, so that deep nesting cannot stop a worker. What has no counterpart in LaTeX is written as its content.
 Annotations are other forms of the same formula, and are left out. Content MathML alone is not written.
@@ -51,13 +52,20 @@ def latex_of(markup: str) -> str:
     text = isolated(markup)
     if text is None:
         return ""
-    text = text.replace("mws:qvar", "qvar")  # the prefix may be declared outside the formula only
+    text = text.replace("mws:qvar", "qvar").replace(
+        "mws:simto", "simto"
+    )  # the prefix may be declared outside the formula only
     for read in (read_xml, read_html):
         try:
             return _written(read(text))
         except (etree.LxmlError, ValueError):
             continue
     return ""
+
+
+def without_constructs(latex: str) -> str:
+    r"""LaTeX of LaTeXML with the operators of queries as authors write them: `\qvar{x}`, `\simto{a}{part}`."""
+    return latex.replace("\\qvar@construct", "\\qvar").replace("\\simto@construct", "\\simto")
 
 
 def _written(root: "etree._Element") -> str:
@@ -189,5 +197,8 @@ _WRITERS: Final[dict[str, Write]] = {
     "mtr": lambda _element, parts: " & ".join(parts),
     "munder": _under,
     "munderover": _under_over,
+    "simto": lambda element, parts: (
+        f"\\simto{{{_escaped(element.get('name') or '')}}}{{{' '.join(filter(None, parts))}}}"
+    ),
     "qvar": lambda element, _parts: f"\\qvar{{{_escaped(element.get('name') or _text(element))}}}",
 }

@@ -252,6 +252,7 @@ _RULES: dict[str, Rule] = {
         "semantics": _first,
         "mstyle": _first,
         "mrow": _row,
+        "simto": _row,  # a part of a query of NTCIR-12 that results need only resemble
         "mpadded": _row,
         "mfenced": _fence,
         "msub": _scripts("b", "", is_limit=False),

@@ -28,6 +28,7 @@
     "\\assayNamed": "\\gdef#1{\\operatorname{#2}}",
     "\\assayNamedLimits": "\\gdef#1{\\operatorname*{#2}}",
     "\\qvar": "\\mathsf{?#1}", // a wildcard of NTCIR
+    "\\simto": "\\underbrace{#2}_{\\sim\\mathsf{#1}}", // a part that results of NTCIR-12 need only resemble
     "\\overparen": "\\overgroup{#1}",
     "\\underparen": "\\undergroup{#1}",
   };
@@ -99,7 +100,7 @@
     if (element.dataset.math) return;
     const source = element.textContent;
     sources.set(element, source);
-    const latex = source.replace(/\\qvar\{\*([^{}*]+)\*\}/g, "\\qvar{$1}"); // NTCIR-12 writes names as *1*
+    const latex = source.replace(/\\(qvar|simto)\{\*([^{}*]+)\*\}/g, "\\$1{$2}"); // NTCIR-12 writes names as *1*
     if (latex.length > LONGEST) {
       fail(element, "This formula is too long to be typeset; this is its LaTeX.");
       return;

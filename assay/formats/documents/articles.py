@@ -20,7 +20,7 @@ from typing import NamedTuple
 from assay.formats.documents.batch import MAX_NAME, Batch, Packed, Unusable, limited
 from assay.formats.documents.jsonl import docno_of
 from assay.formulas import PLACES
-from assay.formulas.from_mathml import latex_of
+from assay.formulas.from_mathml import latex_of, without_constructs
 from assay.formulas.mathml import MATHML, isolated
 from assay.html.latex import unescaped
 from assay.html.sanitize import clean_marked_body, clean_title, plain
@@ -216,7 +216,7 @@ def _latex(attributes: str, markup: str) -> str:
         latex = unescaped(alternative[1] or alternative[2])
     else:
         return latex_of(plain_markup)
-    return " ".join(_COMMENT.sub("", latex).replace("\\qvar@construct", "\\qvar").split())
+    return " ".join(without_constructs(_COMMENT.sub("", latex)).split())
 
 
 def presentation_of(markup: str) -> str:

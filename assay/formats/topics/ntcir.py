@@ -3,7 +3,9 @@ r"""Reads topics of NTCIR's MathIR tasks, as rows for `assay.formats.topics.read
 XML: `<topics><topic><num/><query><formula id><m:math>...</m:math></formula><keyword/></query></topic>...`. The LaTeX of
 a formula is an annotation of its MathML, or else written from the MathML. A topic may have `<scenario/>` and
 `<criteria/>`, in plain text. Lines: a code and a formula per line, separated by a tab. A wildcard is
-`\qvar@construct{x}` in XML and `\qvar{x}` in lines; both are stored as `\qvar{x}`, which pages show as `?x`.
+`\qvar@construct{x}` in XML and `\qvar{x}` in lines; both are stored as `\qvar{x}`, which pages show as `?x`. NTCIR-12's
+operator simto, `<mws:simto name="a">` around a part of a formula that results need only resemble, is stored as
+`\simto{a}{part}`, and shown as a brace below the part.
 """
 
 import re
@@ -13,7 +15,7 @@ from typing import Any, cast
 
 from lxml import etree
 
-from assay.formulas.from_mathml import latex_of
+from assay.formulas.from_mathml import latex_of, without_constructs
 
 _TEX = "application/x-tex"
 _CONTINUED = re.compile(r"%\s*\n\s*")
@@ -61,7 +63,7 @@ def _latex(formula: "etree._Element") -> str:
     for annotation in formula.iter("{*}annotation"):
         if annotation.get("encoding") == _TEX:
             latex = _CONTINUED.sub("", _text(annotation))
-            return latex.replace("\\qvar@construct", "\\qvar")
+            return without_constructs(latex)
     math = next(formula.iter("{*}math"), None)
     return "" if math is None else latex_of(etree.tostring(math, encoding="unicode", with_tail=False))
 

@@ -32,6 +32,10 @@ M = "http://www.w3.org/1998/Math/MathML"
             "{}_{92}^{238}{U}",
         ),
         ('<mws:qvar xmlns:mws="http://search.mathweb.org/ns" name="y"/>', r"\qvar{y}"),
+        (
+            '<mws:simto xmlns:mws="http://search.mathweb.org/ns" name="a"><mi>d</mi><mi>c</mi></mws:simto>',
+            r"\simto{a}{d c}",
+        ),
     ],
 )  # fmt: skip
 def test_presentation_is_written_as_latex(mathml: str, latex: str) -> None:

@@ -94,6 +94,7 @@ def _digest(string: str | None) -> str:
         ("<mi>x<!-- y -->z</mi>", "[V!xz]"),
         ('<mws:qvar xmlns:mws="http://search.mathweb.org/ns" name="a"/>', "[?a]"),
         ("<qvar>b</qvar>", "[?b]"),
+        ('<mrow><mws:simto name="a"><mi>d</mi><mi>c</mi></mws:simto><mi>x</mi></mrow>', "[V!d[V!c[V!x]]]"),
         # rows
         ("<mrow><msup><mi>x</mi><mn>2</mn></msup><mo>+</mo><mi>y</mi></mrow>", "[V!x[+[V!y]],a[N!2]]"),
         ("<mrow><mi>f</mi><mo>\u2061</mo><mspace/><mi>x</mi></mrow>", "[V!f[V!x]]"),
@@ -253,7 +254,7 @@ NAMES = st.sampled_from(
         """
         math mrow mi mn mo mtext mspace none mprescripts msub msup msubsup munder mover munderover mfrac mroot msqrt
         mfenced menclose mtable mtr mtd mmultiscripts mstyle mpadded mphantom merror semantics annotation
-        annotation-xml mglyph qvar
+        annotation-xml mglyph qvar simto
         """,
     )
 )

@@ -144,12 +144,15 @@ def test_chemical_formulas_and_wildcards_are_rendered_without_a_failed_request(
     _question(
         posts,
         "<p>$\\ce{H2O}$ and $$\\ce{CO2 + C -> 2 CO}$$ $\\pu{1.2e3 kJ}$ $\\ce{^{227}_{90}Th+}$ "
-        "$\\frac{\\qvar{*1*}}{\\qvar{y}}$</p>",
+        "$\\simto{*2*}{x+\\qvar{z}}$ $\\frac{\\qvar{*1*}}{\\qvar{y}}$</p>",
     )
 
     page = read("1")
 
-    assert page.evaluate(COUNT) == {"katex": 5}
+    assert page.evaluate(COUNT) == {"katex": 6}
+    similar = page.locator(".katex-html").nth(4).inner_text()
+    assert all(part in similar for part in ("x", "?z", "∼", "2")), "the part, and the operator below it"
+    assert "*" not in similar
     assert {"H", "2", "O"} <= set(page.locator(".katex-html").first.inner_text().split())
     wildcards = page.locator(".katex-html").last.inner_text()
     assert ("?1" in wildcards, "?y" in wildcards, "*" in wildcards) == (True, True, False)

@@ -148,6 +148,22 @@ def test_ntcir_xml_has_scenario_and_criteria_and_needs_no_latex() -> None:
     assert (topic.scenario, topic.criteria, topic.latex) == ("Who asks", "What counts", r"x + \qvar{y}")
 
 
+def test_part_of_a_formula_that_results_resemble_is_kept() -> None:
+    tex = rb"<m:annotation encoding='application/x-tex'>f \simto@construct{a}{x+\qvar@construct{y}}</m:annotation>"
+    marked = XML.replace(
+        b"<mws:qvar", b'<mws:simto xmlns:mws="http://search.mathweb.org/ns" name="a"><mws:qvar'
+    )
+    marked = marked.replace(b'name="y"/>', b'name="y"/></mws:simto>')
+
+    [written], [given] = (
+        read_topics(marked, "a.xml"),
+        read_topics(XML.replace(b"<m:ci>", tex + b"<m:ci>"), "b.xml"),
+    )
+
+    assert written.latex == r"x + \simto{a}{\qvar{y}}"
+    assert given.latex == r"f \simto{a}{x+\qvar{y}}"
+
+
 def test_api_changes_the_texts_that_are_given(client: Client) -> None:
     topic = ntcir_topic(**TEXTS)
     client.force_login(make_organizer())
