@@ -164,6 +164,7 @@ def _judging(collection: CollectionFacts) -> dict[str, str]:
         "Shown": "in context" if judging.in_context else "alone",
         "Clustered": clustered[instances.clustering],
         "Judged instances": f"at most {instances.limit}" if instances.limit else "all",
+        "Judged in part": collection.partly or "–",
         "Grades": ", ".join(f"{grade.label} {grade.value}" for grade in judging.grades),
         "Assessors per unit": f"{judging.judges}{', summed' * (protocol.qrels.aggregate == 'sum')}",
         "Groups": ", ".join(judging.groups) or "–",

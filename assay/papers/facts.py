@@ -167,6 +167,7 @@ class CollectionFacts:
     Args:
         source: what the documents are, such as Math Stack Exchange; empty if nobody stated it.
         n_documents, n_formulas: of the collection that runs search; None if unknown.
+        partly: the units of the pool of which assessors saw some instances only, in words; empty if unknown.
         depths: to which each kind of run was pooled; None for those of the protocol.
         units: the same qrels over the other units of formulas, instances or distinct formulas, by name.
         by_group: qrels of each group of assessors.
@@ -181,6 +182,7 @@ class CollectionFacts:
     n_documents: int | None = None
     n_formulas: int | None = None
     depths: Mapping[str, int] | None = None
+    partly: str = ""
     units: Mapping[str, UnitFacts] = field(default_factory=dict)
     by_group: Mapping[str, UnitFacts] = field(default_factory=dict)
     by_label: Mapping[str, ByMeasure] = field(default_factory=dict)

@@ -133,10 +133,27 @@ def statistics(pool: BuiltPool, inputs: Sequence[PoolInput]) -> dict[str, Any]:
         "overlap": shared.tolist(),
     }
     if pool.members is not None:
-        values["members"] = {"n": len(pool.members), "shown": int((pool.members.position > 0).sum())}
+        is_shown = pool.members.position > 0
+        values["members"] = {
+            "n": len(pool.members),
+            "shown": int(is_shown.sum()),
+            "partly": len(np.unique(pool.members.entry[~is_shown])),  # units with more members than are shown
+        }
     if pool.n_already:
         values["n_already"] = pool.n_already
     return values
+
+
+def partly_shown(stored: Mapping[str, Any]) -> str:
+    """The units of which assessors see some members only, with their share; empty if the statistics do not have it.
+
+    >>> partly_shown({"n": 5843, "members": {"partly": 93}})
+    '93 of 5,843 units (1.6 %)'
+    """
+    partly = stored.get("members", {}).get("partly")
+    return (
+        "" if partly is None else f"{partly:,} of {stored['n']:,} units ({100 * partly / stored['n']:.1f} %)"
+    )
 
 
 def recounted(

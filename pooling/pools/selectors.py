@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from django.db.models import F, Func, IntegerField, QuerySet
 
 from assay import plots
+from assay.pools.statistics import partly_shown
 from assay.pools.strategies import beyond_limit
 from assay.protocols.schema import RunRules
 from jobs.models import Job
@@ -174,6 +175,7 @@ class PoolPage:
     pool_runs: Iterable[PoolRun] = ()
     statistics: Statistics | None = None
     sizes: Sizes | None = None
+    partly: str = ""
     teams: Sequence[dict[str, Any]] = ()
     matrix: Sequence[OverlapRow] = ()
     disqualified: Sequence[Run] = ()
@@ -207,6 +209,7 @@ def pool_page(pool: Pool) -> PoolPage:
             most=max(numbers, default=0),
             mean=sum(numbers) / len(numbers) if numbers else 0,
         ),
+        partly=partly_shown(statistics),
         teams=[team | {"share": 100 * k / n if n else 0.0, "without": n - k} for team, k in alone],
         matrix=overlap_matrix(statistics) if len(statistics["runs"]) <= OVERLAP_RUNS else [],
         disqualified=list(disqualified),

@@ -8,6 +8,7 @@ from accounts.models import User
 from assay.papers.comparison import INSTANCES
 from assay.papers.facts import CollectionFacts, Rankings, RunFacts, TopicFacts, TrackFacts, UnitFacts, text_of
 from assay.papers.overview import default_measures
+from assay.pools.statistics import partly_shown
 from assay.statistics.ranking_comparison import RankingComparison, compare_rankings
 from participation.models import Team
 from pooling.models import Pool, Run
@@ -117,14 +118,15 @@ def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> Col
     )
 
 
-def _sizes(track: Track) -> tuple[str, int | None, int | None, dict[str, int] | None]:
-    """The name of the collection, its documents and formulas by its last import, and the depths of the last pool."""
+def _sizes(track: Track) -> tuple[str, int | None, int | None, dict[str, int] | None, str]:
+    """The name of the collection, its documents and formulas by its last import; facts of the last pool."""
     counts = track.collection.counts if track.collection else {}
     kinds = ("questions", "answers", "documents", "posts")
     documents = sum(counts.get(kind, 0) for kind in kinds)
     pool = Pool.objects.filter(track=track, status=Pool.Status.READY, tops_up=None).order_by("pk").last()
     source = track.collection.name if track.collection else ""
-    return source, documents or None, counts.get("formulas") or None, dict(pool.depths) if pool else None
+    formulas, depths = counts.get("formulas") or None, dict(pool.depths) if pool else None
+    return source, documents or None, formulas, depths, partly_shown(pool.statistics) if pool else ""
 
 
 def _groups(boards: Mapping[str, Leaderboard]) -> Rankings:

@@ -24,6 +24,7 @@ from assay.pools.files import (
     record,
 )
 from assay.pools.order import ORDERS
+from assay.pools.statistics import partly_shown
 from assay.pools.strategies import BuiltPool, PoolInput, build_pool, check_strategies, with_depth
 from assay.protocols.schema import Protocol
 
@@ -156,6 +157,7 @@ def _summary(pool: BuiltPool, description: Mapping[str, Any], sha256: str) -> st
     if pool.members is not None:
         members = description["members"]
         lines.append(f"{members['n']:,} members, {members['shown']:,} of them to be shown")
+        lines.append(f"{partly_shown(description)} have more members than are shown")
     if sum(pool.skipped):
         lines.append(f"skipped {sum(pool.skipped):,} pooled instances without a visual id")
     if pool.n_already:

@@ -142,6 +142,7 @@ def test_pool_of_formulas_is_written_with_members_runs_and_teams(
     messages = capsys.readouterr().err
     assert "4 units of 2 topics from 2 runs" in messages
     assert "7 members, 7 of them to be shown" in messages
+    assert "units (0.0 %) have more members than are shown" in messages
     assert "without one: 2 units; only one contributed 2 of its 3 units" in messages
 
 
@@ -155,7 +156,7 @@ def test_record_lists_all_inputs(folder: Path) -> None:
 
     assert record["formulas"] == [{"file": "index.tsv", "sha256": sha256("index.tsv")}]
     assert record["sha256"] == sha256("pool.tsv")
-    assert record["members"] == {"n": 7, "shown": 7, "sha256": sha256("members.tsv")}
+    assert record["members"] == {"n": 7, "shown": 7, "partly": 0, "sha256": sha256("members.tsv")}
     assert record["runs"][0]["reach"] == [3, 2]
     assert (record["order"], record["seed"]) == ("random", 7)
 

@@ -263,7 +263,7 @@ def test_instances_without_a_visual_id_are_skipped_and_counted() -> None:
     assert pool.skipped == (2,)
     assert pool_tsv(pool).splitlines()[0].startswith(b"B.1\t")
     values = statistics(pool, inputs_of([{"B.1": ["1"]}], ["primary"]))
-    assert (values["runs"][0]["skipped"], values["members"]) == (2, {"n": 3, "shown": 3})
+    assert (values["runs"][0]["skipped"], values["members"]) == (2, {"n": 3, "shown": 3, "partly": 0})
 
 
 @pytest.mark.parametrize("formulas", [None, Formulas.of([])])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.urls import reverse
 
 from corpus.models import Document, Formula
 from jobs import services as jobs
@@ -61,7 +62,7 @@ def test_depth_counts_distinct_formulas(formulas: FormulaScene) -> None:
     assert pool.statistics["runs"][0]["reach"] == [4, 4]
 
 
-def test_at_most_five_members_are_shown_and_all_are_stored(formulas: FormulaScene) -> None:
+def test_at_most_five_members_are_shown_and_all_are_stored(formulas: FormulaScene, client: Client) -> None:
     formulas.submit("a", [4 * i for i in range(12)])
 
     pool = build(formulas)
@@ -70,6 +71,13 @@ def test_at_most_five_members_are_shown_and_all_are_stored(formulas: FormulaScen
     assert entry.members.count() == 12
     shown = entry.members.filter(position__gt=0).order_by("position")
     assert [member.position for member in shown] == [1, 2, 3, 4, 5]
+    client.force_login(formulas.organizer)
+    page = client.get(reverse("pooling:pool", args=[pool.pk])).content.decode()
+    assert "1 of 1 units (100.0 %) have more instances than assessors see" in page
+    rules = client.get(
+        reverse("publishing:comparison_file", args=["judging", "csv"]), {"track": pool.track.slug}
+    )
+    assert "Judged in part,1 of 1 units (100.0 %)" in rules.content.decode()
 
 
 def test_members_record_their_posts_and_contributing_runs(formulas: FormulaScene) -> None:
