@@ -73,11 +73,11 @@ def test_at_most_five_members_are_shown_and_all_are_stored(formulas: FormulaScen
     assert [member.position for member in shown] == [1, 2, 3, 4, 5]
     client.force_login(formulas.organizer)
     page = client.get(reverse("pooling:pool", args=[pool.pk])).content.decode()
-    assert "1 of 1 units (100.0 %) have more instances than assessors see" in page
+    assert "2 of 2 units (100.0 %) have more instances than assessors see" in page
     rules = client.get(
         reverse("publishing:comparison_file", args=["judging", "csv"]), {"track": pool.track.slug}
     )
-    assert "Judged in part,1 of 1 units (100.0 %)" in rules.content.decode()
+    assert "Judged in part,2 of 2 units (100.0 %)" in rules.content.decode()
 
 
 def test_members_record_their_posts_and_contributing_runs(formulas: FormulaScene) -> None:
