@@ -1,11 +1,11 @@
 """Tracks as papers report them. Each function takes a known number of queries for a track."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from accounts.models import User
-from assay.papers.comparison import INSTANCES
 from assay.papers.facts import CollectionFacts, Rankings, RunFacts, TopicFacts, TrackFacts, UnitFacts, text_of
 from assay.papers.overview import default_measures
 from assay.pools.statistics import partly_shown
@@ -90,23 +90,24 @@ def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> Col
         for label, ranking in rankings_by_label(board, measure).items():
             by_label.setdefault(spelled.get(label.casefold(), label), {})[measure] = ranking
     units: dict[str, UnitFacts] = {}
-    by_group: dict[str, UnitFacts] = {}
-    instances = None
+    instances, of_groups = None, dict[str, Rankings]()
     analysis = newest(user, board).get(Analysis.Kind.INSTANCES)
     if analysis is not None and analysis.status == Analysis.Status.READY:
         result = analysis.result
-        by_topic = {
-            code: {int(grade): n for grade, n in grades.items()} for code, grades in result["grades"].items()
-        }
-        units[INSTANCES] = UnitFacts(by_topic, result["level"])
-        instances = Rankings(
-            tuple(f"{run['team']}: {run['tag']}" for run in result["runs"]),
-            {name: RankingComparison.from_json(values) for name, values in result["measures"].items()},
-        )
+        for name, by_topic in result["grades"].items():
+            counts = {code: {int(grade): n for grade, n in own.items()} for code, own in by_topic.items()}
+            units[name] = UnitFacts(counts, result["level"])
+        names = tuple(f"{run['team']}: {run['tag']}" for run in result["runs"])
+        instances = _stored(names, result["measures"])
+        of_groups = {form: _stored(names, measures) for form, measures in result.get("groups", {}).items()}
     groups = boards_by_group(user, board)
-    for group, of_group in groups.items():
-        if "group" in of_group.qrels.report:
-            by_group[group] = UnitFacts(grades_by_topic(of_group.qrels), of_group.relevant_from)
+    if not of_groups and len(groups) > 1:
+        of_groups = {"": _groups(groups)}
+    by_group = {
+        group: UnitFacts(grades_by_topic(of_group.qrels), of_group.relevant_from)
+        for group, of_group in groups.items()
+        if "group" in of_group.qrels.report
+    }
     return CollectionFacts(
         facts,
         *_sizes(track),
@@ -114,8 +115,12 @@ def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> Col
         by_group=by_group,
         by_label=by_label,
         instances=instances,
-        groups={"": _groups(groups)} if len(groups) > 1 else {},
+        groups=of_groups,
     )
+
+
+def _stored(names: tuple[str, ...], measures: Mapping[str, Any]) -> Rankings:
+    return Rankings(names, {name: RankingComparison.from_json(values) for name, values in measures.items()})
 
 
 def _sizes(track: Track) -> tuple[str, int | None, int | None, dict[str, int] | None, str]:

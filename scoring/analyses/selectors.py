@@ -45,9 +45,12 @@ def other_versions(board: Leaderboard) -> QuerySet[Qrels]:
 
 
 def has_instances(board: Leaderboard) -> bool:
-    """Return whether instances of formulas were judged, of which the runs are scored by the distinct formulas."""
-    is_collapsed = board.track.protocol.parsed.scoring.collapse_instances
-    return is_collapsed and board.qrels.pool_id is not None
+    """Return whether instances of formulas were judged, and which distinct formulas they belong to is known."""
+    protocol, collection = board.track.protocol.parsed, board.track.collection
+    if protocol.scoring.collapse_instances:
+        return board.qrels.pool_id is not None
+    is_known = collection is not None and collection.formulas.exclude(visual="").exists()
+    return protocol.unit == "formula" and is_known
 
 
 def scores_of(board: Leaderboard, evaluations: Sequence[Evaluation], measure: str) -> NDArray[np.float64]:

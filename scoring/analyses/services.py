@@ -11,13 +11,15 @@ from django.db import transaction
 
 from accounts.audit import services as audit
 from accounts.models import User
-from assay.formats.runs.columns import Ranked
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.runs.columns import Ranked, RunColumns
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
-from assay.papers.comparison import DISTINCT, INSTANCES
+from assay.measures.units import collapse_instances, of_distinct_formulas
+from assay.papers.comparison import DISTINCT, EVERYBODY, INSTANCES
 from assay.pools.depth import PooledUnits
 from assay.pools.strategies import PoolError
-from assay.protocols.measures import parse_measures
+from assay.protocols.measures import parse_measures, with_level
 from assay.protocols.schema import Average
 from assay.statistics.board_analyses import (
     Version,
@@ -32,6 +34,7 @@ from assay.statistics.board_analyses import (
 from assay.statistics.qrels_summary import grades_by_topic, summarize_qrels
 from assay.statistics.reusability import Scoring
 from assay.tables import plain
+from corpus.formulas.selectors import formulas_of
 from jobs import services as jobs
 from pooling.models import Pool, PoolRun, Run
 from pooling.pools import inputs
@@ -42,7 +45,7 @@ from scoring.errors import AnalysisRefused
 from scoring.evaluations.stored_runs import columns_of, judged_documents, ranking_of
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
 from scoring.qrels.frozen import instances_of
-from scoring.qrels.selectors import qrels_columns
+from scoring.qrels.selectors import group_versions, qrels_columns
 from tracks.models import Track
 
 Result = dict[str, Any]
@@ -69,7 +72,7 @@ def request(*, leaderboard: Leaderboard, kind: str, by: User, versions: Sequence
         )
     _refuse_while_computing(board, kind)
     if kind == Analysis.Kind.INSTANCES and not has_instances(board):
-        raise AnalysisRefused("The qrels have no judgments of instances of formulas.")
+        raise AnalysisRefused("The qrels have no judgments of instances of formulas with a visual id.")
     chosen = other_versions(board).filter(pk__in=[version.pk for version in versions])
     if kind == Analysis.Kind.COMPARE and not chosen:
         raise AnalysisRefused("Choose at least one other version of the track's qrels.")
@@ -248,27 +251,58 @@ def _compare(analysis: Analysis, progress: jobs.Progress) -> Result:
 
 
 def _instances(analysis: Analysis, progress: jobs.Progress) -> Result:
+    """The runs over instances and over distinct formulas; by each group of assessors where the units are instances."""
     board = analysis.leaderboard
-    evaluations, measures = evaluated(board), parse_measures(board.measures)
-    level = board.relevant_from
-    columns = [instances_of(board.qrels), qrels_columns(board.qrels)]
-    judged = [JudgedDocuments(columns[0]), judged_documents(board.qrels, columns[1])]
-    means = np.empty((len(measures), 2, len(evaluations)))
+    track, evaluations, measures = board.track, evaluated(board), parse_measures(board.measures)
+    rules, level = track.protocol.parsed.scoring, board.relevant_from
+    versions = {EVERYBODY: board.qrels}
+    if not rules.collapse_instances:
+        versions |= {version.report["group"]: version for version in group_versions(board.qrels)}
+    levels = [rules.level_of(version.report) for version in versions.values()]
+    columns = [_both_forms(version, track) for version in versions.values()]
+    judged = [[JudgedDocuments(instances), JudgedDocuments(distinct)] for instances, distinct in columns]
+    means = np.empty((2, len(measures), len(versions), len(evaluations)))
     for place, evaluation in enumerate(evaluations):
         progress.update(place, len(evaluations), evaluation.run.tag)
-        runs = (columns_of(evaluation.run), ranking_of(evaluation.run, board.track))
-        for column, (run, documents) in enumerate(zip(runs, judged, strict=True)):
-            means[:, column, place] = score_run(run, documents, measures).means(cast(Average, board.average))
+        submitted = columns_of(evaluation.run)
+        runs = (submitted, _of_distinct_formulas(submitted, track))
+        for version, (of_version, own) in enumerate(zip(judged, levels, strict=True)):
+            for form, (run, documents) in enumerate(zip(runs, of_version, strict=True)):
+                scored = score_run(run, documents, with_level(measures, level, own))
+                means[form, :, version, place] = scored.means(cast(Average, board.average))
     names = [INSTANCES, DISTINCT]
-    rankings = [(name, len(rows.topics)) for name, rows in zip(names, columns, strict=True)]
-    return {
+    rankings = [(name, len(rows.topics)) for name, rows in zip(names, columns[0], strict=True)]
+    other = names.index(INSTANCES if rules.collapse_instances else DISTINCT)
+    result = {
         **_head(board, evaluations),
         "level": level,
         "names": names,
-        "units": [plain(summarize_qrels(rows, level=level)) for rows in columns],
-        "grades": grades_by_topic(columns[0]),
-        "measures": compared(board.measures, means, rankings),
+        "units": [plain(summarize_qrels(rows, level=level)) for rows in columns[0]],
+        "grades": {names[other]: grades_by_topic(columns[0][other])},
+        "measures": compared(board.measures, means[:, :, 0].swapaxes(0, 1), rankings),
     }
+    if len(versions) > 1:
+        result["groups"] = {
+            name: compared(
+                board.measures,
+                means[form],
+                [(group, len(both[form].topics)) for group, both in zip(versions, columns, strict=True)],
+            )
+            for form, name in enumerate(names)
+        }
+    return result
+
+
+def _both_forms(version: Qrels, track: Track) -> tuple[QrelsColumns, QrelsColumns]:
+    """Qrels over instances, and over distinct formulas."""
+    columns = qrels_columns(version)
+    if track.protocol.parsed.scoring.collapse_instances:
+        return instances_of(version), columns
+    return columns, of_distinct_formulas(columns, formulas_of(track.collection_id or 0, columns.docno))[0]
+
+
+def _of_distinct_formulas(run: RunColumns, track: Track) -> RunColumns:
+    return collapse_instances(run, formulas_of(track.collection_id or 0, run.docno))[0]
 
 
 def _judges(analysis: Analysis, progress: jobs.Progress) -> Result:

@@ -18,6 +18,7 @@ from assay.qrels import Undecided, Unit, Vote, freeze
 from assessment.judgments import services as judgment_services
 from assessment.models import Batch
 from assessment.planning import services as assignment_services
+from corpus.models import Formula
 from jobs import services as jobs
 from pooling.models import Pool
 from scoring.analyses import services as analysis_services
@@ -660,3 +661,27 @@ def test_other_qrels_of_an_analysis_may_be_those_of_groups(judged: Scene, client
         "collection,Run,P(rel=3)@5: all judgments,P(rel=3)@5: graduate,P(rel=3)@5: undergraduate",
         "ARQ,Ours: run,0.40,0.40,0.00",
     ]
+
+    judged.track.collection = make_collection("wiki")
+    judged.track.save()
+    Formula.objects.bulk_create(
+        Formula(
+            collection=judged.track.collection,
+            code=docno,
+            place=Formula.Place.QUESTION,
+            visual="v",
+            latex="x",
+        )
+        for docno in ("9", "10")
+    )
+    whole.track.refresh_from_db()
+    again = analysis_services.request(leaderboard=whole, kind="instances", by=judged.organizer)
+    jobs.run(again.job_id or 0)
+    units = client.get(reverse("publishing:comparison_file", args=["units", "csv"]), query).content.decode()
+
+    assert client.get(address, query).content.decode().splitlines()[1:] == [
+        '"ARQ, instances",Ours: run,0.40,0.40,0.00', '"ARQ, distinct formulas",Ours: run,0.20,0.20,0.00'
+    ]  # fmt: skip
+    assert [line.split(",")[1:4] for line in units.splitlines()[1:3]] == [
+        ["formula instances", "1", "3"], ["distinct formulas", "1", "1"]
+    ]  # fmt: skip
