@@ -24,6 +24,7 @@ register_converter(LeaderboardExtension, "board")
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("tracks/", views.all_tracks, name="all_tracks"),
     path("start/", views.start, name="start"),
     path("health/", views.health_check, name="health"),
     path("help/", documentation.documentation, name="documentation"),

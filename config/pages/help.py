@@ -11,7 +11,7 @@ START = "index.html"
 # Path in the built documentation, with an anchor where a section helps -> the views that it explains. Downloads and
 # buttons have none.
 EXPLAINED = {
-    START: "home login password_change request_link login_link tracks:site_page",
+    START: "home all_tracks login password_change request_link login_link tracks:site_page",
     "roles/assessor.html#the-judging-page": "account assessment:guidelines assessment:task",
     "reference/api.html#tokens": "tokens",
     "explanation/jobs.html": "jobs:jobs jobs:job",
@@ -69,9 +69,9 @@ EXPLAINED = {
     "explanation/pools.html#what-each-team-alone-contributed": "pooling:pool_overlap",
     "explanation/pools.html#which-instances-of-a-formula-are-shown": "pooling:pool_entry",
     "roles/assessor.html#start-judging": "assessment:mine",
-    "roles/assessor.html#keys": "assessment:keys",
+    "roles/assessor.html#judge-with-the-keyboard": "assessment:keys",
     "roles/assessor.html#one-task-at-a-time": "assessment:stored",
-    "roles/assessor.html#change-your-mind": "assessment:done assessment:own_judgments",
+    "roles/assessor.html#undo-or-change-a-judgment": "assessment:done assessment:own_judgments",
     "roles/assessor.html#your-work-is-safe": "assessment:back",
     "roles/assessor.html#your-statistics": "assessment:own_statistics",
     "howto/run-a-campaign.html#create-batches-and-judge": (

@@ -1,6 +1,7 @@
 """The first page: for visitors what the site offers, for users their tracks; and where a user's work is."""
 
 from dataclasses import dataclass, field
+from math import inf
 
 from django.urls import reverse
 
@@ -10,6 +11,7 @@ from participation.models import Team
 from participation.teams.selectors import teams_with
 from scoring.models import Leaderboard
 from scoring.selectors import public_leaderboards
+from tracks.acceptance import next_closing
 from tracks.assessors.selectors import judges_anywhere, tracks_judged_by
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
@@ -30,6 +32,12 @@ class ListedTrack:
         return self.track.status == Track.Status.OPEN and not (self.is_assessor or self.teams)
 
     @property
+    def closing(self) -> float:
+        """The time stamp of the next deadline; infinity without one."""
+        closing = next_closing(self.track)
+        return closing.closes_at.timestamp() if closing and closing.closes_at else inf
+
+    @property
     def has_role(self) -> bool:
         return self.is_assessor or bool(self.teams)
 
@@ -42,12 +50,15 @@ class LandingPage:
 
     @property
     def open(self) -> list[ListedTrack]:
-        return [each for each in self.tracks if each.track.status == Track.Status.OPEN]
+        """The tracks that accept runs, next deadline first."""
+        tracks = (each for each in self.tracks if each.track.status == Track.Status.OPEN)
+        return sorted(tracks, key=lambda each: each.closing)
 
     @property
     def published(self) -> list[ListedTrack]:
-        """The tracks whose leaderboard everybody sees."""
-        return [each for each in self.tracks if each.board is not None]
+        """The tracks whose leaderboard everybody sees, newest leaderboard first."""
+        published = (each for each in self.tracks if each.board is not None)
+        return sorted(published, key=lambda each: each.board.pk if each.board else 0, reverse=True)
 
     @property
     def others(self) -> list[ListedTrack]:

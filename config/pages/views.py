@@ -18,8 +18,15 @@ from tracks.tracks.selectors import tracks_for
 
 def home(request: HttpRequest) -> HttpResponse:
     """The offer of the site, or the tracks of a user. Everyone."""
-    template = "config/home.html" if request.user.is_authenticated else "config/landing.html"
-    return render(request, template, {"page": landing_page(request.user)})
+    if request.user.is_authenticated:
+        return all_tracks(request)
+    return render(request, "config/landing.html", {"page": landing_page(request.user)})
+
+
+@require_safe
+def all_tracks(request: HttpRequest) -> HttpResponse:
+    """The tracks that the user may see. Everyone."""
+    return render(request, "config/home.html", {"page": landing_page(request.user)})
 
 
 @require_safe

@@ -41,6 +41,7 @@ html_title = "Assay"
 html_favicon = str(ROOT / "static" / "config" / "icon.svg")
 html_static_path = [str(DOCS / "_static")]
 html_css_files = ["assay.css"]
+html_js_files = [("search.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False

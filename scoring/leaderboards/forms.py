@@ -18,8 +18,9 @@ class ReleaseForm(StyledForm):
         required=False,
         max_length=500,
         label="Reason to release it anyway",
-        help_text="Needed to release it now. The audit log keeps it.",
+        help_text="Without a reason, you can only set a time. The audit log keeps the reason.",
     )
+    reason.is_one_of_several = True  # type: ignore[attr-defined]  # not marked as optional
 
     release_at = LocalTimeField(
         label="Release it at a set time instead of now", help_text="The checks run at that time."

@@ -3,6 +3,7 @@
 `new_page` fails each of these tests if a page asks another host, breaks the Content-Security-Policy or logs an error.
 """
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +32,28 @@ def test_search_leads_to_a_page(new_page: Open, live_server: LiveServer) -> None
     page.get_by_role("link", name="What the numbers mean").first.click()
 
     expect(page.get_by_role("heading", level=1)).to_contain_text("What the numbers mean")
+
+
+GUIDES = {
+    "offline judging keyboard": "roles/assessor.html",
+    "undo a judgment": "roles/assessor.html",
+    "submit a run": "roles/participant.html",
+    "how do I freeze the qrels": "howto/run-a-campaign.html",
+    "score runs on files": "howto/score-runs.html",
+    "restore a backup": "howto/back-up-and-restore.html",
+    "import Stack Exchange dump": "howto/import-a-collection.html",
+    "language model judges": "howto/judge-with-a-program.html",
+}
+
+
+def test_question_finds_its_guide_first_and_leads_back(new_page: Open, live_server: LiveServer) -> None:
+    page = new_page()
+
+    for question, guide in GUIDES.items():
+        page.goto(f"{live_server.url}/help/search.html?q={question}")
+        expect(page.locator("#search-results li a").first).to_have_attribute("href", re.compile(f"^{guide}"))
+    page.get_by_role("link", name="To the site").click()
+    expect(page).to_have_url(f"{live_server.url}/")
 
 
 def test_chosen_theme_stays_on_the_next_page(new_page: Open, live_server: LiveServer) -> None:

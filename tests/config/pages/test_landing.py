@@ -8,7 +8,14 @@ from django.utils import timezone
 
 from participation.teams import services as team_services
 from scoring.models import Leaderboard, Qrels
-from tests.helpers.factories import PASSWORD, make_assessor, make_organizer, make_track, make_user
+from tests.helpers.factories import (
+    PASSWORD,
+    make_assessor,
+    make_deadline,
+    make_organizer,
+    make_track,
+    make_user,
+)
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
@@ -37,6 +44,22 @@ def test_visitor_sees_open_campaigns_leaderboards_and_where_to_start(client: Cli
     assert "Secret" not in page
     for role in ("participant", "assessor", "organizer", "researcher"):
         assert f'href="/help/roles/{role}.html"' in page
+
+
+def test_next_deadline_and_newest_leaderboard_come_first(client: Client) -> None:
+    make_track("late", name="A late track")
+    soon = make_track("soon", name="B soon")
+    make_deadline(soon, closes_at=86_400)
+    boards = [publish(make_track(slug, status=Track.Status.CLOSED)) for slug in ("first", "second")]
+    make_track("secret", name="Secret", status=Track.Status.DRAFT)
+
+    page, tracks = (client.get(address).content.decode() for address in ("/", "/tracks/"))
+
+    assert page.index("B soon") < page.index("A late track")
+    assert page.index(boards[1].get_absolute_url()) < page.index(boards[0].get_absolute_url())
+    assert 'href="/tracks/"' in page
+    assert "B soon" in tracks
+    assert "Secret" not in page + tracks
 
 
 def test_empty_site_says_what_will_appear(client: Client) -> None:
