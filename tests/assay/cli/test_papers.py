@@ -274,6 +274,8 @@ qrels = '{official / "qrels.arqmath-2021-task2-official.txt"}'
         "ARQMath-1, train": ("29", "108", "167", "142.7", "2", "81", "29.1"),
         "ARQMath-2": ("58", "98", "189", "139.8", "6", "115", "53.4"),
     }
+    strict = ask(capsys, "collections", str(folder / "tracks.toml"))["units"]
+    assert strict[-1]["Relevant: Mean"] == "30.9", "High and Medium, as the overview of ARQMath-2 counts"
 
 
 def test_first_hits_that_are_not_relevant_are_counted(
