@@ -16,6 +16,7 @@ from assay.protocols.schema import Grade
 from assessment.batches.selectors import batches_for
 from assessment.judgments.disagreements import Round, judgments_of, round_label, training_number
 from assessment.models import Batch, DiscussionNote, Judgment
+from pooling.pools.entries import ShownDocument, shown_documents
 from tracks.models import Track
 
 PAGE = 25
@@ -94,6 +95,7 @@ class DiscussionPage:
     current: Round
     columns: list[ShownAssessor]
     rows: Page[DiscussedUnit]
+    documents: dict[str, ShownDocument]
     grades: list[Grade]
     n_agreed: int
     n_differing: int
@@ -106,12 +108,14 @@ def discussion_page(batch: Batch, reader: User, *, number: str | None) -> Discus
     track = batch.pool.track
     current = round_of_batch(batch)
     columns, units = discussed_units(batch, current, reader)
+    rows = Paginator(units, PAGE).get_page(number)
     return DiscussionPage(
         track=track,
         batch=batch,
         current=current,
         columns=columns,
-        rows=Paginator(units, PAGE).get_page(number),
+        rows=rows,
+        documents=shown_documents(track.collection, [unit.docno for unit in rows]),
         grades=list(batch.pool.protocol.parsed.judging.grades),
         n_agreed=sum(unit.note is not None and unit.note.grade is not None for unit in units),
         n_differing=sum(unit.n_choices > 1 for unit in units),

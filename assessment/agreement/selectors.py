@@ -19,6 +19,7 @@ from assessment.judgments.disagreements import (
     rounds_of,
     shared_judgments,
 )
+from pooling.pools.entries import ShownDocument, shown_documents
 from tracks.models import Track
 
 PAGE = 25
@@ -131,6 +132,7 @@ class DisagreementsPage:
     current: Round
     difference: Difference
     rows: Page[Disagreement]
+    documents: dict[str, ShownDocument]
     tab: str = "judging"
 
 
@@ -139,4 +141,5 @@ def disagreements_page(
 ) -> DisagreementsPage:
     """One page of the disagreements, with the comments of the assessors."""
     rows = Paginator(disagreements(track, of_round, difference), PAGE).get_page(number)
-    return DisagreementsPage(track, rounds_of(track), of_round, difference, rows)
+    documents = shown_documents(track.collection, [unit.docno for unit in rows])
+    return DisagreementsPage(track, rounds_of(track), of_round, difference, rows, documents)

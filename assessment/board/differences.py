@@ -20,6 +20,7 @@ from assay.passages import leaders
 from assessment.judgments.selectors import current_judgments
 from assessment.models import MAIN_AND_DUAL
 from corpus.threads.selectors import addresses
+from pooling.pools.entries import latex_of
 from tracks.models import Topic, Track
 
 Kind = Literal["same formula", "same text", "near-duplicates"]
@@ -81,6 +82,7 @@ class ShownJudgment(NamedTuple):
 
     docno: str
     address: str
+    latex: str
     assessor: str
     label: str
     grade: int | None
@@ -274,13 +276,15 @@ def _with_votes(
             pages = {docno: reverse("corpus:formula", args=[slug, docno]) for docno in docnos}
         else:
             pages = addresses(track.collection, docnos)
+    latex = latex_of(track.collection, docnos) if kind == "same formula" else {}
     rules = track.protocol.parsed.judging
     wanted = Q(docno__in=docnos, topic__in={group.topic_id for group in groups})
     fields = ("topic", "docno", "assessor__username", "choice", "grade", "comment")
     votes: dict[tuple[int, str], list[ShownJudgment]] = {}
     judgments = current_judgments(track, *MAIN_AND_DUAL).filter(wanted).values_list(*fields)
     for topic_id, docno, assessor, choice, grade, comment in judgments:
-        vote = ShownJudgment(docno, pages.get(docno, ""), assessor, rules.label_of(choice), grade, comment)
+        place = (docno, pages.get(docno, ""), latex.get(docno, ""))
+        vote = ShownJudgment(*place, assessor, rules.label_of(choice), grade, comment)
         votes.setdefault((topic_id, docno), []).append(vote)
     return [
         JudgedDifferently(

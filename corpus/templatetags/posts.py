@@ -1,5 +1,7 @@
 """Filters that show stored posts on a page."""
 
+from collections.abc import Mapping
+
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
@@ -18,6 +20,18 @@ def as_body(html: str) -> SafeString:
 def as_title(html: str) -> SafeString:
     """A stored title with its formulas."""
     return mark_safe(html)  # noqa: S308 - sanitized before it was stored
+
+
+@register.filter
+def with_formulas(text: str) -> SafeString:
+    """Plain text, such as a comment of an assessor: formulas between dollars are typeset, all else is escaped."""
+    return mark_safe(sanitize.clean_title(text))  # noqa: S308 - sanitized here
+
+
+@register.filter
+def shown(documents: Mapping[str, object], docno: str) -> object:
+    """What a page shows of a document; None if it shows nothing of it."""
+    return documents.get(docno)
 
 
 @register.filter

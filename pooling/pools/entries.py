@@ -14,7 +14,7 @@ from django.db.models import Count, Min, QuerySet
 
 from assay.html import highlight, sanitize
 from corpus.models import Collection, Document, Formula
-from corpus.threads.selectors import RenderedText, address
+from corpus.threads.selectors import RenderedText, address, addresses
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
 from tracks.models import Topic, Track
 from tracks.topics.selectors import render_topic
@@ -160,6 +160,27 @@ def latex_of(collection: Collection | None, formulas: Iterable[str]) -> dict[str
         return {}
     known = Formula.objects.filter(collection=collection, code__in=set(formulas)).exclude(latex="")
     return dict(known.values_list("code", "latex"))
+
+
+class ShownDocument(NamedTuple):
+    """A document or formula on a page: the URL of its post and its LaTeX, each empty if it is not known."""
+
+    docno: str
+    address: str = ""
+    latex: str = ""
+
+
+def shown_documents(collection: Collection | None, docnos: Iterable[str]) -> dict[str, ShownDocument]:
+    """Documents and formulas of a collection by docno. Two queries."""
+    docnos = set(docnos)
+    shown = {docno: ShownDocument(docno) for docno in docnos}
+    if collection is None:
+        return shown
+    shown |= {docno: ShownDocument(docno, url) for docno, url in addresses(collection, docnos).items()}
+    formulas = Formula.objects.filter(collection=collection, code__in=docnos)
+    for code, thread, post, latex in formulas.values_list("code", "thread", "post", "latex"):
+        shown[code] = ShownDocument(code, address(collection, thread, post), latex)
+    return shown
 
 
 def _contributing_runs(contributions: QuerySet[Any], key: str) -> defaultdict[int, list[ContributingRun]]:

@@ -8,9 +8,10 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from assessment.models import Batch
+from assessment.models import Batch, Judgment
+from corpus.models import Formula
 from tests.assessment.conftest import Scene
-from tests.helpers.factories import make_organizer
+from tests.helpers.factories import make_document, make_organizer
 from tests.helpers.judging import accept, judge, make_batch
 from tracks.models import Track
 
@@ -30,7 +31,7 @@ def dual(scene: Scene) -> Scene:
     high, low, low, not, not, high."""
     choices = iter(("high", "medium", "low", "not-relevant", "high"))
     for choice in choices:
-        judge(accept(scene.batch, scene.ada), choice, comment=f"Ada finds it {choice}.")
+        judge(accept(scene.batch, scene.ada), choice, comment=f"Ada finds it {choice}. $x^2$ & <b>")
     judge(accept(scene.batch, scene.ada), "do-not-know", comment="It is in Russian.")
     second = make_batch(scene.pool, {scene.bob: [scene.first, scene.second]}, kind=Batch.Kind.DUAL)
     for choice in ("high", "low", "low", "not-relevant", "not-relevant", "high"):
@@ -110,6 +111,23 @@ def test_disagreements_show_both_judgments_with_comments(dual: Scene, organizer:
     assert "Ada finds it high." in html
     assert "by bob" in html
     assert "It is in Russian." not in html
+
+
+def test_formulas_are_typeset_and_lead_to_their_post(dual: Scene, organizer: Client) -> None:
+    collection = dual.track.collection
+    assert collection is not None
+    post = make_document(collection, "900")
+    judgment = Judgment.objects.get(choice="high", assessor=dual.ada, topic=dual.second)
+    Formula.objects.create(
+        collection=collection, code=judgment.docno, post="900", thread="900", place=0, latex="a<b"
+    )
+
+    html = page(organizer, "disagreements", dual.track, rule="steps", steps=3)
+
+    assert '<span class="math-container" data-display="inline">a&lt;b</span>' in html
+    assert f'href="/collections/{collection.slug}/threads/{post.docno}' in html
+    assert 'high. <span class="math-container" data-display="inline">x^2</span> &amp; &lt;b&gt;' in html
+    assert "corpus/math.js" in html
 
 
 def test_unknown_rule_is_refused_with_a_message(dual: Scene, organizer: Client) -> None:

@@ -271,6 +271,7 @@ def test_formulas_that_look_alike_with_different_grades_are_found(scene: Scene, 
             thread=entry.docno,
             place=Formula.Place.TITLE,
             visual=visual,
+            latex=f"{visual}^2",
         )
     batch = Batch.objects.get(pk=scene.batch.pk)
     for choice in ("relevant", "not-relevant", "not-relevant"):
@@ -281,6 +282,7 @@ def test_formulas_that_look_alike_with_different_grades_are_found(scene: Scene, 
     [first, _] = table(organizer, scene.track, "topics")
     assert first["relevant"] == "1"  # one judgment of 2: the level of the sum of two, 3, is not its level
     assert "Formulas that look alike" in html
+    assert '<span class="math-container" data-display="inline">v1^2</span>' in html
     assert [entry.docno in html for entry in entries] == [True, True, False]
     assert "Near-duplicates" not in html
 
