@@ -28,14 +28,15 @@ from tracks.models import Track
 
 WINDOW = timedelta(days=7)
 SHORTEST = timedelta(hours=1)  # a campaign that began a minute ago has no pace yet
+PROJECTABLE = 8  # hours of judging, before which a day cannot be projected
 FARTHEST_DAYS = 3650
 
 
 class Pace(NamedTuple):
     """Units judged in the last days, per hour and per day of 24 hours, and the day on which the rest is judged.
 
-    `hours` is the length of the window. `finish` is None if nothing is left, nothing was judged in the window, or the
-    rest takes more than ten years.
+    `hours` is the length of the window. `finish` is None if nothing is left, nothing was judged in the window, the
+    window is shorter than a working day, or the rest takes more than ten years.
     """
 
     n: int
@@ -44,6 +45,11 @@ class Pace(NamedTuple):
     per_day: float
     left: int
     finish: datetime | None
+
+    @property
+    def is_long(self) -> bool:
+        """True if the window is long enough for a projection."""
+        return self.hours >= PROJECTABLE
 
     @property
     def whole_hours(self) -> int:
@@ -68,7 +74,7 @@ def pace_of(by_hour: Mapping[datetime, int], *, left: int, now: datetime) -> Pac
     n, hours = sum(recent.values()), window / timedelta(hours=1)
     per_hour = n / hours
     days = left / per_hour / 24 if per_hour else math.inf
-    is_projected = left > 0 and days < FARTHEST_DAYS
+    is_projected = left > 0 and hours >= PROJECTABLE and days < FARTHEST_DAYS
     return Pace(n, hours, per_hour, 24 * per_hour, left, now + timedelta(days=days) if is_projected else None)
 
 

@@ -95,13 +95,15 @@ def round_label(number: int, name: str) -> str:
 
 
 def round_of(track: Track, key: str | None) -> Round:
-    """The round with a key; without a key, the main round.
+    """The round with a key; without a key, the first with judgments, or else the main round.
 
     Raises:
         Http404: The track has no such round.
     """
-    key = key or MAIN_ROUND
-    of_round = next((each for each in rounds_of(track) if each.key == key), None)
+    rounds = rounds_of(track)
+    if not key:
+        return next((each for each in rounds if judgments_of(track, each).exists()), rounds[0])
+    of_round = next((each for each in rounds if each.key == key), None)
     if of_round is None:
         raise Http404(f"{track} has no round {key!r}")
     return of_round

@@ -357,9 +357,9 @@ def _results(campaign: _Campaign) -> list[Point]:
     problems = []
     if qrels is not None and qrels.source == Qrels.Source.FROZEN and last and last > qrels.created_at:
         problems.append(f"Judgments came after {qrels}. Freeze the qrels again if they must count.")
-    released = of_track.exclude(release=Leaderboard.Release.HIDDEN).first()
+    released = of_track.exclude(release=Leaderboard.Release.HIDDEN).select_related("qrels").first()
     if released is not None:
-        state, why_not = f"to {released.get_release_display()}", tuple(hindrances(track))
+        state, why_not = f"to {released.get_release_display()}", tuple(hindrances(track, released.qrels))
         release = Point("Release", state, released.get_absolute_url(), True, why_not)
     else:
         address = f"{reverse('scoring:release', args=[board.pk])}?level=public" if board else boards

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Q
 
 from assessment.models import Batch
-from scoring.models import Leaderboard
+from scoring.models import Leaderboard, Qrels
 from tracks.models import Track
 from web.pages import counted
 
@@ -31,8 +31,11 @@ def is_wider(board: Leaderboard, level: str) -> bool:
     return WIDER.index(Leaderboard.Release(level)) > WIDER.index(Leaderboard.Release(board.release))
 
 
-def hindrances(track: Track) -> list[str]:
-    """Reasons not to show the qrels of a track yet, in whole sentences. Two queries at most."""
+def hindrances(track: Track, qrels: Qrels) -> list[str]:
+    """Reasons not to show the qrels of a track yet, in whole sentences. Two queries at most.
+
+    Open batches do not change imported qrels.
+    """
     reasons = []
     if (
         track.status == Track.Status.DRAFT
@@ -43,7 +46,8 @@ def hindrances(track: Track) -> list[str]:
         reasons.append(f"{track} is open for runs: a run could be made from the qrels that you release.")
     batches = Batch.objects.filter(pool__track=track, status=Batch.Status.OPEN).order_by("name")
     batches = batches.exclude(kind=Batch.Kind.MACHINE)
-    if names := list(batches.values_list("name", flat=True)):
+    is_imported = qrels.source == Qrels.Source.IMPORTED
+    if not is_imported and (names := list(batches.values_list("name", flat=True))):
         verb = "is" if len(names) == 1 else "are"
         reasons.append(
             f"{counted(len(names), 'batch,batches')} {verb} open, so grades can still change: {', '.join(names)}."
@@ -66,7 +70,7 @@ def release_page(board: Leaderboard, level: str) -> ReleasePage:
         audience=_audience(track, is_public=is_public),
         visible=_visible(board, is_public=is_public),
         hidden=hidden,
-        hindrances=hindrances(track),
+        hindrances=hindrances(track, board.qrels),
     )
 
 

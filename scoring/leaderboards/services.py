@@ -256,7 +256,7 @@ def release(*, leaderboard: Leaderboard, level: str, by: User, reason: str = "")
         raise LeaderboardRefused(
             f"The leaderboard is {board.get_status_display()}. You can release it when it is ready."
         )
-    hindered = hindrances(track) if is_wider(board, level) else []
+    hindered = hindrances(track, board.qrels) if is_wider(board, level) else []
     if hindered and not reason.strip():
         raise ReleaseHindered(hindered)
     is_hidden = level == Leaderboard.Release.HIDDEN

@@ -151,11 +151,13 @@ def test_training_batch_is_a_round_of_its_own(scene: Scene, organizer: Client) -
         for assessor in (scene.ada, scene.bob):
             judge(accept(training, assessor), choice)
 
-    main = page(organizer, "agreement", scene.track)
+    opened = page(organizer, "agreement", scene.track)
+    main = page(organizer, "agreement", scene.track, round="main")
     first = page(organizer, "agreement", scene.track, round=f"batch-{training.pk}")
 
     assert "No unit has the grades of two assessors yet" in main
     assert "Training round 1: Round 1" in main
+    assert "<strong>3</strong> of the judged units" in opened  # not the round without judgments
     assert "<strong>3</strong> of the judged units" in first
 
 
@@ -182,7 +184,7 @@ def test_number_of_queries_does_not_grow(
     dual: Scene, organizer: Client, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     address = reverse("assessment:agreement", args=[dual.track.slug])
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         organizer.get(address)
 
 

@@ -114,7 +114,8 @@ def test_board_shows_times_grades_skips_and_non_answers(judged: Scene, organizer
     assert "1 judgment without a grade" in text
     assert "Do not know It is in Russian." in text
     assert "too long" in text
-    assert "2 units left, divided by the pace: 4 units in 1 hour," in text
+    assert "Unknown until 8 hours after the first judgment." in text
+    assert "per day," not in text
 
 
 def test_only_the_changing_part_of_an_open_batch_is_refreshed(judged: Scene, organizer: Client) -> None:
@@ -183,6 +184,7 @@ def test_pace_covers_the_last_seven_days_only() -> None:
 
     assert (pace.n, pace.hours, pace.per_day) == (70, 168, 10)
     assert pace.finish == now + timedelta(days=2)
+    assert pace_of({now - timedelta(hours=7): 70}, left=20, now=now).finish is None
     assert pace_of(by_hour, left=0, now=now).finish is None
     assert pace_of(by_hour, left=10**9, now=now).finish is None
 

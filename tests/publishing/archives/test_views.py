@@ -35,9 +35,12 @@ def test_an_upload_becomes_a_track_and_is_archived_again(organizer: Client, arch
     organizer.post("/tracks/again/archives/", form)
     archive = Archive.objects.get()
     assert (archive.url, archive.has_names) == ("https://example.org", False)
-    assert "An archive is being made." in organizer.get("/tracks/again/archives/").content.decode()
+    building = organizer.get("/tracks/again/archives/").content.decode()
+    assert "An archive is being made." in building
+    assert 'hx-trigger="every 2s"' in building
     jobs.run(archive.job_id)
     page = organizer.get("/tracks/again/archives/").content.decode()
+    assert "hx-trigger" not in page
     assert f'<a href="/archives/{archive.pk}/file/">again-{archive.pk}.zip</a>' in page
     assert "CC BY 4.0" in page  # offered for the next one
     file = organizer.get(f"/archives/{archive.pk}/file/")

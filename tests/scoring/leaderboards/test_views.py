@@ -1,5 +1,6 @@
 import csv
 import hashlib
+import re
 from io import StringIO
 from urllib.parse import urlencode
 
@@ -184,6 +185,7 @@ def test_freezing_other_judgments_than_the_previewed_ones_is_refused(scored: Sce
 def test_release_is_hindered_while_runs_or_judgments_come_in(scored: Scene) -> None:
     board = scored.leaderboard()
     scored.judged(*NINE)
+    Qrels.objects.update(source=Qrels.Source.FROZEN)
     client, address = client_of(scored, "organizer"), reverse("scoring:release", args=[board.pk])
 
     refused = client.post(address, {"level": "public", "reason": "  "})
@@ -192,6 +194,9 @@ def test_release_is_hindered_while_runs_or_judgments_come_in(scored: Scene) -> N
     assert "ARQ is open for runs" in text
     assert "1 batch is open" in text
     assert "Give a reason" in text
+    assert "Reason to release it anyway\n</label>" in re.sub(
+        r"\s*\n\s*", "\n", text
+    )  # not marked as optional
     assert Leaderboard.objects.get().release == "hidden"
 
     client.post(address, {"level": "public", "reason": "The workshop is today."})
@@ -199,6 +204,18 @@ def test_release_is_hindered_while_runs_or_judgments_come_in(scored: Scene) -> N
     assert Leaderboard.objects.get().release == "public"
     event = Event.objects.get(action="leaderboard.released")
     assert (event.by, event.details["reason"]) == (scored.organizer, "The workshop is today.")
+
+
+def test_open_batches_do_not_hinder_the_release_of_imported_qrels(scored: Scene) -> None:
+    board = scored.leaderboard()
+    scored.judged(*NINE)
+
+    page = client_of(scored, "organizer").get(
+        reverse("scoring:release", args=[board.pk]), {"level": "public"}
+    )
+
+    assert "ARQ is open for runs" in page.content.decode()
+    assert "batch is open" not in page.content.decode()
 
 
 def test_release_page_counts_the_teams_without_members_apart(scored: Scene) -> None:
