@@ -557,6 +557,7 @@ def test_admin_shows_the_report_of_a_refused_run(scene: Scene, as_: Any) -> None
     )
 
     assert "line 2: score “NaN” is not a finite number" in response.content.decode()
+    assert '<a href="/tracks/">tracks</a>' in response.content.decode()  # where the site's own page is
     assert not Run.objects.exists()
     assert scene.files() == []
 
