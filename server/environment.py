@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+from redis import ConnectionPool
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
@@ -149,15 +150,26 @@ def broker(name: str, default: str) -> str:
     scheme = url.partition("://")[0]
     if scheme not in BROKERS:
         raise ImproperlyConfigured(f"{name} begins with '{scheme[:20]}'; use redis://host:6379/0.")
+    if scheme != "filesystem":
+        try:  # makes no connection yet
+            ConnectionPool.from_url(redis_address(url)).make_connection()
+        except (TypeError, ValueError) as error:
+            raise ImproperlyConfigured(
+                f"{name} is not a valid address: {error}; use redis://host:6379/0."
+            ) from None
     return url
+
+
+def redis_address(broker_url: str) -> str:
+    """The address as the redis package has it: Celery calls a Unix socket `redis+socket:`."""
+    return broker_url.replace("redis+socket:", "unix:", 1)
 
 
 def cache(broker_url: str, folder: Path) -> dict[str, Any]:
     """A cache in the Redis of the queue. Where the queue is a folder, there is one machine, and a folder serves too."""
     if broker_url.startswith("filesystem:"):
         return {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": str(folder)}
-    location = broker_url.replace("redis+socket:", "unix:", 1)
-    return {"BACKEND": "web.caches.ForgivingRedisCache", "LOCATION": location}
+    return {"BACKEND": "web.caches.ForgivingRedisCache", "LOCATION": redis_address(broker_url)}
 
 
 def secret(name: str, file: Path) -> str:

@@ -15,6 +15,7 @@ from assay.archive.records import (
     README,
     TOPICS,
     Index,
+    QrelsRecord,
 )
 
 CROISSANT = "http://mlcommons.org/croissant/1.0"
@@ -75,14 +76,21 @@ WORDS = {
 def readme(index: Index, names: Iterable[str]) -> str:
     """A description for people. `names` are the other files."""
     track, names = index.track, sorted({*names, README, CHECKSUMS})
+    machines = [f"{each.machine.name} {each.machine.version}" for each in index.assessors if each.machine]
     judged_by = "under their names" if index.has_names else "under code names"
     facts = [
         f"Protocol: {track.protocol}",
         f"Topics: {index.n_topics:,}; runs: {len(index.runs):,}; teams: {len(index.teams):,}",
         f"Pools: {len(index.pools):,}",
-        f"Judgments: {index.n_judgments:,}; assessors: {len(index.assessors):,}, {judged_by}, "
+        f"Judgments: {index.n_judgments:,}; assessors: {len(index.assessors) - len(machines):,}, {judged_by}, "
         + ("with their comments" if index.has_comments else "without comments"),
+        f"Machines that judged: {', '.join(machines)}" if machines else "",
         f"Versions of the qrels: {len(index.qrels):,}; leaderboards: {len(index.leaderboards):,}",
+        *(
+            f"Version {qrels.version} of the qrels: {_of_machine(qrels)}"
+            for qrels in index.qrels
+            if qrels.machine
+        ),
         f"Collection: {track.collection}; its documents are not in the archive" if track.collection else "",
         f"License: {index.license}" if index.license else "",
     ]
@@ -131,6 +139,10 @@ def _braced(text: str) -> str:
     return "".join(special.get(character, character) for character in text)
 
 
+def _of_machine(qrels: QrelsRecord) -> str:
+    return f"the grades of the machine {qrels.machine_name}, and not of people"
+
+
 def metadata(index: Index, sums: dict[str, str]) -> str:
     """JSON-LD for https://schema.org/Dataset with the fields of Croissant 1.0. `sums`: SHA-256 by file."""
     track = index.track
@@ -161,6 +173,7 @@ def metadata(index: Index, sums: dict[str, str]) -> str:
             "@type": "cr:RecordSet",
             "@id": f"qrels-{qrels.version}",
             "name": f"qrels-{qrels.version}",
+            **({"description": f"{_of_machine(qrels)}."} if qrels.machine else {}),
             "field": [
                 {
                     "@type": "cr:Field",

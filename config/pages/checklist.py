@@ -359,7 +359,7 @@ def _results(campaign: _Campaign) -> list[Point]:
         problems.append(f"Judgments came after {qrels}. Freeze the qrels again if they must count.")
     released = of_track.exclude(release=Leaderboard.Release.HIDDEN).select_related("qrels").first()
     if released is not None:
-        state, why_not = f"to {released.get_release_display()}", tuple(hindrances(track, released.qrels))
+        state, why_not = f"to {released.get_release_display()}", tuple(hindrances(released))
         release = Point("Release", state, released.get_absolute_url(), True, why_not)
     else:
         address = f"{reverse('scoring:release', args=[board.pk])}?level=public" if board else boards

@@ -9,7 +9,7 @@ from django.views import defaults
 
 from web.api.problems import is_api, problem_response
 
-RETRY_SECONDS = 30  # after which a client may ask again for what needs the database
+RETRY_SECONDS = 30  # after which a client may ask again
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
@@ -35,20 +35,23 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
 
 
 def server_error(request: HttpRequest) -> HttpResponseBase:
-    """A fault of ours, which the log describes; 503 if the database does not answer."""
+    """A fault of ours, which the log describes; 503 if the database or the storage of files does not answer."""
     if isinstance(sys.exception(), OperationalError | InterfaceError):
-        return _unavailable(request)
+        return _unavailable(request, "The database does not answer.")
+    if isinstance(sys.exception(), OSError):
+        return _unavailable(request, "The storage does not answer, or a file is missing in it.")
     if is_api(request):
         detail = "An unexpected error occurred. The log of the server has the details."
         return problem_response(500, detail=detail, code="server-error")
     return defaults.server_error(request)
 
 
-def _unavailable(request: HttpRequest) -> HttpResponseBase:
+def _unavailable(request: HttpRequest, problem: str) -> HttpResponseBase:
     if is_api(request):
-        detail = "The database does not answer. Try again later."
-        response: HttpResponse = problem_response(503, detail=detail, code="unavailable")
+        response: HttpResponse = problem_response(
+            503, detail=f"{problem} Try again later.", code="unavailable"
+        )
     else:
-        response = HttpResponse(loader.get_template("503.html").render(), status=503)
+        response = HttpResponse(loader.get_template("503.html").render({"problem": problem}), status=503)
     response["Retry-After"] = str(RETRY_SECONDS)
     return response

@@ -1,10 +1,15 @@
-"""The health check of a web process: whether it reaches its database, and whether the database can write."""
+"""The health check of a web process: whether its database has tables and can write, and whether files can be stored."""
 
 import logging
 import time
+import uuid
 from threading import Lock
 
-from django.db import Error, connection, transaction
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import Error, ProgrammingError, connection, transaction
+
+from accounts.models import User
 
 logger = logging.getLogger(__name__)
 
@@ -13,6 +18,8 @@ SECONDS = 5.0
 UNREACHABLE = "The database cannot be reached."
 READ_ONLY = "The database is read-only."
 UNWRITABLE = "The database cannot write. Its disk may be full."
+NO_TABLES = "The database has no tables. Run `manage.py prepare`."
+NO_STORAGE = "Files cannot be stored."
 
 
 class Health:
@@ -29,7 +36,7 @@ class Health:
             if time.monotonic() >= self._until:
                 problem = probe()
                 if problem != self._problem:
-                    logger.error("health: %s", problem or "The database can write again.")
+                    logger.error("health: %s", problem or "The problem is over.")
                 self._problem, self._until = problem, time.monotonic() + SECONDS
             return self._problem
 
@@ -38,7 +45,7 @@ health = Health()
 
 
 def probe() -> str:
-    """Try to write: a temporary table needs a new file on the disk of the database. Nothing of it remains."""
+    """Try to write: a temporary table, which needs a new file on the disk of the database, and a file. None remains."""
     try:
         connection.ensure_connection()
     except Error:
@@ -52,4 +59,14 @@ def probe() -> str:
             transaction.set_rollback(True)
     except Error:
         return UNWRITABLE if connection.is_usable() else UNREACHABLE
-    return READ_ONLY if is_read_only else ""
+    if is_read_only:
+        return READ_ONLY
+    try:
+        User.objects.exists()
+    except ProgrammingError:
+        return NO_TABLES
+    try:
+        default_storage.delete(default_storage.save(f"health/{uuid.uuid4().hex}", ContentFile(b"x")))
+    except OSError:
+        return NO_STORAGE
+    return ""

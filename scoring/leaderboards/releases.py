@@ -31,12 +31,16 @@ def is_wider(board: Leaderboard, level: str) -> bool:
     return WIDER.index(Leaderboard.Release(level)) > WIDER.index(Leaderboard.Release(board.release))
 
 
-def hindrances(track: Track, qrels: Qrels) -> list[str]:
-    """Reasons not to show the qrels of a track yet, in whole sentences. Two queries at most.
+def hindrances(board: Leaderboard) -> list[str]:
+    """Reasons not to show a leaderboard and its qrels yet, in whole sentences. Two queries at most.
 
     Open batches do not change imported qrels.
     """
-    reasons = []
+    track, reasons = board.track, []
+    if board.qrels.machine_name:
+        reasons.append(
+            f"The qrels are the grades of the machine {board.qrels.machine_name}; no person judged."
+        )
     if (
         track.status == Track.Status.DRAFT
         and track.deadlines.filter(kind="", opens_at__isnull=False).exists()
@@ -46,7 +50,7 @@ def hindrances(track: Track, qrels: Qrels) -> list[str]:
         reasons.append(f"{track} is open for runs: a run could be made from the qrels that you release.")
     batches = Batch.objects.filter(pool__track=track, status=Batch.Status.OPEN).order_by("name")
     batches = batches.exclude(kind=Batch.Kind.MACHINE)
-    is_imported = qrels.source == Qrels.Source.IMPORTED
+    is_imported = board.qrels.source == Qrels.Source.IMPORTED
     if not is_imported and (names := list(batches.values_list("name", flat=True))):
         verb = "is" if len(names) == 1 else "are"
         reasons.append(
@@ -70,7 +74,7 @@ def release_page(board: Leaderboard, level: str) -> ReleasePage:
         audience=_audience(track, is_public=is_public),
         visible=_visible(board, is_public=is_public),
         hidden=hidden,
-        hindrances=hindrances(track, board.qrels),
+        hindrances=hindrances(board),
     )
 
 

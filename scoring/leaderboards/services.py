@@ -242,9 +242,9 @@ def release(*, leaderboard: Leaderboard, level: str, by: User, reason: str = "")
 
     Raises:
         LeaderboardRefused: It is not scored yet, or the level does not exist.
-        ReleaseHindered: The track is open for runs or a batch is open, and there is no reason.
+        ReleaseHindered: The track is open for runs, a batch is open or a machine judged, and there is no reason.
     """
-    track = track_services.lock(leaderboard.track_id)
+    track_services.lock(leaderboard.track_id)
     board = Leaderboard.objects.select_for_update(of=("self",)).get(pk=leaderboard.pk)
     if level not in Leaderboard.Release.values:
         raise LeaderboardRefused(
@@ -256,7 +256,7 @@ def release(*, leaderboard: Leaderboard, level: str, by: User, reason: str = "")
         raise LeaderboardRefused(
             f"The leaderboard is {board.get_status_display()}. You can release it when it is ready."
         )
-    hindered = hindrances(track, board.qrels) if is_wider(board, level) else []
+    hindered = hindrances(board) if is_wider(board, level) else []
     if hindered and not reason.strip():
         raise ReleaseHindered(hindered)
     is_hidden = level == Leaderboard.Release.HIDDEN

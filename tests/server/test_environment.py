@@ -86,6 +86,18 @@ def test_another_broker_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         environment.broker("REDIS_URL", "")
 
 
+@pytest.mark.parametrize(
+    "address", ["redis://host:6379/0?virtual_host=5", "redis+socket:///redis.sock?virtual_host=5"]
+)
+def test_broker_with_a_parameter_that_redis_does_not_know_is_refused(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDIS_URL", address)
+
+    with pytest.raises(ImproperlyConfigured, match="REDIS_URL is not a valid address"):
+        environment.broker("REDIS_URL", "")
+
+
 def test_secret_is_created_once_and_only_its_owner_reads_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -2,17 +2,20 @@
 
 import logging
 import re
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.db import connection
 from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 
 from config.pages import documentation
-from config.pages.health import READ_ONLY, UNREACHABLE, health
+from config.pages.health import NO_STORAGE, NO_TABLES, READ_ONLY, UNREACHABLE, health
 from tests.helpers.factories import make_organizer, make_track, make_user
 from tests.helpers.paths import ROOT
 
@@ -163,6 +166,29 @@ def test_database_that_cannot_write_is_reported_with_one_line_in_the_log(
 
     assert {(response.status_code, response.json()["status"]) for response in responses} == {(503, READ_ONLY)}
     assert [record.getMessage() for record in caplog.records] == [f"health: {READ_ONLY}"]
+
+
+@pytest.mark.django_db
+def test_database_without_tables_is_reported(client: Client) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE accounts_user RENAME TO lost")
+
+    response = client.get("/health/")
+
+    assert (response.status_code, response.json()["status"]) == (503, NO_TABLES)
+
+
+@pytest.mark.django_db
+def test_storage_that_is_gone_is_reported(client: Client, settings: LazySettings, tmp_path: Path) -> None:
+    settings.MEDIA_ROOT = str(tmp_path / "files")
+    assert client.get("/health/").json() == {"status": "ok"}
+    shutil.rmtree(tmp_path / "files")
+    (tmp_path / "files").write_bytes(b"a file where the folder was")
+    health._until = 0.0
+
+    response = client.get("/health/")
+
+    assert (response.status_code, response.json()["status"]) == (503, NO_STORAGE)
 
 
 @pytest.mark.django_db

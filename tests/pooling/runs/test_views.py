@@ -367,6 +367,17 @@ def test_downloaded_run_has_the_original_bytes(scene: Scene, as_: Any) -> None:
     assert response["Content-Disposition"] == 'attachment; filename="run.tsv"'
 
 
+def test_run_whose_file_is_lost_is_no_server_error(scene: Scene, run: Run, as_: Any) -> None:
+    run.original.delete(save=False)
+    client = as_(scene.member)
+    client.raise_request_exception = False
+
+    response = client.get(reverse("pooling:run_file", args=[run.pk]))
+
+    assert (response.status_code, response["Retry-After"]) == (503, "30")
+    assert "The storage does not answer, or a file is missing in it." in response.text
+
+
 def test_withdrawal_asks_for_confirmation(scene: Scene, run: Run, as_: Any) -> None:
     client = as_(scene.member)
     address = reverse("pooling:withdraw", args=[run.pk])

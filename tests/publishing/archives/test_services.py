@@ -151,6 +151,7 @@ def test_an_archive_is_right_and_says_what_it_contains(
     with Reader.of(path) as reader:
         assert Contents(reader).known_items(load_protocol("ntcir-11-math")) == {"A.1": {"9"}}
         assert "runs: 4; teams: 2" in reader.read("README.md").decode()
+        assert "Machines that judged: " in reader.read("README.md").decode()
         assert "author       = {Olga \\& Co.}" in reader.read("CITATION.bib").decode()
         dataset = json.loads(reader.read("metadata.json"))
         assert dataset["license"] == "CC BY 4.0"

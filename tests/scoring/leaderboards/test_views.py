@@ -17,6 +17,7 @@ from participation.teams import services as team_services
 from pooling.models import Pool
 from scoring.models import Evaluation, Leaderboard, Qrels
 from scoring.qrels import forms as qrels_forms
+from tests.helpers.judging import make_machine
 from tests.helpers.qrels_pages import digest_in
 from tests.scoring.conftest import QRELS, Scene
 from tests.scoring.qrels.test_services import NINE
@@ -216,6 +217,19 @@ def test_open_batches_do_not_hinder_the_release_of_imported_qrels(scored: Scene)
 
     assert "ARQ is open for runs" in page.content.decode()
     assert "batch is open" not in page.content.decode()
+
+
+def test_release_of_grades_of_a_machine_needs_a_reason(scored: Scene) -> None:
+    board = scored.leaderboard()
+    Track.objects.update(status="closed")
+    machine = make_machine(scored.track, scored.organizer)
+    Qrels.objects.filter(pk=board.qrels_id).update(machine=machine, machine_name="judge 1")
+    client, address = client_of(scored, "organizer"), reverse("scoring:release", args=[board.pk])
+
+    refused = client.post(address, {"level": "public"})
+
+    assert "The qrels are the grades of the machine judge 1; no person judged." in refused.content.decode()
+    assert Leaderboard.objects.get().release == "hidden"
 
 
 def test_release_page_counts_the_teams_without_members_apart(scored: Scene) -> None:
