@@ -179,7 +179,7 @@ def task_page(
     collections = [each for each in (track.collection, track.topic_collection) if each]
     previous = None if is_new else latest_judgment(task, rules)
     formula, citation, members = unit_parts(task, rules)
-    answer: dict[str, Any] = {"request_id": uuid4(), "shown": 0}
+    answer: dict[str, Any] = {"request_id": uuid4(), "shown": 0, "choice": "", "comment": ""}
     if previous is not None:
         stored = previous.judgment
         answer |= {"choice": stored.choice, "comment": stored.comment, "shown": stored.pk}

@@ -184,7 +184,7 @@ def _task_page(
 ) -> HttpResponse:
     """The judging page with the stored answer, replaced by what was entered and is not stored."""
     page = task_page(task, request.user, entered=entered, following=following(task))
-    context = _context(page) | {"form": form, "skip_form": skip_form}
+    context = _context(page) | {"form": form, "skip_form": skip_form, "frame": "base.html"}
     return render(request, _template(page), context, status=status)
 
 

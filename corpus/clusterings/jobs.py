@@ -196,7 +196,7 @@ def _finish(
         with progress.storing():
             Disagreement.objects.bulk_create(rows)
     result = {
-        **counts,
+        **{basis: counts[basis] for basis in ("given", "slt", "no_slt", "no_mathml")},
         "formulas": len(keys),
         "visual_ids": len(np.unique(visuals[visuals != b""])),
         "without_id": int((visuals == b"").sum()),

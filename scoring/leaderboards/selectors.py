@@ -229,6 +229,7 @@ def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatis
     rows = []
     for evaluation in sorted(evaluations, key=name_order):
         evaluation.leaderboard = board
+        evaluation.run.track = board.track
         position, cells = place.get(evaluation.pk), []
         for measure, highest in zip(board.measures, best, strict=True):
             value, tested = means[evaluation.pk][measure], statistics.get(measure)

@@ -77,6 +77,11 @@ class Leaderboard(models.Model):
         """The lowest relevant grade: another one in the qrels of a single group of assessors."""
         return self.track.protocol.parsed.scoring.level_of(self.qrels.report)
 
+    @property
+    def scheduled(self) -> "ScheduledRelease | None":
+        """Its release at a set time, if there is one."""
+        return getattr(self, "schedule", None)
+
 
 class MeasureStatistics(models.Model):
     """Confidence intervals and the randomized Tukey HSD test of one measure, for the runs of a leaderboard.

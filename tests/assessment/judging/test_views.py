@@ -564,7 +564,7 @@ def test_plain_form_without_a_login_shows_its_answer_again_after_the_login(scene
 
     assert (page.context["answer"]["choice"], page.context["answer"]["comment"]) == ("low", "half a proof")
     assert "Check your choice, and submit it." in page.content.decode()
-    assert "choice" not in again.context["answer"]
+    assert not again.context["answer"]["choice"]
     assert not Judgment.objects.exists()
 
 
