@@ -230,7 +230,8 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    "POSTPROCESSING_HOOKS": [],  # enumerations stay where they are used: many fields are named `status` or `kind`
+    # Enumerations stay where they are used: many fields are named `status` or `kind`
+    "POSTPROCESSING_HOOKS": ["web.api.schema.without_blank_defaults"],
     "SORT_OPERATIONS": False,
 }
 

@@ -1,6 +1,7 @@
 """The description of the API in OpenAPI."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from django.test import Client
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.validation import validate_schema
+from jsonschema import Draft202012Validator
 
 from tests.helpers.factories import make_organizer, make_user
 
@@ -24,6 +26,29 @@ def test_schema_is_valid_and_made_without_a_warning(schema: dict[str, Any]) -> N
 
     assert not GENERATOR_STATS._warn_cache
     assert not GENERATOR_STATS._error_cache
+
+
+def defaults(part: Any) -> Iterator[dict[str, Any]]:
+    """Every schema, at any depth, that has a default."""
+    if isinstance(part, dict) and "type" in part and "default" in part:
+        yield part
+    for below in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from defaults(below)
+
+
+def test_every_default_is_a_value_that_its_field_takes(schema: dict[str, Any]) -> None:
+    """Generated clients send defaults: with one that is refused, they cannot call the operation at all."""
+    fields = list(defaults(schema))
+    check = Draft202012Validator.FORMAT_CHECKER
+
+    wrong = [
+        each
+        for each in fields
+        if not Draft202012Validator(each, format_checker=check).is_valid(each["default"])
+    ]
+
+    assert len(fields) > 10
+    assert wrong == []
 
 
 def operations(schema: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:

@@ -107,6 +107,15 @@ class Schema(AutoSchema):
         return sorted(codes)
 
 
+def without_blank_defaults(result: Any, **more: Any) -> Any:
+    """Leave out the default "" of fields that may be left out, but not be blank: programs would send it."""
+    for part in result.values() if isinstance(result, dict) else result if isinstance(result, list) else ():
+        if isinstance(part, dict) and "type" in part and part.get("default") == "":
+            del part["default"]
+        without_blank_defaults(part)
+    return result
+
+
 def _docstring(schema: AutoSchema) -> str:
     handler = getattr(schema.view, getattr(schema.view, "action", ""), None)
     return inspect.getdoc(handler) or inspect.getdoc(type(schema.view)) or ""
