@@ -126,6 +126,7 @@ corpus:start_import                     L333330
 corpus:thread                           L000000
 corpus:thread, of topics                L444000
 documentation                           0000000
+all_tracks                              0000000
 health                                  0000000
 home                                    0000000
 jobs:job                                L444440
