@@ -25,7 +25,9 @@ def faults(page: Page, *, scheme: Literal["light", "dark"]) -> list[str]:
     """What axe reports in a theme, plots that are not drawn, and the width by which the page exceeds the window."""
     page.emulate_media(color_scheme=scheme)
     page.wait_for_selector(f"html[data-bs-theme={scheme}]", state="attached")
-    page.wait_for_function("() => [...document.querySelectorAll('.plot-area')].every((area) => area.childElementCount)")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.plot-area')].every((area) => area.childElementCount)"
+    )
     excess = excess_width(page)
     return violations(page) + ([f"{excess} px too wide"] if excess > 0 else [])
 
