@@ -100,6 +100,15 @@ def precision(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
     return counts(relevant(top(hits, measure.k), measure.level)) / float(measure.k or 1)
 
 
+def average_grade(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
+    """Sum of the grades of the top k, divided by k; an unjudged document counts 0.
+
+    With k = 1 it equals the average relevance (AR) of ARQMath 2022's Task 3.
+    """
+    retrieved = top(hits, measure.k)
+    return sums(retrieved, retrieved.grade) / float(measure.k or 1)
+
+
 def recall(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """Share of the relevant documents that are among the top k. Equals trec_eval's recall."""
     return share(counts(relevant(top(hits, measure.k), measure.level)), judged.n_graded(measure.level))

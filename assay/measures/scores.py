@@ -34,6 +34,7 @@ KERNELS: dict[str, Kernel] = {
     "RBPresid": kernels.residual,
     "infAP": kernels.inferred_average_precision,
     "IPrec": kernels.precision_at_recall,
+    "Grade": kernels.average_grade,
     "P-hit": kernels.set_precision,
     "SetP": kernels.set_precision,
     "SetR": kernels.set_recall,

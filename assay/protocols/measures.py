@@ -94,6 +94,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "infAP": Family(True, "never", True, "inferred average precision"),
     "IPrec": Family(True, "share", True, "interpolated precision at recall {recall}"),
+    "Grade": Family(False, "required", True, "average grade of the top {k} ranks", level=0),
     "P-hit": Family(True, "never", True, "share of relevant documents among all returned documents"),
     "SetP": Family(True, "never", True, "precision of the set returned", {"relative": _SWITCH}),
     "SetR": Family(True, "never", True, "recall of the set returned"),

@@ -95,8 +95,11 @@ def _of_lines(runs: schema.RunRules) -> Iterator[str]:
         return
     order = lines.order
     yield from _of_order("runs.columns.order", order)
-    if not {"score", "rank"} & set(order):
-        yield "runs.columns.order: names neither score nor rank, which order the documents"
+    if not {"score", "rank"} & set(order) and runs.max_ranks != 1:
+        yield (
+            "runs.columns.order: names neither score nor rank, which order the documents; add one of them, or set "
+            "runs.max_ranks to 1"
+        )
     if needs_rank and "rank" not in order:
         yield "runs.ties: runs.columns.order has no rank; use docno or file"
     if ("label" in order) != bool(lines.labels):

@@ -59,7 +59,9 @@ def _example(form: RunForm) -> str:
 
 
 def _order(forms: list[RunForm], noun: str) -> str:
-    """Return which column orders the documents, and how equal scores are ordered."""
+    """Return which column orders the documents, and how equal scores are ordered; empty for one document per topic."""
+    if all(isinstance(form, LineForm) and form.score is None and form.rank is None for form in forms):
+        return ""
     by_rank = [isinstance(form, LineForm) and form.score is None for form in forms]
     order = "The score decides the order."
     if any(by_rank):
@@ -77,8 +79,8 @@ def rules_of(protocol: Protocol) -> list[str]:
     """The other rules for a run, one sentence each."""
     rules, forms = protocol.runs, forms_of(protocol)
     noun, plural = NOUNS.get(unit_of(protocol), ("document", "documents"))
-    sentences = [f"Give at most {rules.max_ranks} {plural} per topic, each of them once."]
-    sentences.append(_order(forms, noun))
+    amount = f"at most {rules.max_ranks} {plural} per topic, each of them once"
+    sentences = [f"Give {amount if rules.max_ranks > 1 else f'one {noun} per topic'}.", _order(forms, noun)]
     if rules.columns is not None and rules.columns.labels:
         words = [
             f"{word} ({'' if means else 'not '}relevant)" for word, means in rules.columns.labels.items()
@@ -97,7 +99,7 @@ def rules_of(protocol: Protocol) -> list[str]:
         )
     sentences += [f"{kind.name.capitalize()} runs are not scored." for kind in rules.kinds if not kind.scored]
     sentences += limits_of(rules.kinds)
-    return sentences
+    return [sentence for sentence in sentences if sentence]
 
 
 TAG = "sample-run"

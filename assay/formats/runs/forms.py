@@ -18,7 +18,7 @@ class LineForm(NamedTuple):
     topic: int
     docno: int
     rank: int | None
-    score: int | None  # None: the rank decides
+    score: int | None  # None: the rank decides; without both columns, a topic has one document
     tag: int | None
     post: int | None = None  # of the post that contains the formula
     filler: int | None = None  # a column without meaning
@@ -33,6 +33,11 @@ class LineForm(NamedTuple):
     @property
     def has_ranks(self) -> bool:
         return self.rank is not None
+
+    @property
+    def usual_rank(self) -> int:
+        """The rank of a line without a rank: 1 if it has no score either, because it is the only one of its topic."""
+        return 1 if self.score is None else 0
 
     @property
     def separated_by(self) -> str:

@@ -49,7 +49,7 @@ def read_slow_path(first: int, chunk: bytes, form: LineForm, widths: list[int], 
         label = _label(words, number, form, tally)
         if not _has_names(words, number, form, tally):
             continue
-        rank = 0 if form.rank is None else rank_of(words[form.rank], number, tally)
+        rank = form.usual_rank if form.rank is None else rank_of(words[form.rank], number, tally)
         score = -float(rank) if form.score is None else score
         index = codes.setdefault(words[form.topic], len(codes))
         if form.tag is not None:

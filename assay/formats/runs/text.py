@@ -303,7 +303,7 @@ def read_fast_path(first: int, chunk: bytes, form: LineForm) -> Rows | None:
     if table is None:
         return None
     n = len(table)
-    rank = np.zeros(n, dtype=np.int32) if form.rank is None else table.ranks(form.rank)
+    rank = np.full(n, form.usual_rank, np.int32) if form.rank is None else table.ranks(form.rank)
     if rank is None:
         return None
     score = -rank.astype(np.float64) if form.score is None else table.scores(form.score)

@@ -220,3 +220,42 @@ def test_gold_is_converted_from_and_to_its_own_columns(
 
     (written,) = (path for path in (folder / "out").iterdir() if path.name.startswith("qrels"))
     assert written.read_text().splitlines() == lines.split("|")
+
+
+ANSWERS = "ours A.301 x1\nours A.302 x2\nours A.303 x3\nours A.304 x4\n"
+ANSWER_GRADES = "A.301 0 x1 3\nA.302 0 x2 1\nA.303 0 x3 5\nA.304 0 x4 2\nA.305 0 x5 3\n"
+
+
+def test_one_answer_per_topic_needs_neither_rank_nor_score(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A non-answer (5) counts 0; the topic that the run does not answer does not count."""
+    (folder / "run.txt").write_text(ANSWERS)
+    (folder / "gold.txt").write_text(ANSWER_GRADES)
+    task3 = ["--protocol", "arqmath-2022-task3"]
+    files = ["--qrels", str(folder / "gold.txt"), str(folder / "run.txt")]
+
+    assert main(["check", *task3, str(folder / "run.txt")]) == 0
+    assert "0 warnings" in capsys.readouterr().out
+    assert main(["evaluate", *task3, "--format", "json", "--quiet", *files]) == 0
+
+    values = {row["measure"]: row["value"] for row in json.loads(capsys.readouterr().out)}
+    assert values == {"Grade@1": (3 + 1 + 0 + 2) / 4, "P(rel=2)@1": 2 / 4}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("ours A.304 x5", "topic “A.304” has 2 documents"),
+        ("ours A.305", "expected 3 columns, got 2"),
+        ("other A.305 x5", "the file has 2 tags"),
+    ],
+)
+def test_second_answer_to_a_topic_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], line: str, message: str
+) -> None:
+    (folder / "run.txt").write_text(f"{ANSWERS}{line}\n")
+
+    assert main(["check", "--protocol", "arqmath-2022-task3", str(folder / "run.txt")]) == 1
+
+    assert message in capsys.readouterr().out

@@ -51,6 +51,8 @@ BY_HAND = {
     "IPrec@0.66": 0.5,
     "IPrec@0.9": 0.0,
     "IPrec(rel=2)@.5": 0.25,
+    "Grade@2": 1 / 2,
+    "Grade@4'": (1 + 3 + 0) / 4,
     "P-hit": 2 / 6,
     "P-hit(rel=3)": 1 / 6,
     "SetP": 2 / 6,
@@ -232,7 +234,7 @@ EVERY = [
     "RBP(rel=2,p=0.5)@4",
 ]
 PRIMED = [_some_name(name, family, prime=True) for name, family in FAMILIES.items() if family.has_prime]
-SHARES = [name for name in [*EVERY, *PRIMED] if not name.startswith("Num")]
+SHARES = [name for name in [*EVERY, *PRIMED] if not name.startswith(("Num", "Grade"))]
 DOCNOS = st.sampled_from([*"abcdefgh", "é", "10", "9", "a-name-longer-than-a-word"])
 RUNS = st.dictionaries(
     st.tuples(st.sampled_from(["A.1", "A.10", "A.2"]), DOCNOS),
@@ -275,7 +277,7 @@ def test_unjudged_document_does_not_change_a_primed_value(lines: Lines, grades: 
 
 @settings(max_examples=150, deadline=None)
 @given(RUNS, QRELS)
-def test_values_other_than_counts_are_between_0_and_1(lines: Lines, grades: Grades) -> None:
+def test_values_other_than_counts_and_grades_are_between_0_and_1(lines: Lines, grades: Grades) -> None:
     values = np.array(values_of(lines, make_judged(grades), SHARES))
 
     assert np.isfinite(values).all()

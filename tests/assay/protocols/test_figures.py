@@ -132,6 +132,18 @@ FIGURES: dict[str, dict[str, Any]] = {
         "non_answers": {"System failure": True, "Do not know": True, "Not matching": False},
         "published": {},
     },
+    "arqmath-2022-task3": {
+        "unit": "answer",
+        "runs.formats": ("columns",),
+        "runs.columns.order": ("tag", "topic", "docno"),
+        "runs.max_ranks": 1,
+        "runs.depths": {"primary": 1, "alternate": 1, "baseline": 1},
+        "grades": {"High": 3, "Medium": 2, "Low": 1, "Not relevant": 0},
+        "non_answers": {"System failure": True, "Do not know": True},
+        "scoring.measures": ("Grade@1", "P(rel=2)@1"),
+        "scoring.average": "common",
+        "published": {},
+    },
     "ntcir-10-math": TWO_JUDGES
     | {
         "topics.labels": KINDS_OF_QUERY,

@@ -143,8 +143,21 @@ def test_page_shows_each_format_with_an_example(slug: str, folder: Path) -> None
         assert escape(form.example) in page
     for rule in rules_of(load_protocol(slug)):
         assert rule in page
-    names_run = not {"columns", "bolt-xml"} & set(owls.track.protocol.parsed.runs.formats)
+    has_tags = not {"columns", "bolt-xml"} & set(owls.track.protocol.parsed.runs.formats)
+    names_run = has_tags or slug == "arqmath-2022-task3"
     assert ("Empty: the tag in the file." in page) == names_run  # BOLT and the columns of SemEval have no tag
+
+
+def test_one_answer_per_topic_is_submitted_and_a_second_one_refused(folder: Path) -> None:
+    owls = desk("arqmath-2022-task3", ["A.301", "A.302"])
+
+    refused = owls.send(b"ours A.301 x1\nours A.301 x2\n", name="run.tsv")
+    accepted = owls.send(b"ours A.301 x1\nours A.302 x2\n", name="run.tsv")
+
+    assert "topic “A.301” has 2 documents" in refused.content.decode()
+    assert accepted.status_code == 302
+    run = Run.objects.get()
+    assert (run.tag, columns.load(Path(run.columns.path)).rank.tolist()) == ("ours", [1, 1])
 
 
 def test_every_format_has_an_example() -> None:
