@@ -109,7 +109,7 @@ EXPLAINED = {
     "howto/paper-tables.html": "publishing:tables",
     "howto/paper-tables.html#compare-test-collections": "publishing:comparison",
     "reference/measures.html": "scoring:evaluation",
-    "explanation/numbers.html#two-runs-paired-randomization-paired-t-holm": (
+    "explanation/numbers.html#two-runs-paired-randomization-paired-t-wilcoxon-holm": (
         "scoring:choose_run scoring:compare_runs"
     ),
 }

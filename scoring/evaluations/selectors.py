@@ -16,7 +16,7 @@ from assay.formats.spreadsheet import csv_lines
 from assay.measures.scores import ALL, HEADER
 from assay.protocols.measures import FAMILIES, parse_measure
 from assay.statistics.rank_correlation import overlap_of_runs
-from assay.statistics.significance import paired_t, randomization, unpacked_pairs
+from assay.statistics.significance import paired_t, randomization, unpacked_pairs, wilcoxon
 from assay.tables import one_word, shown, tsv_lines
 from participation.models import Team
 from pooling.models import Run
@@ -250,7 +250,7 @@ class ComparedTopic(NamedTuple):
 
 
 class PairTests(NamedTuple):
-    """p-values of two tests of one pair of runs, without adjustment, because it is a single pair.
+    """p-values of the tests of one pair of runs, without adjustment, because it is a single pair.
 
     `tukey` holds for all pairs of the leaderboard together; None if the leaderboard has no such test.
     """
@@ -260,6 +260,7 @@ class PairTests(NamedTuple):
     n_permutations: int
     seed: int
     t: float
+    wilcoxon: float
     tukey: float | None
 
 
@@ -310,6 +311,7 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
             n_permutations=test.n_permutations,
             seed=board.seed,
             t=float(paired_t(pairs).p[0, 1]),
+            wilcoxon=float(wilcoxon(pairs).p[0, 1]),
             tukey=_tukey(first, second, shared.charted),
         )
     return RunComparisonPage(

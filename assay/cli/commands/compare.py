@@ -11,7 +11,7 @@ from assay.measures.scores import ALL
 from assay.protocols.measures import Measure
 from assay.statistics.intervals import bootstrap
 from assay.statistics.rank_correlation import overlap_of_runs
-from assay.statistics.significance import paired_t, randomization, t_statistics
+from assay.statistics.significance import paired_t, randomization, t_statistics, wilcoxon
 from assay.tables import Cell, Table
 
 EXAMPLE = "assay compare --protocol arqmath-2020-task1 --qrels qrels.txt runs/abacus.tsv runs/lemma.tsv"
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
             "summary",
             f"means of {first} and {second}; intervals and p-values of the difference, seed {arguments.seed}",
             ("measure", "topics", "first", "second", "mean_first", "mean_second", "difference", "low", "high",
-             "wins", "ties", "losses", "t", "p_t", "p_randomisation"),
+             "wins", "ties", "losses", "t", "p_t", "p_randomisation", "p_wilcoxon"),
             [_summary(inputs, measure, arguments) for measure in inputs.measures],
         ),
         Table(
@@ -77,7 +77,7 @@ def _summary(inputs: Inputs, measure: Measure, arguments: argparse.Namespace) ->
     wins = int(((differences > 0) & ~is_tied).sum())
     ties = int(is_tied.sum())
     n = scores.shape[1]
-    p_values = float(paired_t(scores).p[0, 1]), float(permuted.p[0, 1])
+    p_values = (float(test.p[0, 1]) for test in (paired_t(scores), permuted, wilcoxon(scores)))
     return (
         *(str(measure), n, *inputs.names, *scores.mean(axis=1).tolist()),
         *(float(interval.means[0]), float(interval.low[0]), float(interval.high[0])),

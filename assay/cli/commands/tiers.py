@@ -10,7 +10,7 @@ from assay.cli.tables import print_tables
 from assay.protocols.measures import Measure
 from assay.statistics.intervals import bootstrap
 from assay.statistics.rank_correlation import ranks
-from assay.statistics.significance import PairTest, paired_t, permutations_for, randomization
+from assay.statistics.significance import PairTest, paired_t, permutations_for, randomization, wilcoxon
 from assay.statistics.tukey import letters, tiers, tukey_hsd
 from assay.tables import Cell, Table
 
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         f"every two runs; the p-values of Holm and Tukey are adjusted for all pairs ({permutations}{of_holm})",
         ("measure", "first", "second", "difference", "p_tukey",
          "p_randomisation", "p_randomisation_holm",  # prose: allow columns of the output
-         "p_t", "p_t_holm"),
+         "p_t", "p_t_holm", "p_wilcoxon", "p_wilcoxon_holm"),
     )  # fmt: skip
     is_by_pair = arguments.pairs or arguments.table == pairs.name
     for measure in inputs.measures:
@@ -84,9 +84,9 @@ def _pairs(
     scores = inputs.scores(measure)
     n_permutations = max(arguments.permutations, permutations_for(len(inputs.names)))
     permuted = randomization(scores, n_permutations=n_permutations, seed=arguments.seed)
-    student = paired_t(scores)
+    tests = (permuted, paired_t(scores), wilcoxon(scores))
     order = np.argsort(-tukey.means, kind="stable").tolist()
-    values = (tukey.difference, tukey.p, permuted.p, permuted.adjusted, student.p, student.adjusted)
+    values = (tukey.difference, tukey.p, *(p for test in tests for p in (test.p, test.adjusted)))
     return [
         (str(measure), inputs.names[i], inputs.names[j], *(float(value[i, j]) for value in values))
         for place, i in enumerate(order)

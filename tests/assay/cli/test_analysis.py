@@ -28,6 +28,7 @@ def test_two_runs_are_compared_topic_by_topic(
     assert (rr["wins"], rr["ties"], rr["losses"]) == ("2", "1", "0")
     # of 8 sign patterns of 0.5, 0 and 0.1667, those alike reach 0.6667: half of them
     assert float(rr["p_randomisation"]) == 0.5
+    assert float(rr["p_wilcoxon"]) == 0.5  # of 4 sign patterns of 0.5 and 0.1667, without the 0
     assert float(rr["low"]) <= float(rr["difference"]) <= float(rr["high"])
     assert [row["difference"] for row in tables["topics"] if row["measure"] == "RR"] == [
         "0.5000", "0.0000", "0.1667"
@@ -80,7 +81,8 @@ def test_pairs_of_many_runs_can_be_significant_after_holm(
 
     holm = [float(row["p_randomisation_holm"]) for row in rows]  # prose: allow a column of the output
     assert (len(rows), sum(p <= 0.05 for p in holm)) == (561, 17 * 17)
-    assert [p <= 0.05 for p in holm] == [float(row["p_t_holm"]) <= 0.05 for row in rows]
+    for name in ("p_t_holm", "p_wilcoxon_holm"):
+        assert [p <= 0.05 for p in holm] == [float(row[name]) <= 0.05 for row in rows]
 
 
 def test_pairs_are_printed_if_asked_for(

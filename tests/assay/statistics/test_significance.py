@@ -17,6 +17,7 @@ from assay.statistics.significance import (
     t_statistics,
     two_sided_p,
     unpacked_pairs,
+    wilcoxon,
 )
 
 TENTHS = st.integers(0, 10).map(lambda tenth: tenth / 10)
@@ -108,7 +109,7 @@ def test_p_value_of_random_patterns_is_never_0_and_that_of_equal_runs_is_1() -> 
 def test_order_of_runs_does_not_change_p_values(scores: np.ndarray, random: Random) -> None:
     order = list(range(len(scores)))
     random.shuffle(order)
-    for test in (lambda table: randomization(table, n_permutations=50, seed=2), paired_t):
+    for test in (lambda table: randomization(table, n_permutations=50, seed=2), paired_t, wilcoxon):
         reordered, original = test(scores[order]), test(scores)
 
         assert reordered.p == pytest.approx(original.p[np.ix_(order, order)])
@@ -157,6 +158,30 @@ def test_constant_differences_have_p_value_0_and_equal_runs_1() -> None:
 
     assert paired_t(level).p.tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
     assert paired_t(level[:, :1]).p.tolist() == np.ones((3, 3)).tolist()
+
+
+@pytest.mark.parametrize("n_topics", [1, 5, 13, 14, 50, 51, 200])
+@pytest.mark.parametrize("places", [4, 30])
+def test_signed_ranks_agree_with_scipy(n_topics: int, places: int) -> None:
+    """With four binary places many differences tie or are 0, with thirty none."""
+    scores = np.ldexp(np.rint(np.ldexp(some_scores(n_topics=n_topics), places)), -places)
+
+    test = wilcoxon(scores)
+
+    for i, j in product(range(5), repeat=2):
+        differs = bool((scores[i] != scores[j]).any())
+        expected = stats.wilcoxon(scores[i], scores[j]).pvalue if differs else 1.0
+        assert test.p[i, j] == pytest.approx(expected, rel=1e-9)
+    pairs = np.triu_indices(5, 1)
+    assert test.adjusted[pairs].tolist() == pytest.approx(holm(test.p[pairs]).tolist())
+
+
+def test_differences_that_are_equal_in_decimals_share_their_rank() -> None:
+    """0.3 - 0.1 and 0.6 - 0.4 differ in the last bit. Of 8 patterns of the ranks 1, 2.5 and 2.5, 2 reach 6 or 0."""
+    scores = np.array([[0.3, 0.6, 0.4, 0.5], [0.1, 0.4, 0.3, 0.5]])
+
+    assert wilcoxon(scores).p[0, 1] == 2 / 8
+    assert wilcoxon(scores * np.array([1, 1, -1, 1])).p[0, 1] == 4 / 8
 
 
 @given(st.lists(st.floats(0, 1), max_size=12))
@@ -210,6 +235,8 @@ def test_scores_of_another_shape_or_not_finite_are_refused(scores: np.ndarray) -
         randomization(scores, seed=1)
     with pytest.raises(ValueError, match=r"shape|finite"):
         paired_t(scores)
+    with pytest.raises(ValueError, match=r"shape|finite"):
+        wilcoxon(scores)
 
 
 @pytest.mark.parametrize(("n_permutations", "seed"), [(0, 1), (10, -1), (10, 2**63)])

@@ -78,6 +78,8 @@ def test_two_runs_are_compared_topic_by_topic(scored: Scene, board: Leaderboard)
     assert 0 < float(page.overlap) < 1
     text = organizer(scored).get(reverse("scoring:compare_runs", args=[first.pk, second.pk])).content.decode()
     assert "Paired randomization" in text
+    assert f"<dt>Wilcoxon signed-rank test</dt><dd>p = {page.tests.wilcoxon:.4f}</dd>" in text
+    assert page.tests.wilcoxon == turned.tests.wilcoxon == 2 / 8  # better on all three topics
     assert "Among all pairs" in text
 
 
