@@ -77,6 +77,8 @@ def _runs(runs: RunRules) -> Iterator[str]:
         yield f"Only organizers submit {of_organizers} runs."
     if runs.uses:
         yield f"Teams state what a run uses: {', '.join(runs.uses.values())}."
+    if runs.out_of_range_ranks == "error":
+        yield "A run with a rank out of this range is refused."
     if runs.min_score is not None and runs.max_score is not None:
         yield f"Scores are between {runs.min_score:g} and {runs.max_score:g}."
     if runs.max_passage_characters is not None:

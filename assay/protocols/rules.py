@@ -89,6 +89,12 @@ def _of_lines(runs: schema.RunRules) -> Iterator[str]:
     lines, needs_rank = runs.columns, runs.ties == "rank"
     if (lines is not None) != ("columns" in runs.formats):
         yield "runs.columns: the table describes the format columns of runs.formats; use both, or neither"
+    has_ranks = any(
+        name != "bolt-xml" and (name != "columns" or lines is None or "rank" in lines.order)
+        for name in runs.formats
+    )
+    if runs.out_of_range_ranks == "error" and not has_ranks:
+        yield "runs.out_of_range_ranks: no format of runs.formats has ranks; leave the key out"
     if needs_rank and "bolt-xml" in runs.formats:
         yield "runs.ties: bolt-xml has no ranks; use docno or file"
     if lines is None:

@@ -33,6 +33,7 @@ RunColumn = Literal["topic", "docno", "post", "rank", "score", "tag", "label", "
 QrelsColumn = Literal["topic", "docno", "grade", "skip"]
 Separator = Literal["white-space", "comma", "semicolon"]
 Ties = Literal["docno", "file", "rank"]
+Severity = Literal["warning", "error"]
 Submitter = Literal["teams", "organizers"]
 PoolStrategy = Literal["top-k", "distinct-units", "round-robin-until", "top-k-by-score", "known-item"]
 JudgingOrder = Literal["random", "by-run-votes", "move-to-front"]
@@ -112,6 +113,7 @@ class RunRules:
     # How documents with equal scores are ordered: by docno, descending; as in the file; or by the rank column. Without
     # it as in trec_eval, by docno, and in bolt-xml as in the file.
     ties: Ties | None = None
+    out_of_range_ranks: Severity = "warning"  # what a rank below 1 or above `max_ranks` is
     min_score: float | None = None  # the lowest accepted score
     max_score: float | None = None  # the highest accepted score
     max_passage_characters: int | None = None  # of the text of a citation

@@ -86,6 +86,8 @@ def rules_of(protocol: Protocol) -> list[str]:
             f"{word} ({'' if means else 'not '}relevant)" for word, means in rules.columns.labels.items()
         ]
         sentences.append(f"Labels are {' or '.join(words)}; they do not change the order.")
+    if rules.out_of_range_ranks == "error":
+        sentences.append(f"Ranks are 1 to {rules.max_ranks}.")
     if rules.min_score is not None and rules.max_score is not None:
         sentences.append(f"Scores are between {rules.min_score:g} and {rules.max_score:g}.")
     if rules.max_passage_characters is not None:

@@ -166,15 +166,15 @@ class _Check:
             self.rows = check_formulas(self.rows, self.formulas, self.tally)
         if not is_complete or not len(self.rows.score):
             return None
-        check_rows(self.rows, self.expected, self.tally)
+        assert self.reader is not None
+        assert self.reader.form is not None
+        check_rows(self.rows, self.expected, self.reader.form, self.tally)
         if self.posts is not None:
             from assay.formats.runs.citations import check_citations  # noqa: PLC0415 -- few runs cite posts
 
             check_citations(self.rows, self.posts, self.tally)
         if self.tally.has_unrepairable_errors:
             return None
-        assert self.reader is not None
-        assert self.reader.form is not None
         rows = {name: column for name, column in self.rows._asdict().items() if name != "number"}
         columns, order = RunColumns.ordered(**rows, ties=self.reader.form.ties)
         if self.warns:

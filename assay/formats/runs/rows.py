@@ -33,7 +33,7 @@ Row = tuple[int, bytes, bytes, int, float, int, bool]
 def read_slow_path(first: int, chunk: bytes, form: LineForm, widths: list[int], tally: Tally) -> Rows:
     """The rows of a chunk, line by line; wrong lines go to the tally and are left out.
 
-    A line with only a wrong rank stays, with rank 0, because its score decides. A line with a wrong score stays with
+    A line with only a wrong rank stays, with rank 1, because its score decides. A line with a wrong score stays with
     NaN, so that its topic and document are checked too; such a run is never accepted.
     """
     codes: dict[bytes, int] = {}

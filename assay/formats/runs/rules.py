@@ -91,8 +91,11 @@ class Expected(NamedTuple):
         return NOUNS.get(self.unit, ("document", "documents"))
 
 
-def check_rows(rows: RunRows, expected: Expected, tally: Tally) -> None:
-    """Report errors of content: topics, repeated documents, depth, range of scores, ids outside the collection."""
+def check_rows(rows: RunRows, expected: Expected, form: Form, tally: Tally) -> None:
+    """Report errors of content: topics, repeated documents, depth, ranges of numbers, ids outside the collection.
+
+    Ranks out of range are only a warning if the protocol says nothing else.
+    """
     _check_topics(rows, expected.topics, tally)
     # Lines of TREC have six columns too, but the second one is always the same.
     is_repeated = rows.post is not None and len(rows.docno) > len(rows.topics)
@@ -101,6 +104,11 @@ def check_rows(rows: RunRows, expected: Expected, tally: Tally) -> None:
         return
     _check_repeated(rows, expected.noun[0], tally)
     _check_depth(rows, expected, tally)
+    if form.has_ranks:
+        most = expected.rules.max_ranks
+        add = tally.error if expected.rules.out_of_range_ranks == "error" else tally.warning
+        complaint = ("rank-range", f"the rank is outside 1 to {most:,}", f"Ranks from 1 to {most:,}.")
+        report(add, complaint, rows.number, (rows.rank < 1) | (rows.rank > most), is_repairable=True)
     low = -np.inf if expected.rules.min_score is None else expected.rules.min_score
     high = np.inf if expected.rules.max_score is None else expected.rules.max_score
     complaint = (

@@ -32,7 +32,7 @@ def score_of(word: bytes, number: int, tally: Tally) -> float | None:
 
 
 def rank_of(word: bytes, number: int, tally: Tally) -> int:
-    """The rank that a word writes; 0, and an error in the tally, if it writes none.
+    """The rank that a word writes; 1, and an error in the tally, if it writes none.
 
     Nothing is ordered by ranks, so another notation of a whole number, such as 0.00E+00, is only a warning.
     """
@@ -49,7 +49,7 @@ def rank_of(word: bytes, number: int, tally: Tally) -> int:
         is_repairable=True,
         others="other ranks that are not whole numbers",
     )
-    return int(value) if is_whole else 0
+    return int(value) if is_whole else 1
 
 
 def quoted(word: bytes) -> str:

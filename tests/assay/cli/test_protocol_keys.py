@@ -13,6 +13,7 @@ from tests.helpers.form_runs import bolt_run
 from tests.helpers.pool_files import lines_of, pool, trec_run, write_formula_files
 
 TREC = "".join(f"1 Q0 d{n} {n} {9 - n} ours\n" for n in range(1, 4)).encode()
+FROM_0 = "".join(f"1 Q0 d{n} {n} {9 - n} ours\n" for n in range(3)).encode()
 FORMULA_RUN = "B.1\t1\t11\t1\t9\tc\nB.1\t2\t12\t2\t8\tc\nB.1\t6\t31\t3\t7\tc\nB.1\t3\t21\t8\t6\tc\n"
 
 
@@ -30,6 +31,13 @@ def with_change(folder: Path, slug: str, old: str, new: str) -> str:
     [
         ("ntcir-10-math", "max_ranks = 100", "max_ranks = 2", TREC, "At most 2 formulas per topic"),
         ("trec-adhoc", 'formats = ["trec-6"]', 'formats = ["arqmath-5"]', TREC, "columns"),
+        (
+            "trec-adhoc",
+            "max_ranks = 1000",
+            'max_ranks = 1000\nout_of_range_ranks = "error"',
+            FROM_0,
+            "error: line 1: the rank is outside 1 to 1,000",
+        ),
         ("bolt-ir-p3", "min_score = 0", "min_score = 0.75", bolt_run(), "0.7"),
         ("bolt-ir-p3", "max_score = 1", "max_score = 0.85", bolt_run(), "0.9"),
         (
@@ -47,7 +55,15 @@ def with_change(folder: Path, slug: str, old: str, new: str) -> str:
             "score",
         ),
     ],
-    ids=["max_ranks", "formats", "min_score", "max_score", "max_passage_characters", "forbidden_fields"],
+    ids=[
+        "max_ranks",
+        "formats",
+        "out_of_range_ranks",
+        "min_score",
+        "max_score",
+        "max_passage_characters",
+        "forbidden_fields",
+    ],
 )
 def test_run_is_refused_by_the_key_and_accepted_without_it(
     tmp_path: Path,

@@ -468,6 +468,13 @@ def test_round_robin_needs_a_target() -> None:
         parse_protocol(text, name="x.toml")
 
 
+def test_ranks_of_a_format_without_ranks_cannot_be_refused() -> None:
+    text = loader.shipped_text("bolt-ir-p3").replace("[runs]\n", '[runs]\nout_of_range_ranks = "error"\n')
+
+    with pytest.raises(ProtocolError, match=r"no format of runs\.formats has ranks; leave the key out"):
+        parse_protocol(text, name="x.toml")
+
+
 def test_toml_that_is_nested_too_deeply_is_refused() -> None:
     with pytest.raises(ProtocolError, match="nested too deeply"):
         parse_protocol(f"slug = {'[' * 40_000}", name="x.toml")

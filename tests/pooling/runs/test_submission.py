@@ -17,7 +17,7 @@ from accounts.models import User
 from assay.formats.runs import columns
 from assay.formats.runs.examples import EXAMPLES, accepted_forms, rules_of
 from assay.formats.runs.reader import check_run
-from assay.protocols.loader import load_protocol, shipped_slugs
+from assay.protocols.loader import load_protocol, parse_protocol, shipped_slugs, shipped_text
 from assay.protocols.schema import RUN_FORMATS
 from corpus.models import Document
 from participation.models import Team
@@ -37,7 +37,7 @@ from tests.helpers.form_runs import BOLT_TOPICS, NTCIR_TOPICS, bolt_run, ntcir_r
 from tests.helpers.letters import deliver_at_once
 from tests.helpers.runs import BROKEN, GOOD
 from tests.pooling.conftest import Scene
-from tracks.models import Track
+from tracks.models import StoredProtocol, Track
 
 pytestmark = pytest.mark.django_db
 
@@ -146,6 +146,23 @@ def test_page_shows_each_format_with_an_example(slug: str, folder: Path) -> None
     has_tags = not {"columns", "bolt-xml"} & set(owls.track.protocol.parsed.runs.formats)
     names_run = has_tags or slug == "arqmath-2022-task3"
     assert ("Empty: the tag in the file." in page) == names_run  # BOLT and the columns of SemEval have no tag
+
+
+def test_ranks_out_of_range_are_named_and_refused_where_the_protocol_says_so(folder: Path) -> None:
+    owls = desk("arqmath-2020-task1", ["A.1"])
+    from_0 = b"A.1\t1\t0\t9.5\tours\nA.1\t2\t1\t8.5\tours\n"
+    text = shipped_text("arqmath-2020-task1").replace("[runs]\n", '[runs]\nout_of_range_ranks = "error"\n')
+
+    warned = owls.send(from_0, name="run.tsv", action="check").content.decode()
+    StoredProtocol.objects.filter(pk=owls.track.protocol_id).update(
+        text=text, digest=parse_protocol(text, name="x").digest
+    )
+    refused = owls.send(from_0, name="run.tsv")
+    repaired = owls.send(from_0.replace(b"\t1\t8", b"\t2\t8").replace(b"\t0\t", b"\t1\t"), name="run.tsv")
+
+    assert all("the rank is outside 1 to 1,000" in page for page in (warned, refused.content.decode()))
+    assert "Download the repaired file" in refused.content.decode()
+    assert (refused.status_code, repaired.status_code, Run.objects.count()) == (200, 302, 1)
 
 
 def test_one_answer_per_topic_is_submitted_and_a_second_one_refused(folder: Path) -> None:

@@ -354,7 +354,7 @@ def test_rank_that_disagrees_with_the_score_gives_a_warning() -> None:
 
 
 def test_ranks_from_zero_give_a_warning() -> None:
-    assert codes(check(b"A.1 a 0 9 r\nA.1 b 1 8 r\n", topics=["A.1"])) == ([], ["rank-gaps"])
+    assert codes(check(b"A.1 a 0 9 r\nA.1 b 1 8 r\n", topics=["A.1"])) == ([], ["rank-range", "rank-gaps"])
 
 
 def test_lines_out_of_order_give_a_warning() -> None:
