@@ -31,10 +31,7 @@ ALPHA = 0.05
 MAX_SEED = 2**63 - 1
 FINEST = 40  # binary digits of a score: steps of 1e-12
 SAME = 256.0  # steps; differences of scores that are closer tie
-MOST_EXACT, MOST_EXACT_TIED = (
-    50,
-    13,
-)  # topics of an exact signed-rank test, without and with ties, as in SciPy
+MOST_EXACT, MOST_EXACT_TIED = 50, 13  # topics of an exact signed-rank test, without and with ties
 TINY, MAX_TERMS = 1e-300, 500  # of the continued fraction of Student's t
 
 

@@ -81,8 +81,8 @@ def test_pairs_of_many_runs_can_be_significant_after_holm(
 
     holm = [float(row["p_randomisation_holm"]) for row in rows]  # prose: allow a column of the output
     assert (len(rows), sum(p <= 0.05 for p in holm)) == (561, 17 * 17)
-    for name in ("p_t_holm", "p_wilcoxon_holm"):
-        assert [p <= 0.05 for p in holm] == [float(row[name]) <= 0.05 for row in rows]
+    for column in ("p_t_holm", "p_wilcoxon_holm"):
+        assert [p <= 0.05 for p in holm] == [float(row[column]) <= 0.05 for row in rows]
 
 
 def test_pairs_are_printed_if_asked_for(
