@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup run docs screenshots format lint style types test fuzz audit pins stop clean
 PYTHON := .venv/bin/python
+# Tests start many processes of Assay: the compiled modules are kept.
+unexport PYTHONDONTWRITEBYTECODE
 # CI measures which branches the tests reach; pyproject.toml has the floor.
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term:skip-covered)
 # Biome starts through node, which may be the one in .venv.

@@ -37,10 +37,6 @@ def _stated(default: object, **texts: Any) -> Any:
     return field(default=default, metadata={"statement": Statement(**texts)})
 
 
-def _kinds(rules: "RunRules", is_organizer: bool) -> Mapping[str, str]:
-    return {kind.key: kind.name for kind in rules.kinds if is_organizer or kind.submitted_by == "teams"}
-
-
 def _kinds_of_pools(rules: "RunRules", is_organizer: bool) -> Mapping[str, str]:
     if not is_organizer or not any(kind.pooled_as for kind in rules.kinds):
         return {}
@@ -68,7 +64,9 @@ class Declaration:
         "",
         help="One of the `kinds` of the track.",
         option="kind of run that the protocol allows, such as primary",
-        words=_kinds,
+        words=lambda rules, is_organizer: {
+            kind.key: kind.name for kind in rules.kinds if is_organizer or kind.submitted_by == "teams"
+        },
     )
     pooled_as: str = _stated(
         "",

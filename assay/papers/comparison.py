@@ -80,7 +80,10 @@ def classes_table(collections: Sequence[CollectionFacts], *, label: str = "") ->
             if any(of_class):
                 n_used = sum(topic.grades is not None or not track.n_topics for topic in topics.values())
                 counted[part] = [n_used, *map(len, of_class)]
-                examples[part] = [_example(each) for each in of_class]
+                examples[part] = [
+                    next((f"{code}: {topic.shown}" for code, topic in each.items() if topic.text), "")
+                    for each in of_class
+                ]
     columns = [Column("Collection"), Column("Topics", is_number=True)]
     columns += [Column(value, label.capitalize(), is_number=True) for value in classes]
     columns += [Column(value, "Example") for value in classes]
@@ -95,12 +98,6 @@ def classes_table(collections: Sequence[CollectionFacts], *, label: str = "") ->
     title = f"Topics by {label.lower() or 'class'}"
     caption = f"{title}: those that the qrels have, or all if there are none, with an example of each class."
     return PaperTable("classes", title, caption, tuple(columns), (Group("", tuple(rows)),))
-
-
-def _example(topics: Mapping[str, TopicFacts]) -> str:
-    """The first topic that has a text; empty if there is none."""
-    named = (f"{code}: {topic.shown}" for code, topic in topics.items() if topic.text)
-    return next(named, "")
 
 
 def collections_table(collections: Sequence[CollectionFacts]) -> PaperTable:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
+from assay.formats.documents.batch import copy_line
 from assay.formats.judgments.rows import JudgmentRow, JudgmentStream
 
 PART = 5_000  # rows that are planned together, and more if a single topic has more
@@ -30,7 +31,6 @@ SELECT content FROM (
 ) first
 ORDER BY round, place
 """
-ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 TIMES = ("accepted_at", "judged_at")
 
 
@@ -78,7 +78,7 @@ def stage(stream: JudgmentStream, *, has_ids: bool) -> Staged:
 def _line(row: JudgmentRow) -> str:
     content = json.dumps(asdict(row), ensure_ascii=False, default=datetime.isoformat)
     cells = (row.topic, row.pool, row.batch, row.kind, str(row.round or 0), content)
-    return "\t".join(cell.translate(ESCAPES) for cell in cells) + "\n"
+    return copy_line(cells)
 
 
 def _row(content: str) -> JudgmentRow:

@@ -233,10 +233,14 @@ def undo(*, task: Task) -> Task:
     locked, tasks = _lock_with_open(task)
     if locked.status != Task.Status.SUBMITTED:
         return locked
-    if not locked.is_check:
-        _uncount(locked, tasks)
-    elif is_withdrawn_check(locked):
+    if locked.is_check:
+        is_withdrawn = is_withdrawn_check(locked)
+    else:
+        is_withdrawn = not TopicAssignment.objects.filter(**_seat_of(locked), is_withdrawn=False).exists()
+    if is_withdrawn:
         raise TopicWithdrawn(locked.entry.topic)
+    if not locked.is_check and not _open_again(locked, tasks):
+        raise NothingToUndo
     for other in tasks:
         if other.assessor_id == locked.assessor_id and other.status == Task.Status.ACCEPTED:
             _return(other)
@@ -269,14 +273,6 @@ def return_non_answer(*, judgment: Judgment, reason: str) -> Task:
         details={"batch": batch.name, "choice": judgment.choice, "reason": locked.return_reason},
     )
     return _return(locked)
-
-
-def _uncount(locked: Task, tasks: list[Task]) -> None:
-    """Let the judgments of a task of its assessor's topic no longer count."""
-    if not TopicAssignment.objects.filter(**_seat_of(locked), is_withdrawn=False).exists():
-        raise TopicWithdrawn(locked.entry.topic)
-    if not _open_again(locked, tasks):
-        raise NothingToUndo
 
 
 def _open_again(locked: Task, tasks: list[Task]) -> bool:

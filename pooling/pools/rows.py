@@ -12,6 +12,7 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
+from assay.formats.documents.batch import copy_line
 from assay.formats.runs.columns import RunColumns
 from assay.pools.depth import Members
 from assay.pools.near_duplicates import passages_of
@@ -134,12 +135,7 @@ def _new_keys(table: str, n: int) -> Keys:
 
 
 def _copy(table: str, names: tuple[str, ...], *columns: Iterable[object]) -> None:
-    lines = ("\t".join(map(_cell, row)) for row in zip(*columns, strict=True))
-    text = StringIO("".join(f"{line}\n" for line in lines))
+    rows = zip(*columns, strict=True)
+    text = "".join(copy_line(None if cell is None else str(cell) for cell in row) for row in rows)
     with connection.cursor() as cursor:
-        cursor.copy_expert(f"COPY {table} ({', '.join(names)}) FROM STDIN", text)
-
-
-def _cell(value: object) -> str:
-    """A value in the text format of COPY. White space in it is single spaces, but there may be a backslash."""
-    return r"\N" if value is None else str(value).replace("\\", "\\\\")
+        cursor.copy_expert(f"COPY {table} ({', '.join(names)}) FROM STDIN", StringIO(text))

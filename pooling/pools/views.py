@@ -109,17 +109,16 @@ def _file(
     return view
 
 
-def _record(pool: Pool) -> str:
-    return json.dumps(exports.pool_record(pool), cls=DjangoJSONEncoder, indent=1, ensure_ascii=False)
-
-
 pool_file = _file(exports.pool_lines, ".tsv")
 pool_contributions = _file(exports.contribution_lines, "-contributions.tsv", _with_statistics)
 pool_members = _file(exports.member_lines, "-members.tsv")
 pool_member_contributions = _file(
     exports.member_contribution_lines, "-member-contributions.tsv", _with_statistics
 )
-pool_record = _file(_record, ".json")
+pool_record = _file(
+    lambda pool: json.dumps(exports.pool_record(pool), cls=DjangoJSONEncoder, indent=1, ensure_ascii=False),
+    ".json",
+)
 pool_overlap_file = _file(exports.overlap_lines, "-overlap.tsv", _with_statistics)
 
 

@@ -97,8 +97,13 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
     for number, (record_of_run, run) in enumerate(zip(index.runs, runs, strict=True)):
         report(number, len(runs), f"storing {run.tag}")
         writer.add(record_of_run.file, _parts(run.original))
-        if formulas is not None:
-            ids.append(_formula_ids(run, track))
+        if formulas is not None:  # that the file names, also those of comments, which its columns do not have
+            with run.original.open("rb") as original:
+                checked = check_run(
+                    cast("BinaryIO", original), protocol=track.protocol.parsed, name=run.file_name
+                )
+            if checked.columns is not None:
+                ids.append(np.unique(checked.columns.docno))
     if formulas is not None:
         every = np.unique(np.concatenate([np.empty(0, dtype="S1"), *ids]))
         writer.add(FORMULAS, _in_pieces(formula_lines(formulas(every))))
@@ -354,13 +359,6 @@ def _parts(stored: FieldFile) -> Iterator[bytes]:
     with stored.open("rb") as file:
         while part := file.read(PIECE):
             yield part
-
-
-def _formula_ids(run: Run, track: Track) -> "np.ndarray[Any, Any]":
-    """The formulas that the file of a run names, also those of comments, which its columns do not have."""
-    with run.original.open("rb") as file:
-        checked = check_run(cast("BinaryIO", file), protocol=track.protocol.parsed, name=run.file_name)
-    return np.empty(0, dtype="S1") if checked.columns is None else np.unique(checked.columns.docno)
 
 
 def _in_pieces(lines: Iterable[bytes]) -> Iterator[bytes]:

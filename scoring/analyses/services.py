@@ -12,7 +12,7 @@ from django.db import transaction
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.formats.qrels.columns import QrelsColumns
-from assay.formats.runs.columns import Ranked, RunColumns
+from assay.formats.runs.columns import Ranked
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
 from assay.measures.units import collapse_instances, of_distinct_formulas
@@ -265,7 +265,8 @@ def _instances(analysis: Analysis, progress: jobs.Progress) -> Result:
     for place, evaluation in enumerate(evaluations):
         progress.update(place, len(evaluations), evaluation.run.tag)
         submitted = columns_of(evaluation.run)
-        runs = (submitted, _of_distinct_formulas(submitted, track))
+        formulas = formulas_of(track.collection_id or 0, submitted.docno)
+        runs = (submitted, collapse_instances(submitted, formulas)[0])
         for version, (of_version, own) in enumerate(zip(judged, levels, strict=True)):
             for form, (run, documents) in enumerate(zip(runs, of_version, strict=True)):
                 scored = score_run(run, documents, with_level(measures, level, own))
@@ -299,10 +300,6 @@ def _both_forms(version: Qrels, track: Track) -> tuple[QrelsColumns, QrelsColumn
     if track.protocol.parsed.scoring.collapse_instances:
         return instances_of(version), columns
     return columns, of_distinct_formulas(columns, formulas_of(track.collection_id or 0, columns.docno))[0]
-
-
-def _of_distinct_formulas(run: RunColumns, track: Track) -> RunColumns:
-    return collapse_instances(run, formulas_of(track.collection_id or 0, run.docno))[0]
 
 
 def _judges(analysis: Analysis, progress: jobs.Progress) -> Result:

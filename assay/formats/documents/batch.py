@@ -50,7 +50,7 @@ class Batch:
             self.skipped[AGAIN] += 1
         elif kind:
             self.counts[kind] += 1
-        lines[key] = _line(values)
+        lines[key] = copy_line(values)
 
     def skip(self, reason: str, line: int) -> None:
         """Count a row that is left out, and note its line."""
@@ -67,7 +67,7 @@ class Batch:
         """The batch as bytes, ready for COPY and for another process."""
         tables = {table: "".join(lines.values()).encode() for table, lines in self.lines.items()}
         for table, tally in self.tallies.items():
-            tables[table] = "".join(_line((*key, str(n))) for key, n in tally.items()).encode()
+            tables[table] = "".join(copy_line((*key, str(n))) for key, n in tally.items()).encode()
         return Packed(tables, dict(self.counts), dict(self.skipped), self.skipped_lines)
 
 
@@ -82,15 +82,16 @@ class Packed:
     lines: dict[str, list[int]] = field(default_factory=dict)
 
 
-def _line(values: Iterable[str | None]) -> str:
+def copy_line(values: Iterable[str | None]) -> str:
     r"""One line of COPY's text form: tabs between, `\N` for null."""
-    return "\t".join(["\\N" if value is None else _escaped(value) for value in values]) + "\n"
-
-
-def _escaped(value: str) -> str:
-    if "\\" in value:
-        value = value.replace("\\", "\\\\")
-    return value.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    cells = []
+    for value in values:
+        if value is None:
+            cells.append("\\N")
+        else:
+            cell = value.replace("\\", "\\\\") if "\\" in value else value
+            cells.append(cell.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r"))
+    return "\t".join(cells) + "\n"
 
 
 def array(items: Iterable[str]) -> str:

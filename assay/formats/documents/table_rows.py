@@ -58,11 +58,11 @@ def cells_of(data: bytes, kind: str) -> Iterator[tuple[int, list[str]]]:
 def _tab_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(_decoded(data).split("\n")):
         if line.strip():
-            yield number, [_unquoted(cell) for cell in line.rstrip("\r").split("\t")]
-
-
-def _unquoted(cell: str) -> str:
-    return cell[1:-1].replace('""', '"') if '""' in cell and _DOUBLED.fullmatch(cell) else cell
+            cells = line.rstrip("\r").split("\t")
+            for i, cell in enumerate(cells):
+                if '""' in cell and _DOUBLED.fullmatch(cell):
+                    cells[i] = cell[1:-1].replace('""', '"')
+            yield number, cells
 
 
 def _comma_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:

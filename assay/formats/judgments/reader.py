@@ -13,12 +13,12 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from io import BytesIO, TextIOWrapper
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from assay.errors import InputError
 from assay.formats import names as usual_names
 from assay.formats.judgments.cells import Wrong, row_of
-from assay.formats.judgments.rows import COLUMNS, JudgmentFile, JudgmentRow, JudgmentStream
+from assay.formats.judgments.rows import COLUMNS, JudgmentFile, JudgmentRow, JudgmentStream, cell_of
 from assay.formats.qrels.reader import COMPLAINTS_KEPT, LINES_SHOWN, Complaint, QrelsError, parse_qrels
 from assay.formats.qrels.tables import header_of
 
@@ -287,13 +287,7 @@ def _json_line(content: str) -> dict[str, str] | Wrong:
             json.dumps(values, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             return Wrong("a text has half of a surrogate pair, such as \\ud83d")
-    return {key: _text(value) for key, value in values.items() if key in COLUMNS}
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, (dict, list)):
-        return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else ""
-    return "" if value is None else str(value)
+    return {key: cell_of(value) for key, value in values.items() if key in COLUMNS}
 
 
 def _rows(name: str, form: str, records: Iterator[Cells]) -> Iterator[JudgmentRow]:

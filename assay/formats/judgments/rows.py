@@ -96,11 +96,12 @@ WrittenRow = Mapping[str, Any]  # by column; None is empty
 def as_csv(rows: Iterable[WrittenRow]) -> Iterator[str]:
     """The parts of a CSV file. A cell that would run as a spreadsheet formula gets an apostrophe."""
     yield BOM
-    yield from csv_lines(COLUMNS, ([_cell(row[name]) for name in COLUMNS] for row in rows))
+    yield from csv_lines(COLUMNS, ([cell_of(row[name]) for name in COLUMNS] for row in rows))
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, dict):
+def cell_of(value: Any) -> str:
+    """A value of JSON as the text of a cell."""
+    if isinstance(value, (dict, list)):
         return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else ""
     return "" if value is None else str(value)
 

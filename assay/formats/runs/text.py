@@ -96,7 +96,8 @@ class Lines:
         rest: list[bytes] = []
         held = 0
         for block in blocks:
-            end = _last_end(block)
+            end = block.rfind(b"\n") + 1
+            end = max(end, block.rfind(b"\r", end, len(block) - 1) + 1)  # a last CR may be half of a CR LF
             if end:
                 yield b"".join(rest) + block[:end]
                 rest, held = [], 0
@@ -132,13 +133,6 @@ class Lines:
                 self.notes.n_too_long += 1
                 self.notes.too_long = [*self.notes.too_long, number + i][:10]
         return b"\n".join(lines)
-
-
-def _last_end(block: bytes) -> int:
-    """The length of the complete lines in a block; a CR at its end may be half of a CR LF."""
-    end = block.rfind(b"\n") + 1
-    lone = block.rfind(b"\r", end, len(block) - 1) + 1
-    return max(end, lone)
 
 
 def _may_be_long(chunk: bytes, limit: int) -> bool:

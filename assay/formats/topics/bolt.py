@@ -57,12 +57,14 @@ def rows_of_xml(root: "etree._Element") -> Iterator[tuple[int, dict[str, Any]]]:
         items = [_text(rule) for rule in topic.iter("rule")]
         shown = "".join(f"<li>{escape(item)}</li>" for item in items if item)
         text = "" if rules is None else _text(rules, without=("rule", "cite"))
+        parts = [part.strip() for part in text.split("\n\n")]
         row = {
             "code": topic.get("number"),
             "title": _text(topic.find("query")),
             "tags": [] if language == NO_LANGUAGE else [language],
             "text": _text(topic.find("description")),
-            "narrative": _paragraphs(text) + (f"<ul>{shown}</ul>" if shown else ""),
+            "narrative": "".join(f"<p>{escape(part)}</p>" for part in parts if part)
+            + (f"<ul>{shown}</ul>" if shown else ""),
             "labels": {key: value for key, value in labels.items() if value},
             "source": etree.tostring(topic, encoding="unicode", with_tail=False),
         }
@@ -75,12 +77,6 @@ def _words(element: "etree._Element") -> list[str]:
     if values and all(value.lower() in _TRUE | _FALSE for value in values.values()):
         return sorted(name for name, value in values.items() if value.lower() in _TRUE)
     return list(values.values())
-
-
-def _paragraphs(text: str) -> str:
-    """Plain text as HTML, with a paragraph after each empty line. The reader of the row sanitizes it."""
-    parts = [part.strip() for part in text.split("\n\n")]
-    return "".join(f"<p>{escape(part)}</p>" for part in parts if part)
 
 
 def _text(element: "etree._Element | None", without: Collection[str] = ("cite",)) -> str:

@@ -275,8 +275,12 @@ def read_labels(data: bytes, name: str) -> dict[str, dict[str, str]]:
     if text.lstrip().startswith("{"):
         try:
             content = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise BadFile(f"{name} is not JSON: {_shown(error)}.") from None
+        except json.JSONDecodeError as error:
+            raise BadFile(f"{name} is not JSON: {error}.") from None
+        except RecursionError:
+            raise BadFile(f"{name} is not JSON: nested too deeply.") from None
+        except ValueError:
+            raise BadFile(f"{name} is not JSON: a number has too many digits.") from None
         if not isinstance(content, dict) or not all(isinstance(labels, dict) for labels in content.values()):
             raise BadFile(
                 f'{name} must contain an object for each topic, such as {{"A.9": {{"category": "proof"}}}}.'
@@ -289,12 +293,6 @@ def read_labels(data: bytes, name: str) -> dict[str, dict[str, str]]:
         except Unusable as reason:
             raise BadFile(f"{name}: {reason}.") from None
     return _labels_of_csv(text, name)
-
-
-def _shown(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return str(error)
-    return "nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
 
 
 def _labels_of_csv(text: str, name: str) -> dict[str, dict[str, str]]:

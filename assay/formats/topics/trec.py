@@ -152,16 +152,13 @@ def _sections_of(topic: "etree._Element") -> Iterator[Section]:
         yield Section("description", text, cast("int", topic.sourceline))
     for child in topic.iterchildren(tag=etree.Element):
         line = cast("int", child.sourceline)
-        yield Section(etree.QName(child).localname.lower(), _text_of(child), line)
+        attributes = ", ".join(map(str, child.attrib.values()))
+        words = "".join(map(str, child.itertext())).strip()
+        if attributes:  # `1, inf: Find a map`
+            words = f"{attributes}: {words}"
+        yield Section(etree.QName(child).localname.lower(), words, line)
         if tail := (child.tail or "").strip():
             yield Section("text", tail, line)
-
-
-def _text_of(element: "etree._Element") -> str:
-    """The text of an element, after its attributes: `1, inf: Find a map`."""
-    attributes = ", ".join(map(str, element.attrib.values()))
-    text = "".join(map(str, element.itertext())).strip()
-    return f"{attributes}: {text}" if attributes else text
 
 
 class _Topic(NamedTuple):

@@ -168,7 +168,8 @@ def test_signed_ranks_agree_with_scipy(n_topics: int, places: int) -> None:
 
     test = wilcoxon(scores)
 
-    for i, j in product(range(5), repeat=2):
+    assert (test.p == test.p.T).all()
+    for i, j in ((0, 0), (0, 1), (2, 1), (3, 4)):
         differs = bool((scores[i] != scores[j]).any())
         expected = stats.wilcoxon(scores[i], scores[j]).pvalue if differs else 1.0
         assert test.p[i, j] == pytest.approx(expected, rel=1e-9)
