@@ -83,6 +83,8 @@ def _runs(runs: RunRules) -> Iterator[str]:
         yield f"Scores are between {runs.min_score:g} and {runs.max_score:g}."
     if runs.max_passage_characters is not None:
         yield f"Passages have at most {runs.max_passage_characters} characters."
+    for name, values in runs.attributes.items():
+        yield f"The attribute {name} of a file is {' or '.join(values)}."
     if runs.max_seconds_per_topic is not None:
         yield f"A topic takes at most {runs.max_seconds_per_topic:g} seconds."
 

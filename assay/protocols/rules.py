@@ -16,6 +16,7 @@ MAX_SLUG = 100  # characters, the limit of the database column
 MAX_KIND = 40  # characters of the key of a kind of run, the limit of the database column
 WORD = re.compile(r"[^\s,;]{1,50}")
 KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
+FREE_ATTRIBUTES = ("eval", "subtask")  # of a submission in bolt-xml, whose values a protocol may list
 LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})?")
 HIGHEST_GRADE = 999  # as in qrels
 FORMULAS = frozenset({"formula", "visually-distinct-formula"})
@@ -68,6 +69,9 @@ def _of_runs(runs: schema.RunRules) -> Iterator[str]:
 
 
 def _of_uses(runs: schema.RunRules) -> Iterator[str]:
+    for name, values in runs.attributes.items():
+        if name not in FREE_ATTRIBUTES or not values:
+            yield f"runs.attributes: {shown(name)} is not accepted; list values of {' or '.join(FREE_ATTRIBUTES)}"
     for word, title in runs.uses.items():
         if not SLUG.fullmatch(word) or len(word) > MAX_KIND:
             yield f"runs.uses: {shown(word)} is not accepted; use lower-case letters, digits and single hyphens"

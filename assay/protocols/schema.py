@@ -119,6 +119,8 @@ class RunRules:
     max_passage_characters: int | None = None  # of the text of a citation
     max_seconds_per_topic: float | None = None  # participants then submit the seconds of each topic
     forbidden_fields: tuple[str, ...] = ()  # of a citation; assessors fill them in
+    # The values that `eval` and `subtask` may have in a submission of bolt-xml. Those that are not listed are free.
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -68,10 +68,12 @@ def seconds_by_topic(teams: Iterable[int], limit: int) -> dict[int, dict[str, fl
     return seconds
 
 
-def has_interacted(team: Team) -> bool:
-    """Return whether a session of the team is over."""
+def interacted_topics(team: Team) -> set[str]:
+    """The codes of the topics on which a session of the team is over."""
     rules = rules_of(team.track)
-    return rules is not None and bool(seconds_by_topic([team.pk], rules.seconds_per_topic))
+    return (
+        set() if rules is None else set(seconds_by_topic([team.pk], rules.seconds_per_topic).get(team.pk, ()))
+    )
 
 
 @dataclass(frozen=True)

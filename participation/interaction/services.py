@@ -237,7 +237,7 @@ def store_data(*, team: Team, file: BinaryIO, file_name: str, by: User) -> Inter
     """Store the data of a team's sessions; an earlier file is replaced."""
     _rules(team.track)
     _check_member(team, by)
-    if not selectors.has_interacted(team):
+    if not selectors.interacted_topics(team):
         raise InteractionRefused(f"{team} had no session yet; the data follow the sessions.")
     n_bytes = file.seek(0, 2)
     if not 0 < n_bytes <= MAX_DATA:

@@ -23,7 +23,7 @@ from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
 from assay.formats.runs.words import MAX_NAME
 from jobs.files import storage
-from participation.interaction.selectors import has_interacted
+from participation.interaction.selectors import interacted_topics
 from participation.models import Team
 from participation.teams import services as team_services
 from participation.teams.selectors import disk_limit, disk_use, may_submit_for
@@ -89,6 +89,13 @@ def check_submission(
     if checked.columns is None:
         raise RunRefused(checked)
     protocol, times_taken = track.protocol.parsed, None
+    if protocol.interaction is not None and declared.kind == protocol.interaction.run_kind:
+        missing = sorted(interacted_topics(team) - set(checked.columns.topics.tolist()))
+        if missing:
+            raise SubmissionRefused(
+                f"The run omits {', '.join(missing)}: a run of the kind {declared.kind} has every topic on which "
+                f"{team} had a session."
+            )
     if seconds is not None:
         topics = list(track.topics.values_list("code", flat=True))
         try:
@@ -211,7 +218,7 @@ def _check_allowed(
         track_services.check_opening(track=track)
     _check_kind(track, by, declared)
     rules = track.protocol.parsed.interaction
-    if rules is not None and declared.kind == rules.run_kind and not has_interacted(team):
+    if rules is not None and declared.kind == rules.run_kind and not interacted_topics(team):
         raise SubmissionRefused(
             f"{team} had no session yet, and runs of the kind {declared.kind} follow one."
         )

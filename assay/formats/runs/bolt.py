@@ -3,6 +3,8 @@
     bolt-ir-submission[team, date, eval, subtask, run, contact]
       > response[number] > cite[score, thread, post, offset, length], with the English passage as its text
 
+A `cite` may have the words of the post as `original`, an attribute or an element, and may mark the relevant part of its
+passage as `relspan`. Both are accepted; `relspan` changes nothing.
 `run` is the condition, which is the kind of run; the form has no tag. `team` should be the team that submits. The id
 of a citation is `thread:post:offset:length`, with numbers without leading zeros. The id of a thread may contain colons,
 so the id of a citation is read from its end. White space in a passage is reduced to single spaces, and stripped at its
@@ -20,7 +22,13 @@ from assay.formats.runs.words import quoted, score_of
 
 NEEDED = ("team", "date", "eval", "subtask", "run", "contact")
 ACCEPTED = "bolt-ir-submission > response > cite, the passage as text."
-INSIDE = {"bolt-ir-submission": "", "response": "bolt-ir-submission", "cite": "response"}
+INSIDE = {
+    "bolt-ir-submission": ("",),
+    "response": ("bolt-ir-submission",),
+    "cite": ("response",),
+    "original": ("cite",),
+    "relspan": ("cite", "original"),
+}
 NUMBER = re.compile(r"[0-9]{1,9}")
 LONGEST = 1000  # characters of a passage, even if the protocol has no limit or a higher one
 KEPT = 20_000  # characters of a passage that are read
@@ -35,6 +43,8 @@ class BoltElements(Elements):
         self._cite: Mapping[str, str] | None = None
         self._number = 0
         self._text: list[str] = []
+        self._original: list[str] = []
+        self._is_original = False
         self._n_text = 0
 
     def start(self, name: str, attributes: Mapping[str, str], number: int, parent: str) -> None:
@@ -44,19 +54,21 @@ class BoltElements(Elements):
             self.tally.error(
                 "forbidden-field", f"only assessors fill in {key}, not systems", accepted, number
             )
-        if name not in INSIDE or parent != INSIDE[name]:
+        if parent not in INSIDE.get(name, ()):
             if name not in forbidden:
                 self.misplaced(name, parent, number, ACCEPTED)
         elif name == "bolt-ir-submission":
             values = {key: self.attribute(attributes, name, key, number) for key in NEEDED}
             self._take_condition(values["run"], number)
             self._compare_team(values["team"], number)
+            self._check_listed(values, number)
         elif name == "response":
             self._topic = self.topic(attributes, name, "number", number)
-        else:
+        elif name == "cite":
             self.count_ranked()
             self._cite, self._number, self._text, self._n_text = attributes, number, [], 0
-            self.wants_text = True
+            self._original, self.wants_text = [attributes.get("original", "")], True
+        self._is_original = self._is_original or name == "original"
 
     def _take_condition(self, condition: str | None, number: int) -> None:
         """Read the kind of run, which must be a kind of the protocol and the one that the submitter declared."""
@@ -72,6 +84,13 @@ class BoltElements(Elements):
         else:
             self.kind = condition
 
+    def _check_listed(self, values: Mapping[str, str | None], number: int) -> None:
+        """Report an attribute with a value that the protocol does not list."""
+        for key, accepted in self.expected.rules.attributes.items():
+            if (value := values[key]) is not None and value not in accepted:
+                message = f"{key} {quoted(value.encode())} is not accepted by the protocol"
+                self.tally.error("attribute", message, f"{' or '.join(accepted)}.", number)
+
     def _compare_team(self, named: str | None, number: int) -> None:
         """Warn of a file that names another team: it may be the run of that team."""
         team = self.expected.team
@@ -81,10 +100,12 @@ class BoltElements(Elements):
 
     def text(self, data: str) -> None:
         if self._n_text < KEPT:
-            self._text.append(data)
+            (self._original if self._is_original else self._text).append(data)
             self._n_text += len(data)
 
     def end(self, name: str, parent: str) -> None:
+        if name == "original":
+            self._is_original = False
         if name == "cite" and parent == "response" and self._cite is not None:
             self._take(self._cite)
             self._cite, self.wants_text = None, False
@@ -109,7 +130,8 @@ class BoltElements(Elements):
         passage = passage[:most]
         if self._topic is None or docno is None:
             return
-        self.add(self._topic, docno, 0, score, self._number, passage)
+        original = " ".join("".join(self._original).split())
+        self.add(self._topic, docno, 0, score, self._number, passage, original)
         self.count_tag("", self._number)
 
     def _whole_number(self, cite: Mapping[str, str], key: str, least: int) -> str | None:

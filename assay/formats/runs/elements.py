@@ -34,6 +34,7 @@ class Elements(ABC):
         self._codes: dict[str, int] = {}
         self._rows: list[tuple[int, bytes, int, float, int]] = []
         self._passages: list[bytes] = []
+        self._originals: list[bytes] = []
 
     @abstractmethod
     def start(self, name: str, attributes: Mapping[str, str], number: int, parent: str) -> None:
@@ -52,13 +53,21 @@ class Elements(ABC):
         """Take the end of a well-formed file."""
 
     def add(
-        self, topic: str, docno: str, rank: int, score: float | None, number: int, passage: str | None = None
+        self,
+        topic: str,
+        docno: str,
+        rank: int,
+        score: float | None,
+        number: int,
+        passage: str | None = None,
+        original: str = "",
     ) -> None:
         """Add a row. A row with a wrong score, already an error, stays so that the rest of it is checked."""
         index = self._codes.setdefault(topic, len(self._codes))
         self._rows.append((index, docno.encode(), rank, math.nan if score is None else score, number))
         if passage is not None:
             self._passages.append(passage.encode())
+            self._originals.append(original.encode())
 
     def count_ranked(self) -> None:
         """Count an element that ranks something, correct or not, and stop at the limit."""
@@ -89,9 +98,11 @@ class Elements(ABC):
             np.array(number, dtype=np.int64),
             None,
             byte_strings(self._passages) if self._passages else None,
+            original=byte_strings(self._originals) if any(self._originals) else None,
         )
         self._rows.clear()
         self._passages.clear()
+        self._originals.clear()
         return rows
 
     def attribute(self, attributes: Mapping[str, str], element: str, key: str, number: int) -> str | None:

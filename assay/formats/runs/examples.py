@@ -8,7 +8,7 @@ from lxml import etree
 from assay.formats.runs.forms import LineForm, RunForm, forms_of
 from assay.formats.runs.rules import NOUNS, unit_of
 from assay.protocols.description import limits_of
-from assay.protocols.schema import Protocol
+from assay.protocols.schema import Protocol, RunRules
 
 EXAMPLES = {
     "arqmath-5": "A.1\t2817\t1\t0.9531\tOwls-main",
@@ -94,6 +94,8 @@ def rules_of(protocol: Protocol) -> list[str]:
         sentences.append(f"A passage has at most {rules.max_passage_characters} characters.")
     if rules.forbidden_fields:
         sentences.append(f"Leave out the fields {', '.join(rules.forbidden_fields)}: assessors fill them in.")
+    for name, values in rules.attributes.items():
+        sentences.append(f"The attribute {name} of a file is {' or '.join(values)}.")
     if rules.max_seconds_per_topic is not None:
         most = f"{rules.max_seconds_per_topic / 60:g} minutes"
         sentences.append(
@@ -141,10 +143,8 @@ def sample_run(protocol: Protocol, topics: Sequence[str], units: Sequence[Unit])
             for topic in topics
             for rank, (unit, score) in enumerate(zip(units, scores, strict=True), 1)
         )
-    if form.name == "bolt-xml":
-        root = _bolt(protocol.runs.keys[0], topics, units, scores)
-    else:
-        root = _ntcir(topics, units, scores)
+    is_bolt, rules = form.name == "bolt-xml", protocol.runs
+    root = _bolt(rules, topics, units, scores) if is_bolt else _ntcir(topics, units, scores)
     return "xml", etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
 
 
@@ -159,11 +159,12 @@ def _ntcir(topics: Sequence[str], units: Sequence[Unit], scores: Sequence[float]
 
 
 def _bolt(
-    kind: str, topics: Sequence[str], units: Sequence[Unit], scores: Sequence[float]
+    rules: RunRules, topics: Sequence[str], units: Sequence[Unit], scores: Sequence[float]
 ) -> "etree._Element":
     described = {"team": "Sample", "date": "2026-01-01", "eval": "P3", "subtask": "main"}
+    described |= {name: values[0] for name, values in rules.attributes.items()}
     contact = "you@example.org"
-    root = etree.Element("bolt-ir-submission", described | {"run": kind, "contact": contact})
+    root = etree.Element("bolt-ir-submission", described | {"run": rules.keys[0], "contact": contact})
     for topic in topics:
         response = etree.SubElement(root, "response", number=topic)
         for unit, score in zip(units, scores, strict=True):

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from assay.formats.runs.citations import PostLookup
     from assay.formats.runs.xml import XmlReader
 
+CHECKED_ONLY = {"number", "original"}  # not stored
 XML_START = re.compile(rb"\s*<(?!SYSDESC>)[A-Za-z_?!]")
 
 
@@ -175,7 +176,7 @@ class _Check:
             check_citations(self.rows, self.posts, self.tally)
         if self.tally.has_unrepairable_errors:
             return None
-        rows = {name: column for name, column in self.rows._asdict().items() if name != "number"}
+        rows = {name: column for name, column in self.rows._asdict().items() if name not in CHECKED_ONLY}
         columns, order = RunColumns.ordered(**rows, ties=self.reader.form.ties)
         if self.warns:
             warn_of_rows(self.rows, columns, order, self.expected, self.reader.form, self.tally)

@@ -44,6 +44,7 @@ class RunRows(NamedTuple):
     post: NDArray[np.bytes_] | None = None
     passage: NDArray[np.bytes_] | None = None
     label: NDArray[np.bool_] | None = None
+    original: NDArray[np.bytes_] | None = None
 
 
 _INTEGERS, _NO_SCORES = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float64)

@@ -54,6 +54,13 @@ def with_change(folder: Path, slug: str, old: str, new: str) -> str:
             bolt_run(),
             "score",
         ),
+        (
+            "bolt-ir-p3",
+            'forbidden_fields = ["rel", "chksrc", "trans", "dialect"]',
+            'attributes = { eval = ["P3"], subtask = ["IR", "IR-E"] }',
+            bolt_run(),
+            "line 2: subtask “main” is not accepted by the protocol",
+        ),
     ],
     ids=[
         "max_ranks",
@@ -63,6 +70,7 @@ def with_change(folder: Path, slug: str, old: str, new: str) -> str:
         "max_score",
         "max_passage_characters",
         "forbidden_fields",
+        "attributes",
     ],
 )
 def test_run_is_refused_by_the_key_and_accepted_without_it(

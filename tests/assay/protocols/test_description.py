@@ -53,7 +53,7 @@ WORDS = {
         "Follow-up questions",
     ): "After Yes or Maybe, for documents in Arabic, Standard Arabic, Egyptian Arabic or Mandarin Chinese: "
     "How good is the English passage as a translation? Did you consult the source text? "
-    "After Yes or Maybe, for documents in Arabic, Standard Arabic or Egyptian Arabic: "
+    "After Yes or Maybe or No, for documents in Arabic, Standard Arabic or Egyptian Arabic: "
     "Does the source text contain Egyptian Arabic? After Yes or Maybe: Did you give yes or maybe generously?",
     (
         "bolt-ir-p3",

@@ -66,6 +66,7 @@ EFFECTS = {
     "runs.max_score": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
     "runs.max_passage_characters": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
     "runs.max_seconds_per_topic": f"{CLI}seconds_of_a_topic_are_limited",
+    "runs.attributes": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
     "runs.forbidden_fields": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
     "pool.strategy": f"{CLI}pool_has_the_units_that_the_key_asks_for",
     "pool.depth_is_default": "tests/pooling/pools/test_views.py::test_form_says_whether_the_protocol_fixes_the_depth",

@@ -285,7 +285,9 @@ def test_every_choice_has_a_definition_and_a_one_letter_shortcut(slug: str) -> N
         assert len(choice.shortcut) == 1
 
 
-def test_follow_ups_of_bolt_come_after_yes_and_maybe() -> None:
+def test_follow_ups_of_bolt_come_after_yes_and_maybe_and_that_on_the_dialect_after_every_grade() -> None:
     follow_ups = load_protocol("bolt-ir-p3").judging.follow_ups
 
-    assert {question.after for question in follow_ups} == {("yes", "maybe")}
+    for question in follow_ups:
+        always = ("no",) if question.key == "dialect" else ()
+        assert question.after == ("yes", "maybe", *always)

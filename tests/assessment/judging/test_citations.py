@@ -52,13 +52,14 @@ def pages(campaign: Campaign) -> dict[str, str]:
         is_yes = "owl" in task.entry.passage.lower()
         given = {"trans": "acceptable", "chksrc": "yes", "dialect": "yes", "generous": "no"}
         asked = [each.key for each in page.context["questions"]]
-        answers = {f"follow-up-{key}": given[key] for key in asked}
+        always = set() if is_yes else {"dialect"}  # of every Arabic citation
+        answers = {f"follow-up-{key}": given[key] for key in asked if is_yes or key in always}
         fields = {
             "choice": "yes" if is_yes else "no",
             "request_id": page.context["answer"]["request_id"],
             "shown": "0",
         }
-        response = client.post(address, fields | (answers if is_yes else {}))
+        response = client.post(address, fields | answers)
         assert response.status_code == 302, response.content.decode()
     return shown
 

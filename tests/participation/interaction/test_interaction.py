@@ -313,6 +313,13 @@ def test_the_run_and_the_data_follow_the_interaction(scene: Scene) -> None:
         scene.submit("post-interaction")
     too_early = scene.post(scene.olive, "interaction_data", scene.owls.pk, file=upload(b"{}", "data.json"))
     services.log(team=scene.owls, file=io.BytesIO(b"T1 60\n"), by=scene.olive)
+    Nomination.objects.create(team=scene.owls, topic=scene.track.topics.get(code="T4"), place=2)
+    services.log(team=scene.owls, file=io.BytesIO(b"T4 30\n"), by=scene.olive)
+    with pytest.raises(
+        SubmissionRefused, match="The run omits T4: a run of the kind post-interaction has every"
+    ):
+        scene.submit("post-interaction")
+    Nomination.objects.filter(place=2).delete()
     run = scene.submit("post-interaction")
     scene.post(scene.olive, "interaction_data", scene.owls.pk, file=upload(b"{}", "data.json"))
     scene.post(scene.olive, "interaction_data", scene.owls.pk, file=upload(b"[1]", "more.json"))

@@ -60,6 +60,22 @@ def test_wrong_spans_and_texts_are_errors_with_their_lines(
     assert note in printed
 
 
+def test_original_is_the_text_of_the_post_in_any_language(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passage, words = "Owls eat rats, which is good for the warehouse.", "猫头鹰吃老鼠，对仓库很好。"
+    element = f"<relspan>{passage}</relspan><original> {words}\n</original>"
+
+    status, _ = checked(tmp_path, RUN.replace(passage, element), capsys)
+    assert status == 0
+    status, _ = checked(tmp_path, RUN.replace('length="13">', f'length="13" original="{words}">'), capsys)
+    assert status == 0
+    status, printed = checked(tmp_path, RUN.replace(passage, element.replace("老鼠", "米饭")), capsys)
+    assert status == 1
+    assert "line 13: the original differs from its post" in printed
+    assert f"the post has “{words}”" in printed
+
+
 def test_white_space_counts_once_and_a_translation_is_not_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
