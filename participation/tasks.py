@@ -73,6 +73,7 @@ def planned(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
         "user": user.username,
         "team": team,
         "topics": data["topics"],
+        "window": data["window"],
         "rules": sessions.rules_of(team.track),
         "has_page": stored is not None and bool(stored.address),
     }

@@ -20,6 +20,12 @@ class SessionSerializer(serializers.Serializer[Any]):
     topic = serializers.CharField(source="nomination.topic.code")
     place = serializers.IntegerField(source="nomination.place", help_text="The team's preference, from 1.")
     state = serializers.ChoiceField(list(selectors.SessionState))
+    opens_at = serializers.DateTimeField(
+        source="nomination.opens_at", allow_null=True, help_text="The session starts from this time on."
+    )
+    closes_at = serializers.DateTimeField(
+        source="nomination.closes_at", allow_null=True, help_text="The session starts before this time."
+    )
     seconds = serializers.FloatField(allow_null=True, help_text="Null until the session is over.")
     is_logged = serializers.SerializerMethodField(help_text="Whether the seconds are from the team's log.")
 

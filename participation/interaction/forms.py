@@ -6,6 +6,8 @@ from django import forms
 
 from accounts.models import User
 from participation.interaction.selectors import InteractionPage, TeamInteraction
+from tracks.deadlines.forms import LocalTimeField
+from web import times
 from web.forms import StyledForm
 
 
@@ -37,17 +39,34 @@ class AddressForm(StyledForm):
 
 
 class PlanForm(StyledForm):
-    """The assessor of the next sessions of a team. The choices are given, so that many forms need no query."""
+    """The assessor of the next sessions of a team, and their window in a time zone.
+
+    The choices are given, so that many forms need no query.
+    """
 
     assessor = forms.TypedChoiceField()
     n = forms.IntegerField(min_value=1, max_value=1000, initial=10, label="Number of topics")
+    opens_at = LocalTimeField()
+    closes_at = LocalTimeField()
 
-    def __init__(self, *args: Any, assessors: list[User], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, assessors: list[User], zone: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.zone = zone
+        self.fields["opens_at"].label = f"Sessions start from ({zone})"
+        self.fields["closes_at"].label = f"Sessions start before ({zone})"
         people = {str(each.pk): each for each in assessors}
         field = cast(forms.TypedChoiceField, self.fields["assessor"])
         field.choices = [(key, str(each)) for key, each in people.items()]
         field.coerce = people.__getitem__
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        for field in ("opens_at", "closes_at"):
+            try:
+                data[field] = times.instant_of(data[field], self.zone) if data.get(field) else None
+            except times.NoSuchTime as error:
+                self.add_error(field, str(error))
+        return data
 
 
 class UploadForm(StyledForm):
@@ -65,7 +84,9 @@ def forms_of(page: InteractionPage, user: User) -> list[tuple[TeamInteraction, d
         forms_of_team: dict[str, StyledForm | None] = {
             "nominate": NominationForm(initial={"topics": codes}, auto_id=prefix),
             "address": AddressForm(initial={"address": each.address}, auto_id=prefix),
-            "plan": PlanForm(assessors=page.assessors, auto_id=prefix) if user.is_organizer else None,
+            "plan": PlanForm(assessors=page.assessors, zone=page.zone, auto_id=prefix)
+            if user.is_organizer
+            else None,
             "log": UploadForm(auto_id=f"{prefix}-log"),
             "data": UploadForm(auto_id=f"{prefix}-data"),
         }

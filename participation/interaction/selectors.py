@@ -20,6 +20,8 @@ from tracks.models import Topic, Track
 from tracks.topics.selectors import render_topic
 from web import times
 
+PRACTICE = "practice"  # in the place of a topic's code in the address of a team's page
+
 
 class SessionState(StrEnum):
     NOMINATED = "nominated"
@@ -127,6 +129,7 @@ class InteractionPage:
     sessions: list[SessionRow]  # that the user holds
     assessors: list[User]  # for organizers
     why_no_nominations: str
+    zone: str  # of the track's deadlines
     tab: str = "interaction"
 
 
@@ -163,7 +166,19 @@ def interaction_page(user: User, track: Track, rules: InteractionRules) -> Inter
         sessions=[_row(each, limit, now) for each in own.order_by("place", "pk")],
         assessors=assessors_of(track) if user.is_organizer else [],
         why_no_nominations="" if runs.is_accepting else runs.reason,
+        zone=runs.zone,
     )
+
+
+def zone_of(track: Track) -> str:
+    """The time zone of a track's deadlines, in which the windows of its sessions are entered."""
+    return state(track, track.protocol.parsed.runs.keys[0]).zone
+
+
+def window_in_words(opens_at: datetime | None, closes_at: datetime | None, zone: str) -> str:
+    """When a session can start, such as `from 2026-05-01 10:00 UTC`; empty if at any time."""
+    sides = (("from", opens_at), ("until", closes_at))
+    return " ".join(f"{word} {times.in_words(at, zone)}" for word, at in sides if at)
 
 
 def assessors_of(track: Track) -> list[User]:
@@ -222,6 +237,9 @@ class SessionPage:
     address: str
     origin: str
     is_own: bool
+    is_practising: bool
+    may_practise: bool
+    window: str
     tab: str = "interaction"
 
 
@@ -231,9 +249,12 @@ def session_page(nomination: Nomination, user: User) -> SessionPage:
     rules = rules_of(track)
     assert rules is not None
     now, limit = times.now(), rules.seconds_per_topic
-    row, end = _row(nomination, limit, now), ends_at(nomination, limit)
+    row, practice_end = _row(nomination, limit, now), nomination.practice_ends_at
     is_own = nomination.assessor_id == user.pk
-    address = frame_address(nomination) if row.is_running and is_own else ""
+    is_practising = row.is_planned and practice_end is not None and now < practice_end
+    end = practice_end if is_practising else ends_at(nomination, limit)
+    runs = row.is_running or is_practising
+    address = frame_address(nomination, PRACTICE if is_practising else "") if runs and is_own else ""
     parts = urlsplit(address)
     return SessionPage(
         track=track,
@@ -246,19 +267,27 @@ def session_page(nomination: Nomination, user: User) -> SessionPage:
         ),
         row=row,
         limit=limit,
-        seconds_left=max(0.0, (end - now).total_seconds()) if end and row.is_running else 0.0,
+        seconds_left=max(0.0, (end - now).total_seconds()) if end and runs else 0.0,
         address=address,
         origin=f"{parts.scheme}://{parts.netloc}" if address else "",
         is_own=is_own,
+        is_practising=is_practising,
+        may_practise=row.is_planned and is_own and not has_tried(nomination),
+        window=window_in_words(nomination.opens_at, nomination.closes_at, zone_of(track)),
     )
 
 
-def frame_address(nomination: Nomination) -> str:
-    """The address of the team's page for a session: `{topic}` is replaced by the code of the topic."""
+def has_tried(nomination: Nomination) -> bool:
+    """Return whether the assessor of a session has had a practice or a session with the system of its team."""
+    own = Nomination.objects.filter(team=nomination.team_id, assessor=nomination.assessor_id)
+    return own.exclude(practice_ends_at=None, started_at=None).exists()
+
+
+def frame_address(nomination: Nomination, word: str = "") -> str:
+    """The address of the team's page for a session: `{topic}` is replaced by a word, or by the code of the topic."""
     interaction = getattr(nomination.team, "interaction", None)
-    return (
-        interaction.address.replace("{topic}", quote(nomination.topic.code, safe="")) if interaction else ""
-    )
+    word = quote(word or nomination.topic.code, safe="")
+    return interaction.address.replace("{topic}", word) if interaction else ""
 
 
 def stored_data(track: Track) -> list[Interaction]:

@@ -1,7 +1,7 @@
 """Nominate topics, plan and hold sessions, and take logs and data of the interaction."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import BinaryIO
 from urllib.parse import SplitResult, urlsplit
 
@@ -30,6 +30,7 @@ from web import times
 MAX_DATA = 200 << 20  # bytes
 NAMED = 5  # topics in a message
 PLANNED, HELD = "interaction.planned", "interaction.held"  # kinds of letters
+FREED = ["assessor", "opens_at", "closes_at", "practice_ends_at"]  # fields of a session that is taken back
 AFTER = timedelta(seconds=1)  # the end of a session
 
 
@@ -108,20 +109,35 @@ def _host(address: SplitResult) -> str:
 
 
 @transaction.atomic
-def plan(*, team: Team, n: int, assessor: User, by: User) -> int:
-    """Give the first `n` nominated topics without a session to an assessor; how many there were."""
+def plan(
+    *,
+    team: Team,
+    n: int,
+    assessor: User,
+    by: User,
+    opens_at: datetime | None = None,
+    closes_at: datetime | None = None,
+) -> int:
+    """Give the first `n` nominated topics without a session to an assessor; how many there were.
+
+    The sessions can start from `opens_at` on and before `closes_at`.
+    """
     track = track_services.lock(team.track_id)
     _rules(track)
+    if opens_at and closes_at and closes_at <= opens_at:
+        raise InteractionRefused("The sessions would end before they can start; choose a later end.")
     if not is_assessor(assessor, track) or team.members.filter(pk=assessor.pk).exists():
         raise InteractionRefused(f"{assessor} is not an assessor of {track}, or is a member of {team}.")
     free = team.nominations.filter(assessor__isnull=True, logged_seconds__isnull=True).order_by("place")
     chosen = dict(free.values_list("pk", "topic__code")[:n])
     if not chosen:
         raise InteractionRefused(f"{team} has no nominated topic without a session.")
-    team.nominations.filter(pk__in=chosen).update(assessor=assessor)
-    data = {"team": team.pk, "topics": list(chosen.values())}
+    rows = team.nominations.filter(pk__in=chosen)
+    rows.update(assessor=assessor, opens_at=opens_at, closes_at=closes_at)
+    window = selectors.window_in_words(opens_at, closes_at, selectors.zone_of(track))
+    data = {"team": team.pk, "topics": list(chosen.values()), "window": window}
     team_services.notify_members(team=team, kind=PLANNED, data=data)
-    details = {"assessor": str(assessor), "topics": len(chosen)}
+    details = {"assessor": str(assessor), "topics": len(chosen), "window": window}
     audit.record(action="sessions.planned", subject=team, track=track, by=by, details=details)
     return len(chosen)
 
@@ -138,8 +154,9 @@ def take_back(*, nomination: Nomination, by: User) -> Nomination:
             f"Only a planned session is taken back; that of {nomination.team} on {nomination.topic.code} is {state}."
         )
     details = {"assessor": str(nomination.assessor), "topic": nomination.topic.code}
-    nomination.assessor = None
-    nomination.save(update_fields=["assessor"])
+    for field in FREED:
+        setattr(nomination, field, None)
+    nomination.save(update_fields=FREED)
     audit.record(action="session.taken-back", subject=nomination.team, track=track, by=by, details=details)
     return nomination
 
@@ -148,18 +165,44 @@ def take_back(*, nomination: Nomination, by: User) -> Nomination:
 def take_back_all(*, track: Track, user: User) -> bool:
     """Take back the sessions that an assessor has not started. Return whether they have started another one."""
     own = Nomination.objects.filter(team__track=track, assessor=user)
-    own.filter(started_at=None).update(assessor=None)
+    own.filter(started_at=None).update(**dict.fromkeys(FREED))
     return own.exists()
+
+
+@transaction.atomic
+def practise(*, nomination: Nomination, by: User) -> Nomination:
+    """Start the practice of an assessor with the system of a team, before their first session with it."""
+    nomination, limit = _locked(nomination, by)
+    now = times.now()
+    _check_startable(nomination, limit, now)
+    if selectors.has_tried(nomination):
+        raise InteractionRefused(
+            "You practise once with the system of a team, before the first session with it."
+        )
+    nomination.practice_ends_at = now + timedelta(seconds=limit)
+    nomination.save(update_fields=["practice_ends_at"])
+    audit.record(action="session.practised", subject=nomination, track=nomination.team.track, by=by)
+    return nomination
+
+
+def _check_startable(nomination: Nomination, limit: int, now: datetime) -> None:
+    """Refuse a session that was started, is outside its window, or has no page to show."""
+    if selectors.state_of(nomination, limit, now) != SessionState.PLANNED:
+        raise InteractionRefused("This session was started already. Each topic has one session.")
+    opens_at, closes_at = nomination.opens_at, nomination.closes_at
+    if (opens_at and now < opens_at) or (closes_at and now >= closes_at):
+        zone = selectors.zone_of(nomination.team.track)
+        window = selectors.window_in_words(opens_at, closes_at, zone)
+        raise InteractionRefused(f"This session can start {window}. Ask the organizers for another time.")
+    if not selectors.frame_address(nomination):
+        raise InteractionRefused("The team has not declared the page of its system yet.")
 
 
 @transaction.atomic
 def start(*, nomination: Nomination, by: User) -> Nomination:
     """Start a session: its time runs from now on."""
     nomination, limit = _locked(nomination, by)
-    if selectors.state_of(nomination, limit, times.now()) != SessionState.PLANNED:
-        raise InteractionRefused("This session was started already. Each topic has one session.")
-    if not selectors.frame_address(nomination):
-        raise InteractionRefused("The team has not declared the page of its system yet.")
+    _check_startable(nomination, limit, times.now())
     unended = Nomination.objects.filter(assessor=by, started_at__isnull=False, ended_at__isnull=True)
     for each in unended:  # sessions whose time is over, though nobody ended them
         latest = selectors.ends_at(each, limit)
@@ -179,8 +222,12 @@ def start(*, nomination: Nomination, by: User) -> Nomination:
 
 @transaction.atomic
 def end(*, nomination: Nomination, by: User) -> Nomination:
-    """End a session. Ending one that is over changes nothing."""
+    """End a session, or the practice before it. Ending one that is over changes nothing."""
     nomination, limit = _locked(nomination, by)
+    if nomination.started_at is None and nomination.practice_ends_at is not None:
+        nomination.practice_ends_at = min(times.now(), nomination.practice_ends_at)
+        nomination.save(update_fields=["practice_ends_at"])
+        return nomination
     if nomination.started_at is None:
         raise InteractionRefused("This session was not started.")
     _end(nomination, limit)

@@ -84,7 +84,8 @@ def set_address(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
 def plan(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Give nominated topics of a team to an assessor. Organizers only."""
     team = _team(request, team_id)
-    form = PlanForm(request.POST, assessors=selectors.assessors_of(team.track))
+    assessors, zone = selectors.assessors_of(team.track), selectors.zone_of(team.track)
+    form = PlanForm(request.POST, assessors=assessors, zone=zone)
     if not form.is_valid():
         return _refused(request, team, form)
     n = services.plan(team=team, by=request.user, **form.cleaned_data)
@@ -160,8 +161,16 @@ def start(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
 
 @require_POST
 @login_required
+def practise(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
+    """Start the practice before a session. Its assessor."""
+    nomination = get_object_or_404(selectors.sessions_for(request.user), pk=nomination_id)
+    return redirect(services.practise(nomination=nomination, by=request.user))
+
+
+@require_POST
+@login_required
 def end(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
-    """End a session before its time. Its assessor."""
+    """End a session or a practice before its time. Its assessor."""
     nomination = get_object_or_404(selectors.sessions_for(request.user), pk=nomination_id)
     services.end(nomination=nomination, by=request.user)
     return redirect(nomination)

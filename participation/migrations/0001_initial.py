@@ -51,6 +51,9 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('place', models.PositiveIntegerField(help_text="The team's preference, from 1.")),
+                ('opens_at', models.DateTimeField(blank=True, help_text='The session starts from this time on.', null=True)),
+                ('closes_at', models.DateTimeField(blank=True, help_text='The session starts before this time.', null=True)),
+                ('practice_ends_at', models.DateTimeField(blank=True, null=True)),
                 ('started_at', models.DateTimeField(blank=True, null=True)),
                 ('ended_at', models.DateTimeField(blank=True, null=True)),
                 ('logged_seconds', models.FloatField(blank=True, null=True)),
@@ -66,6 +69,7 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(condition=models.Q(('ended_at__isnull', True), ('started_at__isnull', False)), fields=('assessor',), name='nomination_one_session_at_a_time'),
                     models.CheckConstraint(condition=models.Q(('started_at__isnull', True), models.Q(('assessor__isnull', False), ('logged_seconds__isnull', True)), _connector='OR'), name='nomination_session_or_log'),
                     models.CheckConstraint(condition=models.Q(('ended_at__isnull', True), models.Q(('ended_at__gte', models.F('started_at')), ('started_at__isnull', False)), _connector='OR'), name='nomination_ends_after_start'),
+                    models.CheckConstraint(condition=models.Q(('opens_at__isnull', True), ('closes_at__isnull', True), ('closes_at__gt', models.F('opens_at')), _connector='OR'), name='nomination_closes_after_it_opens'),
                 ],
             },
         ),

@@ -37,6 +37,9 @@ class Nomination(models.Model):
     topic = models.ForeignKey(Topic, models.PROTECT, related_name="nominations")
     place = models.PositiveIntegerField(help_text="The team's preference, from 1.")
     assessor = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="sessions_to_hold")
+    opens_at = models.DateTimeField(null=True, blank=True, help_text="The session starts from this time on.")
+    closes_at = models.DateTimeField(null=True, blank=True, help_text="The session starts before this time.")
+    practice_ends_at = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     logged_seconds = models.FloatField(null=True, blank=True)
@@ -59,6 +62,12 @@ class Nomination(models.Model):
                 condition=Q(ended_at__isnull=True)
                 | Q(started_at__isnull=False, ended_at__gte=models.F("started_at")),
                 name="nomination_ends_after_start",
+            ),
+            models.CheckConstraint(
+                condition=Q(opens_at__isnull=True)
+                | Q(closes_at__isnull=True)
+                | Q(closes_at__gt=models.F("opens_at")),
+                name="nomination_closes_after_it_opens",
             ),
         ]
 

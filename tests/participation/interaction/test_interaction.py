@@ -239,6 +239,49 @@ def test_a_session_shows_the_page_of_the_team_only_while_it_runs(scene: Scene) -
     assert (again.status_code, "Each topic has one session." in again.content.decode()) == (409, True)
 
 
+def test_an_assessor_practises_once_before_the_first_session_with_a_system(scene: Scene) -> None:
+    session = scene.planned("T2", "T1", n=2)
+    second = scene.owls.nominations.get(place=2)
+
+    assert scene.post(scene.emmy, "practise_session", session.pk).status_code == 404
+    scene.post(scene.ada, "practise_session", session.pk)
+    during = scene.get(scene.ada, "session", session.pk)
+    scene.post(scene.ada, "end_session", session.pk)
+    after = scene.get(scene.ada, "session", session.pk)
+    again = scene.post(scene.ada, "practise_session", second.pk)
+
+    assert 'src="https://owls.example.org/search?topic=practice"' in during.content.decode()
+    assert "frame-src https://owls.example.org;" in f"{during.headers['Content-Security-Policy']};"
+    assert "of 120 seconds left" in during.content.decode()
+    assert "<iframe" not in after.content.decode()
+    assert "Start the session" in after.content.decode()
+    assert "Practise first" not in after.content.decode()
+    assert (again.status_code, "You practise once" in again.content.decode()) == (409, True)
+    scene.post(scene.ada, "start_session", session.pk)
+    assert "search?topic=T2" in scene.get(scene.ada, "session", session.pk).content.decode()
+
+
+def test_sessions_start_in_their_window(scene: Scene) -> None:
+    services.nominate(team=scene.owls, codes=["T2"], by=scene.olive)
+    services.set_address(team=scene.owls, address=PAGE, by=scene.olive, site="https://assay.example.org")
+    form: dict[str, Any] = {"assessor": scene.ada.pk, "n": 1, "opens_at": "2031-05-01T10:00"}
+
+    wrong = scene.post(scene.olga, "plan_sessions", scene.owls.pk, **form, closes_at="2031-05-01T09:00")
+    scene.post(scene.olga, "plan_sessions", scene.owls.pk, **form, closes_at="2031-05-01T12:00")
+    session = scene.owls.nominations.get()
+    early = scene.post(scene.ada, "start_session", session.pk)
+
+    assert "would end before they can start" in wrong.content.decode()
+    assert early.status_code == 409
+    window = "This session can start from 2031-05-01 10:00 UTC until 2031-05-01 12:00 UTC."
+    assert window in early.content.decode()
+    assert "2031-05-01 10:00 UTC" in scene.get(scene.olive, "interaction", "forum").content.decode()
+    (row,) = api(scene.olga).get("/api/v1/tracks/forum/sessions/").json()
+    assert (row["opens_at"], row["closes_at"]) == ("2031-05-01T10:00:00Z", "2031-05-01T12:00:00Z")
+    Nomination.objects.update(opens_at=timezone.now() - timedelta(hours=1))
+    assert scene.post(scene.ada, "start_session", session.pk).status_code == 302
+
+
 def test_only_the_assessor_of_a_session_holds_it(scene: Scene) -> None:
     session = scene.planned()
 
