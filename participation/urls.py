@@ -43,7 +43,7 @@ urlpatterns = [
     path("teams/<int:team_id>/interaction/data/file/", interaction.data_file, name="interaction_file"),
     path("sessions/<int:nomination_id>/", interaction.session, name="session"),
     path("sessions/<int:nomination_id>/take-back/", interaction.take_back, name="take_back_session"),
-    path("sessions/<int:nomination_id>/practice/", interaction.practise, name="practise_session"),
+    path("sessions/<int:nomination_id>/practice/", interaction.practice, name="practice_session"),
     path("sessions/<int:nomination_id>/start/", interaction.start, name="start_session"),
     path("sessions/<int:nomination_id>/end/", interaction.end, name="end_session"),
 ]

@@ -145,7 +145,7 @@ participation:plan_sessions                   5555555
 participation:session                         L444444
 participation:set_address                     5555555
 participation:start_session                   5555555
-participation:practise_session                5555555
+participation:practice_session                5555555
 participation:take_back_session               5555555
 participation:end_session                     5555555
 scoring:interaction                     4444444

@@ -237,8 +237,8 @@ class SessionPage:
     address: str
     origin: str
     is_own: bool
-    is_practising: bool
-    may_practise: bool
+    is_practicing: bool
+    may_practice: bool
     window: str
     tab: str = "interaction"
 
@@ -251,10 +251,10 @@ def session_page(nomination: Nomination, user: User) -> SessionPage:
     now, limit = times.now(), rules.seconds_per_topic
     row, practice_end = _row(nomination, limit, now), nomination.practice_ends_at
     is_own = nomination.assessor_id == user.pk
-    is_practising = row.is_planned and practice_end is not None and now < practice_end
-    end = practice_end if is_practising else ends_at(nomination, limit)
-    runs = row.is_running or is_practising
-    address = frame_address(nomination, PRACTICE if is_practising else "") if runs and is_own else ""
+    is_practicing = row.is_planned and practice_end is not None and now < practice_end
+    end = practice_end if is_practicing else ends_at(nomination, limit)
+    runs = row.is_running or is_practicing
+    address = frame_address(nomination, PRACTICE if is_practicing else "") if runs and is_own else ""
     parts = urlsplit(address)
     return SessionPage(
         track=track,
@@ -271,8 +271,8 @@ def session_page(nomination: Nomination, user: User) -> SessionPage:
         address=address,
         origin=f"{parts.scheme}://{parts.netloc}" if address else "",
         is_own=is_own,
-        is_practising=is_practising,
-        may_practise=row.is_planned and is_own and not has_tried(nomination),
+        is_practicing=is_practicing,
+        may_practice=row.is_planned and is_own and not has_tried(nomination),
         window=window_in_words(nomination.opens_at, nomination.closes_at, zone_of(track)),
     )
 

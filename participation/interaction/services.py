@@ -170,18 +170,18 @@ def take_back_all(*, track: Track, user: User) -> bool:
 
 
 @transaction.atomic
-def practise(*, nomination: Nomination, by: User) -> Nomination:
+def practice(*, nomination: Nomination, by: User) -> Nomination:
     """Start the practice of an assessor with the system of a team, before their first session with it."""
     nomination, limit = _locked(nomination, by)
     now = times.now()
     _check_startable(nomination, limit, now)
     if selectors.has_tried(nomination):
         raise InteractionRefused(
-            "You practise once with the system of a team, before the first session with it."
+            "You practice once with the system of a team, before the first session with it."
         )
     nomination.practice_ends_at = now + timedelta(seconds=limit)
     nomination.save(update_fields=["practice_ends_at"])
-    audit.record(action="session.practised", subject=nomination, track=nomination.team.track, by=by)
+    audit.record(action="session.practiced", subject=nomination, track=nomination.team.track, by=by)
     return nomination
 
 

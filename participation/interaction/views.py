@@ -161,10 +161,10 @@ def start(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
 
 @require_POST
 @login_required
-def practise(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
+def practice(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     """Start the practice before a session. Its assessor."""
     nomination = get_object_or_404(selectors.sessions_for(request.user), pk=nomination_id)
-    return redirect(services.practise(nomination=nomination, by=request.user))
+    return redirect(services.practice(nomination=nomination, by=request.user))
 
 
 @require_POST

@@ -27,7 +27,7 @@ NO_PAGES = {
         "participation:nominate",
         "participation:plan_sessions",
         "participation:set_address",
-        "participation:practise_session",
+        "participation:practice_session",
         "participation:start_session",
         "participation:take_back_session",
         "scoring:interaction_tsv",

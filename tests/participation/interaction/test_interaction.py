@@ -239,24 +239,24 @@ def test_a_session_shows_the_page_of_the_team_only_while_it_runs(scene: Scene) -
     assert (again.status_code, "Each topic has one session." in again.content.decode()) == (409, True)
 
 
-def test_an_assessor_practises_once_before_the_first_session_with_a_system(scene: Scene) -> None:
+def test_an_assessor_practices_once_before_the_first_session_with_a_system(scene: Scene) -> None:
     session = scene.planned("T2", "T1", n=2)
     second = scene.owls.nominations.get(place=2)
 
-    assert scene.post(scene.emmy, "practise_session", session.pk).status_code == 404
-    scene.post(scene.ada, "practise_session", session.pk)
+    assert scene.post(scene.emmy, "practice_session", session.pk).status_code == 404
+    scene.post(scene.ada, "practice_session", session.pk)
     during = scene.get(scene.ada, "session", session.pk)
     scene.post(scene.ada, "end_session", session.pk)
     after = scene.get(scene.ada, "session", session.pk)
-    again = scene.post(scene.ada, "practise_session", second.pk)
+    again = scene.post(scene.ada, "practice_session", second.pk)
 
     assert 'src="https://owls.example.org/search?topic=practice"' in during.content.decode()
     assert "frame-src https://owls.example.org;" in f"{during.headers['Content-Security-Policy']};"
     assert "of 120 seconds left" in during.content.decode()
     assert "<iframe" not in after.content.decode()
     assert "Start the session" in after.content.decode()
-    assert "Practise first" not in after.content.decode()
-    assert (again.status_code, "You practise once" in again.content.decode()) == (409, True)
+    assert "Practice first" not in after.content.decode()
+    assert (again.status_code, "You practice once" in again.content.decode()) == (409, True)
     scene.post(scene.ada, "start_session", session.pk)
     assert "search?topic=T2" in scene.get(scene.ada, "session", session.pk).content.decode()
 
