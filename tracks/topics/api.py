@@ -44,12 +44,15 @@ class TopicSerializer(serializers.ModelSerializer[Topic]):
 
 
 class TopicTextSerializer(Strict):
-    """The texts of a topic that can change in every state of its track."""
+    """The texts and labels of a topic that can change in every state of its track."""
 
     scenario = serializers.CharField(required=False, allow_blank=True, max_length=MAX_TEXT)
     criteria = serializers.CharField(required=False, allow_blank=True, max_length=MAX_TEXT)
     known_item = serializers.RegexField(r"^\S*$", required=False, allow_blank=True, max_length=MAX_NAME)
     split = serializers.CharField(required=False, allow_blank=True, max_length=MAX_NAME)
+    labels = serializers.DictField(
+        child=serializers.CharField(max_length=MAX_NAME), required=False, help_text="All labels of the topic."
+    )
 
     def validate_split(self, split: str) -> str:
         return split_of(split)
@@ -124,7 +127,7 @@ class Topics(Endpoints):
 
     @patch("tracks/<slug:slug>/topics/<path:code>/", "topic", TopicSerializer, takes=TopicTextSerializer)
     def update_topic(self, request: Request, slug: str, code: str) -> Any:
-        """Set the scenario, the criteria, the known item or the split of a topic. Organizers only.
+        """Set the scenario, the criteria, the known item, the split or the labels of a topic. Organizers only.
 
         Fields that are left out stay.
         """

@@ -38,7 +38,7 @@ class TopicFileForm(StyledForm):
 
 
 class TopicTextForm(StyledForm):
-    """The texts that assessors read with the topic, and the known item of a known-item task."""
+    """The texts that assessors read with the topic, its labels, and the known item of a known-item task."""
 
     scenario = forms.CharField(
         required=False,
@@ -65,10 +65,22 @@ class TopicTextForm(StyledForm):
     )
 
     def __init__(self, *args: Any, topic: Topic, **kwargs: Any) -> None:
+        self.allowed = topic.track.protocol.parsed.topics.labels
         kwargs["initial"] = {name: getattr(topic, name) for name in self.base_fields}
+        kwargs["initial"] |= {f"label-{label}": topic.labels.get(label, "") for label in self.allowed}
         super().__init__(*args, **kwargs)
+        for label, values in self.allowed.items():
+            field = forms.ChoiceField(choices=[("", "–"), *((value, value) for value in values)])
+            self.fields[f"label-{label}"] = field if values else forms.CharField(max_length=MAX_NAME)
+            self.fields[f"label-{label}"].required = False
+            self.fields[f"label-{label}"].label = label.replace("-", " ").capitalize()
         if topic.track.protocol.parsed.pool.strategy != "known-item":
             del self.fields["known_item"]
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        labels = {label: data.pop(f"label-{label}", "") for label in self.allowed}
+        return data | {"labels": {label: value for label, value in labels.items() if value}}
 
     def clean_split(self) -> str:
         return split_of(self.cleaned_data["split"])

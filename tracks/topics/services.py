@@ -32,7 +32,7 @@ from tracks.models import Topic, TopicImport, Track
 from tracks.tracks import services as track_services
 
 TOPICS_NAMED = 20  # in one message
-EDITABLE = ("scenario", "criteria", "known_item", "split")  # of a topic, also when its track was opened
+EDITABLE = ("scenario", "criteria", "known_item", "split")  # texts of a topic, also when its track was opened
 FORMULA_UNITS = {"formula", "visually-distinct-formula"}
 
 
@@ -395,18 +395,21 @@ def _check_known_items(track: Track) -> None:
 
 
 @transaction.atomic
-def edit(*, topic: Topic, by: User, **texts: str) -> Topic:
-    """Set the `EDITABLE` texts of a topic that are given. Possible in every state of the track.
+def edit(*, topic: Topic, by: User, labels: object = None, **texts: str) -> Topic:
+    """Set the `EDITABLE` texts of a topic that are given, and all of its labels. Possible in every state of the track.
 
     Raises:
-        TopicsRefused: A known item is given, and the protocol has none.
+        TopicsRefused: A known item is given, and the protocol has none, or it does not allow a label.
     """
     current = Topic.objects.select_for_update(of=("self",)).select_related("track__protocol").get(pk=topic.pk)
     if texts.get("known_item"):
         _check_known_items(current.track)
-    changed = [name for name in EDITABLE if texts.get(name, getattr(current, name)) != getattr(current, name)]
+    given: dict[str, object] = dict(texts)
+    if labels is not None:
+        given["labels"] = checked_labels(topic=current, labels=labels)
+    changed = [name for name, value in given.items() if value != getattr(current, name)]
     for name in changed:
-        setattr(current, name, texts[name])
+        setattr(current, name, given[name])
     if changed:
         current.save(update_fields=changed)
         details = {"changed": changed}

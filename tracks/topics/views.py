@@ -70,7 +70,7 @@ def topic(request: HttpRequest, slug: str, code: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @organizer_required
 def edit(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
-    """Write the scenario and the criteria of a topic. Organizers only."""
+    """Write the scenario, the criteria and the labels of a topic. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
     form = TopicTextForm(request.POST or None, topic=topic)

@@ -66,6 +66,31 @@ def test_split_is_set_on_the_page_and_hidden_like_labels(client: Client) -> None
     assert "N-1,train" in next(text for name, text in files.items() if name.endswith("labels.csv"))
 
 
+def test_labels_are_edited_on_the_page_and_through_the_api(client: Client) -> None:
+    topic = make_topic(make_track(), "A.1", labels={"category": "proof", "difficulty": "easy"})
+    page, api = (reverse(name, args=[topic.track.slug, "A.1"]) for name in ("tracks:edit_topic", "api:topic"))
+    client.force_login(make_organizer())
+
+    saved = edit(client, topic, **{"label-category": "concept", "label-dependence": "both"})
+    wrong = client.post(page, {"label-category": "joke"}).content.decode()
+    answer = client.patch(api, {"labels": {"category": "Proof"}}, content_type="application/json")
+    refused = client.patch(api, {"labels": {"mood": "calm"}}, content_type="application/json")
+    client.force_login(make_assessor(topic.track))
+
+    assert "<dt>Category</dt><dd>concept</dd>" in saved
+    assert "easy" not in saved
+    assert "joke is not one of the available choices" in wrong
+    assert answer.json()["labels"] == {"category": "proof"}
+    assert "unknown label 'mood'; use category, difficulty, dependence" in refused.json()["detail"]
+    assert client.get(page).status_code == 403
+    assert [
+        event.details["changed"] for event in Event.objects.filter(action="topic.edited").order_by("pk")
+    ] == [
+        ["labels"],
+        ["labels"],
+    ]
+
+
 def test_participants_of_ntcir_10_see_neither_scenario_nor_criteria(client: Client) -> None:
     topic = ntcir_topic(**TEXTS)
     address = reverse("tracks:topic", args=[topic.track.slug, topic.code])
