@@ -43,6 +43,9 @@ class PostSerializer(serializers.Serializer[Any]):
     score = serializers.IntegerField(allow_null=True)
     is_accepted = serializers.BooleanField()
     author = serializers.CharField(help_text="Empty if it is not known.")
+    reputation = serializers.IntegerField(
+        allow_null=True, help_text="Of the author, in the dump that was imported."
+    )
     published_at = serializers.DateTimeField(allow_null=True)
     comments = CommentSerializer(many=True, source="all_comments")
 

@@ -68,6 +68,7 @@ class Post(NamedTuple):
     comments: list[RenderedComment]
     folded: list[RenderedComment]
     language: str = ""
+    reputation: int | None = None  # of the author, when the collection was made
 
     @property
     def is_right_to_left(self) -> bool:
@@ -227,8 +228,9 @@ def _posts(
     all_comments = [comment for document in documents for comment in comments.get(document.pk, [])]
     written: list[Document | Comment] = [*documents, *all_comments]
     codes = {text.author_code for text in written if text.author_code}
-    authors = Author.objects.filter(collection=collection, code__in=codes)
-    names: dict[str, str] = dict(authors.values_list("code", "name")) if codes else {}
+    authors = Author.objects.filter(collection=collection, code__in=codes) if codes else []
+    names = {author.code: author.name for author in authors}
+    reputations = {author.code: author.reputation for author in authors}
     bodies = [document.body for document in documents] + [comment.text for comment in all_comments]
     if formula:
         bodies = [mark(body, formula) for body in bodies]
@@ -257,6 +259,7 @@ def _posts(
             comments=rendered[:MAX_OPEN_COMMENTS],
             folded=rendered[MAX_OPEN_COMMENTS:],
             language=document.language,
+            reputation=reputations.get(document.author_code),
         )
     return posts
 

@@ -76,7 +76,7 @@ def test_answers_are_ordered_by_score_and_the_accepted_one_is_marked(
 
 
 def test_post_shows_title_tags_score_day_user_and_docno(organizer: Client, posts: Collection) -> None:
-    Author.objects.create(collection=posts, code="7", name="Emmy <N>")
+    Author.objects.create(collection=posts, code="7", name="Emmy <N>", reputation=12345)
     make_document(
         posts,
         "1",
@@ -93,7 +93,9 @@ def test_post_shows_title_tags_score_day_user_and_docno(organizer: Client, posts
     assert (
         '<h1><span>Is <span class="math-container" data-display="inline">x&lt;y</span>?</span></h1>' in html
     )
-    assert "<bdi>Emmy &lt;N&gt;</bdi> · <time" in " ".join(html.split())
+    assert "<bdi>Emmy &lt;N&gt;</bdi>, reputation 12,345 · <time" in " ".join(html.split())
+    api = organizer.get(reverse("api:thread", args=[posts.slug, "1"])).json()
+    assert api["question"]["reputation"] == 12345
     assert all(part in _text(html) for part in ("42 score", "2015-03-02", "algebra", "Thread 1"))
 
 
