@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from assay.formats.documents.indexes import HEADERS
+from assay.formats.documents.indexes import HEADERS, Representation
 from assay.formats.spreadsheet import tsv_line
 from assay.formulas import PLACES
 from assay.html.sanitize import clean_comment
@@ -60,10 +60,19 @@ def _filled(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in ("", None, [])}
 
 
-def formulas(collection: Collection) -> Iterator[str]:
-    """The formulas in LaTeX, by id, as lines of a formula index of version 2, with its header."""
-    yield "\t".join(HEADERS[2])
-    columns = ("code", "post", "thread", "place", "visual", "latex")
-    rows = collection.formulas.exclude(latex="").order_by("pk").values_list(*columns)
-    for code, post, thread, place, visual, latex in rows.iterator(chunk_size=BATCH):
-        yield tsv_line((code, post, thread, PLACES[place], visual, " ".join(latex.split())))
+def formulas(collection: Collection, representation: Representation = "latex") -> Iterator[str]:
+    """The formulas in a representation, by id, as lines of a formula index of version 2, with its header.
+
+    One query per `BATCH` formulas.
+    """
+    yield "\t".join((*HEADERS[2][:-1], "formula" if representation == "latex" else representation))
+    rows = collection.formulas.exclude(latex="").values_list("code", "latex")
+    if representation != "latex":
+        rows = collection.mathml.filter(form=representation).values_list("code", "content")
+    iterator = rows.order_by("pk").iterator(chunk_size=BATCH)
+    while batch := dict(islice(iterator, BATCH)):
+        columns = ("code", "post", "thread", "place", "visual")
+        known = {row[0]: row for row in collection.formulas.filter(code__in=batch).values_list(*columns)}
+        for code, formula in batch.items():
+            _, post, thread, place, visual = known[code]
+            yield tsv_line((code, post, thread, PLACES[place], visual, " ".join(formula.split())))

@@ -10,6 +10,7 @@ from typing import cast
 from assay.digests import sha256_of
 from assay.formats.topics import writer
 from assay.formats.topics.writer import TopicFields
+from corpus.models import FormulaMathML
 from tracks.models import Download, TopicImport, Track
 from tracks.topics.selectors import participants_view
 from web.downloads import safe_name
@@ -63,7 +64,7 @@ def sample_runs(track: Track) -> list[Item]:
 
 
 def topic_files(track: Track) -> Iterator[Item]:
-    """The topics in each format, with their formulas, and with their labels if the track shows these. One query."""
+    """The topics in each format, with their formulas, and with their labels if the track shows these. Two queries."""
     topics = participants_view(track, track.topics.all())
     if not topics:
         return
@@ -73,9 +74,24 @@ def topic_files(track: Track) -> Iterator[Item]:
         is_empty = not content or (ending == "topic-formulas.tsv" and content.count(b"\n") == 1)
         if not is_empty:
             yield Item.made(Download.Kind.TOPICS, f"{track.slug}-{ending}", DESCRIPTIONS[ending], content)
+    yield from _mathml_indexes(track, rows)
     if any(topic.labels or topic.split for topic in topics):
         name, about = f"{track.slug}-topic-labels.csv", "The labels of the topics."
         yield Item.made(Download.Kind.TOPICS, name, about, writer.labels(rows))
+
+
+def _mathml_indexes(track: Track, rows: list[TopicFields]) -> Iterator[Item]:
+    """The formulas of the topics as MathML, in each form in which an index of the topics was imported. One query."""
+    collection = track.topic_collection or track.collection
+    by_form: dict[str, dict[str, str]] = {}
+    if collection is not None and (ids := writer.formula_ids(rows)):
+        found = collection.mathml.filter(code__in=ids).order_by("form", "pk")
+        for form, code, content in found.values_list("form", "code", "content"):
+            by_form.setdefault(form, {})[code] = content
+    for form, mathml in by_form.items():
+        about = f"The formulas of the topics as {FormulaMathML.Form(form).label}."
+        content = writer.formulas_as_mathml(rows, form, mathml)
+        yield Item.made(Download.Kind.TOPICS, f"{track.slug}-topic-formulas-{form}.tsv", about, content)
 
 
 def originals(track: Track, *, with_private: bool = False) -> list[TopicImport]:

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from django.core.files import File
 from django.db import transaction
+from django.db.models import Count
 
 from accounts.models import User
 from corpus.collections.exports import documents, formulas
@@ -106,7 +107,7 @@ def attach(
 
 @jobs.handler("tracks.downloads.export")
 def export(progress: jobs.Progress, *, track_id: int, by_id: int) -> dict[str, Any]:
-    """Export the documents of a track's collection, and its formulas if it has any."""
+    """Export the documents of a track's collection, and its formulas in each representation that it has."""
     track = Track.objects.select_related("collection").get(pk=track_id)
     collection = track.collection
     if collection is None:
@@ -120,6 +121,9 @@ def export(progress: jobs.Progress, *, track_id: int, by_id: int) -> dict[str, A
     }
     if collection.formulas.exists():
         parts[f"{collection.slug}-formulas.tsv.gz"] = (formulas(collection), collection.formulas.count())
+    mathml = collection.mathml.order_by().values_list("form").annotate(n=Count("pk"))
+    for form, n in mathml.order_by("form"):
+        parts[f"{collection.slug}-formulas-{form}.tsv.gz"] = (formulas(collection, form), n)
     for name, (lines, total) in parts.items():
         with tempfile.TemporaryFile() as file:
             write_packed(file, _counted(progress, lines, total, name))

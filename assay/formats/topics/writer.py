@@ -102,6 +102,17 @@ def formulas(topics: Iterable[TopicFields]) -> bytes:
     return _tsv(FORMULAS, (row for topic in topics for row in _formulas(topic)))
 
 
+def formula_ids(topics: Iterable[TopicFields]) -> list[str]:
+    """The ids of the formulas that `formulas` writes."""
+    return [row[0] for topic in topics for row in _formulas(topic)]
+
+
+def formulas_as_mathml(topics: Iterable[TopicFields], form: str, mathml: Mapping[str, str]) -> bytes:
+    """The formulas of the topics that have MathML of a form, `slt` or `opt`. `mathml`: by the id of the formula."""
+    rows = (row for topic in topics for row in _formulas(topic))
+    return _tsv((*FORMULAS[:-1], form), ((*row[:-1], mathml[row[0]]) for row in rows if row[0] in mathml))
+
+
 def _formulas(topic: TopicFields) -> Iterator[tuple[str, ...]]:
     n = 0
     for place, text in (("title", topic.title), ("question", topic.body), ("question", topic.narrative)):

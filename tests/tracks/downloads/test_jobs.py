@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from corpus.models import Collection, Comment, Document, Formula
+from corpus.models import Collection, Comment, Document, Formula, FormulaMathML
 from jobs import services as jobs
 from jobs.models import Job
 from tests.helpers.factories import make_answer, make_comment, make_document, make_organizer, make_track
@@ -40,6 +40,8 @@ def track(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tra
             place=Formula.Place.ANSWER,
             latex=latex,
         )
+    for form, markup in (("slt", "<math><mi>y</mi></math>"), ("opt", '<math><ci type="x">y</ci></math>')):
+        FormulaMathML.objects.create(collection=track.collection, form=form, code="f.2", content=markup)
     return track
 
 
@@ -63,6 +65,7 @@ def rows(collection: Collection) -> list[Any]:
         *documents.values_list(*fields, "published_at", "language"),
         *comments.values_list("code", "score", "author_name"),
         *formulas.values_list("code", "post", "thread", "place", "latex"),
+        *collection.mathml.order_by("form").values_list("form", "code", "content"),
     ]
 
 
@@ -80,6 +83,9 @@ def test_exported_collection_can_be_imported(track: Track, tmp_path: Path) -> No
 
     again = Collection.objects.get(slug="again")
     assert track.collection is not None
+    assert {"lab-posts-formulas-slt.tsv.gz", "lab-posts-formulas-opt.tsv.gz"} < {
+        Path(path).name for path in paths
+    }
     assert rows(again) == rows(track.collection)
     assert Comment.objects.get(code="c.2", document__collection=again).text == "<p>2 *x* 3 * _y_</p>"
 

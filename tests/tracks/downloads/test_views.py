@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -21,6 +22,7 @@ from tests.helpers.api import api, call
 from tests.helpers.factories import (
     make_answer,
     make_assessor,
+    make_collection,
     make_document,
     make_organizer,
     make_topic,
@@ -76,6 +78,32 @@ def fetch(client: Client, track: Track, name: str, **headers: str) -> Any:
 def attach(track: Track, name: str = "big.gz", release: Release = OPEN, **fields: Any) -> Download:
     fields = {"kind": "collection", "by": make_organizer()} | fields
     return services.attach_file(track=track, file=BytesIO(CONTENT), name=name, release=release, **fields)
+
+
+def test_formulas_of_topics_are_offered_in_each_imported_representation(track: Track, tmp_path: Path) -> None:
+    body = '<p><span class="math-container" data-formula-id="q_1" data-display="inline">x</span></p>'
+    track.topics.update(body=body)
+    later = make_collection("later")
+    Track.objects.update(topic_collection=later)
+    head, row = "id\ttopic_id\tthread_id\ttype", "q_1\tA.1\t77\tquestion"
+    for name, formula in (("slt", "<math><mi>x</mi></math>"), ("opt", "<math><ci>x</ci></math>")):
+        (tmp_path / f"{name}.tsv").write_text(f"{head}\t{name}\n{row}\t{formula}\n")
+        call_command("import_collection", "later", str(tmp_path / f"{name}.tsv"))
+
+    files = {form: fetch(browser(), track, f"lab-topic-formulas-{form}.tsv") for form in ("slt", "opt")}
+    latex = fetch(browser(), track, "lab-topic-formulas.tsv").getvalue().decode()
+
+    assert latex.splitlines()[1] == "q_1\tA.1\tA.1\tquestion\tx"
+    assert (
+        files["slt"].getvalue().decode().splitlines()[1] == "q_1\tA.1\tA.1\tquestion\t<math><mi>x</mi></math>"
+    )
+    assert files["opt"].getvalue().decode().splitlines() == [
+        f"{head}\topt",
+        "q_1\tA.1\tA.1\tquestion\t<math><ci>x</ci></math>",
+    ]
+    later_form = form_data(release="later", released_at="2036-05-01T23:59", zone="AoE")
+    browser(make_organizer()).post(reverse("tracks:edit_download", args=["lab", "topics"]), later_form)
+    assert fetch(browser(), track, "lab-topic-formulas-opt.tsv").status_code == 404
 
 
 def test_topics_are_offered_as_imported_and_in_every_format(track: Track) -> None:
