@@ -66,11 +66,11 @@ def formulas(collection: Collection, representation: Representation = "latex") -
     One query per `BATCH` formulas.
     """
     yield "\t".join((*HEADERS[2][:-1], "formula" if representation == "latex" else representation))
-    rows = collection.formulas.exclude(latex="").values_list("code", "latex")
-    if representation != "latex":
-        rows = collection.mathml.filter(form=representation).values_list("code", "content")
-    iterator = rows.order_by("pk").iterator(chunk_size=BATCH)
-    while batch := dict(islice(iterator, BATCH)):
+    latex = collection.formulas.exclude(latex="").order_by("pk").values_list("code", "latex")
+    mathml = collection.mathml.filter(form=representation).order_by("pk").values_list("code", "content")
+    is_latex = representation == "latex"
+    rows = latex.iterator(chunk_size=BATCH) if is_latex else mathml.iterator(chunk_size=BATCH)
+    while batch := dict(islice(rows, BATCH)):
         columns = ("code", "post", "thread", "place", "visual")
         known = {row[0]: row for row in collection.formulas.filter(code__in=batch).values_list(*columns)}
         for code, formula in batch.items():

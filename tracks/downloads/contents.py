@@ -85,13 +85,14 @@ def _mathml_indexes(track: Track, rows: list[TopicFields]) -> Iterator[Item]:
     collection = track.topic_collection or track.collection
     by_form: dict[str, dict[str, str]] = {}
     if collection is not None and (ids := writer.formula_ids(rows)):
-        found = collection.mathml.filter(code__in=ids).order_by("form", "pk")
-        for form, code, content in found.values_list("form", "code", "content"):
-            by_form.setdefault(form, {})[code] = content
+        stored = collection.mathml.filter(code__in=ids).order_by("form", "pk")
+        for form, code, markup in stored.values_list("form", "code", "content"):
+            by_form.setdefault(form, {})[code] = markup
     for form, mathml in by_form.items():
+        name = f"{track.slug}-topic-formulas-{form}.tsv"
         about = f"The formulas of the topics as {FormulaMathML.Form(form).label}."
-        content = writer.formulas_as_mathml(rows, form, mathml)
-        yield Item.made(Download.Kind.TOPICS, f"{track.slug}-topic-formulas-{form}.tsv", about, content)
+        index = writer.formulas_as_mathml(rows, form, mathml)
+        yield Item.made(Download.Kind.TOPICS, name, about, index)
 
 
 def originals(track: Track, *, with_private: bool = False) -> list[TopicImport]:
