@@ -77,6 +77,10 @@ def _runs(runs: RunRules) -> Iterator[str]:
         yield f"Only organizers submit {of_organizers} runs."
     if runs.uses:
         yield f"Teams state what a run uses: {', '.join(runs.uses.values())}."
+    yield from _accepted_values(runs)
+
+
+def _accepted_values(runs: RunRules) -> Iterator[str]:
     if runs.out_of_range_ranks == "error":
         yield "A run with a rank out of this range is refused."
     if runs.min_score is not None and runs.max_score is not None:
