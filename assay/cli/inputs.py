@@ -22,9 +22,8 @@ from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores
 from assay.measures.units import (
-    FORMATS_OF_VISUAL_IDS,
-    VISUAL_IDS,
     Prepared,
+    formats_of,
     judged_documents,
     prepare,
     read_units,
@@ -167,7 +166,7 @@ def inputs_of(
             raise InputError(f"{measure} is not a mean over topics; tests and intervals only compare means")
     formulas = read_units(protocol, arguments.units, arguments.formulas)
     qrels = read_qrels(arguments.qrels, protocol)
-    formats = FORMATS_OF_VISUAL_IDS if arguments.units == VISUAL_IDS else ()
+    formats = formats_of(protocol, arguments.units)
     rows = [
         read_run(path, protocol, formats) for path in bar(paths, "reading", "run", is_quiet=arguments.quiet)
     ]

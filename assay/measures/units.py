@@ -30,11 +30,18 @@ from assay.protocols.measures import Measure
 from assay.protocols.schema import Protocol, RunFormat
 
 VISUAL_IDS = "visual-ids"  # runs that name formulas by their visual ids, in any form of lines
-FORMATS_OF_VISUAL_IDS: tuple[RunFormat, ...] = ("arqmath-5", "arqmath-6", "trec-6")
 
 
 class NotComputed(InputError):
     """The scores of a protocol cannot be computed from this input: slug, key, and what is needed."""
+
+
+def formats_of(protocol: Protocol, units: str | None) -> Sequence[RunFormat]:
+    """The formats of runs that name formulas by their visual ids; empty for those of the protocol."""
+    if units != VISUAL_IDS:
+        return ()
+    own: Sequence[RunFormat] = () if protocol.runs.columns is None else ("columns",)
+    return *own, "arqmath-5", "arqmath-6", "trec-6"
 
 
 def check_units(protocol: Protocol, *, has_formulas: bool, how: str) -> None:

@@ -15,9 +15,8 @@ from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import HEADER, ScoreRow, TopicClass, as_json, classes_of
 from assay.measures.units import (
-    FORMATS_OF_VISUAL_IDS,
-    VISUAL_IDS,
     Scored,
+    formats_of,
     judged_documents,
     prepare,
     read_units,
@@ -103,7 +102,7 @@ def _read(arguments: argparse.Namespace) -> tuple[Request, list[TopicClass]]:
     if needs_duplicates and not arguments.quiet:
         print("no --duplicates: near-duplicates of judged documents count as unjudged", file=sys.stderr)  # noqa: T201
     average = arguments.average or protocol.scoring.average
-    formats = FORMATS_OF_VISUAL_IDS if arguments.units == VISUAL_IDS else ()
+    formats = formats_of(protocol, arguments.units)
     topics = judged.topics.tolist()
     labels = _labels(arguments, topics, protocol) if arguments.labels is not None else {}
     return Request(protocol, judged, measures, average, formulas, formats), classes_of(topics, labels)

@@ -33,6 +33,7 @@ from assay.protocols.schema import Protocol
 GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
 FRACTION = re.compile(rb"[+-]?\d*\.\d+")
 WORDS = re.compile(rb"[^1-9]*")  # a header, whose only number may be TREC's column 0
+KNOWN_ITEM = re.compile(rb"^([^\s#]\S*)[ \t]+(\S+)[ \t]*(?=\r?$)", re.MULTILINE)
 NO_HEADER = (
     "the line looks like a header, but does not name topic, docno and grade; name them so, with a tab or comma "
     "between, or delete the line"
@@ -159,12 +160,16 @@ class GradeScale(NamedTuple):
 def read_qrels(path: str, protocol: Protocol, *, scale: int = 1) -> QrelsColumns:
     """The rows of a qrels file, with every grade multiplied by `scale`; `-` is standard input.
 
+    In a file of known items, a line may have a topic and a docno only: its grade is the highest of the protocol.
+
     Raises `InputError` if it cannot be read, or it has errors, such as a grade that the protocol does not have; the
     message has the first ones.
     """
+    grades, form, data = GradeScale.of(protocol, scale), QrelsForm.of(protocol), read_file(path)
+    if protocol.pool.strategy == "known-item":
+        data = KNOWN_ITEM.sub(rb"\1 0 \2 %d" % max(grades.grades), data)
     try:
-        grades, form = GradeScale.of(protocol, scale), QrelsForm.of(protocol)
-        return parse_qrels(read_file(path), scale=scale, grades=grades, form=form)
+        return parse_qrels(data, scale=scale, grades=grades, form=form)
     except QrelsError as error:
         raise InputError(f"{path}: {error}") from None
 

@@ -538,11 +538,13 @@ def test_fractional_grades_are_scaled_or_refused(
     assert list(table(capsys.readouterr().out).values()) == ["0.5000"]
 
 
+@pytest.mark.parametrize("line", ["{} 0 {} 1\n", "{}\t{}\r\n"], ids=["qrels", "known items"])
 def test_known_items_are_scored_by_reciprocal_rank(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """NTCIR-11: the formula that a query was made from is the one that is relevant."""
-    (tmp_path / "known.txt").write_text("Q1 0 Article:3 1\nQ2 0 Łojasiewicz,_(n):0 1\nQ3 0 Other:1 1\n")
+    known = {"Q1": "Article:3", "Q2": "Łojasiewicz,_(n):0", "Q3": "Other:1"}
+    (tmp_path / "known.txt").write_text("".join(line.format(*item) for item in known.items()))
     lines = [
         "Q1 1 Article:9 1 9 r",
         "Q1 1 Article:3 2 8 r",
@@ -635,6 +637,22 @@ def test_json_has_all_digits(qrels: str, run: str, capsys: pytest.CaptureFixture
 
     (row,) = json.loads(capsys.readouterr().out)
     assert row["value"] == pytest.approx((1 / math.log2(3) + 1) / 3, abs=1e-15)
+
+
+def test_run_of_visual_ids_may_have_the_columns_of_the_protocol(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, qrels, protocol = tmp_path / "v.tsv", tmp_path / "q.txt", tmp_path / "p.toml"
+    run.write_text("101\tB.1\t2\n102\tB.1\t1\n")
+    qrels.write_text("B.1 0 101 3\n")
+    text = shipped_text("arqmath-2020-task2").replace('formats = ["arqmath-6"]', 'formats = ["columns"]')
+    own = '\n[runs.columns]\norder = ["docno", "topic", "score"]\n'
+    protocol.write_text(text.replace("\n[[runs.kind]]", f"{own}\n[[runs.kind]]", 1))
+    words = ["evaluate", "--protocol", str(protocol), "--measure", "judged", "--qrels", str(qrels)]
+
+    assert main([*words, "--units", "visual-ids", str(run)]) == 0
+
+    assert capsys.readouterr().out.split()[-1] == "0.5000"
 
 
 @pytest.mark.parametrize(
