@@ -259,3 +259,23 @@ def test_second_answer_to_a_topic_is_refused(
     assert main(["check", "--protocol", "arqmath-2022-task3", str(folder / "run.txt")]) == 1
 
     assert message in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("subtask", "gold", "mean"),
+    [("c", "Good PotentiallyUseful Bad", 1 / 3), ("d", "D R I", (1 / 2 + 2 / 3) / 2)],
+    ids=["c", "d"],
+)
+def test_subtasks_of_semeval_count_what_their_gold_calls_relevant(
+    subtask: str, gold: str, mean: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run ranks the worst first. In subtask D, related answers are relevant, too."""
+    first, second, third = gold.split()
+    (tmp_path / "gold.txt").write_text(f"Q1 a 1 0 {first}\nQ1 b 2 0 {second}\nQ1 c 3 0 {third}\n")
+    (tmp_path / "run.txt").write_text("Q1 c 1 0.9 true\nQ1 b 2 0.8 true\nQ1 a 3 0.1 false\n")
+    words = ["evaluate", "--protocol", f"semeval-2016-task3{subtask}", "--qrels", str(tmp_path / "gold.txt")]
+
+    assert main([*words, "--format", "json", str(tmp_path / "run.txt")]) == 0
+
+    rows = json.loads(capsys.readouterr().out)
+    assert rows[0]["value"] == pytest.approx(mean)

@@ -238,6 +238,20 @@ FIGURES: dict[str, dict[str, Any]] = {
             "labelF(rel=2)",
         ),
     },
+    "semeval-2016-task3c": {
+        "runs.max_ranks": 100,
+        "runs.depths": {"primary": 100, "contrastive": 100, "baseline": 100},
+        "grades": {"Good": 2, "Potentially useful": 1, "Bad": 0},
+        "scoring.relevant_from": 2,
+        "scoring.average": "common",
+    },
+    "semeval-2016-task3d": {
+        "runs.max_ranks": 30,
+        "grades": {"Direct": 2, "Related": 1, "Irrelevant": 0},
+        "qrels.columns.words": {"D": 2, "R": 1, "I": 0, "true": 1, "false": 0},
+        "scoring.relevant_from": 1,
+        "scoring.average": "common",
+    },
     "trec-adhoc": {
         "unit": "document",
         "runs.formats": ("trec-6",),
