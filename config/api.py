@@ -24,6 +24,7 @@ NOUNS = [
     "tracks.tracks",
     "participation.clones",
     "tracks.deadlines",
+    "tracks.milestones",
     "tracks.agreements",
     "tracks.guidelines",
     "tracks.protocols",

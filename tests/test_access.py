@@ -262,6 +262,8 @@ tracks:fetches_csv                      L333330
 tracks:remove_download                  5555555
 tracks:edit_guidelines                  L333330
 tracks:deadlines                        L333330
+tracks:milestones                       L333330
+tracks:calendar                         0000000
 tracks:guidelines                       L444000
 tracks:guidelines_changes               L444000
 tracks:guidelines_version               L444000

@@ -147,6 +147,8 @@ POST refuse_join_request                 13333301 3330
 GET deadlines                            00000001 0333
 GET sessions                             14444441 4433
 PUT deadlines                            13333301 3330
+GET milestones                           00000001 0333
+PUT milestones                           13333301 3330
 GET dual_batches                         13333301 0333
 POST dual_batches                        13333301 3330
 POST training_batches                    13333301 3330

@@ -12,6 +12,7 @@ from django.utils.http import content_disposition_header
 
 CONTENT_TYPES = {
     ".csv": "text/csv; charset=utf-8",
+    ".ics": "text/calendar; charset=utf-8",
     ".json": "application/json; charset=utf-8",
     ".jsonl": "application/jsonl; charset=utf-8",
     ".tex": "application/x-tex; charset=utf-8",

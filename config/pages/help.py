@@ -26,6 +26,7 @@ EXPLAINED = {
     "explanation/visual-ids.html": "corpus:formula",
     "howto/run-a-campaign.html": "tracks:track",
     "howto/run-a-campaign.html#set-the-deadlines": "tracks:deadlines",
+    "howto/run-a-campaign.html#announce-milestones": "tracks:milestones",
     "howto/run-a-campaign.html#hold-the-interaction": "participation:interaction scoring:interaction",
     "roles/assessor.html#sessions-with-systems": "participation:session",
     "howto/run-a-campaign.html#who-did-what": "tracks:history tracks:site_history",

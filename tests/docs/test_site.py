@@ -31,6 +31,7 @@ NO_PAGES = {
         "participation:start_session",
         "participation:take_back_session",
         "scoring:interaction_tsv",
+        "tracks:calendar",
         "publishing:consent",
         "pooling:move",
         "publishing:publish_runs",

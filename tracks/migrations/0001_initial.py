@@ -226,6 +226,23 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='Milestone',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('title', models.CharField(max_length=200)),
+                ('starts_on', models.DateField()),
+                ('ends_on', models.DateField(blank=True, help_text='The last day; empty if there is one day.', null=True)),
+                ('track', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='milestones', to='tracks.track')),
+            ],
+            options={
+                'ordering': ['starts_on', 'title'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('track', 'title'), name='milestone_unique'),
+                    models.CheckConstraint(condition=models.Q(('ends_on__isnull', True), ('ends_on__gt', models.F('starts_on')), _connector='OR'), name='milestone_ends_after_it_starts'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name='AgreementAcceptance',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

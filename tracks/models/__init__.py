@@ -1,6 +1,6 @@
 from tracks.models.agreements import AgreementAcceptance, AgreementVersion
 from tracks.models.assessors import Assessor, Machine
-from tracks.models.deadlines import Deadline
+from tracks.models.deadlines import Deadline, Milestone
 from tracks.models.downloads import Download, Fetch
 from tracks.models.guidelines import GuidelinesDraft, GuidelinesReading, GuidelinesVersion
 from tracks.models.pages import SitePage
@@ -19,6 +19,7 @@ __all__ = [
     "GuidelinesReading",
     "GuidelinesVersion",
     "Machine",
+    "Milestone",
     "SitePage",
     "StoredProtocol",
     "Topic",

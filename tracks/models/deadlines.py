@@ -1,4 +1,4 @@
-"""Deadlines of tracks."""
+"""Deadlines and milestones of tracks."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -36,3 +36,30 @@ class Deadline(models.Model):
 
     def __str__(self) -> str:
         return f"deadline of {self.kind or 'all'} runs of {self.track_id}"
+
+
+class Milestone(models.Model):
+    """A date that the organizers of a track announce, such as the release of topics. Nothing happens by itself."""
+
+    track = models.ForeignKey(Track, models.CASCADE, related_name="milestones")
+    title = models.CharField(max_length=200)
+    starts_on = models.DateField()
+    ends_on = models.DateField(null=True, blank=True, help_text="The last day; empty if there is one day.")
+
+    class Meta:
+        ordering = ["starts_on", "title"]
+        constraints = [
+            models.UniqueConstraint(fields=["track", "title"], name="milestone_unique"),
+            models.CheckConstraint(
+                condition=Q(ends_on__isnull=True) | Q(ends_on__gt=F("starts_on")),
+                name="milestone_ends_after_it_starts",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def days(self) -> str:
+        """The day, or the first and the last one, as they are entered."""
+        return f"{self.starts_on} to {self.ends_on}" if self.ends_on else f"{self.starts_on}"

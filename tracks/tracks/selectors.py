@@ -9,7 +9,7 @@ from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay.protocols.schema import Protocol
 from tracks.acceptance import Acceptance, is_due, states_for
-from tracks.models import Download, Track
+from tracks.models import Download, Milestone, Track
 from tracks.protocols.selectors import protocol_page
 
 
@@ -22,6 +22,7 @@ class TrackPage:
     facts: list[tuple[str, str]]
     n_topics: int
     states: list[Acceptance]
+    milestones: list[Milestone]
 
 
 def tracks_for(user: AnyUser) -> QuerySet[Track]:
@@ -51,6 +52,7 @@ def released_to(user: AnyUser, track: Track) -> Q:
 
 
 def track_page(user: AnyUser, track: Track) -> TrackPage:
-    """The overview of a track. Three queries."""
-    page = protocol_page(track.protocol)
-    return TrackPage(track, page.protocol, page.facts, track.topics.count(), states_for(user, track))
+    """The overview of a track. Four queries."""
+    page, n_topics = protocol_page(track.protocol), track.topics.count()
+    milestones = list(track.milestones.all())
+    return TrackPage(track, page.protocol, page.facts, n_topics, states_for(user, track), milestones)

@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from django.db.models import F
@@ -12,6 +13,8 @@ from assay import samples
 from assay.archive.contents import Reader
 from assay.formats.declaration import Declaration
 from assay.protocols.schema import InteractionRules
+from assessment.judging import services as task_services
+from assessment.judgments import services as judgment_services
 from jobs import services as jobs
 from participation.interaction import services as interaction
 from participation.models import Interaction, Nomination
@@ -23,7 +26,7 @@ from scoring.leaderboards.interaction import interaction_file
 from scoring.models import Leaderboard
 from scoring.qrels import services as qrels_services
 from tests.helpers.bolt_campaign import build_campaign
-from tests.helpers.judging import judge_all, make_batch
+from tests.helpers.judging import make_batch
 from tests.publishing.archives.conftest import archive_of, written
 from tests.publishing.archives.test_services import findings_of, load, rewritten
 from tracks.models import Topic, Track
@@ -37,7 +40,11 @@ def board(db: None) -> Leaderboard:
     bolt = build_campaign()
     topic = bolt.track.topics.get(code="BIR_2")
     Topic.objects.filter(pk=topic.pk).update(source=topic.source.replace("<rules>", CITE))
-    judge_all(make_batch(bolt.pool, {bolt.ada: list(bolt.track.topics.all())}), bolt.ada, "no")
+    batch = make_batch(bolt.pool, {bolt.ada: list(bolt.track.topics.all())})
+    while task := task_services.accept_next(batch=batch, assessor=bolt.ada):
+        is_arabic = task.entry.document is not None and task.entry.document.language == "arz"
+        answers = {"dialect": "yes"} if is_arabic else {}
+        judgment_services.submit(task=task, choice="no", follow_ups=answers, request_id=uuid4())
     team, by = bolt.track.teams.get(name="Owls"), bolt.organizer
     interaction.nominate(team=team, codes=["BIR_2", "BIR_1"], by=by)
     interaction.set_address(

@@ -1,0 +1,102 @@
+"""The milestones of a track on its pages, in its calendar and for programs."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.helpers.api import api, call
+from tests.helpers.factories import make_organizer, make_track, make_user
+from tracks.models import Deadline, Milestone, Track
+
+pytestmark = pytest.mark.django_db
+
+ARABIC = "Themen, Anfragen; \\ und مواضيع باللغة العربية المصرية من منتديات النقاش"
+
+
+def save(client: Client, track: Track, *lines: str) -> str:
+    address = reverse("tracks:milestones", args=[track.slug])
+    return client.post(address, {"milestones": "\n".join(lines)}, follow=True).content.decode()
+
+
+def calendar_of(track: Track) -> list[str]:
+    """The content lines of the calendar as a visitor gets it."""
+    response = Client().get(reverse("tracks:calendar", args=[track.slug]))
+    assert response["Content-Type"] == "text/calendar; charset=utf-8"
+    raw = response.content.split(b"\r\n")
+    assert all(len(line) <= 75 and b"\n" not in line and line.decode() is not None for line in raw)
+    assert raw.pop() == b""
+    return response.content.decode().replace("\r\n ", "").splitlines()
+
+
+def test_milestones_are_on_the_overview_and_in_the_calendar(client: Client) -> None:
+    client.force_login(make_organizer())
+    track = make_track("arq", name="ARQ, 2036")
+    closes_at = datetime(2036, 5, 2, 11, 59, tzinfo=UTC)
+    Deadline.objects.create(track=track, kind="alternate", closes_at=closes_at, zone="AoE")
+
+    text = save(client, track, "2036-06-01 to 2036-06-30 Judging", "", f"2036-05-03 {ARABIC}")
+
+    assert text.index("2036-05-03</td>") < text.index("2036-06-01 to 2036-06-30</td>")
+    lines = calendar_of(track)
+    assert lines[:2] == ["BEGIN:VCALENDAR", "VERSION:2.0"]
+    assert (
+        r"SUMMARY:ARQ\, 2036: " + ARABIC.replace("\\", r"\\").replace(",", r"\,").replace(";", r"\;") in lines
+    )
+    first = lines.index("DTSTART;VALUE=DATE:20360503")
+    assert lines[first + 1] == "DTEND;VALUE=DATE:20360504"
+    last = lines.index("DTSTART;VALUE=DATE:20360601")
+    assert lines[last + 1] == "DTEND;VALUE=DATE:20360701"
+    closing = lines.index("DTSTART:20360502T115900Z")
+    words = "2036-05-01 23:59 AoE (2036-05-02 11:59 UTC)"
+    assert lines[closing + 1] == rf"SUMMARY:ARQ\, 2036: alternate runs close\, {words}"
+    assert lines.count("BEGIN:VEVENT") == 3
+
+
+def test_milestone_whose_day_changes_stays_the_same_event(client: Client) -> None:
+    client.force_login(make_organizer())
+    track = make_track()
+    save(client, track, "2036-05-03 Topics", "2036-05-04 Workshop")
+    uid = next(line for line in calendar_of(track) if line.startswith("UID:"))
+
+    save(client, track, "2036-07-09 Topics")
+
+    lines = calendar_of(track)
+    assert [line for line in lines if line.startswith("UID:")] == [uid]
+    assert "DTSTART;VALUE=DATE:20360709" in lines
+
+
+@pytest.mark.parametrize(
+    ("lines", "error"),
+    [
+        (["2036-05-03 Topics", "soon Runs"], "Line 2: “soon Runs” is not a day and a title"),
+        (["2036-02-30 Topics"], "Line 1: day"),
+        (["2036-05-03 Topics", "2036-05-04 Topics"], "The milestone “Topics” is there twice."),
+        (["2036-05-03 to 2036-05-03 Topics"], "The last day of “Topics” is not after its first day."),
+        (["0001-05-03 Topics"], "“Topics” has a day that is not in the years 1970 to 9000."),
+    ],
+)
+def test_wrong_milestones_are_refused(client: Client, lines: list[str], error: str) -> None:
+    client.force_login(make_organizer())
+
+    text = save(client, make_track(), *lines)
+
+    assert error in text
+    assert not Milestone.objects.exists()
+
+
+def test_programs_set_and_read_milestones() -> None:
+    track = make_track("arq")
+    client, row = api(make_organizer()), {"title": "Topics", "starts_on": "2036-05-03"}
+    before = call(client, "GET", "milestones", "arq")
+
+    changed = call(client, "PUT", "milestones", "arq", data={"milestones": [row]})
+    lost = call(
+        client, "PUT", "milestones", "arq", data={"milestones": []}, headers={"If-Match": before["ETag"]}
+    )
+    refused = call(api(make_user()), "PUT", "milestones", "arq", data={"milestones": []})
+
+    assert changed.json() == {"milestones": [row | {"ends_on": None}]}
+    assert (lost.status_code, refused.status_code) == (412, 403)
+    assert track.milestones.count() == 1
