@@ -48,6 +48,7 @@ NOUNS = [
     "assessment.machines",
     "scoring.qrels",
     "scoring.leaderboards",
+    "scoring.later",
     "publishing.papers",
     "publishing.archives",
     "jobs",

@@ -35,6 +35,12 @@ class ReleaseHindered(LeaderboardRefused):
         super().__init__(f"{' '.join(hindrances)} Give a reason to release it anyway.")
 
 
+class LaterRunRefused(Refused):
+    """The run of another track's team cannot be scored here."""
+
+    title = "The run was not scored"
+
+
 class AnalysisRefused(Refused):
     """The analysis cannot be computed."""
 

@@ -4,6 +4,7 @@ from django.urls import path
 
 from scoring.analyses import views as analyses
 from scoring.evaluations import views as evaluations
+from scoring.later import views as later
 from scoring.leaderboards import views as leaderboards
 from scoring.qrels import views as qrels
 
@@ -64,6 +65,8 @@ urlpatterns = [
         evaluations.evaluation_file,
         name="evaluation_file",
     ),
+    path("leaderboards/<int:board_id>/later-runs/", later.later_runs, name="later_runs"),
+    path("leaderboards/<int:board_id>/later-runs.tsv", later.later_runs_file, name="later_runs_file"),
     path("leaderboards/<int:board_id>/interaction/", leaderboards.interaction, name="interaction"),
     path("leaderboards/<int:board_id>/interaction.tsv", leaderboards.interaction_tsv, name="interaction_tsv"),
 ]

@@ -225,6 +225,8 @@ scoring:import_qrels                    L333330
 scoring:leaderboard                     4444440
 scoring:leaderboard_file                4444440
 scoring:leaderboards                    0000000
+scoring:later_runs                      L444440
+scoring:later_runs_file                 L444440
 scoring:offer_qrels                     5555555
 scoring:qrels                           4444440
 scoring:qrels_export                    4444440
@@ -304,6 +306,8 @@ scoring:evaluation                      4404440
 scoring:evaluation_file                 4404440
 scoring:leaderboard                     4400440
 scoring:leaderboard_file                4400440
+scoring:later_runs                      L400440
+scoring:later_runs_file                 L400440
 scoring:qrels                           4400440
 scoring:qrels_export                    4400440
 scoring:qrels_file                      4400440
@@ -324,6 +328,8 @@ scoring:evaluation                      0000000
 scoring:evaluation_file                 0000000
 scoring:leaderboard                     0000000
 scoring:leaderboard_file                0000000
+scoring:later_runs                      L000000
+scoring:later_runs_file                 L000000
 scoring:qrels                           0000000
 scoring:qrels_file                      0000000
 scoring:topic                           0000000

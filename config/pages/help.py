@@ -99,6 +99,7 @@ EXPLAINED = {
     "howto/share-qrels.html": "scoring:qrels_export",
     "howto/run-a-campaign.html#score-the-runs": "scoring:leaderboards",
     "howto/run-a-campaign.html#release": "scoring:release",
+    "roles/participant.html#score-a-run-on-an-earlier-track": "scoring:later_runs",
     "explanation/numbers.html#tiers-randomized-tukey-hsd": "scoring:leaderboard",
     "explanation/numbers.html#how-alike-two-rankings-are": (
         "scoring:choose_leaderboard scoring:compare_leaderboards"

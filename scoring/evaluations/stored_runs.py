@@ -51,7 +51,13 @@ def ranking_of(run: Run, track: Track) -> Ranked:
     if not is_collapsed or track.collection_id is None:
         with _reading(run) as file:
             return load_ranking(file)
-    columns = columns_of(run)
+    return as_scored(columns_of(run), track)
+
+
+def as_scored(columns: RunColumns, track: Track) -> Ranked:
+    """The columns of a run as the protocol of a track scores them."""
+    if not track.protocol.parsed.scoring.collapse_instances or track.collection_id is None:
+        return columns
     return collapse_instances(columns, formulas_of(track.collection_id, columns.docno))[0]
 
 

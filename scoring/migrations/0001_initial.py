@@ -34,6 +34,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('assessment', '0001_initial'),  # its function refuses TRUNCATE
         ('jobs', '0001_initial'),
+        ('participation', '0001_initial'),
         ('pooling', '0001_initial'),
         ('tracks', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
@@ -190,6 +191,25 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('evaluation', 'topic', 'measure'), name='score_unique')],
+            },
+        ),
+        migrations.CreateModel(
+            name='LaterRun',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('tag', models.CharField(max_length=100)),
+                ('sha256', models.CharField(help_text='Of the file as uploaded.', max_length=64)),
+                ('n_topics', models.PositiveIntegerField(help_text='Topics in the means.')),
+                ('n_missing', models.PositiveIntegerField(help_text='Topics of the qrels that are missing from the run.')),
+                ('values', models.JSONField(help_text='Topic, or `all` for the means, to measure to value.')),
+                ('scored_at', models.DateTimeField(auto_now=True)),
+                ('leaderboard', models.ForeignKey(help_text='Its qrels and measures score the run.', on_delete=django.db.models.deletion.PROTECT, related_name='later_runs', to='scoring.leaderboard')),
+                ('scored_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('team', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='later_runs', to='participation.team')),
+            ],
+            options={
+                'ordering': ['team__name', 'tag'],
+                'constraints': [models.UniqueConstraint(fields=('leaderboard', 'team', 'tag'), name='later_run_unique')],
             },
         ),
         migrations.AddConstraint(

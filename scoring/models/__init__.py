@@ -1,11 +1,13 @@
 from scoring.models.analyses import Analysis
 from scoring.models.evaluations import Evaluation, Score
+from scoring.models.later import LaterRun
 from scoring.models.leaderboards import Leaderboard, MeasureStatistics, ScheduledRelease
 from scoring.models.qrels import Qrels, QrelsEntry
 
 __all__ = [
     "Analysis",
     "Evaluation",
+    "LaterRun",
     "Leaderboard",
     "MeasureStatistics",
     "Qrels",

@@ -63,6 +63,7 @@ LEFT_OUT = {
     "tracks.AgreementAcceptance": PEOPLE,
     "tracks.Deadline": RUNNING,
     "tracks.Milestone": RUNNING,
+    "scoring.LaterRun": "it came after the campaign, from a team of another track",
     "tracks.Download": FILES,
     "tracks.Fetch": PEOPLE,
     "tracks.GuidelinesDraft": WORK,

@@ -1,0 +1,91 @@
+"""The later runs of leaderboards for programs."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+
+from accounts.access import person_of
+from scoring.later import selectors, services
+from scoring.models import LaterRun, Leaderboard
+from scoring.selectors import leaderboards_for
+from web.api.scopes import Scope
+from web.api.serializers import Strict
+from web.api.views import Endpoints, get, post
+from web.forms import bytes_of
+
+
+class LaterRunSerializer(serializers.ModelSerializer[LaterRun]):
+    """A run of a team of another track, scored against the qrels of a leaderboard."""
+
+    track = serializers.CharField(source="team.track.slug", help_text="The track of the team.")
+    team = serializers.CharField(source="team.name")
+    values = serializers.DictField(
+        child=serializers.DictField(child=serializers.FloatField()),
+        help_text="Topic, or `all` for the means, to measure to value.",
+    )
+
+    class Meta:
+        model = LaterRun
+        fields = ["id", "track", "team", "tag", "sha256", "n_topics", "n_missing", "values", "scored_at"]
+
+
+class NewLaterRunSerializer(Strict):
+    """A run on the topics of the leaderboard's track."""
+
+    file = serializers.FileField(help_text="The run, plain or compressed with gz, xz or zip (of one file).")
+    track = serializers.CharField(help_text="The short name of the team's track, which is another one.")
+    team = serializers.CharField(help_text="The name of the team.")
+    tag = serializers.CharField(
+        default="", allow_blank=True, max_length=100, help_text="By default the file's."
+    )
+
+
+class LaterRuns(Endpoints):
+    tag = "Leaderboards"
+    read_scopes = (Scope.READ, Scope.RUNS)
+    write_scopes = (Scope.RUNS,)
+
+    def board(self, request: Request, board_id: int) -> Leaderboard:
+        ready = leaderboards_for(person_of(request)).filter(status=Leaderboard.Status.READY)
+        return get_object_or_404(ready, pk=board_id)
+
+    @get(
+        "leaderboards/<int:board_id>/later-runs/",
+        "later_runs",
+        LaterRunSerializer,
+        parsers=[MultiPartParser],
+        ordering=("pk",),
+    )
+    def list_later_runs(self, request: Request, board_id: int) -> Any:
+        """List runs of other tracks' teams that were scored here: organizers see all, others those of their teams."""
+        return selectors.later_runs_for(person_of(request), self.board(request, board_id))
+
+    @post(
+        "leaderboards/<int:board_id>/later-runs/",
+        "later_runs",
+        LaterRunSerializer,
+        takes=NewLaterRunSerializer,
+        parsers=[MultiPartParser],
+    )
+    def score_later_run(self, request: Request, board_id: int) -> Any:
+        """Score a run of a team of another track. The leaderboard and its track stay as they are.
+
+        A run with the tag of an earlier one of the team replaces it.
+        """
+        board, data = self.board(request, board_id), self.validated(request)
+        teams = selectors.later_teams(person_of(request), board.track)
+        team = get_object_or_404(teams, track__slug=data["track"], name=data["team"])
+        return services.score(
+            leaderboard=board,
+            team=team,
+            by=person_of(request),
+            file=bytes_of(data["file"]),
+            file_name=data["file"].name or "run",
+            tag=data["tag"],
+        )
+
+
+urlpatterns = LaterRuns.urls()
