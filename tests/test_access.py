@@ -231,6 +231,7 @@ scoring:offer_qrels                     5555555
 scoring:qrels                           4444440
 scoring:qrels_export                    4444440
 scoring:qrels_file                      4444440
+scoring:complete_topics                 4444440
 scoring:qrels_judgments                 L333330
 scoring:qrels_list                      0000000
 scoring:cancel_release                  5555555
@@ -311,6 +312,7 @@ scoring:later_runs_file                 L400440
 scoring:qrels                           4400440
 scoring:qrels_export                    4400440
 scoring:qrels_file                      4400440
+scoring:complete_topics                 4400440
 scoring:topic                           4400440
 scoring:groups                          4444444
 scoring:groups_file                     4444444
@@ -332,6 +334,7 @@ scoring:later_runs                      L000000
 scoring:later_runs_file                 L000000
 scoring:qrels                           0000000
 scoring:qrels_file                      0000000
+scoring:complete_topics                 0000000
 scoring:topic                           0000000
 scoring:groups                          4444444
 scoring:groups_file                     4444444

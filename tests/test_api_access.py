@@ -117,6 +117,7 @@ POST start_machine                       13333301 3330
 GET qrels_of_track                       00000001 0333
 GET qrels                                44444401 0333
 GET qrels_file                           44444401 0333
+GET complete_topics                      44444401 0333
 POST preview_qrels                       13333301 3330
 POST freeze_qrels                        13333301 3330
 POST score_runs                          13333301 3330

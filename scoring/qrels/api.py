@@ -15,6 +15,7 @@ from assessment.machines.selectors import machines
 from scoring.models import Qrels
 from scoring.qrels import exports, selectors, services
 from tracks.models import Track
+from tracks.topics.api import TopicSerializer
 from tracks.tracks.api import track_of
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Address, Strict
@@ -174,6 +175,12 @@ class QrelsVersions(Endpoints):
         user = user_of(request)
         version = get_object_or_404(selectors.qrels_for(user), pk=qrels_id)
         return selectors.qrels_page(user, version)
+
+    @get("qrels/<int:qrels_id>/topics/", "complete_topics", TopicSerializer, ordering=("code",))
+    def list_complete_topics(self, request: Request, qrels_id: int) -> Any:
+        """List the topics of the qrels' track with all parts, also those that participants did not see."""
+        version = get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id)
+        return version.track.topics.all()
 
     @get(
         "qrels/<int:qrels_id>/file/",

@@ -1,13 +1,19 @@
 """Qrels and their judgments as packages for others, each with a README and checksums."""
 
+from collections.abc import Iterator
+from typing import cast
+
 from django.db.models import Q
 
 from assay.formats.qrels.exports import Part, forms_of, package, sealed, split_at_random, zipped
 from assay.formats.spreadsheet import as_csv
+from assay.formats.topics import writer
+from assay.formats.topics.writer import TopicFields
 from assessment.models import Batch, Judgment
 from scoring.models import Qrels
 from scoring.qrels.selectors import qrels_columns
 from tracks.assessors.services import pseudonyms
+from tracks.models import Track
 
 DEFAULT_SEED = 1
 JUDGMENTS = ("topic", "docno", "assessor", "round", "choice", "grade", "seconds")
@@ -38,6 +44,14 @@ def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int 
     return zipped(
         package(parts, forms_of(qrels.protocol.parsed)[to], title=title, notes=notes), file_stem(qrels)
     )
+
+
+def complete_topics(track: Track) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the topics with the parts that participants did not see: BOLT's XML, and JSON lines."""
+    topics = cast("list[TopicFields]", list(track.topics.all()))
+    if xml := writer.as_bolt(topics):
+        yield f"{track.slug}-topics.xml", xml
+    yield f"{track.slug}-topics.jsonl", writer.as_jsonl(topics)
 
 
 def file_stem(qrels: Qrels) -> str:

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_required
-from assay.formats.qrels.exports import SplitError
+from assay.formats.qrels.exports import SplitError, sealed, zipped
 from assessment.judgments.services import note_export
 from scoring.models import Qrels
 from scoring.qrels import exports, selectors, services
@@ -85,6 +85,14 @@ def qrels_file(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     """A version as TSV, always the same bytes. Everyone who may see its page."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
     return download(selectors.qrels_tsv(version), f"{exports.file_stem(version)}.tsv")
+
+
+@require_safe
+def complete_topics(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
+    """A zip of the topics with the parts that participants did not see. Everyone who may see the qrels."""
+    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    package = zipped(sealed(dict(exports.complete_topics(version.track))), f"{version.track.slug}-topics")
+    return download(package, f"{version.track.slug}-topics-complete.zip")
 
 
 @require_safe
