@@ -1,5 +1,6 @@
 """Tables of plain values, which commands print and pages and files show; and tab-separated lines of them."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import islice
@@ -27,6 +28,15 @@ class Table:
     header: tuple[str, ...]
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
     title: str = ""
+
+
+def natural(code: str) -> str:
+    """The key by which codes sort as people read them; equal codes but for zeros need a second key.
+
+    >>> sorted(["A.10", "A.9", "1_10", "1_9"], key=natural)
+    ['1_9', '1_10', 'A.9', 'A.10']
+    """
+    return re.sub("[0-9]+", lambda number: number[0][-20:].zfill(20), code)
 
 
 def shown(value: float) -> str:

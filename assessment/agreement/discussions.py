@@ -13,6 +13,7 @@ from django.utils.crypto import salted_hmac
 
 from accounts.models import User
 from assay.protocols.schema import Grade
+from assay.tables import natural
 from assessment.batches.selectors import batches_for
 from assessment.judgments.disagreements import Round, judgments_of, round_label, training_number
 from assessment.models import Batch, DiscussionNote, Judgment
@@ -152,7 +153,7 @@ def discussed_units(
         )
         for unit, of_unit in answers.items()
     ]
-    units.sort(key=lambda unit: (-unit.steps, -unit.n_choices, unit.topic, unit.docno))
+    units.sort(key=lambda unit: (-unit.steps, -unit.n_choices, natural(unit.topic), unit.docno))
     return list(shown.values()), units
 
 

@@ -111,7 +111,7 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
         for row in judgments.values("batch", "topic", "assessor").annotate(**measured)
     }
     assignments = TopicAssignment.objects.filter(batch__in=progress).select_related("assessor", "topic")
-    for assignment in assignments.order_by("topic__code", "seat", "is_withdrawn", "assessor__username"):
+    for assignment in assignments.order_by("topic", "seat", "is_withdrawn", "assessor__username"):
         share = Share(assignment)
         row = rows.get((assignment.batch_id, assignment.topic_id, assignment.assessor_id))
         if row is not None:

@@ -53,9 +53,9 @@ _KEYED_BY_FORMULA = """, keyed AS MATERIALIZED (
 _DIFFERENT = """
 SELECT keyed.topic_id, topic.code, keyed.key
 FROM keyed JOIN tracks_topic topic ON topic.id = keyed.topic_id
-GROUP BY keyed.topic_id, topic.code, keyed.key
+GROUP BY keyed.topic_id, topic.id, keyed.key
 HAVING min(keyed.grade) <> max(keyed.grade)
-ORDER BY topic.code, min(keyed.docno)
+ORDER BY topic.natural_code, min(keyed.docno)
 """
 _MEMBERS = """
 SELECT topic_id, key, docno, n FROM (
@@ -147,7 +147,7 @@ def differences_page(track: Track, *, is_near: bool, code: str, number: str) -> 
     topic: Topic | None = None
     if kind == "near-duplicates":
         topics = current_judgments(track, *MAIN_AND_DUAL).values("topic")
-        judged = {each.code: each for each in track.topics.filter(pk__in=topics).order_by("code")}
+        judged = {each.code: each for each in track.topics.filter(pk__in=topics)}
         codes, topic = list(judged), judged.get(code) or next(iter(judged.values()), None)
         near = list(_near_groups(track, [topic.pk] if topic else [], most=SHOWN_OF_GRADE))
         of_near: Page[_Group] = Paginator(near, GROUPS_ON_PAGE).get_page(number)

@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from assay import plots
 from assay.protocols.schema import JudgingRules
+from assay.tables import natural
 from assessment.batches.page import Remark
 from assessment.batches.progress import BatchProgress, track_progress
 from assessment.judgments.statistics import ChoiceShare, shares_of
@@ -280,7 +281,7 @@ def _assessor_rows(current: BoardScope, groups: Iterable[_Group], rules: Judging
             mix=shares_of(chosen[name], rules),
             last_at=max((group.last_at for group in by_name[name]), default=None),
         )
-        for name, (judged, total) in sorted(work.items())
+        for name, (judged, total) in sorted(work.items(), key=lambda item: natural(item[0]))
     ]
 
 
@@ -316,7 +317,7 @@ def _topic_rows(current: BoardScope, groups: Iterable[_Group], track: Track) -> 
             n_relevant=n_relevant.get(code, 0),
             n_without_grade=sum(group.n for group in by_code[code] if group.grade is None),
         )
-        for code, (judged, total) in sorted(work.items())
+        for code, (judged, total) in sorted(work.items(), key=lambda item: natural(item[0]))
     ]
 
 

@@ -97,7 +97,7 @@ def gold_page(track: Track, number: str | None) -> GoldPage:
     units = GoldUnit.objects.filter(track=track).select_related("topic", "created_by")
     known = {(topic, docno): grade for topic, docno, grade in units.values_list("topic", "docno", "grade")}
     agreed = [note for note in agreed_notes(track) if known.get((note.topic_id, note.docno)) != note.grade]
-    return GoldPage(track, Paginator(units.order_by("topic__code", "docno"), PAGE).get_page(number), agreed)
+    return GoldPage(track, Paginator(units.order_by("topic", "docno"), PAGE).get_page(number), agreed)
 
 
 def pooled_units(track: Track) -> set[tuple[str, str]]:

@@ -94,8 +94,10 @@ class ExamplesPage:
 
 def examples_page(track: Track, topic: str, number: str | None) -> ExamplesPage:
     """The training units of a topic, or of all; five queries, however many there are."""
-    judgments = training_judgments(track).order_by("topic__code", "docno")
-    topics = list(judgments.order_by("topic__code").values_list("topic__code", flat=True).distinct())
+    judgments = training_judgments(track).order_by("topic", "docno")
+    topics = list(
+        track.topics.filter(pk__in=judgments.order_by().values("topic")).values_list("code", flat=True)
+    )
     of_topic = judgments.filter(topic__code=topic) if topic in topics else judgments
     rows = Paginator(of_topic.values_list("topic__code", "docno").distinct(), PAGE).get_page(number)
     rules = track.protocol.parsed.judging

@@ -31,7 +31,7 @@ from tracks.topics.selectors import render_topic
 from web.statements import Statement, Table, joined
 
 _TASK, _ENTRY, _BATCH = Table(Task, "task"), Table(PoolEntry, "entry"), Table(Batch, "batch")
-_TOPIC, _DOCUMENT = Table(Topic, "topic", without=("source",)), Table(Document, "document")
+_TOPIC, _DOCUMENT = Table(Topic, "topic", without=("source", "natural_code")), Table(Document, "document")
 _POOL, _PROTOCOL = Table(Pool, "pool", without=("statistics",)), Table(StoredProtocol, "protocol")
 _TRACK, _COLLECTION = Table(Track, "track"), Table(Collection, "collection")
 _SUBMITTED = Statement(f"""

@@ -70,7 +70,7 @@ CROSS JOIN LATERAL (
 LEFT JOIN assessment_task own ON {_OWN} AND own.entry_id = first.id
 WHERE assignment.batch_id = %(batch)s AND assignment.assessor_id = %(assessor)s AND NOT assignment.is_withdrawn
   AND assignment.id <> ALL(%(exhausted)s)
-ORDER BY topic.code, first.position LIMIT 2
+ORDER BY topic.natural_code, topic.code, first.position LIMIT 2
 """  # noqa: S608 - of constants
 # Two statements, because the plan of one for both would not use the position in the index.
 _FROM_CURSOR = Statement(_FIRST.format(after="AND entry.position >= assignment.cursor"))

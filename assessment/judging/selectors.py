@@ -79,7 +79,7 @@ def _desk_batches(batches: list[Batch], user: User) -> list[DeskBatch]:
         progress[each.batch_id].append(TopicProgress(topics[each.topic_id], each.judged, each.total))
     for batch in batches:
         if batch.has_checks:
-            progress[batch.pk].sort(key=lambda each: each.topic.code)
+            progress[batch.pk].sort(key=lambda each: each.topic.natural_code)
     news = tracks_with_news({batch.pool.track_id for batch in batches}, user) if batches else {}
     return [
         DeskBatch(batch, progress[batch.pk], tasks.get(batch.pk), news.get(batch.pool.track_id))
@@ -121,7 +121,7 @@ JOIN tracks_topic topic ON topic.id = assignment.topic_id
 LEFT JOIN own ON own.batch_id = assignment.batch_id AND own.topic_id = assignment.topic_id
 LEFT JOIN former ON former.id = assignment.id
 WHERE assignment.batch_id = ANY(%(batches)s) AND assignment.assessor_id = %(user)s AND NOT assignment.is_withdrawn
-ORDER BY topic.code
+ORDER BY topic.natural_code, topic.code
 """)  # noqa: S608 - of constants
 
 

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from django.db.models import Count, F, Q, QuerySet, Window
 from django.http import Http404
 
+from assay.tables import natural
 from assessment.judgments.selectors import current_judgments
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment
 from tracks.models import Track
@@ -146,6 +147,6 @@ def disagreements(track: Track, of_round: Round, difference: Difference) -> list
         units.setdefault((topic, docno), []).append(vote)
     return [
         Disagreement(topic, docno, votes)
-        for (topic, docno), votes in sorted(units.items())
+        for (topic, docno), votes in sorted(units.items(), key=lambda unit: (natural(unit[0][0]), unit[0][1]))
         if is_difference(votes, difference, level)
     ]

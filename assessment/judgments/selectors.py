@@ -67,7 +67,7 @@ def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:
 def own_topics(batch: Batch, user: User) -> QuerySet[Topic]:
     """The topics of a batch that a user has judged in, by code."""
     judged = Judgment.objects.filter(batch=batch, assessor=user).order_by().values("topic")
-    return Topic.objects.filter(pk__in=judged).order_by("code")
+    return Topic.objects.filter(pk__in=judged)
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ def statistics_page(user: User, key: str) -> StatisticsPage | None:
     shown = shown_days(every_day)
     row = own.aggregate(**TIMES)
     by_topic = own.values_list("track__name", "topic__code", "topic__title").annotate(**TIMES)
-    by_topic = by_topic.order_by("track__name", "topic__code")
+    by_topic = by_topic.order_by("track__name", "topic")
     skipped = Task.objects.filter(assessor=user, batch__in=ids, skipped_at__isnull=False)
     is_waiting = Q(status=Task.Status.SKIPPED)
     return StatisticsPage(

@@ -197,7 +197,7 @@ def _grid(plan: Plan, rates: Rates, progress: BatchProgress) -> Grid:
             n_missing(plan, topic),
             _others(plan, topic),
         )
-        for topic in sorted(plan.topics.values(), key=lambda topic: topic.code)
+        for topic in sorted(plan.topics.values(), key=lambda topic: topic.natural_code)
     ]
     return Grid(plan, ordered, rows, plan.faults(), progress, rates)
 

@@ -260,7 +260,7 @@ class Plan:
     def faults(self) -> list[tuple[Topic, str]]:
         """Each topic with the reason why one of its assessors should not have it: other changes made it wrong."""
         faults = []
-        for topic in sorted(self.topics.values(), key=lambda topic: topic.code):
+        for topic in sorted(self.topics.values(), key=lambda topic: topic.natural_code):
             reasons = [self._fault(topic, assessor) for assessor in self.holders(topic.pk)]
             faults += [(topic, reason) for reason in reasons if reason]
         return faults

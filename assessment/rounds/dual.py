@@ -137,7 +137,7 @@ def dual_proposal(pool: Pool) -> list[DualTopic]:
         )
         for topic, who in able.items()
     }
-    topics = sorted(judged, key=lambda topic: judged[topic].code)
+    topics = sorted(judged, key=lambda topic: plan.topics[topic].natural_code)
     proposed = _proposed(pool, [judged[topic] for topic in topics], plan, second)
     return [
         DualTopic(

@@ -18,7 +18,7 @@ LABEL_LENGTH = 100
 
 def topics_to_train(pool: Pool) -> QuerySet[Topic]:
     """The topics that have units in a pool, by code."""
-    return Topic.objects.filter(pk__in=PoolEntry.objects.filter(pool=pool).values("topic")).order_by("code")
+    return Topic.objects.filter(pk__in=PoolEntry.objects.filter(pool=pool).values("topic"))
 
 
 def training_topics(pool: Pool) -> list[Topic]:
@@ -45,7 +45,7 @@ def units_to_pick(pool: Pool) -> QuerySet[PoolEntry]:
             Subquery(formulas.exclude(visual="").values("latex")[:1]), Value(""), output_field=TextField()
         )
     entries = PoolEntry.objects.filter(pool=pool).select_related("topic", "document").annotate(latex=latex)
-    return entries.order_by("topic__code", "position")
+    return entries.order_by("topic", "position")
 
 
 def found_units(pool: Pool, text: str, topics: Collection[int], ticked: Collection[int]) -> list[PoolEntry]:

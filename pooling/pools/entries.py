@@ -99,7 +99,7 @@ def topic_page(pool: Pool, topic: Topic, number: str | None) -> TopicPage:
 def shown_entries(pool: Pool, entries: Sequence[PoolEntry]) -> list[ShownEntry]:
     """Entries with all that organizers see, in six queries."""
     ids = [entry.pk for entry in entries]
-    runs = _contributing_runs(Contribution.objects.filter(entry__in=ids), "entry_id")
+    runs = contributing_runs(Contribution.objects.filter(entry__in=ids), "entry_id")
     # A citation that is judged is the only shown member of its own unit.
     with_members = [entry.pk for entry in entries if not entry.passage]
     shown = PoolMember.objects.filter(entry__in=with_members, position__gt=0).select_related("document")
@@ -131,7 +131,7 @@ def shown_entries(pool: Pool, entries: Sequence[PoolEntry]) -> list[ShownEntry]:
 def shown_members(pool: Pool, members: Sequence[PoolMember]) -> list[ShownMember]:
     """Members with the runs that contributed each, in two queries."""
     contributions = MemberContribution.objects.filter(member__in=[member.pk for member in members])
-    runs = _contributing_runs(contributions, "member_id")
+    runs = contributing_runs(contributions, "member_id")
     latex = latex_of(pool.track.collection, [member.docno for member in members])
     return [
         ShownMember(
@@ -183,9 +183,10 @@ def shown_documents(collection: Collection | None, docnos: Iterable[str]) -> dic
     return shown
 
 
-def _contributing_runs(contributions: QuerySet[Any], key: str) -> defaultdict[int, list[ContributingRun]]:
+def contributing_runs(contributions: QuerySet[Any], key: str) -> defaultdict[Any, list[ContributingRun]]:
+    """The runs of contributions by a column of theirs, such as `entry_id`; the best rank first. One query."""
     rows = contributions.order_by("rank", "run__team__name", "run__tag")
-    runs: defaultdict[int, list[ContributingRun]] = defaultdict(list)
+    runs: defaultdict[Any, list[ContributingRun]] = defaultdict(list)
     for pk, *fields in rows.values_list(key, "run", "run__tag", "run__team__name", "rank"):
         runs[pk].append(ContributingRun(*fields))
     return runs

@@ -17,7 +17,7 @@ from assay.measures.scores import ALL, HEADER
 from assay.protocols.measures import FAMILIES, parse_measure
 from assay.statistics.rank_correlation import overlap_of_runs
 from assay.statistics.significance import paired_t, randomization, unpacked_pairs, wilcoxon
-from assay.tables import one_word, shown, tsv_lines
+from assay.tables import natural, one_word, shown, tsv_lines
 from participation.models import Team
 from pooling.models import Run
 from scoring.errors import LeaderboardRefused
@@ -160,7 +160,7 @@ def evaluation_page(user: AnyUser, evaluation: Evaluation, measure: str = "") ->
     means = values.pop(ALL)
     all_runs = topic_values(board, charted)
     rows, summaries, gaps = [], [], []
-    for topic in sorted(values):
+    for topic in sorted(values, key=natural):
         own, of_topic = values[topic][charted], list(all_runs[topic].values())
         median, best = float(np.median(of_topic)), max(of_topic)
         above = f"{own - median:+.4f}"
@@ -170,7 +170,7 @@ def evaluation_page(user: AnyUser, evaluation: Evaluation, measure: str = "") ->
         rows.append(TopicRow(topic, cells, shown(median), shown(best), above))
     gaps.sort(key=lambda item: -item[0])
     of_board = evaluations_for(user).filter(leaderboard=board)
-    bars = [(topic, values[topic][charted]) for topic in sorted(values)]
+    bars = [(topic, values[topic][charted]) for topic in sorted(values, key=natural)]
     return EvaluationPage(
         **vars(shared),
         evaluation=evaluation,
@@ -320,7 +320,9 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
         second=second,
         rows=[
             ComparedTopic(topic, shown(left), shown(right), f"{left - right:+.4f}")
-            for topic, left, right in zip(topics, *pairs.tolist(), strict=True)
+            for topic, left, right in sorted(
+                zip(topics, *pairs.tolist(), strict=True), key=lambda row: natural(row[0])
+            )
         ],
         means=means,
         summary=summary,

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404
 from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay.statistics.rank_correlation import kendall_tau, ranks
-from assay.tables import shown
+from assay.tables import natural, shown
 from scoring.leaderboards.selectors import board_rows
 from scoring.models import Leaderboard, Qrels, QrelsEntry
 from scoring.qrels.selectors import CHUNK
@@ -184,7 +184,7 @@ def qrels_changes(old: Qrels, new: Qrels) -> QrelsChanges:
     before, after = _grades(old), _grades(new)
     changed = [
         ChangedUnit(topic, docno, before.get((topic, docno)), after.get((topic, docno)))
-        for topic, docno in sorted(before.keys() | after.keys())
+        for topic, docno in sorted(before.keys() | after.keys(), key=lambda unit: (natural(unit[0]), unit[1]))
         if before.get((topic, docno)) != after.get((topic, docno))
     ]
     old_topics, new_topics = {unit[0] for unit in before}, {unit[0] for unit in after}
@@ -198,9 +198,9 @@ def qrels_changes(old: Qrels, new: Qrels) -> QrelsChanges:
         n_added=sum(unit.before is None for unit in changed),
         n_removed=sum(unit.after is None for unit in changed),
         n_regraded=sum(unit.before is not None and unit.after is not None for unit in changed),
-        topics_added=sorted(new_topics - old_topics),
-        topics_removed=sorted(old_topics - new_topics),
-        by_topic=[TopicChanges(topic, *counts[topic]) for topic in sorted(counts)],
+        topics_added=sorted(new_topics - old_topics, key=natural),
+        topics_removed=sorted(old_topics - new_topics, key=natural),
+        by_topic=[TopicChanges(topic, *counts[topic]) for topic in sorted(counts, key=natural)],
         grade_changes=sorted(grade_changes.items(), key=lambda item: (-item[1], str(item[0]))),
         units=changed[:UNITS_LISTED],
         n_units=len(changed),

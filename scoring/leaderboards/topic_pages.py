@@ -1,16 +1,21 @@
 """The topics of a leaderboard: how hard each is, how much it separates the runs, and which of its units are judged."""
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from django.core.paginator import Page, Paginator
 from django.http import Http404
 
 from accounts.access import AnyUser, is_organizer
 from assay import plots
-from assay.tables import shown
+from assay.tables import natural, shown
+from corpus.collections.selectors import collections_for
 from pooling.models import Contribution
+from pooling.pools.entries import ContributingRun, ShownDocument, contributing_runs, shown_documents
+from pooling.runs.selectors import runs_for
 from scoring.evaluations.selectors import topic_values
 from scoring.leaderboards.selectors import BoardRow, board_rows
 from scoring.models import Leaderboard, QrelsEntry
@@ -32,6 +37,7 @@ class TopicSpread(NamedTuple):
     n_relevant: int
 
 
+DOCUMENTS_PAGE = 50
 SORTS = {"topic": 0, "mean": 1, "median": 2, "lowest": 3, "best": 4, "spread": 5, "judged": 6, "relevant": 7}
 
 
@@ -61,7 +67,7 @@ def topics_page(user: AnyUser, board: Leaderboard, measure: str = "", sort: str 
     if key not in SORTS:
         key = sort = "mean"
     is_reversed = sort.startswith("-")
-    rows.sort(key=lambda row: row[SORTS[key]], reverse=is_reversed)
+    rows.sort(key=lambda row: natural(row.topic) if key == "topic" else row[SORTS[key]], reverse=is_reversed)
     columns = [(name, name, "") for name in SORTS]
     columns[SORTS[key]] = (key, key, "descending") if is_reversed else (key, f"-{key}", "ascending")
     return TopicsPage(
@@ -87,6 +93,15 @@ class RunOnTopic(NamedTuple):
     value: str
 
 
+class RankedDocument(NamedTuple):
+    """A judged or pooled unit; `label` is that of its grade, and `runs` are those of the user, best rank first."""
+
+    docno: str
+    grade: int | None
+    label: str
+    runs: list[ContributingRun]
+
+
 class UniqueUnits(NamedTuple):
     """Units of a topic that only one team's runs contributed to the pools."""
 
@@ -108,11 +123,18 @@ class TopicPage(LeaderboardPage):
     best: str
     n_runs: int
     grades: list[tuple[int, str, int]]
+    ranked: list[RankedDocument]
+    documents: dict[str, ShownDocument]
+    documents_page: Page[str]
     unique: list[UniqueUnits] | None
 
 
-def topic_page(user: AnyUser, board: Leaderboard, code: str, measure: str = "") -> TopicPage:
-    """A topic with each run that the user may open; for organizers also the units that only one team contributed.
+def topic_page(
+    user: AnyUser, board: Leaderboard, code: str, measure: str = "", number: str | None = None
+) -> TopicPage:
+    """A topic with each run that the user may open, and a page of its documents with their ranks in the pools.
+
+    For organizers also the units that only one team contributed.
 
     Raises:
         Http404: The qrels do not have the topic.
@@ -125,7 +147,16 @@ def topic_page(user: AnyUser, board: Leaderboard, code: str, measure: str = "") 
     rows.sort(key=lambda row: -values[row.evaluation.pk])
     all_values = np.array(list(values.values()))
     entries = QrelsEntry.objects.filter(qrels=board.qrels_id, topic=code)
-    grades = Counter(entries.values_list("grade", flat=True))
+    by_docno = dict(entries.values_list("docno", "grade"))
+    grades = Counter(by_docno.values())
+    ranks = _ranks(user, board, code)
+    best = {docno: runs[0].rank for docno, runs in ranks.items()}
+    docnos = sorted(
+        by_docno.keys() | ranks.keys(), key=lambda docno: (best.get(docno, math.inf), natural(docno))
+    )
+    listed = Paginator(docnos, DOCUMENTS_PAGE).get_page(number)
+    collection = collections_for(user).filter(tracks=board.track).first()
+    labels = {grade: grade_label(board.track.protocol.parsed, board.qrels, grade) for grade in grades}
     return TopicPage(
         **vars(shared),
         topic=board.track.topics.filter(code=code).first(),
@@ -136,12 +167,28 @@ def topic_page(user: AnyUser, board: Leaderboard, code: str, measure: str = "") 
         lowest=shown(float(all_values.min())),
         best=shown(float(all_values.max())),
         n_runs=len(all_values),
-        grades=[
-            (grade, grade_label(board.track.protocol.parsed, board.qrels, grade), n)
-            for grade, n in sorted(grades.items(), reverse=True)
+        grades=[(grade, labels[grade], n) for grade, n in sorted(grades.items(), reverse=True)],
+        ranked=[
+            RankedDocument(
+                docno, by_docno.get(docno), labels.get(by_docno.get(docno, -1), ""), ranks.get(docno, [])
+            )
+            for docno in listed
         ],
+        documents=shown_documents(collection, listed),
+        documents_page=listed,
         unique=_unique(board, code) if is_organizer(user) else None,
     )
+
+
+def _ranks(user: AnyUser, board: Leaderboard, code: str) -> dict[str, list[ContributingRun]]:
+    """The best rank of each pooled unit in each of the runs that the user may see, best first. One query."""
+    contributions = Contribution.objects.filter(
+        entry__pool__track=board.track_id, entry__topic__code=code, run__in=runs_for(user).only("pk")
+    )
+    return {
+        docno: sorted({run.run_id: run for run in reversed(runs)}.values(), key=lambda run: run.rank)
+        for docno, runs in contributing_runs(contributions, "entry__docno").items()
+    }
 
 
 def _unique(board: Leaderboard, code: str) -> list[UniqueUnits]:

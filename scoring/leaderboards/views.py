@@ -136,7 +136,8 @@ def classes_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
 def topic(request: HttpRequest, board_id: int, code: str) -> HttpResponse:
     """A topic with the value of each run; a team sees its own runs. Everyone who may see the leaderboard."""
     board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
-    page = topic_pages.topic_page(request.user, board, code, request.GET.get("measure", ""))
+    query = request.GET
+    page = topic_pages.topic_page(request.user, board, code, query.get("measure", ""), query.get("page"))
     return render(request, "scoring/leaderboards/topic.html", context_of(page))
 
 

@@ -10,6 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from accounts.access import AnyUser, is_organizer
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.protocols.schema import Protocol, QrelsRules
+from assay.tables import natural
 from pooling.models import Pool, Run
 from scoring.errors import QrelsRefused
 from scoring.models import Leaderboard, Qrels, QrelsEntry
@@ -132,7 +133,7 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
     grades = sorted({grade for counts in by_topic.values() for grade in counts}, reverse=True)
     rows = [
         TopicCounts(topic, sum(counts.values()), [counts.get(grade, 0) for grade in grades])
-        for topic, counts in sorted(by_topic.items())
+        for topic, counts in sorted(by_topic.items(), key=lambda item: natural(item[0]))
     ]
     sees_all = is_organizer(user)
     if sees_all:

@@ -57,7 +57,7 @@ def grades(file: str) -> list[tuple[str, str, str]]:
     ("rule", "kept"),
     [
         ("", {"A.1", "A.10", "A.2"}),
-        ("min_relevant = 2", {"A.1", "A.10"}),
+        ("min_relevant = 2", {"A.1", "A.2"}),
         ("min_relevant = 2\nrelevant_from = 2", {"A.1"}),
     ],
 )

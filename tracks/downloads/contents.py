@@ -65,7 +65,7 @@ def sample_runs(track: Track) -> list[Item]:
 
 def topic_files(track: Track) -> Iterator[Item]:
     """The topics in each format, with their formulas, and with their labels if the track shows these. Two queries."""
-    topics = participants_view(track, track.topics.all())
+    topics = participants_view(track, track.topics.order_by("code"))
     if not topics:
         return
     rows = cast("list[TopicFields]", topics)

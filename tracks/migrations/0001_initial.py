@@ -288,6 +288,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('code', models.CharField(db_collation='C', max_length=100)),
+                ('natural_code', models.GeneratedField(db_persist=True, expression=models.Func('code', template="regexp_replace(regexp_replace(%(expressions)s, '([0-9]+)', '00000000000000000000\\1', 'g'), '[0-9]*([0-9]{20})', '\\1', 'g')"), output_field=models.TextField(db_collation='C'))),
                 ('title', models.TextField(blank=True)),
                 ('body', models.TextField(blank=True)),
                 ('narrative', models.TextField(blank=True)),
@@ -304,7 +305,7 @@ class Migration(migrations.Migration):
                 ('track', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='topics', to='tracks.track')),
             ],
             options={
-                'ordering': ['code'],
+                'ordering': ['natural_code', 'code'],
                 'constraints': [models.UniqueConstraint(fields=('track', 'code'), name='topic_code_unique')],
             },
         ),

@@ -5,15 +5,27 @@ from django.db import models
 
 from tracks.models.tracks import Track
 
+# Equals `assay.tables.natural`.
+NATURAL = (
+    "regexp_replace(regexp_replace(%(expressions)s, '([0-9]+)', '00000000000000000000\\1', 'g'),"
+    " '[0-9]*([0-9]{20})', '\\1', 'g')"
+)
+
 
 class Topic(models.Model):
-    """An information need. `title`, `body` and `narrative` are sanitized HTML. Topics sort by the bytes of `code`.
+    """An information need. `title`, `body` and `narrative` are sanitized HTML.
 
+    Pages list topics in the natural order of their codes (A.9 before A.10), files by the bytes of the codes.
     `scenario` and `criteria` are plain text, in which empty lines separate paragraphs and LaTeX is between dollars.
     """
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="topics")
     code = models.CharField(max_length=100, db_collation="C")
+    natural_code = models.GeneratedField(
+        expression=models.Func("code", template=NATURAL),
+        output_field=models.TextField(db_collation="C"),
+        db_persist=True,
+    )
     title = models.TextField(blank=True)
     body = models.TextField(blank=True)
     narrative = models.TextField(blank=True)
@@ -46,7 +58,7 @@ class Topic(models.Model):
     )
 
     class Meta:
-        ordering = ["code"]
+        ordering = ["natural_code", "code"]
         constraints = [models.UniqueConstraint(fields=["track", "code"], name="topic_code_unique")]
 
     def __str__(self) -> str:

@@ -59,21 +59,24 @@ class ShownCitation(NamedTuple):
 
 @dataclass(frozen=True)
 class TopicPage:
-    """`thread_collection` has the thread of the topic; None if there is none that the user may read."""
+    """`thread_collection` has the thread of the topic; None if there is none that the user may read.
+
+    `previous` and `next` are codes.
+    """
 
     track: Track
     topic: Topic
     rendered: RenderedText
     thread_collection: Collection | None
     citations: list[ShownCitation]
-    previous: Topic | None
-    next: Topic | None
+    previous: str
+    next: str
     is_organizer: bool
     tab: str = "topics"
 
 
 def topics_for(user: AnyUser, track: Track) -> QuerySet[Topic]:
-    """The topics of a track that a user may see, in the byte order of their codes: none before their release."""
+    """The topics of a track that a user may see: none before their release."""
     if is_organizer(user) or is_assessor(user, track) or are_topics_released(user, track):
         return track.topics.all()
     return track.topics.none()
@@ -153,6 +156,8 @@ def topic_page(user: AnyUser, track: Track, topic: Topic) -> TopicPage:
     labels = {grade.key: grade.label for grade in track.protocol.parsed.judging.grades}
     posts = {citation.docno: citation.docno.rsplit(":", 2)[0] for citation in cited}
     known = addresses(searched, posts.values()) if searched and cited else {}
+    codes = list(track.topics.values_list("code", flat=True))
+    place = codes.index(topic.code)
     return TopicPage(
         track=track,
         topic=topic,
@@ -168,8 +173,8 @@ def topic_page(user: AnyUser, track: Track, topic: Topic) -> TopicPage:
             )
             for each in cited
         ],
-        previous=track.topics.filter(code__lt=topic.code).order_by("-code").first(),
-        next=track.topics.filter(code__gt=topic.code).first(),
+        previous=codes[place - 1] if place else "",
+        next=codes[place + 1] if place + 1 < len(codes) else "",
         is_organizer=is_organizer(user),
     )
 

@@ -38,13 +38,13 @@ def test_entries_come_by_topic_and_position(scene: Scene) -> None:
     assert [judgment.docno for judgment in judged] == [entry.docno for entry in order]
 
 
-def test_topics_come_by_the_bytes_of_their_codes(db: None) -> None:
+def test_topics_come_in_the_natural_order_of_their_codes(db: None) -> None:
     track = make_track()
     ada = make_assessor(track)
     topics = [make_topic(track, code) for code in ("A.10", "a.1", "A.2")]
     batch = make_batch(make_pool(track, dict.fromkeys(topics, 1)), {ada: topics})
 
-    assert [judgment.topic.code for judgment in judge_all(batch, ada)] == ["A.10", "A.2", "a.1"]
+    assert [judgment.topic.code for judgment in judge_all(batch, ada)] == ["A.2", "A.10", "a.1"]
 
 
 def test_an_open_task_is_resumed(scene: Scene) -> None:

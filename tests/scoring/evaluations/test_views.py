@@ -175,6 +175,29 @@ def test_organizer_sees_units_that_only_one_team_contributed(scored: Scene, boar
     assert [tuple(units) for units in page.unique] == [("Ours", 1, 1), ("Theirs", 0, 0)]
 
 
+def test_topic_lists_its_documents_with_the_ranks_that_the_reader_may_see(scored: Scene) -> None:
+    board = scored.leaderboard(release="participants")
+    entries = {entry.docno: entry for entry in scored.pool.entries.filter(topic=scored.topics["A.1"])}
+    for run, ranks in (("good", (1, 2)), ("poor", (2, 1))):
+        for docno, rank in zip(("10", "9"), ranks, strict=True):
+            Contribution.objects.create(entry=entries[docno], run=scored.track.runs.get(tag=run), rank=rank)
+    address = reverse("scoring:topic", args=[board.pk, "A.1"])
+    member = Client()
+    member.force_login(scored.member)
+
+    of_all, of_team = (
+        [(row.docno, row.label, [(run.tag, run.rank) for run in row.runs]) for row in page.context["ranked"]]
+        for page in (organizer(scored).get(address), member.get(address))
+    )
+
+    assert of_all == [
+        ("9", "Not relevant", [("poor", 1), ("good", 2)]),
+        ("10", "High", [("good", 1), ("poor", 2)]),
+    ]
+    assert of_team == [("10", "High", [("good", 1)]), ("9", "Not relevant", [("good", 2)])]
+    assert "Rank in each run" in member.get(address).content.decode()
+
+
 def test_a_team_sees_its_own_runs_on_a_topic_and_no_contributions(scored: Scene) -> None:
     board = scored.leaderboard(release="participants")
 

@@ -63,12 +63,12 @@ def test_judgments_become_grades_in_the_order_of_bytes(scene: Scene) -> None:
         "A.1\t0\t10\t3",
         "A.1\t0\t9\t1",
         "A.1\t0\té\t0",
-        "A.10\t0\t10\t2",
-        "A.10\t0\t9\t2",
-        "A.10\t0\té\t1",
-        "A.2\t0\t10\t3",
-        "A.2\t0\t9\t3",
-        "A.2\t0\té\t0",
+        "A.10\t0\t10\t3",
+        "A.10\t0\t9\t3",
+        "A.10\t0\té\t0",
+        "A.2\t0\t10\t2",
+        "A.2\t0\t9\t2",
+        "A.2\t0\té\t1",
     ]
     assert (qrels.version, qrels.n_topics, qrels.n_judged, qrels.name) == (1, 3, 9, "first")
 
@@ -128,8 +128,8 @@ def test_topics_with_too_few_relevant_units_are_dropped_and_named(db: None) -> N
 
     assert {line.split("\t")[0] for line in lines(qrels)} == {"A.1"}
     assert qrels.report["dropped"] == [
-        {"topic": "A.10", "judged": 3, "relevant": 1},
-        {"topic": "A.2", "judged": 3, "relevant": 0},
+        {"topic": "A.10", "judged": 3, "relevant": 0},
+        {"topic": "A.2", "judged": 3, "relevant": 1},
     ]
 
 

@@ -23,6 +23,7 @@ from tests.helpers.factories import (
     make_user,
 )
 from tests.helpers.judging import make_team
+from tracks.downloads.contents import topic_files
 from tracks.models import Download, Topic, Track
 from web.times import now
 
@@ -109,15 +110,18 @@ def test_only_organizers_import_topics(client: Client) -> None:
     assert not track.topics.exists()
 
 
-def test_topics_are_in_the_order_of_their_bytes(client: Client) -> None:
+def test_pages_list_topics_in_natural_order_and_files_by_bytes(client: Client) -> None:
     track = make_track()
-    for code in ("A.2", "A.10", "A.1"):
+    for code in ("B.1", "A.10", "A.9", "A.123456789012345678901234"):
         make_topic(track, code)
 
     page = client.get(reverse("tracks:topics", args=[track.slug])).content.decode()
+    topic = client.get(reverse("tracks:topic", args=[track.slug, "A.10"])).content.decode()
+    file = str(next(topic_files(track)).content)
 
-    positions = [page.index(f">{code}</a>") for code in ("A.1", "A.10", "A.2")]
-    assert positions == sorted(positions)
+    assert re.findall(r">([AB]\.\d+)</a>", page) == ["A.9", "A.10", "A.123456789012345678901234", "B.1"]
+    assert "← A.9" in topic
+    assert file.index("A.10") < file.index("A.9")
 
 
 def test_topic_may_have_a_slash_in_its_code(client: Client) -> None:
