@@ -1,18 +1,23 @@
-"""People for programs, and who the program itself is."""
+"""People for programs, who the program itself is, and its tokens."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import selectors
+from accounts import selectors, tokens
 from accounts.access import person_of
 from accounts.models import Token, User
+from accounts.tokens import MAX_DAYS, NewToken
 from web.api.permissions import LoggedIn, Organizer
 from web.api.scopes import Scope
-from web.api.views import Endpoints, get
+from web.api.serializers import Strict
+from web.api.views import Endpoints, created, get, post
 
 
 class PersonSerializer(serializers.ModelSerializer[User]):
@@ -42,6 +47,62 @@ class TokenSerializer(serializers.ModelSerializer[Token]):
         fields = ["name", "scopes", "expires_at"]
 
 
+class KnownTokenSerializer(TokenSerializer):
+    """A token, without its text."""
+
+    shown = serializers.CharField(help_text="The first characters, to recognize it.")
+
+    class Meta:
+        model = Token
+        fields = [
+            "id",
+            *TokenSerializer.Meta.fields,
+            "shown",
+            "created_at",
+            "revoked_at",
+            "last_used_at",
+        ]
+
+
+class CreatedTokenSerializer(KnownTokenSerializer):
+    """A new token with its text."""
+
+    text = serializers.CharField(
+        allow_null=True,
+        help_text="Shown once, and stored nowhere: null if the request was repeated with its `Idempotency-Key`.",
+    )
+
+    class Meta:
+        model = Token
+        fields = [*KnownTokenSerializer.Meta.fields, "text"]
+
+
+class NewTokenSerializer(Strict):
+    """The name of a new token and its end."""
+
+    name = serializers.CharField(max_length=100, help_text="What will use it.")
+    days = serializers.IntegerField(
+        min_value=1, max_value=MAX_DAYS, default=30, help_text="Until it expires."
+    )
+
+
+class NewOwnTokenSerializer(NewTokenSerializer):
+    """A new token of the user of the request."""
+
+    scopes = serializers.ListField(
+        child=serializers.ChoiceField(Scope.choices),
+        min_length=1,
+        max_length=len(Scope),
+        help_text="Of those of the token of the request. A session has all.",
+    )
+
+
+def created_token(new: NewToken) -> dict[str, Any]:
+    """What shows a new token once."""
+    new.token.refresh_from_db()
+    return {**KnownTokenSerializer(new.token).data, "text": new.text}
+
+
 class MeSerializer(serializers.Serializer[Any]):
     """The user of a request."""
 
@@ -69,6 +130,40 @@ class Accounts(Endpoints):
             "token": token,
         }
         return Response(data)
+
+    @get("tokens/", "tokens", KnownTokenSerializer, ordering=("-pk",), who=[LoggedIn])
+    def list_tokens(self, request: Request) -> Any:
+        """List your tokens, newest first, without their texts."""
+        return selectors.tokens_of(person_of(request))
+
+    @post(
+        "tokens/",
+        "tokens",
+        CreatedTokenSerializer,
+        takes=NewOwnTokenSerializer,
+        status=201,
+        who=[LoggedIn],
+        secrets=("text",),
+    )
+    def create_token(self, request: Request) -> Any:
+        """Create a token of yours. It can do no more than the token of the request, and does not outlive it."""
+        data = self.validated(request)
+        new = tokens.create(
+            user=person_of(request),
+            name=data["name"],
+            scopes=data["scopes"],
+            expires_at=timezone.now() + timedelta(days=data["days"]),
+            within=request.auth if isinstance(request.auth, Token) else None,
+        )
+        return created(created_token(new), reverse("api:tokens"))
+
+    @post("tokens/<int:token_id>/revoke/", "revoke_token", KnownTokenSerializer, who=[LoggedIn])
+    def revoke_token(self, request: Request, token_id: int) -> Any:
+        """End the validity of a token of yours, which can be the token of the request."""
+        token = get_object_or_404(selectors.tokens_of(person_of(request)), pk=token_id)
+        tokens.revoke(token=token)
+        token.refresh_from_db()
+        return token
 
     @get("people/", "people", PersonSerializer, ordering=("username",))
     def list_people(self, request: Request) -> Any:

@@ -40,8 +40,13 @@ class NewToken:
 
 
 @transaction.atomic
-def create(*, user: User, name: str, scopes: Collection[str], expires_at: datetime) -> NewToken:
-    """Create a token for a user. It has a free name, known scopes, and an end within a year."""
+def create(
+    *, user: User, name: str, scopes: Collection[str], expires_at: datetime, within: Token | None = None
+) -> NewToken:
+    """Create a token for a user. It has a free name, known scopes, and an end within a year.
+
+    `within` is the token that asks for it: the new one has no scope that it lacks, and does not outlive it.
+    """
     user = User.objects.select_for_update(no_key=True).get(pk=user.pk)
     name, now = name.strip(), timezone.now()
     unknown = sorted(set(scopes) - set(Scope.values))
@@ -52,6 +57,11 @@ def create(*, user: User, name: str, scopes: Collection[str], expires_at: dateti
         raise TokenRefused("Enter a name of printable characters.")
     if not now < expires_at <= now + timedelta(days=MAX_DAYS):
         raise TokenRefused(f"A token expires in the future, at most {MAX_DAYS} days from now.")
+    if within is not None and (set(scopes) - set(within.scopes) or expires_at > within.expires_at):
+        raise TokenRefused(
+            f"A token creates tokens with its own scopes ({', '.join(within.scopes)}) that end by "
+            f"{within.expires_at:%Y-%m-%d %H:%M} UTC, as it does itself. Create others on the page of your account."
+        )
     valid = Token.objects.filter(user=user, revoked_at=None)
     if valid.filter(name=name).exists():
         raise TokenRefused(f"You already have a token named {name}. Revoke it, or choose another name.")

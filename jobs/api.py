@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from accounts.access import user_of
+from accounts.access import person_of, user_of
 from jobs import selectors, services
 from jobs.models import Job
 from web.api.permissions import Organizer
@@ -71,6 +71,14 @@ class Jobs(Endpoints):
         services.retry(job=job)
         job.refresh_from_db()
         return accepted(JobSerializer(job).data, job.pk)
+
+    @post("jobs/<int:job_id>/cancel/", "cancel_job", JobSerializer, who=[Organizer])
+    def cancel_job(self, request: Request, job_id: int) -> Any:
+        """Cancel a job that is not finished. It becomes `failed`, stores nothing more, and can be restarted."""
+        job = get_object_or_404(selectors.jobs_for(user_of(request)), pk=job_id)
+        services.cancel(job=job, by=person_of(request))
+        job.refresh_from_db()
+        return job
 
 
 urlpatterns = Jobs.urls()

@@ -24,6 +24,7 @@ from django.db.models.functions import Coalesce, Now
 from django.urls import get_script_prefix
 from kombu.exceptions import OperationalError as BrokerError
 
+from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from jobs.models import Job
@@ -324,3 +325,19 @@ def retry(*, job: Job) -> None:
         if registered is not None and registered.retried is not None:
             registered.retried(**job.arguments)
         transaction.on_commit(partial(nudge, job.pk))
+
+
+@transaction.atomic
+def cancel(*, job: Job, by: User) -> None:
+    """End a job that is not finished as failed. A worker that runs it stops at its next step, and stores nothing.
+
+    Raises:
+        Refused: The job is finished.
+    """
+    current = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
+    if current.is_finished:
+        raise Refused(
+            f"Only an unfinished job can be canceled; “{job.title}” is {current.get_state_display()}."
+        )
+    _mark_failed(current, _handlers.get(current.kind), f"{by} canceled this job. You can restart it.")
+    audit.record(action="job.canceled", subject=current, by=by)

@@ -10,4 +10,5 @@ urlpatterns = [
     path("jobs/", views.jobs, name="jobs"),
     path("jobs/<int:job_id>/", views.job, name="job"),
     path("jobs/<int:job_id>/retry/", views.retry, name="retry"),
+    path("jobs/<int:job_id>/cancel/", views.cancel, name="cancel"),
 ]

@@ -35,3 +35,12 @@ def retry(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     job = get_object_or_404(selectors.jobs_for(request.user), pk=job_id)
     services.retry(job=job)
     return redirect(job)
+
+
+@require_POST
+@organizer_required
+def cancel(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
+    """Cancel a job that is not finished. Organizers only."""
+    job = get_object_or_404(selectors.jobs_for(request.user), pk=job_id)
+    services.cancel(job=job, by=request.user)
+    return redirect(job)

@@ -131,6 +131,7 @@ health                                  0000000
 home                                    0000000
 jobs:job                                L444440
 jobs:jobs                               L000000
+jobs:cancel                             5555555
 jobs:retry                              5555555
 login                                   0000000
 login_link                              9999999

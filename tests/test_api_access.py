@@ -15,11 +15,13 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from accounts.models import Token
+from accounts.tokens import digest_of
 from jobs import services as jobs
 from jobs.models import Job
 from participation.invitations.services import Place, Terms, invite
 from participation.models import JoinRequest
-from tests.helpers.api import api
+from tests.helpers.api import api, make_token
 from tests.helpers.archives import make_archive, make_loaded_archive
 from tests.helpers.factories import make_collection, make_document, make_organizer
 from tests.helpers.judging import make_import, make_machine
@@ -79,7 +81,14 @@ POST move_run                            14044401 3033
 POST open_track                          13333301 3330
 POST reinstate_run                       13333301 3330
 POST pools                               13333301 3330
+POST cancel_job                          13333301 3330
 POST retry_job                           13333301 3330
+GET tokens                               10000001 0333
+POST tokens                              10000001 3330
+POST revoke_token                        14444401 3330
+GET machine_tokens                       13333301 0333
+POST machine_tokens                      13333301 3330
+POST revoke_machine_token                13333301 3330
 GET assessors                            13333301 0333
 GET protocol                             00000001 0333
 GET protocols                            00000001 0333
@@ -232,6 +241,8 @@ def addresses(scene: Scene) -> dict[str, str]:
     batch = scene.judged("high", "medium", "low")
     run = scene.submit(scene.ours, "good", "10 é 9")
     board = scene.leaderboard()
+    machine = make_machine(scene.track, scene.organizer)
+    of_machine = Token.objects.get(digest=digest_of(make_token(machine.assessor.user)))
     searched = make_collection("posts")
     document = make_document(searched, "1")
     arguments: dict[str, object] = {
@@ -248,10 +259,11 @@ def addresses(scene: Scene) -> dict[str, str]:
         "archive_id": make_archive(scene.track, scene.organizer).pk,
         "loaded_id": make_loaded_archive(scene.organizer).pk,
         "import_id": make_import(scene.track, scene.organizer).pk,
-        "machine_id": make_machine(scene.track, scene.organizer).pk,
+        "machine_id": machine.pk,
         "qrels_id": board.qrels_id,
         "board_id": board.pk,
         "evaluation_id": board.evaluations.get().pk,
+        "token_id": Token.objects.get(digest=digest_of(make_token(scene.organizer))).pk,
         "code": "A.1",
         "file": f"{scene.track.slug}-topics.tsv",
         "docno": document.docno,
@@ -260,8 +272,10 @@ def addresses(scene: Scene) -> dict[str, str]:
     scene.track.save()
     slugs = dict.fromkeys(OF_COLLECTIONS, searched.slug) | {"protocol": scene.track.protocol.slug}
 
+    others = {"revoke_machine_token": {"token_id": of_machine.pk}}
+
     def address(name: str) -> str:
-        own = arguments | {"slug": slugs.get(name, scene.track.slug)}
+        own = arguments | {"slug": slugs.get(name, scene.track.slug)} | others.get(name, {})
         return reverse(f"api:{name}", args=[own[parameter] for parameter in _parameters(name)])
 
     return {name: address(name) for _, name in rows()}

@@ -1,13 +1,18 @@
 """Machines for programs: add one, and let it judge a pool."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.access import person_of
-from accounts.selectors import user_named
+from accounts.api import CreatedTokenSerializer, KnownTokenSerializer, NewTokenSerializer, created_token
+from accounts.selectors import tokens_of, user_named
+from accounts.tokens import MAX_DAYS
 from assessment.batches.selectors import pools_to_plan
 from assessment.machines import selectors, services
 from assessment.planning.api import BatchSerializer
@@ -16,7 +21,9 @@ from tracks.models import Machine
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
 from web.api.serializers import Address, Strict
-from web.api.views import Endpoints, get, post
+from web.api.views import Endpoints, created, get, post
+
+FIRST = "judging"  # name of the first token, as the page of the machine proposes
 
 
 class MachineSerializer(serializers.ModelSerializer[Machine]):
@@ -46,6 +53,22 @@ class NewMachineSerializer(Strict):
         default="",
         help_text="User name of the person who answers for it; yours.",
     )
+    days = serializers.IntegerField(
+        min_value=1, max_value=MAX_DAYS, default=30, help_text="Until its first token expires."
+    )
+
+
+class AddedMachineSerializer(MachineSerializer):
+    """A new machine with its first token."""
+
+    token = CreatedTokenSerializer(
+        allow_null=True,
+        help_text="With it, the program judges as this machine. Null if the request was repeated.",
+    )
+
+    class Meta:
+        model = Machine
+        fields = [*MachineSerializer.Meta.fields, "token"]
 
 
 class StartSerializer(Strict):
@@ -65,10 +88,15 @@ class Machines(Endpoints):
         return selectors.machines().filter(assessor__track=track)
 
     @post(
-        "tracks/<slug:slug>/machines/", "machines", MachineSerializer, takes=NewMachineSerializer, status=201
+        "tracks/<slug:slug>/machines/",
+        "machines",
+        AddedMachineSerializer,
+        takes=NewMachineSerializer,
+        status=201,
+        secrets=("token",),
     )
     def add_machine(self, request: Request, slug: str) -> Any:
-        """Add a machine to a track. Create its tokens on its page."""
+        """Add a machine to a track. The answer has the token of its program."""
         user = person_of(request)
         track = track_of(request, slug)
         data = self.validated(request)
@@ -76,7 +104,11 @@ class Machines(Endpoints):
         owner = user_named(named) if named else user
         if owner is None:
             raise serializers.ValidationError({"owner": f"There is no user {named}."})
-        return machine_services.add(track=track, owner=owner, by=user, **data)
+        days = timedelta(days=data.pop("days"))
+        machine = machine_services.add(track=track, owner=owner, by=user, **data)
+        new = machine_services.create_token(machine=machine, name=FIRST, expires_at=timezone.now() + days)
+        shown = {**MachineSerializer(machine).data, "token": created_token(new)}
+        return created(shown, shown["url"])
 
     @get("machines/<int:machine_id>/", "machine", MachineSerializer)
     def get_machine(self, request: Request, machine_id: int) -> Any:
@@ -96,6 +128,41 @@ class Machines(Endpoints):
         pools = pools_to_plan().filter(track=machine.assessor.track_id)
         pool = get_object_or_404(pools, pk=self.validated(request)["pool"])
         return services.start(machine=machine, pool=pool, by=person_of(request))
+
+    @get("machines/<int:machine_id>/tokens/", "machine_tokens", KnownTokenSerializer, ordering=("-pk",))
+    def list_machine_tokens(self, request: Request, machine_id: int) -> Any:
+        """List the tokens of a machine, newest first, without their texts."""
+        machine = get_object_or_404(selectors.machines(), pk=machine_id)
+        return tokens_of(machine.assessor.user)
+
+    @post(
+        "machines/<int:machine_id>/tokens/",
+        "machine_tokens",
+        CreatedTokenSerializer,
+        takes=NewTokenSerializer,
+        status=201,
+        secrets=("text",),
+    )
+    def create_machine_token(self, request: Request, machine_id: int) -> Any:
+        """Create another token of a machine, for example before the first one ends."""
+        machine = get_object_or_404(selectors.machines(), pk=machine_id)
+        data = self.validated(request)
+        expires_at = timezone.now() + timedelta(days=data["days"])
+        new = machine_services.create_token(machine=machine, name=data["name"], expires_at=expires_at)
+        return created(created_token(new), reverse("api:machine_tokens", args=[machine.pk]))
+
+    @post(
+        "machines/<int:machine_id>/tokens/<int:token_id>/revoke/",
+        "revoke_machine_token",
+        KnownTokenSerializer,
+    )
+    def revoke_machine_token(self, request: Request, machine_id: int, token_id: int) -> Any:
+        """End the validity of a token of a machine."""
+        machine = get_object_or_404(selectors.machines(), pk=machine_id)
+        token = get_object_or_404(tokens_of(machine.assessor.user), pk=token_id)
+        machine_services.revoke_token(machine=machine, token=token)
+        token.refresh_from_db()
+        return token
 
 
 urlpatterns = Machines.urls()

@@ -69,6 +69,7 @@ def api_docs(request: HttpRequest) -> HttpResponse:
     return render(request, "config/api_docs.html")
 
 
+@require_safe
 def health_check(request: HttpRequest) -> JsonResponse:
     """Respond with 200 if the web process runs and its database can write, otherwise with 503. Everyone."""
     problem = health.problem()

@@ -2,10 +2,12 @@
 
 import logging
 from datetime import timedelta
+from io import StringIO
 
 import pytest
 from django.conf import LazySettings
 from django.core.cache import cache
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -15,6 +17,7 @@ from accounts.models import Token
 from tests.helpers.api import api, call, make_token
 from tests.helpers.factories import make_user
 from web.logs import RedactingFormatter
+from web.models import KeptAnswer
 
 pytestmark = pytest.mark.django_db
 
@@ -138,6 +141,57 @@ def test_session_needs_the_csrf_token() -> None:
 
     assert (read.status_code, refused.status_code) == (200, 403)
     assert "CSRF" in refused.json()["detail"]
+
+
+def test_program_creates_a_narrower_token_lists_and_revokes_it() -> None:
+    mia = make_user("mia")
+    client = api(mia, "read", "manage")
+    asked = {"name": "worker", "scopes": ["read"], "days": 7}
+
+    answer = call(client, "POST", "tokens", data=asked)
+    worker = Client(headers={"Authorization": f"Bearer {answer.json()['text']}"})
+    works = call(worker, "GET", "jobs").status_code
+    wider = call(client, "POST", "tokens", data={**asked, "name": "wide", "scopes": ["runs"]})
+    longer = call(client, "POST", "tokens", data={**asked, "name": "long", "days": 31})
+    by_worker = call(worker, "POST", "tokens", data=asked).status_code
+    listed = call(client, "GET", "tokens").json()["results"]
+    number = answer.json()["id"]
+    of_another = call(api(make_user("otto")), "POST", "revoke_token", number).status_code
+    revoked = call(client, "POST", "revoke_token", number)
+
+    assert (answer.status_code, works, by_worker, of_another) == (201, 200, 403, 404)
+    assert [token["name"] for token in listed] == ["worker", "token 0"]
+    assert answer.json()["text"] not in str(listed)
+    for refused in (wider, longer):
+        assert refused.status_code == 409
+        assert "creates tokens with its own scopes (read, manage)" in refused.json()["detail"]
+    assert revoked.json()["revoked_at"] is not None
+    assert call(worker, "GET", "jobs").status_code == 401
+
+
+def test_text_of_a_token_is_not_kept_for_a_repeated_request() -> None:
+    client = api(make_user("mia"))
+    asked = {"name": "worker", "scopes": ["read"], "days": 7}
+
+    first, again = (call(client, "POST", "tokens", data=asked, HTTP_IDEMPOTENCY_KEY="a") for _ in range(2))
+
+    assert again["Idempotency-Replayed"] == "true"
+    assert again.json() == {**first.json(), "text": None}
+    assert first.json()["text"] not in str(KeptAnswer.objects.values_list().get())
+
+
+def test_command_prints_a_token_once_and_refuses_an_unknown_user() -> None:
+    make_user("mia")
+    out = StringIO()
+
+    call_command("create_token", "mia", "--scope", "read", "--scope", "runs", stdout=out)
+    client = Client(headers={"Authorization": f"Bearer {out.getvalue().strip()}"})
+
+    assert call(client, "GET", "me").json()["token"]["scopes"] == ["read", "runs"]
+    with pytest.raises(CommandError, match="There is no active user otto"):
+        call_command("create_token", "otto")
+    with pytest.raises(CommandError, match="already have a token named command"):
+        call_command("create_token", "mia")
 
 
 def test_logs_hide_tokens() -> None:

@@ -6,6 +6,7 @@ from django.urls import reverse
 
 from jobs import services
 from jobs.models import Job
+from tests.helpers.api import api, call
 from tests.helpers.factories import make_collection, make_organizer, make_user
 
 pytestmark = pytest.mark.django_db
@@ -71,3 +72,33 @@ def test_only_an_organizer_retries_a_failed_job(client: Client) -> None:
     assert (status_for_owner, job.state) == (403, "queued")
     assert "Retry job" in for_organizer
     assert "Retry job" not in for_owner
+
+
+def test_canceled_job_stores_nothing_more_and_can_be_restarted(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    olga, owner = make_organizer("olga"), make_user()
+    by_page, by_program = (Job.objects.create(kind="tests.work", title="Work") for _ in range(2))
+    went_on: list[bool] = []
+
+    def work(progress: services.Progress) -> dict[str, object]:
+        client.post(reverse("jobs:cancel", args=[by_page.pk]))
+        with progress.storing():
+            went_on.append(True)
+        return {}
+
+    monkeypatch.setattr(services, "_handlers", {"tests.work": services.RegisteredHandler(work, None)})
+    Job.objects.filter(pk=by_program.pk).update(created_by=owner)
+    client.force_login(olga)
+    services.run(by_page.pk)
+    refused = call(api(owner), "POST", "cancel_job", by_program.pk)
+    canceled = call(api(olga), "POST", "cancel_job", by_program.pk)
+    again = call(api(olga), "POST", "cancel_job", by_program.pk)
+    page = client.get(by_page.get_absolute_url()).content.decode()
+    client.post(reverse("jobs:retry", args=[by_page.pk]))
+
+    by_page.refresh_from_db()
+    assert not went_on
+    assert "olga canceled this job. You can restart it." in page
+    assert (refused.status_code, canceled.status_code, again.status_code) == (403, 200, 409)
+    assert (canceled.json()["state"], by_page.state) == ("failed", "queued")

@@ -109,8 +109,10 @@ def test_machine_judges_and_gets_its_own_qrels(scene: Scene, organizer: Client, 
     slug, content = scene.track.slug, {"name": "Llama judge", "version": "3.1", "description": "A prompt."}
     machine = ask(organizer, "POST", "machines", slug, data=content)
     own = ask(organizer, "POST", "start_machine", machine["id"], data={"pool": scene.pool.pk})
-    user = scene.track.assessors.get(user__username=machine["account"]).user
-    program = api(user, Scope.READ, Scope.JUDGE)
+    program = Client(headers={"Authorization": f"Bearer {machine['token']['text']}"})
+    second = ask(organizer, "POST", "machine_tokens", machine["id"], data={"name": "second", "days": 7})
+    ask(organizer, "POST", "revoke_machine_token", machine["id"], second["id"])
+    other = Client(headers={"Authorization": f"Bearer {second['text']}"})
     scene.judge(batch, scene.ada, "high", "low", "low")
     for choice in ("high", "medium", "low"):
         task = ask(program, "POST", "next_task", own["id"])
@@ -123,6 +125,12 @@ def test_machine_judges_and_gets_its_own_qrels(scene: Scene, organizer: Client, 
     people = ask(organizer, "POST", "freeze_qrels", slug, data={"pool": scene.pool.pk})
     changed = call(organizer, "POST", "freeze_qrels", slug, data=chosen | {"digest": "0" * 64})
 
+    tokens = ask(organizer, "GET", "machine_tokens", machine["id"])["results"]
+    assert [(each["name"], bool(each["revoked_at"])) for each in tokens] == [
+        ("second", True),
+        ("judging", False),
+    ]
+    assert call(other, "POST", "next_task", own["id"]).status_code == 401
     [compared] = agreement["machines"]
     assert (compared["name"], compared["pair"]["units"], compared["n_judged"]) == ("Llama judge 3.1", 3, 3)
     assert compared["pair"]["agreement"] == pytest.approx(2 / 3)

@@ -89,7 +89,8 @@ def _once(view: APIView, request: Request, key: str, handle: Callable[[], Respon
             raise Unprocessable(f"You used this {HEADER} for another request. Use a new key.", "key-reused")
         headers = {**kept.headers, "Idempotency-Replayed": "true"}
         return Response(kept.data, status=kept.status, headers=headers)
-    keep = partial(_keep, request, key, digest)
+    secrets: tuple[str, ...] = getattr(view, "secrets", ())
+    keep = partial(_keep, request, key, digest, secrets)
     # A service that stores files commits their names first, so it cannot be inside a transaction of ours.
     stores_files: bool = getattr(view, "stores_files", False)
     if stores_files:
@@ -105,9 +106,10 @@ def _user_id(request: Request) -> int:
     return int(request.user.pk or 0)
 
 
-def _keep(request: Request, key: str, digest: str, response: Response) -> None:
+def _keep(request: Request, key: str, digest: str, secrets: tuple[str, ...], response: Response) -> None:
     headers = {name: response[name] for name in KEPT_HEADERS if name in response}
-    fields = {"digest": digest, "status": response.status_code, "headers": headers, "data": response.data}
+    data = {**response.data, **dict.fromkeys(secrets)} if secrets else response.data
+    fields = {"digest": digest, "status": response.status_code, "headers": headers, "data": data}
     expires_at = timezone.now() + KEPT
     KeptAnswer.objects.update_or_create(
         user_id=_user_id(request), key=key, defaults={**fields, "expires_at": expires_at}

@@ -37,6 +37,7 @@ OPTIONS = {
     "parsers": "parser_classes",
     "renderers": "renderer_classes",
     "stores_files": "stores_files",
+    "secrets": "secrets",
     "tag": "tag",
 }
 
@@ -147,7 +148,8 @@ class Endpoints(GenericViewSet[Any]):
 
     `permission_classes` names who may enter, `read_scopes` and `write_scopes` the scopes of which a token needs one.
     `tag` is the heading in the documentation. An operation that calls a service that stores files sets `stores_files`,
-    and lets the service call `keep_answer` in its transaction.
+    and lets the service call `keep_answer` in its transaction. `secrets` names the fields of an answer that are shown
+    once: they are not kept for a repeated request, which gets null.
     """
 
     http_method_names = ["get", "post", "patch", "put", "delete", "head"]
@@ -157,6 +159,7 @@ class Endpoints(GenericViewSet[Any]):
     tag: ClassVar[str]
     ordering: ClassVar[tuple[str, ...]] = ()
     stores_files: ClassVar[bool] = False
+    secrets: ClassVar[tuple[str, ...]] = ()
     is_list: ClassVar[bool] = False
     pagination_class: Any = None
 

@@ -1,0 +1,156 @@
+"""Every form of the pages has an operation of the API, or a reason why no program needs it.
+
+A page that takes a form is found by asking it with a method that it does not have: it then says which ones it has.
+"""
+
+import pytest
+from django.test import Client
+
+from tests.scoring.conftest import Scene
+from tests.test_access import addresses, scene
+from tests.test_api_access import endpoints
+
+pytestmark = pytest.mark.django_db
+__all__ = ["addresses", "scene"]  # fixtures
+
+# The operations of each page, as method and name of the address
+OPERATIONS = """
+tokens: POST tokens
+revoke_token: POST revoke_token
+jobs:retry: POST retry_job
+jobs:cancel: POST cancel_job
+corpus:start_import: POST import_collection
+tracks:deadlines: PUT deadlines
+tracks:import_topics: POST import_topics
+tracks:edit_topic: PATCH topic
+tracks:edit_guidelines: PUT guidelines_draft, POST publish_guidelines
+tracks:accept_agreement: POST accept_data_agreement
+tracks:edit_agreement: POST publish_data_agreement, POST withdraw_data_agreement
+tracks:new_track: POST tracks, POST import_topics
+tracks:edit_track: PATCH track
+tracks:open_track: POST open_track
+tracks:close_track: POST close_track
+tracks:new_protocol: POST protocols
+pooling:submit: POST check_run, POST runs
+pooling:withdraw: POST withdraw_run
+pooling:describe: PATCH run
+pooling:move: POST move_run
+pooling:disqualify: POST disqualify_run
+pooling:reinstate: POST reinstate_run
+pooling:new_pool: POST pools
+participation:clone_track: POST clone_track
+participation:edit_team: PATCH team
+participation:invite_member: POST invitations
+participation:join: POST accept_invitation
+participation:revoke_invitation: POST revoke_invitation
+participation:ask_to_join: POST join_requests
+participation:accept_request: POST accept_join_request
+participation:refuse_request: POST refuse_join_request
+participation:add_people: POST check_people, POST people_of_track
+participation:invite_person: POST invitations
+participation:create_team: POST teams
+assessment:next: POST next_task
+assessment:task: POST task_judgments
+assessment:skip: POST skip_task
+assessment:give_back: POST give_back_task
+assessment:undo: POST undo_judgment
+assessment:extend: POST extend_task
+assessment:imports: POST judgment_imports
+assessment:import: PATCH judgment_import
+assessment:run_import: POST run_judgment_import
+assessment:discard_import: DELETE judgment_import
+assessment:new_batch: POST batches_of_track
+assessment:open: POST open_batch
+assessment:close: POST close_batch
+assessment:new_machine: POST machines
+assessment:start_machine: POST start_machine
+assessment:machine_token: POST machine_tokens
+assessment:revoke_machine_token: POST revoke_machine_token
+assessment:new_adjudication: POST adjudication_batches
+assessment:new_dual: POST dual_batches
+assessment:new_training: POST training_batches
+assessment:plan: POST assignments, POST share_topics, POST edit_batch
+assessment:change_plan: POST assignments
+scoring:freeze: POST preview_qrels, POST freeze_qrels
+scoring:score: POST score_runs
+scoring:release: POST release_leaderboard
+publishing:publish_runs: POST publish_runs
+publishing:withdraw_publication: POST withdraw_published_runs
+publishing:consent: POST record_consent
+publishing:archives: POST archives
+publishing:delete_archive: DELETE archive
+publishing:load_archive: POST load_archive
+"""
+
+# Why a page has no operation
+REASONS = """
+account: switches of the judging page of a person
+login: a session of a browser
+login_link: a session of a browser
+logout: a session of a browser
+request_link: an e-mail to a person who cannot log in
+password_change: a password is for people, a program has a token
+participation:make_login_link: a link with which a person logs in, shown to the organizer who sends it
+assessment:accepting: a switch of the judging page of a person
+assessment:highlighting: a switch of the judging page of a person
+assessment:keys: the keyboard of a person
+tracks:edit_site_page: a text about the site, which its administrator writes once
+"""
+
+# What is missing
+OPEN = """
+corpus:start_clustering: open
+tracks:attach: open
+tracks:export_collection: open
+tracks:edit_download: open
+tracks:remove_download: open
+pooling:compute_preview: open
+pooling:make_ids: open
+participation:leave_team: open
+participation:change_member: open
+participation:set_groups: open
+participation:remove_assessor: open
+participation:nominate: open
+participation:set_address: open
+participation:plan_sessions: open
+participation:log_sessions: open
+participation:interaction_data: open
+participation:take_back_session: open
+participation:start_session: open
+participation:end_session: open
+assessment:examples: open
+assessment:share_discussion: open
+assessment:note: open
+assessment:return_non_answer: open
+assessment:checks: open
+assessment:gold: open
+assessment:add_agreed: open
+assessment:remove_gold: open
+scoring:import_qrels: open
+scoring:offer_qrels: open
+scoring:archive_qrels: open
+scoring:cancel_release: open
+scoring:analyze: open
+"""
+
+
+def table(text: str) -> dict[str, str]:
+    return dict(line.rsplit(": ", 1) for line in text.strip().splitlines())  # type: ignore[arg-type]
+
+
+def test_every_form_of_the_pages_has_an_operation_or_a_reason(
+    scene: Scene, addresses: dict[str, str]
+) -> None:
+    organizer = Client()
+    organizer.force_login(scene.organizer)
+
+    allowed = {name: organizer.generic("TRACE", address) for name, address in addresses.items()}
+
+    forms = {name for name, answer in allowed.items() if "POST" in answer.get("Allow", "POST")}
+    assert forms == table(OPERATIONS).keys() | table(REASONS).keys() | table(OPEN).keys()
+
+
+def test_every_named_operation_exists() -> None:
+    named = {each for line in table(OPERATIONS).values() for each in line.split(", ")}
+
+    assert named <= {f"{method} {name}" for method, name in endpoints()}
