@@ -12,12 +12,13 @@ from rest_framework.response import Response
 
 from accounts import selectors, tokens
 from accounts.access import person_of
-from accounts.models import Token, User
+from accounts.audit.selectors import events, filtered
+from accounts.models import Event, Token, User
 from accounts.tokens import MAX_DAYS, NewToken
 from web.api.permissions import LoggedIn, Organizer
 from web.api.scopes import Scope
 from web.api.serializers import Strict
-from web.api.views import Endpoints, created, get, post
+from web.api.views import Endpoints, created, get, parameter, post
 
 
 class PersonSerializer(serializers.ModelSerializer[User]):
@@ -113,6 +114,24 @@ class MeSerializer(serializers.Serializer[Any]):
     token = TokenSerializer(allow_null=True, help_text="The token of the request; null for a session.")
 
 
+class EventSerializer(serializers.ModelSerializer[Event]):
+    """A change that a person or a program made."""
+
+    by = serializers.CharField(
+        source="by.username",
+        default=None,
+        allow_null=True,
+        help_text="User name; null for a command or worker.",
+    )
+    via = serializers.CharField(help_text="site, admin, api or command.")
+    track = serializers.CharField(source="track_slug", help_text="Empty for changes of the site.")
+    details = serializers.DictField()
+
+    class Meta:
+        model = Event
+        fields = ["id", "at", "by", "via", "action", "subject", "track", "details"]
+
+
 class Accounts(Endpoints):
     tag = "People"
     permission_classes = [Organizer]
@@ -164,6 +183,23 @@ class Accounts(Endpoints):
         tokens.revoke(token=token)
         token.refresh_from_db()
         return token
+
+    @get(
+        "events/",
+        "events",
+        EventSerializer,
+        ordering=("-pk",),
+        parameters=[
+            parameter("track", "The slug of a track: only its changes."),
+            parameter("action", "Such as `pool.requested`."),
+            parameter("by", "A user name, or `nobody` for commands and workers."),
+        ],
+    )
+    def list_events(self, request: Request) -> Any:
+        """Read the audit log, newest first."""
+        asked = request.query_params
+        rows = filtered(events(), person=asked.get("by", ""), action=asked.get("action", ""))
+        return rows.filter(track_slug=asked["track"]) if "track" in asked else rows
 
     @get("people/", "people", PersonSerializer, ordering=("username",))
     def list_people(self, request: Request) -> Any:

@@ -17,15 +17,18 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import Token
 from accounts.tokens import digest_of
+from assessment.models import GoldUnit
 from jobs import services as jobs
 from jobs.models import Job
 from participation.invitations.services import Place, Terms, invite
 from participation.models import JoinRequest
+from scoring.models import Analysis
 from tests.helpers.api import api, make_token
 from tests.helpers.archives import make_archive, make_loaded_archive
 from tests.helpers.factories import make_collection, make_document, make_organizer
 from tests.helpers.judging import make_import, make_machine
 from tests.scoring.conftest import Scene, build_scene
+from tracks.models import Download
 from web.api.scopes import Scope
 
 pytestmark = pytest.mark.django_db
@@ -192,8 +195,55 @@ GET judgment_import                      13333301 0333
 PATCH judgment_import                    13333301 3330
 DELETE judgment_import                   13333301 3330
 POST run_judgment_import                 13333301 3330
+GET download_parts                       13333301 0333
+POST download_parts                      13333301 3330
+GET download_part                        13333301 0333
+PATCH download_part                      13333301 3330
+DELETE download_part                     13333301 3330
+POST export_collection                   13333301 3330
+GET fetches                              13333301 0333
+POST cluster_formulas                    13333301 3330
+GET preview_pool                         13333301 0333
+POST preview_pool                        13333301 3330
+POST make_visual_ids                     13333301 3330
+PUT assessor_groups                      13333301 3330
+DELETE assessor                          13333341 3334
+POST plan_sessions                       13333341 3334
+POST take_back_session                   13333341 3334
+POST share_discussion                    13333301 3330
+POST set_outcome                         13333301 3330
+POST return_non_answer                   13333341 3334
+GET board                                13333301 0333
+GET events                               13333301 0333
+GET checks                               13333301 0333
+PUT checks                               13333301 3330
+GET known_grades                         13333301 0333
+POST known_grades                        13333301 3330
+POST add_agreed_grades                   13333301 3330
+DELETE known_grade                       13333301 3330
+POST import_qrels                        13333301 3330
+POST archive_qrels                       13333301 3330
+POST restore_qrels                       13333301 3330
+POST offer_qrels                         13333301 3330
+GET qrels_judgments                      13333301 0333
+GET scheduled_release                    13333341 4333
+PUT scheduled_release                    13333301 3330
+DELETE scheduled_release                 13333301 3330
+GET analyses                             13333301 0333
+POST analyses                            13333301 3330
+GET analysis                             13333301 0333
+GET export_qrels                         44444401 0333
+POST leave_team                          14044401 3330
+PATCH team_member                        14044401 3330
+DELETE team_member                       14044401 3330
+PUT nominations                          14444441 3434
+PUT system                               14444441 3434
+POST log_sessions                        14444441 3434
+POST session_data                        14444441 3434
+GET session_data                         14444441 4433
+GET discussion                           14444441 4333
 """
-OF_COLLECTIONS = ("collection", "threads", "thread", "document")
+OF_COLLECTIONS = ("collection", "threads", "thread", "document", "cluster_formulas")
 ELSEWHERE = {"docs", "schema", "missing"}  # for everyone
 
 
@@ -267,6 +317,21 @@ def addresses(scene: Scene) -> dict[str, str]:
         "code": "A.1",
         "file": f"{scene.track.slug}-topics.tsv",
         "docno": document.docno,
+        "key": Download.objects.create(
+            track=scene.track, kind="other", name="x", url="https://example.org/x"
+        ).pk,
+        "unit_id": GoldUnit.objects.create(
+            track=scene.track,
+            topic=scene.track.topics.get(code="A.1"),
+            docno="10",
+            grade=1,
+            created_by=scene.organizer,
+        ).pk,
+        "judgment_id": batch.judgments.earliest("pk").pk,
+        "analysis_id": Analysis.objects.create(
+            leaderboard=board, kind="topics", seed=1, created_by=scene.organizer
+        ).pk,
+        "session_id": 1,
     }
     scene.track.collection = searched
     scene.track.save()

@@ -73,13 +73,43 @@ assessment:plan: POST assignments, POST share_topics, POST edit_batch
 assessment:change_plan: POST assignments
 scoring:freeze: POST preview_qrels, POST freeze_qrels
 scoring:score: POST score_runs
-scoring:release: POST release_leaderboard
+scoring:release: POST release_leaderboard, PUT scheduled_release
 publishing:publish_runs: POST publish_runs
 publishing:withdraw_publication: POST withdraw_published_runs
 publishing:consent: POST record_consent
 publishing:archives: POST archives
 publishing:delete_archive: DELETE archive
 publishing:load_archive: POST load_archive
+corpus:start_clustering: POST cluster_formulas
+tracks:attach: POST download_parts
+tracks:export_collection: POST export_collection
+tracks:edit_download: PATCH download_part
+tracks:remove_download: DELETE download_part
+pooling:compute_preview: POST preview_pool
+pooling:make_ids: POST make_visual_ids
+participation:leave_team: POST leave_team
+participation:change_member: PATCH team_member, DELETE team_member
+participation:set_groups: PUT assessor_groups
+participation:remove_assessor: DELETE assessor
+participation:nominate: PUT nominations
+participation:set_address: PUT system
+participation:plan_sessions: POST plan_sessions
+participation:log_sessions: POST log_sessions
+participation:interaction_data: POST session_data
+participation:take_back_session: POST take_back_session
+assessment:examples: PUT guidelines_draft
+assessment:share_discussion: POST share_discussion
+assessment:note: POST set_outcome
+assessment:return_non_answer: POST return_non_answer
+assessment:checks: PUT checks
+assessment:gold: POST known_grades
+assessment:add_agreed: POST add_agreed_grades
+assessment:remove_gold: DELETE known_grade
+scoring:import_qrels: POST import_qrels
+scoring:offer_qrels: POST offer_qrels
+scoring:archive_qrels: POST archive_qrels, POST restore_qrels
+scoring:cancel_release: DELETE scheduled_release
+scoring:analyze: POST analyses
 """
 
 # Why a page has no operation
@@ -94,43 +124,10 @@ participation:make_login_link: a link with which a person logs in, shown to the 
 assessment:accepting: a switch of the judging page of a person
 assessment:highlighting: a switch of the judging page of a person
 assessment:keys: the keyboard of a person
+participation:start_session: a person holds a session in a browser
+participation:end_session: a person holds a session in a browser
+participation:practice_session: a person holds a session in a browser
 tracks:edit_site_page: a text about the site, which its administrator writes once
-"""
-
-# What is missing
-OPEN = """
-corpus:start_clustering: open
-tracks:attach: open
-tracks:export_collection: open
-tracks:edit_download: open
-tracks:remove_download: open
-pooling:compute_preview: open
-pooling:make_ids: open
-participation:leave_team: open
-participation:change_member: open
-participation:set_groups: open
-participation:remove_assessor: open
-participation:nominate: open
-participation:set_address: open
-participation:plan_sessions: open
-participation:log_sessions: open
-participation:interaction_data: open
-participation:take_back_session: open
-participation:start_session: open
-participation:end_session: open
-assessment:examples: open
-assessment:share_discussion: open
-assessment:note: open
-assessment:return_non_answer: open
-assessment:checks: open
-assessment:gold: open
-assessment:add_agreed: open
-assessment:remove_gold: open
-scoring:import_qrels: open
-scoring:offer_qrels: open
-scoring:archive_qrels: open
-scoring:cancel_release: open
-scoring:analyze: open
 """
 
 
@@ -147,7 +144,7 @@ def test_every_form_of_the_pages_has_an_operation_or_a_reason(
     allowed = {name: organizer.generic("TRACE", address) for name, address in addresses.items()}
 
     forms = {name for name, answer in allowed.items() if "POST" in answer.get("Allow", "POST")}
-    assert forms == table(OPERATIONS).keys() | table(REASONS).keys() | table(OPEN).keys()
+    assert forms == table(OPERATIONS).keys() | table(REASONS).keys()
 
 
 def test_every_named_operation_exists() -> None:

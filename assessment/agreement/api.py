@@ -3,15 +3,20 @@
 import math
 from typing import Any
 
+from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from accounts.access import person_of
 from assay.statistics import agreement_report as report
-from assessment.agreement import selectors
+from assessment.agreement import discussions, selectors, services
+from assessment.batches.selectors import batches_for_organizer
 from assessment.judgments.disagreements import round_of
+from assessment.models import Batch
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.views import Endpoints, get, parameter
+from web.api.serializers import Strict
+from web.api.views import Endpoints, get, parameter, post
 
 
 class Number(serializers.FloatField):
@@ -112,4 +117,71 @@ class Agreement(Endpoints):
         return selectors.agreement_page(track, round_of(track, request.query_params.get("round")))
 
 
-urlpatterns = Agreement.urls()
+class ReplySerializer(serializers.Serializer[Any]):
+    """The answer of an assessor, by the name that you see; null if they have not judged the unit."""
+
+    assessor = serializers.CharField(source="column.name")
+    choice = serializers.CharField(source="reply.label", default=None, allow_null=True)
+    grade = serializers.IntegerField(source="reply.grade", default=None, allow_null=True)
+    comment = serializers.CharField(source="reply.comment", default="")
+
+
+class DiscussedSerializer(serializers.Serializer[discussions.DiscussedUnit]):
+    """A unit of a training round with everyone's answers, and the outcome."""
+
+    topic = serializers.CharField()
+    docno = serializers.CharField()
+    answers = ReplySerializer(many=True)
+    agreed_grade = serializers.IntegerField(source="note.grade", default=None, allow_null=True)
+    text = serializers.CharField(source="note.text", default="", help_text="Why.")
+
+
+class SharingSerializer(Strict):
+    """Who sees a discussion."""
+
+    discussion = serializers.ChoiceField(Batch.Discussion.values)
+
+
+class OutcomeSerializer(Strict):
+    """The outcome for a unit. Without grade and text, it is deleted."""
+
+    topic = serializers.CharField(max_length=100, help_text="The code.")
+    docno = serializers.CharField(max_length=500)
+    grade = serializers.IntegerField(required=False, allow_null=True, default=None)
+    text = serializers.CharField(max_length=10_000, required=False, allow_blank=True, default="")
+
+
+class Discussions(Endpoints):
+    tag = "Agreement"
+
+    @get("batches/<int:batch_id>/discussion/", "discussion", DiscussedSerializer(many=True))
+    def get_discussion(self, request: Request, batch_id: int) -> Any:
+        """Read the answers of a training round: organizers, and its assessors while it is shared with them."""
+        user = person_of(request)
+        batch = get_object_or_404(discussions.discussions_for(user), pk=batch_id)
+        return discussions.discussed_units(batch, discussions.round_of_batch(batch), user)[1]
+
+    @post(
+        "batches/<int:batch_id>/discussion/share/",
+        "share_discussion",
+        takes=SharingSerializer,
+        who=[Organizer],
+    )
+    def share_discussion(self, request: Request, batch_id: int) -> None:
+        """Set who sees the discussion of a training round."""
+        batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+        services.share(batch=batch, **self.validated(request))
+
+    @post(
+        "batches/<int:batch_id>/discussion/outcome/",
+        "set_outcome",
+        takes=OutcomeSerializer,
+        who=[Organizer],
+    )
+    def set_outcome(self, request: Request, batch_id: int) -> None:
+        """Store the agreed grade of a unit and why, instead of an earlier outcome."""
+        batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+        services.note(batch=batch, by=person_of(request), **self.validated(request))
+
+
+urlpatterns = Discussions.urls() + Agreement.urls()

@@ -68,6 +68,7 @@ class GoldForm(StyledForm):
                 content, grades=GradeScale.of(self.track.protocol.parsed)
             )
         except QrelsError as error:
+            self.complaints, self.n_complaints = error.complaints, error.n_complaints
             raise forms.ValidationError(_lines(error.complaints, error.n_complaints)) from None
         # Complaints about units, each with the first line that names it
         lines = [line.replace(b"\t", b" ").replace(b",", b" ").split() for line in content.splitlines()]
@@ -80,6 +81,7 @@ class GoldForm(StyledForm):
             complaints.append(Complaint(number, message))
         complaints = sorted(complaints)
         if complaints:
+            self.complaints, self.n_complaints = complaints, len(complaints)
             raise forms.ValidationError(_lines(complaints, len(complaints)))
         return upload
 

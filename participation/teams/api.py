@@ -17,7 +17,7 @@ from tracks.tracks import services as track_services
 from tracks.tracks.api import track_of
 from web.api.conditional import require_match
 from web.api.serializers import Address, Strict
-from web.api.views import Endpoints, created, get, patch, post
+from web.api.views import Endpoints, created, delete, get, patch, post
 
 MEMBERS = "The user names of the members."
 
@@ -65,6 +65,26 @@ def _people(names: list[str]) -> list[User]:
     return people
 
 
+def _member(request: Request, team_id: int, username: str) -> tuple[Team, User]:
+    """A team that the user manages, and a member of it."""
+    team = get_object_or_404(selectors.managed_teams(person_of(request)), pk=team_id)
+    return team, get_object_or_404(team.members, username=username)
+
+
+class TeamMemberSerializer(Strict):
+    """What a member may do. A field that is left out stays."""
+
+    may_submit = serializers.BooleanField(required=False)
+    is_contact = serializers.BooleanField(
+        required=False, help_text="True makes them the contact person instead of the one before."
+    )
+
+    def validate_is_contact(self, value: bool) -> bool:
+        if not value:
+            raise serializers.ValidationError("Make another member the contact person instead.")
+        return value
+
+
 class Teams(Endpoints):
     tag = "Teams"
 
@@ -109,6 +129,38 @@ class Teams(Endpoints):
         if "max_megabytes" in data:
             services.set_disk_limit(team=team, max_megabytes=data["max_megabytes"])
         return _team(request, team_id)
+
+    @post("teams/<int:team_id>/leave/", "leave_team")
+    def leave_team(self, request: Request, team_id: int) -> None:
+        """Leave a team. Its runs stay with it."""
+        user = person_of(request)
+        services.end_membership(team=_team(request, team_id), user=user, by=user)
+
+    @patch(
+        "teams/<int:team_id>/members/<str:username>/",
+        "team_member",
+        TeamSerializer,
+        takes=TeamMemberSerializer,
+    )
+    def change_member(self, request: Request, team_id: int, username: str) -> Any:
+        """Let a member submit runs or not, or make them the contact person. Those who manage the team."""
+        team, member = _member(request, team_id, username)
+        data = self.validated(request)
+        with transaction.atomic():
+            if "may_submit" in data:
+                services.set_may_submit(team=team, user=member, may_submit=data["may_submit"])
+            if data.get("is_contact"):
+                services.set_contact(team=team, user=member)
+        return selectors.with_members(Team.objects.filter(pk=team.pk)).get()
+
+    @delete(
+        "teams/<int:team_id>/members/<str:username>/",
+        "team_member",
+    )
+    def remove_member(self, request: Request, team_id: int, username: str) -> None:
+        """Remove a member. Their runs stay with the team. Those who manage the team."""
+        team, member = _member(request, team_id, username)
+        services.end_membership(team=team, user=member, by=person_of(request))
 
 
 urlpatterns = Teams.urls()

@@ -8,11 +8,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of
+from assay.pools.preview import usual_seconds
+from jobs.api import JobSerializer
 from pooling.models import Pool
-from pooling.pools import entries, exports, selectors, services
+from pooling.pools import entries, exports, previews, selectors, services
+from pooling.pools.forms import PreviewForm
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.serializers import Address, JobAddress, Strict
+from web.api.serializers import Address, JobAddress, Strict, require_valid
 from web.api.views import Endpoints, accepted, get, parameter, post
 
 
@@ -83,6 +86,44 @@ class PoolRequestSerializer(Strict):
     )
 
 
+class PoolPreviewRequestSerializer(Strict):
+    """The runs that count in a preview, and the pool that it tops up."""
+
+    max_runs_per_team = serializers.IntegerField(required=False, allow_null=True, default=None, min_value=1)
+    tops_up = serializers.IntegerField(
+        required=False, allow_null=True, default=None, help_text="The id of the pool to top up."
+    )
+
+
+class DepthSerializer(serializers.Serializer[previews.DepthRow]):
+    """The size of a pool at a depth, in all and by topic."""
+
+    depth = serializers.IntegerField()
+    kinds = serializers.DictField(
+        child=serializers.IntegerField(), help_text="The depth of each kind of run."
+    )
+    n = serializers.IntegerField()
+    least = serializers.IntegerField()
+    most = serializers.IntegerField()
+    mean = serializers.FloatField()
+    hours = serializers.FloatField(help_text="Of judging, by all judges.")
+
+
+class PoolPreviewSerializer(serializers.Serializer[previews.PreviewPage]):
+    """The preview of a pool."""
+
+    n_runs = serializers.IntegerField()
+    state = serializers.CharField(
+        source="job.state",
+        default=None,
+        allow_null=True,
+        help_text="Of the job; null if nobody has asked for it.",
+    )
+    depths = DepthSerializer(
+        source="tables.rows", many=True, default=list, help_text="Empty until the job is done."
+    )
+
+
 class ContributionSerializer(serializers.Serializer[Any]):
     """A run that retrieved something, and at which rank."""
 
@@ -137,6 +178,52 @@ class Pools(Endpoints):
             **data,
         )
         return accepted(PoolSerializer(pool).data, pool.job_id)
+
+    @get(
+        "tracks/<slug:slug>/pools/preview/",
+        "preview_pool",
+        PoolPreviewSerializer,
+        parameters=[
+            parameter("max_runs_per_team", "As in the request of the preview."),
+            parameter("tops_up", "As in the request of the preview."),
+            parameter("rate", "Seconds per judgment; without it, the usual ones of the protocol."),
+        ],
+    )
+    def get_pool_preview(self, request: Request, slug: str) -> Any:
+        """Read the size of a pool of the submitted runs and the hours of judging it, at each depth."""
+        track = track_of(request, slug)
+        form = PreviewForm(request.query_params, track=track, seconds=usual_seconds(track.protocol.parsed))
+        require_valid(form)
+        return previews.preview_page(track, query=form.query, arguments=form.arguments)
+
+    @post(
+        "tracks/<slug:slug>/pools/preview/",
+        "preview_pool",
+        JobSerializer,
+        takes=PoolPreviewRequestSerializer,
+        status=202,
+    )
+    def preview_pool(self, request: Request, slug: str) -> Any:
+        """Compute a preview of a pool of the submitted runs, in a job. It is the same job until something changes."""
+        track = track_of(request, slug)
+        data = self.validated(request)
+        form = PreviewForm(
+            {name: value for name, value in data.items() if value is not None},
+            track=track,
+            seconds=usual_seconds(track.protocol.parsed),
+        )
+        require_valid(form)
+        chosen = form.arguments
+        job = services.request_preview(
+            track=track, tops_up=chosen["tops_up"], most=chosen["most"], by=person_of(request)
+        )
+        return accepted(JobSerializer(job).data, job.pk)
+
+    @post("tracks/<slug:slug>/pools/visual-ids/", "make_visual_ids", JobSerializer, status=202)
+    def make_visual_ids(self, request: Request, slug: str) -> Any:
+        """Make visual ids for the formulas of the submitted runs, in a job: a preview of their pool needs them."""
+        job = services.request_ids(track=track_of(request, slug), by=person_of(request))
+        return accepted(JobSerializer(job).data, job.pk)
 
     @get("pools/<int:pool_id>/", "pool", PoolDetailSerializer)
     def get_pool(self, request: Request, pool_id: int) -> Any:

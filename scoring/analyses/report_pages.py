@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from accounts.access import AnyUser
 from assay import plots
@@ -194,10 +194,10 @@ def _file(tables: Sequence[Table], name: str, kind: str) -> str | None:
     return None
 
 
-def analysis_json(analysis: Analysis) -> str:
+def analysis_content(analysis: Analysis) -> dict[str, Any]:
     """The complete result, with its inputs."""
     board = analysis.leaderboard
-    content = {
+    return {
         "track": board.track.slug,
         "qrels": {
             "version": board.qrels.version,
@@ -209,4 +209,8 @@ def analysis_json(analysis: Analysis) -> str:
         "seed": analysis.seed,
         **analysis.result,
     }
-    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+
+def analysis_json(analysis: Analysis) -> str:
+    """The complete result as a file."""
+    return json.dumps(analysis_content(analysis), ensure_ascii=False, indent=1) + "\n"

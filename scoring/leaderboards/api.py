@@ -14,15 +14,16 @@ from rest_framework.response import Response
 
 from accounts.access import person_of, user_of
 from scoring.evaluations import selectors as evaluation_selectors
-from scoring.leaderboards import files, selectors, services
+from scoring.leaderboards import files, schedules, selectors, services
 from scoring.leaderboards.selectors import BoardRow, Cell
-from scoring.models import Evaluation, Leaderboard
+from scoring.models import Evaluation, Leaderboard, ScheduledRelease
 from scoring.qrels.selectors import qrels_for
 from scoring.selectors import leaderboards_for
 from tracks.tracks.api import track_of
+from web import times
 from web.api.permissions import Everyone, Organizer
-from web.api.serializers import Address, Strict
-from web.api.views import Endpoints, TsvRenderer, accepted, get, post
+from web.api.serializers import Address, Strict, check_zone, instant
+from web.api.views import Endpoints, TsvRenderer, accepted, delete, get, post, put
 
 MAX_SEED = 2**63 - 1
 
@@ -115,6 +116,31 @@ class ReleaseSerializer(Strict):
     )
 
 
+class ScheduleSerializer(ReleaseSerializer):
+    """A release at a set time. The checks run at that time."""
+
+    release_at = serializers.CharField(
+        max_length=40, help_text="As `2026-05-01T23:59` in the zone, or with an offset."
+    )
+    zone = serializers.CharField(
+        max_length=64,
+        default=times.AOE,
+        validators=[check_zone],
+        help_text="AoE, UTC, or a name of the IANA database.",
+    )
+
+
+class ScheduledReleaseSerializer(serializers.ModelSerializer[ScheduledRelease]):
+    """The release of a leaderboard at a set time."""
+
+    level = serializers.CharField(help_text="participants or public.")
+    problem = serializers.CharField(help_text="Why it was refused at that time; empty otherwise.")
+
+    class Meta:
+        model = ScheduledRelease
+        fields = ["level", "release_at", "zone", "reason", "problem"]
+
+
 class EvaluationSerializer(serializers.Serializer[Evaluation]):
     """A run on a leaderboard, with the value of each measure for each topic."""
 
@@ -201,6 +227,38 @@ class Leaderboards(Endpoints):
         board = get_object_or_404(leaderboards_for(user), pk=board_id)
         services.release(leaderboard=board, by=user, **self.validated(request))
         return leaderboards_for(user).get(pk=board.pk)
+
+    @get(
+        "leaderboards/<int:board_id>/scheduled-release/",
+        "scheduled_release",
+        ScheduledReleaseSerializer,
+        who=[Organizer],
+    )
+    def get_scheduled_release(self, request: Request, board_id: int) -> Any:
+        """Read when a leaderboard is to be released. 404 if no time is set."""
+        board = get_object_or_404(leaderboards_for(user_of(request)), pk=board_id)
+        return get_object_or_404(ScheduledRelease, leaderboard=board)
+
+    @put(
+        "leaderboards/<int:board_id>/scheduled-release/",
+        "scheduled_release",
+        ScheduledReleaseSerializer,
+        takes=ScheduleSerializer,
+        who=[Organizer],
+    )
+    def schedule_release(self, request: Request, board_id: int) -> Any:
+        """Release a leaderboard at a set time, instead of a time that was set before."""
+        user = person_of(request)
+        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        data = self.validated(request)
+        data["release_at"] = instant(data["release_at"], data["zone"], "release_at")
+        return schedules.schedule(leaderboard=board, by=user, **data)
+
+    @delete("leaderboards/<int:board_id>/scheduled-release/", "scheduled_release", who=[Organizer])
+    def cancel_scheduled_release(self, request: Request, board_id: int) -> None:
+        """Release a leaderboard at no set time."""
+        user = person_of(request)
+        schedules.cancel(leaderboard=get_object_or_404(leaderboards_for(user), pk=board_id), by=user)
 
     @post(
         "qrels/<int:qrels_id>/score/",

@@ -3,23 +3,30 @@
 from typing import Any
 
 from django.shortcuts import get_object_or_404
+from django.utils.datastructures import MultiValueDict
 from drf_spectacular.types import OpenApiTypes
 from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of, user_of
+from assay.formats.qrels.exports import SplitError
 from assessment.batches.selectors import pools_to_plan
 from assessment.machines.selectors import machines
 from scoring.models import Qrels
 from scoring.qrels import exports, selectors, services
+from scoring.qrels.forms import ExportForm, ImportForm
+from tracks.downloads.api import DownloadPartSerializer
 from tracks.models import Track
 from tracks.topics.api import TopicSerializer
 from tracks.tracks.api import track_of
 from web.api.permissions import Everyone, Organizer
-from web.api.serializers import Address, Strict
-from web.api.views import Endpoints, TsvRenderer, get, post
+from web.api.schema import file_of
+from web.api.serializers import Address, Strict, require_valid
+from web.api.views import FILE_RENDERERS, Endpoints, TsvRenderer, get, parameter, post
+from web.downloads import download
 
 
 class QrelsSerializer(serializers.ModelSerializer[Qrels]):
@@ -102,6 +109,19 @@ class FreezeSerializer(ChosenSerializer):
     )
 
 
+class QrelsFileSerializer(Strict):
+    """A qrels file to import."""
+
+    file = serializers.FileField(help_text="Topic, 0, docno, grade; or TSV or CSV with a header. UTF-8.")
+    name = serializers.CharField(max_length=100, required=False, allow_blank=True, default="")
+
+
+class OfferSerializer(Strict):
+    """The track that offers a version, such as that of the next year."""
+
+    track = serializers.SlugField(max_length=100)
+
+
 class PreviewSerializer(serializers.Serializer[Any]):
     """The content of a version if it were frozen now."""
 
@@ -168,6 +188,85 @@ class QrelsVersions(Endpoints):
         version = services.freeze_judgments(by=user, **_chosen(track, data), **named)
         services.rescore(qrels=version, by=user)
         return version
+
+    @post(
+        "tracks/<slug:slug>/qrels/import/",
+        "import_qrels",
+        QrelsSerializer,
+        takes=QrelsFileSerializer,
+        status=201,
+        who=[Organizer],
+        parsers=[MultiPartParser],
+    )
+    def import_qrels(self, request: Request, slug: str) -> Any:
+        """Import a file as a version. If the track has a leaderboard, scoring against the version starts."""
+        user, track = person_of(request), track_of(request, slug)
+        data = self.validated(request)
+        form = ImportForm(data, MultiValueDict({"file": [data.pop("file")]}), track=track)
+        require_valid(form)
+        version = services.import_file(track=track, by=user, **form.contents)
+        services.rescore(qrels=version, by=user)
+        return version
+
+    @post("qrels/<int:qrels_id>/archive/", "archive_qrels", QrelsSerializer, who=[Organizer])
+    def archive_qrels(self, request: Request, qrels_id: int) -> Any:
+        """Hide a version from lists. Its leaderboards and files stay."""
+        user = person_of(request)
+        return services.archive(qrels=get_object_or_404(selectors.qrels_for(user), pk=qrels_id), by=user)
+
+    @post("qrels/<int:qrels_id>/restore/", "restore_qrels", QrelsSerializer, who=[Organizer])
+    def restore_qrels(self, request: Request, qrels_id: int) -> Any:
+        """Show an archived version in lists again."""
+        user = person_of(request)
+        return services.restore(qrels=get_object_or_404(selectors.qrels_for(user), pk=qrels_id), by=user)
+
+    @post(
+        "qrels/<int:qrels_id>/offer/",
+        "offer_qrels",
+        DownloadPartSerializer,
+        takes=OfferSerializer,
+        who=[Organizer],
+    )
+    def offer_qrels(self, request: Request, qrels_id: int) -> Any:
+        """Attach a copy of a version to the downloads of another track, not released yet."""
+        user = person_of(request)
+        version = get_object_or_404(selectors.qrels_for(user), pk=qrels_id)
+        track = track_of(request, self.validated(request)["track"])
+        return services.offer(qrels=version, track=track, by=user)
+
+    @get(
+        "qrels/<int:qrels_id>/export/",
+        "export_qrels",
+        file_of("application/zip"),
+        renderers=FILE_RENDERERS,
+        parameters=[
+            parameter("to", "The format: one of those that the page of the version offers, such as `trec`."),
+            parameter("test_share", "The share of topics in a test part, such as 0.3. Without it: one file."),
+            parameter("seed", "Of the random choice of test topics; 1 without it."),
+        ],
+    )
+    def export_qrels(self, request: Request, qrels_id: int) -> Any:
+        """Download a version in another format, optionally split by topic, as a zip with README and checksums."""
+        version = get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id)
+        form = ExportForm(request.query_params, protocol=version.protocol.parsed)
+        require_valid(form)
+        try:
+            package = exports.qrels_package(version, **form.cleaned_data)
+        except SplitError as error:
+            raise serializers.ValidationError({"test_share": f"{error}."}) from error
+        return download(package, f"{exports.file_stem(version)}.zip")
+
+    @get(
+        "qrels/<int:qrels_id>/judgments/",
+        "qrels_judgments",
+        file_of("application/zip"),
+        renderers=FILE_RENDERERS,
+        who=[Organizer],
+    )
+    def download_qrels_judgments(self, request: Request, qrels_id: int) -> Any:
+        """Download the judgments of a version's track as a zip, with code names of assessors, without comments."""
+        version = get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id)
+        return download(*exports.noted_package(version))
 
     @get("qrels/<int:qrels_id>/", "qrels", QrelsDetailSerializer)
     def get_qrels(self, request: Request, qrels_id: int) -> Any:

@@ -9,6 +9,7 @@ from assay.formats.qrels.exports import Part, forms_of, package, sealed, split_a
 from assay.formats.spreadsheet import as_csv
 from assay.formats.topics import writer
 from assay.formats.topics.writer import TopicFields
+from assessment.judgments.services import note_export
 from assessment.models import Batch, Judgment
 from scoring.models import Qrels
 from scoring.qrels.selectors import qrels_columns
@@ -56,6 +57,12 @@ def complete_topics(track: Track) -> Iterator[tuple[str, bytes]]:
 
 def file_stem(qrels: Qrels) -> str:
     return f"qrels.{qrels.track.slug}.v{qrels.version}{'.machine' if qrels.machine_id else ''}"
+
+
+def noted_package(qrels: Qrels) -> tuple[bytes, str]:
+    """The package of judgments and its name. The audit log records that it was made."""
+    note_export(track=qrels.track, content={"format": "zip", "code names": True, "comments": False})
+    return judgments_package(qrels), f"judgments.{qrels.track.slug}.v{qrels.version}.zip"
 
 
 def judgments_package(qrels: Qrels) -> bytes:

@@ -123,6 +123,7 @@ class ImportForm(StyledForm):
         try:
             self.columns: QrelsColumns = parse_qrels(upload.read(), grades=self.grades, form=self.form)
         except QrelsError as error:
+            self.complaints, self.n_complaints = error.complaints, error.n_complaints
             lines = [str(complaint) for complaint in error.complaints[:MAX_ERRORS]]
             n_more = error.n_complaints - len(lines)
             lines += [f"and {n_more:,} more errors"] if n_more else []

@@ -9,7 +9,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.formats.qrels.exports import SplitError, sealed, zipped
-from assessment.judgments.services import note_export
 from scoring.models import Qrels
 from scoring.qrels import exports, selectors, services
 from scoring.qrels.forms import ExportForm, FreezeForm, ImportForm
@@ -116,9 +115,7 @@ def export(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
 def judgments(request: AuthenticatedRequest, qrels_id: int) -> HttpResponseBase:
     """The judgments of a version's track, without names of assessors. Organizers only."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
-    note_export(track=version.track, content={"format": "zip", "code names": True, "comments": False})
-    name = f"judgments.{version.track.slug}.v{version.version}.zip"
-    return download(exports.judgments_package(version), name)
+    return download(*exports.noted_package(version))
 
 
 @require_POST

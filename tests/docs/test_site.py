@@ -15,7 +15,7 @@ from maintenance.docs.outputs import ROOT
 # Addresses without a page: downloads, buttons, redirects.
 NO_PAGES = {
     *("health", "logout", "documentation", "revoke_token"),
-    *("jobs:retry",),
+    *("jobs:retry", "jobs:cancel"),
     *("publishing:archive_file", "publishing:delete_archive"),
     *(
         "participation:end_session",

@@ -4,12 +4,14 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
 from assessment.models import Batch
 from jobs import services as jobs
 from tests.helpers.api import api, call
+from tests.helpers.factories import make_track
 from tests.scoring.conftest import Scene
 from web.api.scopes import Scope
 
@@ -189,3 +191,133 @@ def test_leaderboard_is_scored_read_and_released(scored: Scene) -> None:
     assert len(others) == 2
     means = ask(member, "GET", "evaluation", evaluations[0]["id"])["topics"]["all"]
     assert means[board["measures"][0]] == board["runs"][0]["scores"][0]["value"]
+
+
+def upload(client: Client, endpoint: str, *arguments: object, content: bytes, **fields: str) -> Any:
+    file = SimpleUploadedFile("qrels.txt", content)
+    return client.post(reverse(f"api:{endpoint}", args=arguments), {"file": file, **fields})
+
+
+def run_job(answer: Any) -> None:
+    """Run the job that an answer names."""
+    jobs.run(int(answer["Location"].rstrip("/").rpartition("/")[2]))
+
+
+def test_qrels_are_imported_exported_offered_and_archived(scene: Scene, organizer: Client) -> None:
+    slug = scene.track.slug
+
+    wrong = upload(organizer, "import_qrels", slug, content=b"A.1 0 10 9\nA.1 0 9\n")
+    made = upload(organizer, "import_qrels", slug, content=b"A.1 0 10 3\nA.2 0 9 0\n", name="of 2020")
+
+    assert wrong.status_code == 422
+    assert [error["line"] for error in wrong.json()["errors"]] == [1, 2]
+    version = made.json()
+    assert (made.status_code, version["name"], version["n_judged"]) == (201, "of 2020", 2)
+    package = organizer.get(reverse("api:export_qrels", args=[version["id"]]), {"to": "trec"})
+    refused = organizer.get(reverse("api:export_qrels", args=[version["id"]]), {"to": "word"})
+    assert package.content[:2] == b"PK"
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "to")
+    next_year = make_track("next", collection=scene.track.collection)
+    offered = ask(organizer, "POST", "offer_qrels", version["id"], data={"track": next_year.slug})
+    assert (offered["kind"], offered["released_at"]) == ("qrels", None)
+    ask(organizer, "POST", "archive_qrels", version["id"])
+    assert ask(organizer, "GET", "qrels_of_track", slug)["results"] == []
+    ask(organizer, "POST", "restore_qrels", version["id"])
+    assert len(ask(organizer, "GET", "qrels_of_track", slug)["results"]) == 1
+
+
+def test_leaderboard_is_analyzed_and_released_at_a_set_time(scored: Scene) -> None:
+    organizer, board = api(scored.organizer), scored.leaderboard()
+
+    answer = call(organizer, "POST", "analyses", board.pk, data={"kind": "topics"})
+    other = call(organizer, "POST", "analyses", board.pk, data={"kind": "compare", "versions": [999]})
+    empty = ask(organizer, "GET", "analysis", answer.json()["id"])["result"]
+    run_job(answer)
+
+    [listed] = ask(organizer, "GET", "analyses", board.pk)["results"]
+    result = ask(organizer, "GET", "analysis", listed["id"])["result"]
+    assert (answer.status_code, empty, result["analysis"]) == (202, {}, "topics")
+    assert (other.status_code, other.json()["errors"][0]["field"]) == (400, "versions")
+    terms = {"level": "public", "release_at": "2099-05-01T23:59", "zone": "AoE"}
+    past = call(
+        organizer, "PUT", "scheduled_release", board.pk, data=terms | {"release_at": "2020-01-01T00:00"}
+    )
+    nowhere = call(organizer, "PUT", "scheduled_release", board.pk, data=terms | {"zone": "Atlantis"})
+    ask(organizer, "PUT", "scheduled_release", board.pk, data=terms)
+    assert (past.status_code, nowhere.status_code) == (409, 400)
+    assert ask(organizer, "GET", "scheduled_release", board.pk)["release_at"] == "2099-05-02T11:59:00Z"
+    ask(organizer, "DELETE", "scheduled_release", board.pk)
+    assert call(organizer, "GET", "scheduled_release", board.pk).status_code == 404
+
+
+def test_batch_gets_checks_a_board_and_returned_non_answers(scene: Scene, organizer: Client) -> None:
+    slug, batch = scene.track.slug, scene.batch({scene.ada: ["A.1"], scene.bob: ["A.2"]})
+    settings = {"gold_percent": 50, "repeat_percent": 0, "repeat_after": 10}
+
+    scene.judge(batch, scene.bob, "system-failure", "low")
+    too_early = call(organizer, "PUT", "checks", batch.pk, data=settings)
+    unknown = upload(organizer, "known_grades", slug, content=b"A.1 0 nowhere 3\n")
+    stored = upload(organizer, "known_grades", slug, content=b"A.1 0 10 3\n")
+    ask(organizer, "PUT", "checks", batch.pk, data=settings)
+
+    assert (too_early.status_code, too_early.json()["code"]) == (409, "no-gold")
+    assert (unknown.status_code, unknown.json()["errors"][0]["line"]) == (422, 1)
+    assert (stored.json(), ask(organizer, "GET", "checks", batch.pk)) == ({"n": 1}, settings)
+    [unit] = ask(organizer, "GET", "known_grades", slug)["results"]
+    ask(organizer, "DELETE", "known_grade", slug, unit["id"])
+    assert ask(organizer, "GET", "known_grades", slug)["results"] == []
+    board = ask(organizer, "GET", "board", slug)
+    assert (board["judged"], board["n_unsettled"]) == (2, 1)
+    [judgment] = [
+        row for row in ask(organizer, "GET", "judgments", batch.pk)["results"] if row["grade"] is None
+    ]
+    without = call(organizer, "POST", "return_non_answer", judgment["id"], data={})
+    ask(organizer, "POST", "return_non_answer", judgment["id"], data={"reason": "It can be read."})
+    assert without.status_code == 400
+    assert ask(organizer, "GET", "board", slug)["judged"] == 1
+    event = ask(organizer, "GET", "events")["results"][0]
+    assert (event["action"], event["by"], event["via"]) == ("judgment.returned", "olga", "api")
+
+
+def test_training_round_is_discussed_through_the_api(scene: Scene, organizer: Client) -> None:
+    batch = scene.batch({scene.ada: ["A.1"], scene.bob: ["A.1"]}, kind=Batch.Kind.TRAINING)
+    scene.judge(batch, scene.ada, "high", "low", "low")
+    scene.judge(batch, scene.bob, "medium", "low", "low")
+    ask(organizer, "POST", "close_batch", batch.pk)
+
+    hidden = call(api(scene.ada), "GET", "discussion", batch.pk)
+    ask(organizer, "POST", "share_discussion", batch.pk, data={"discussion": "named"})
+    outcome = {"topic": "A.1", "docno": "10", "grade": 3, "text": "It proves it."}
+    ask(organizer, "POST", "set_outcome", batch.pk, data=outcome)
+    wrong = call(organizer, "POST", "set_outcome", batch.pk, data=outcome | {"grade": 7})
+
+    assert (hidden.status_code, wrong.status_code, wrong.json()["code"]) == (404, 409, "unknown-grade")
+    first = ask(api(scene.ada), "GET", "discussion", batch.pk)[0]
+    assert (first["docno"], first["agreed_grade"], first["text"]) == ("10", 3, "It proves it.")
+    assert sorted(answer["grade"] for answer in first["answers"]) == [2, 3]
+    assert ask(organizer, "POST", "add_agreed_grades", scene.track.slug) == {"n": 1}
+
+
+def test_pool_is_previewed_and_assessors_and_members_leave(scored: Scene) -> None:
+    organizer, slug, team = api(scored.organizer), scored.track.slug, scored.ours.pk
+
+    before = ask(organizer, "GET", "preview_pool", slug)
+    answer = call(organizer, "POST", "preview_pool", slug, data={"max_runs_per_team": 1})
+    run_job(answer)
+    after = organizer.get(
+        reverse("api:preview_pool", args=[slug]), {"max_runs_per_team": 1, "rate": 36}
+    ).json()
+
+    assert (before["state"], before["depths"], answer.status_code) == (None, [], 202)
+    assert (after["state"], after["n_runs"]) == ("done", 2)
+    assert [row["hours"] for row in after["depths"]] == [row["n"] / 100 for row in after["depths"]]
+    refused = call(api(scored.stranger), "PATCH", "team_member", team, "mia", data={"is_contact": True})
+    ask(organizer, "PATCH", "team_member", team, "mia", data={"is_contact": True, "may_submit": False})
+    ask(api(scored.member), "POST", "leave_team", team)
+    assert refused.status_code == 404
+    assert "mia" not in ask(organizer, "GET", "team", team)["members"]
+    groups = call(organizer, "PUT", "assessor_groups", slug, data={"groups": {"ada": "students"}})
+    assert (groups.status_code, "students" in groups.json()["detail"]) == (409, True)
+    scored.batch({scored.ada: ["A.1"]})
+    ask(organizer, "DELETE", "assessor", slug, "ada")
+    assert "ada" not in [row["username"] for row in ask(organizer, "GET", "assessors", slug)["results"]]

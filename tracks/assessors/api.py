@@ -2,16 +2,18 @@
 
 from typing import Any
 
+from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from accounts.access import person_of
 from accounts.selectors import people_named
 from tracks.assessors import selectors, services
 from tracks.models import Assessor
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.serializers import Strict
-from web.api.views import Endpoints, get, post
+from web.api.serializers import Strict, named
+from web.api.views import Endpoints, delete, get, post, put
 
 
 class AssessorSerializer(serializers.ModelSerializer[Assessor]):
@@ -34,6 +36,14 @@ class NewAssessorSerializer(Strict):
     )
 
 
+class GroupsSerializer(Strict):
+    """The groups of assessors. Who is left out stays in their group."""
+
+    groups = serializers.DictField(
+        child=serializers.CharField(allow_blank=True), help_text="By user name; empty for no group."
+    )
+
+
 class Assessors(Endpoints):
     tag = "Tracks"
     permission_classes = [Organizer]
@@ -53,6 +63,28 @@ class Assessors(Endpoints):
         if person is None:
             raise serializers.ValidationError({"username": f"There is nobody named {data['username']}."})
         return services.add(track=track, user=person, group=data["group"])
+
+    @put(
+        "tracks/<slug:slug>/assessor-groups/",
+        "assessor_groups",
+        AssessorSerializer(many=True),
+        takes=GroupsSerializer,
+    )
+    def set_groups(self, request: Request, slug: str) -> Any:
+        """Move assessors to groups of the protocol: all of them, or nobody."""
+        track = track_of(request, slug)
+        groups = self.validated(request)["groups"]
+        judging = {each.user.username: each.user for each in selectors.people_judging(track)}
+        people = {named(judging, name, "groups"): group for name, group in groups.items()}
+        services.set_groups(track=track, groups=people)
+        return selectors.people_judging(track).order_by("pk")
+
+    @delete("tracks/<slug:slug>/assessors/<str:username>/", "assessor")
+    def remove_assessor(self, request: Request, slug: str, username: str) -> None:
+        """End somebody's work as an assessor. What they have not judged is taken back; their judgments stay."""
+        track = track_of(request, slug)
+        assessor = get_object_or_404(selectors.people_judging(track), user__username=username)
+        services.remove(track=track, user=assessor.user, by=person_of(request))
 
 
 urlpatterns = Assessors.urls()

@@ -1,6 +1,5 @@
 """The deadlines of tracks for programs."""
 
-from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -17,7 +16,7 @@ from tracks.tracks.api import track_of
 from web import times
 from web.api.conditional import require_match
 from web.api.permissions import Everyone
-from web.api.serializers import Strict
+from web.api.serializers import Strict, instant
 from web.api.views import Endpoints, get, put
 
 MOST_KINDS = 100
@@ -82,23 +81,12 @@ def _windows(zone: str, deadlines: list[dict[str, Any]]) -> dict[str, Window]:
     for each in deadlines:
         if each["kind"] in windows:
             raise serializers.ValidationError({"deadlines": f"The kind “{each['kind']}” is there twice."})
-        opens_at, closes_at = (_instant(each[name], name, zone) for name in ("opens_at", "closes_at"))
+        opens_at, closes_at = (
+            each[name] and instant(each[name], zone, f"deadlines.{name}")
+            for name in ("opens_at", "closes_at")
+        )
         windows[each["kind"]] = Window(opens_at, closes_at, each["grace_minutes"])
     return windows
-
-
-def _instant(text: str | None, field: str, zone: str) -> datetime | None:
-    """The instant of a text, with its own offset or in the zone.
-
-    Raises:
-        ValidationError: It cannot be read, or the clocks of the zone skip it.
-    """
-    if text is None:
-        return None
-    try:
-        return times.instant_with_offset(text) or times.instant_of(text, zone)
-    except times.NoSuchTime as error:
-        raise serializers.ValidationError({"deadlines": f"{field}: {error}"}) from error
 
 
 class Deadlines(Endpoints):

@@ -4,18 +4,28 @@ from typing import Any
 
 from django.http import Http404
 from django.urls import reverse
+from django.utils.datastructures import MultiValueDict
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
+from rest_framework.parsers import JSONParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import user_of
+from accounts.access import person_of, user_of
+from jobs.api import JobSerializer
+from jobs.models import Job
 from tracks.agreements.services import check_accepted
-from tracks.downloads import selectors, services
+from tracks.downloads import jobs, selectors, services
 from tracks.downloads.contents import Item
+from tracks.downloads.forms import HIDDEN, LATER, NOW, AttachForm, form_of
+from tracks.downloads.services import ATTACHED
+from tracks.models import Download, Fetch, Track
 from tracks.tracks.api import track_of
-from web.api.permissions import Everyone
+from web.api.conditional import require_match
+from web.api.permissions import Everyone, Organizer
 from web.api.schema import FILE
-from web.api.views import FILE_RENDERERS, Endpoints, get
+from web.api.serializers import Strict, require_valid
+from web.api.views import FILE_RENDERERS, Endpoints, accepted, created, delete, get, patch, post
 
 
 class ItemSerializer(serializers.Serializer[Item]):
@@ -36,6 +46,104 @@ class DownloadsSerializer(serializers.Serializer[object]):
     """The downloads that a track offers to you now."""
 
     results = ItemSerializer(many=True)
+
+
+class DownloadPartSerializer(serializers.ModelSerializer[Download]):
+    """A part of the downloads as organizers manage it: an attached file or link, the instructions, or made files."""
+
+    url = serializers.SerializerMethodField(help_text="The address of this part in the API.")
+    key = serializers.CharField(help_text="Of the part: its kind, or for an attached one its id.")
+    kind = serializers.CharField(help_text="topics, sample-run, instructions, collection, qrels or other.")
+    link = serializers.CharField(source="url", help_text="Empty for a file.")
+    audience = serializers.CharField(help_text="everyone or teams.")
+
+    class Meta:
+        model = Download
+        fields = [
+            "url",
+            "key",
+            "kind",
+            "name",
+            "description",
+            "link",
+            "text",
+            "sha256",
+            "n_bytes",
+            "audience",
+            "released_at",
+            "zone",
+        ]
+
+    def get_url(self, row: Download) -> str:
+        return reverse("api:download_part", args=[row.track.slug, row.key])
+
+
+class DownloadPartsSerializer(serializers.Serializer[object]):
+    """All parts of the downloads of a track, released or not."""
+
+    results = DownloadPartSerializer(many=True)
+
+
+class PartReleaseSerializer(Strict):
+    """The people who get a part, and its start."""
+
+    audience = serializers.ChoiceField(Download.Audience.values, required=False)
+    release = serializers.ChoiceField([HIDDEN, NOW, LATER], required=False)
+    released_at = serializers.CharField(
+        max_length=40,
+        required=False,
+        help_text="If it is released `later`: as `2026-05-01T23:59` in the zone.",
+    )
+    zone = serializers.CharField(
+        max_length=64, required=False, help_text="AoE, UTC, or a name of the IANA database; AoE without it."
+    )
+    description = serializers.CharField(max_length=1000, required=False, allow_blank=True)
+
+
+class ChangedDownloadSerializer(PartReleaseSerializer):
+    """The changes of a part. What is left out stays. Each kind of part has only some of the fields."""
+
+    text = serializers.CharField(required=False, allow_blank=True, help_text="Of the instructions: Markdown.")
+    shows_labels = serializers.BooleanField(
+        required=False, help_text="Of the topics: their labels are public."
+    )
+
+
+class NewDownloadSerializer(PartReleaseSerializer):
+    """A file, a file of the import folder or a link, which is attached. Without `release`, it is not released."""
+
+    kind = serializers.ChoiceField(list(ATTACHED), help_text="The section of the page.")
+    upload = serializers.FileField(required=False, help_text="The file. One of `upload`, `path` and `url`.")
+    path = serializers.CharField(
+        required=False,
+        max_length=1000,
+        help_text="A file in the import folder of the server; a job stores it.",
+    )
+    url = serializers.CharField(required=False, max_length=1000, help_text="A link.")
+    name = serializers.CharField(
+        required=False, max_length=200, help_text="Without it: that of the file or of the link."
+    )
+    sha256 = serializers.CharField(required=False, max_length=64, help_text="Of the file of a link.")
+
+
+class FetchSerializer(serializers.ModelSerializer[Fetch]):
+    """Somebody fetched a file."""
+
+    user = serializers.CharField(
+        source="user.username", default=None, allow_null=True, help_text="Null for a visitor."
+    )
+
+    class Meta:
+        model = Fetch
+        fields = ["fetched_at", "user", "name", "sha256"]
+
+
+def _part(track: Track, key: str) -> Download:
+    """A part of the downloads; Http404 if there is none with the key."""
+    row = selectors.download_of(track, key)
+    if row is None:
+        raise Http404
+    return row
 
 
 class Downloads(Endpoints):
@@ -61,6 +169,95 @@ class Downloads(Endpoints):
             raise Http404
         check_accepted(track=track, user=user)
         return services.send(request._request, track, item, user)
+
+    @get("tracks/<slug:slug>/downloads/parts/", "download_parts", DownloadPartsSerializer, who=[Organizer])
+    def list_download_parts(self, request: Request, slug: str) -> Any:
+        """List the parts of the downloads, released or not: who gets each, and since when."""
+        return {"results": selectors.parts_of(track_of(request, slug))}
+
+    @post(
+        "tracks/<slug:slug>/downloads/parts/",
+        "download_parts",
+        {
+            201: DownloadPartSerializer,
+            202: OpenApiResponse(JobSerializer, "A job stores the file of the import folder."),
+        },
+        takes=NewDownloadSerializer,
+        who=[Organizer],
+        parsers=[MultiPartParser, JSONParser],
+        stores_files=True,
+    )
+    def attach_download(self, request: Request, slug: str) -> Any:
+        """Attach a file or a link to the downloads of a track."""
+        track, data = track_of(request, slug), self.validated(request)
+        files = MultiValueDict({"upload": [data.pop("upload")]} if "upload" in data else {})
+        form = AttachForm({**AttachForm().initial, **data}, files)
+        require_valid(form)
+        attached = jobs.attach_part(track=track, by=person_of(request), **form.arguments)
+        if isinstance(attached, Job):
+            return accepted(JobSerializer(attached).data, attached.pk)
+        shown = DownloadPartSerializer(attached).data
+        return created(shown, shown["url"])
+
+    @get(
+        "tracks/<slug:slug>/downloads/parts/<slug:key>/",
+        "download_part",
+        DownloadPartSerializer,
+        who=[Organizer],
+    )
+    def get_download_part(self, request: Request, slug: str, key: str) -> Any:
+        """Read who gets a part of the downloads, and its start."""
+        return _part(track_of(request, slug), key)
+
+    @patch(
+        "tracks/<slug:slug>/downloads/parts/<slug:key>/",
+        "download_part",
+        DownloadPartSerializer,
+        takes=ChangedDownloadSerializer,
+        who=[Organizer],
+    )
+    def change_download_part(self, request: Request, slug: str, key: str) -> Any:
+        """Release a part, and change its text."""
+        track = track_of(request, slug)
+        row = _part(track, key)
+        require_match(request, DownloadPartSerializer(row).data)
+        data = self.validated(request)
+        form_class = form_of(row)
+        if others := sorted(data.keys() - form_class.base_fields):
+            accepted_fields = ", ".join(form_class.base_fields)
+            raise serializers.ValidationError(
+                {others[0]: f"This part does not have it. Accepted: {accepted_fields}."}
+            )
+        stored = form_class(download=row, initial={"shows_labels": track.shows_labels}).initial
+        form = form_class({**stored, **data}, download=row)
+        require_valid(form)
+        return services.edit(download=row, **form.arguments)
+
+    @delete("tracks/<slug:slug>/downloads/parts/<slug:key>/", "download_part", who=[Organizer])
+    def remove_download(self, request: Request, slug: str, key: str) -> None:
+        """Remove an attached file or link. The log of who fetched it stays."""
+        row = _part(track_of(request, slug), key)
+        if not row.name:
+            raise Http404
+        require_match(request, DownloadPartSerializer(row).data)
+        services.remove(download=row)
+
+    @post(
+        "tracks/<slug:slug>/downloads/export/",
+        "export_collection",
+        JobSerializer,
+        status=202,
+        who=[Organizer],
+    )
+    def export_collection(self, request: Request, slug: str) -> Any:
+        """Write the collection of a track to files of its downloads, in a job. They are not released."""
+        job = jobs.request_export(track=track_of(request, slug), by=person_of(request))
+        return accepted(JobSerializer(job).data, job.pk)
+
+    @get("tracks/<slug:slug>/downloads/log/", "fetches", FetchSerializer, ordering=("-pk",), who=[Organizer])
+    def list_fetches(self, request: Request, slug: str) -> Any:
+        """List who fetched which file of a track, newest first."""
+        return selectors.fetches_of(track_of(request, slug))
 
 
 urlpatterns = Downloads.urls()

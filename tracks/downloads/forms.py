@@ -56,6 +56,12 @@ class ReleaseForm(StyledForm):
         data = self.cleaned_data
         return Release(data["audience"], data.get("moment"), data["zone"])
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `services.edit`, except the download."""
+        names = {"description", "text", "shows_labels"} & self.cleaned_data.keys()
+        return {name: self.cleaned_data[name] for name in names} | {"release": self.terms}
+
 
 class AttachedForm(ReleaseForm):
     """Also the description of an attached file."""
@@ -140,9 +146,20 @@ class AttachForm(AttachedForm):
         return self._name(self.cleaned_data)
 
     @property
-    def file(self) -> BinaryIO:
-        """The uploaded file. A large one is a temporary file, so that it is never completely in memory."""
-        return cast("BinaryIO", self.cleaned_data["upload"].file)
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `jobs.attach_part`, except track and user. A large upload is never completely in memory."""
+        data = self.cleaned_data
+        upload = data["upload"]
+        return {
+            "kind": data["kind"],
+            "description": data["description"],
+            "name": self.file_name,
+            "release": self.terms,
+            "path": data.get("path", ""),
+            "url": data["url"],
+            "sha256": data["sha256"],
+            "file": cast("BinaryIO", upload.file) if upload else None,
+        }
 
 
 def form_of(download: Download) -> type[ReleaseForm]:

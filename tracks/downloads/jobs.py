@@ -29,6 +29,32 @@ from tracks.tracks import services as track_services
 BATCH = 2_000
 
 
+def attach_part(
+    *,
+    track: Track,
+    kind: str,
+    name: str,
+    description: str,
+    release: services.Release,
+    path: str,
+    url: str,
+    sha256: str,
+    file: BinaryIO | None,
+    by: User,
+) -> Download | Job:
+    """Attach a file, a link, or in a job a file of the import folder, which is not released yet.
+
+    Raises:
+        DownloadRefused: As `attach_file` and `attach_link`.
+    """
+    if path:
+        return request_file_of_folder(track=track, kind=kind, path=path, description=description, by=by)
+    named: dict[str, Any] = {"kind": kind, "name": name, "description": description, "release": release}
+    if file is None:
+        return services.attach_link(track=track, url=url, sha256=sha256, by=by, **named)
+    return services.attach_file(track=track, file=file, by=by, **named)
+
+
 @transaction.atomic
 def request_file_of_folder(*, track: Track, kind: str, path: str, description: str = "", by: User) -> Job:
     """Attach a file of the import folder in a job. It is not released yet.

@@ -112,6 +112,12 @@ def download_of(track: Track, key: str) -> Download | None:
     return track.downloads.exclude(kind__in=SINGLE).filter(pk=int(key)).first() if is_id else None
 
 
+def parts_of(track: Track) -> list[Download]:
+    """All parts for organizers, released or not; rows of made parts may not be stored yet."""
+    single = [row for row in (download_of(track, key) for key in SINGLE) if row is not None]
+    return [*single, *track.downloads.exclude(kind__in=SINGLE)]
+
+
 def checksums(user: AnyUser, track: Track) -> str:
     """The digests of all files that a user gets, in the form of `sha256sum`."""
     return "".join(f"{item.sha256}  {item.name}\n" for item in items_for(user, track) if item.is_file)
@@ -131,15 +137,14 @@ def log_rows(track: Track) -> Iterator[tuple[str, ...]]:
 
 def terms_of(row: Download, now: datetime) -> Terms:
     """The audience of a part, and its start."""
-    key = row.kind if row.kind in SINGLE else str(row.pk)
     if row.released_at is None:
-        return Terms(key, "not released", False)
+        return Terms(row.key, "not released", False)
     is_open = row.released_at <= now
     if row.pk is None:
-        return Terms(key, "for everyone who sees the track", is_open)
+        return Terms(row.key, "for everyone who sees the track", is_open)
     since = f"since {times.in_words(row.released_at, row.zone)}"
     until = f"from {times.in_words(row.released_at, row.zone)}"
-    return Terms(key, f"for {row.get_audience_display()} {since if is_open else until}", is_open)
+    return Terms(row.key, f"for {row.get_audience_display()} {since if is_open else until}", is_open)
 
 
 def _rows(track: Track) -> dict[str, Download]:

@@ -129,10 +129,17 @@ def replace_file(*, track: Track, name: str, stored: str, sha256: str, n_bytes: 
 
 @transaction.atomic
 def edit(
-    *, download: Download, release: Release, description: str | None = None, text: str | None = None
+    *,
+    download: Download,
+    release: Release,
+    description: str | None = None,
+    text: str | None = None,
+    shows_labels: bool | None = None,
 ) -> Download:
-    """Change who gets a part, its start, its description, and the text of the instructions."""
-    track_services.lock(download.track_id)
+    """Change who gets a part, its start, its description, the text of the instructions, and who sees the labels."""
+    track = track_services.lock(download.track_id)
+    if shows_labels is not None:
+        show_labels(track=track, shows_labels=shows_labels)
     if text is not None and download.kind == Download.Kind.INSTRUCTIONS:
         download.text = text
     if description is not None and download.kind not in SINGLE:

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.formats.spreadsheet import csv_lines
+from jobs.models import Job
 from tracks.agreements.selectors import has_accepted
 from tracks.downloads import jobs, selectors, services
 from tracks.downloads.forms import AttachForm, form_of
@@ -63,23 +64,11 @@ def attach(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = _track(request, slug)
     form = AttachForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
-        data = form.cleaned_data
-        common = {
-            "track": track,
-            "kind": data["kind"],
-            "description": data["description"],
-            "by": request.user,
-        }
-        named = common | {"name": form.file_name, "release": form.terms}
-        done = f"{form.file_name} is attached."
         with refusals_in(form):
-            if data.get("path"):
-                jobs.request_file_of_folder(path=data["path"], **common)
-                done = f"A job stores {data['path']}. It will appear here, not released."
-            elif data["url"]:
-                services.attach_link(url=data["url"], sha256=data["sha256"], **named)
-            else:
-                services.attach_file(file=form.file, **named)
+            attached = jobs.attach_part(track=track, by=request.user, **form.arguments)
+            done = f"{form.file_name} is attached."
+            if isinstance(attached, Job):
+                done = f"A job stores {form.cleaned_data['path']}. It will appear here, not released."
             messages.success(request, done)
             page = reverse("tracks:downloads", args=[track.slug])
             if request.headers.get("HX-Request"):  # from a script that shows the progress of the upload
@@ -99,12 +88,7 @@ def edit(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
         raise Http404
     form = form_of(row)(request.POST or None, download=row, initial={"shows_labels": track.shows_labels})
     if request.method == "POST" and form.is_valid():
-        data = form.cleaned_data
-        if "shows_labels" in data:
-            services.show_labels(track=track, shows_labels=data["shows_labels"])
-        services.edit(
-            download=row, release=form.terms, description=data.get("description"), text=data.get("text")
-        )
+        services.edit(download=row, **form.arguments)
         messages.success(request, f"{row} saved.")
         return redirect("tracks:downloads", track.slug)
     context = {"track": track, "form": form, "row": row, "key": key, "tab": "downloads"}

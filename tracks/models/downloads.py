@@ -59,6 +59,11 @@ class Download(models.Model):
     def __str__(self) -> str:
         return self.name or self.get_kind_display()
 
+    @property
+    def key(self) -> str:
+        """Its name in addresses: the id of an attached part, or the kind."""
+        return str(self.pk) if self.name else self.kind
+
 
 class Fetch(models.Model):
     """Somebody fetched a file of the downloads. `user` is empty for a visitor. It stays when the file is removed."""

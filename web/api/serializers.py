@@ -1,6 +1,7 @@
 """Serializers that all endpoints share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -11,6 +12,11 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
+
+from assay.errors import BadFile
+from assay.formats.qrels.reader import Complaint
+from web import times
+from web.pages import counted
 
 MOST_NAMED = 20
 T = TypeVar("T")
@@ -65,14 +71,27 @@ def named(rows: Mapping[str, T], name: str, field: str) -> T:
     return rows[name]
 
 
+class BadLines(BadFile):
+    """A file has errors in its lines."""
+
+    def __init__(self, complaints: Sequence[Complaint], n: int) -> None:
+        super().__init__(f"The file has {counted(n, 'error')}. The first: {complaints[0]}")
+        self.errors = [
+            {"line": each.line or None, "code": "line", "message": each.message} for each in complaints
+        ]
+
+
 def require_valid(form: BaseForm) -> None:
     """Refuse what the form of a page refuses, so that both have the same rules.
 
     Raises:
+        BadLines: The form has the `complaints` about a file (`n_complaints` of them, of which it shows the first).
         ValidationError: With the errors of the form, by field.
     """
     if form.is_valid():
         return
+    if complaints := getattr(form, "complaints", ()):
+        raise BadLines(complaints, getattr(form, "n_complaints", len(complaints)))
     errors = {
         "non_field_errors" if field == "__all__" else field: [
             ErrorDetail(str(error["message"]), str(error["code"] or "invalid")) for error in each
@@ -80,6 +99,30 @@ def require_valid(form: BaseForm) -> None:
         for field, each in form.errors.get_json_data().items()
     }
     raise serializers.ValidationError(errors)
+
+
+def instant(text: str, zone: str, field: str) -> datetime:
+    """The instant of a text, with its own offset or in the zone.
+
+    Raises:
+        ValidationError: It cannot be read, or the clocks of the zone skip it.
+    """
+    try:
+        return times.instant_with_offset(text) or times.instant_of(text, zone)
+    except times.NoSuchTime as error:
+        raise serializers.ValidationError({field: str(error)}) from error
+
+
+def check_zone(zone: str) -> None:
+    """Refuse a time zone that pages do not offer.
+
+    Raises:
+        ValidationError: There is no such zone.
+    """
+    if zone not in times.zone_names():
+        raise serializers.ValidationError(
+            "Use AoE, UTC, or a name of the IANA database such as Europe/Prague."
+        )
 
 
 @extend_schema_field(OpenApiTypes.STR)

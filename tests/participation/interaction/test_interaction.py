@@ -26,7 +26,7 @@ from participation.teams import services as team_services
 from pooling.errors import SubmissionRefused
 from pooling.models import Run
 from pooling.runs import services as run_services
-from tests.helpers.api import api
+from tests.helpers.api import api, call
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track, make_user
 from tests.helpers.form_runs import bolt_run
 from tests.helpers.letters import deliver_at_once
@@ -437,3 +437,33 @@ def test_a_track_without_interaction_has_no_such_page(scene: Scene) -> None:
 
     assert scene.get(scene.olga, "interaction", track.slug).status_code == 404
     assert "Interaction" not in Client().get(track.get_absolute_url()).content.decode()
+
+
+def test_sessions_are_prepared_through_the_api(scene: Scene) -> None:
+    olive, olga, team = api(scene.olive), api(scene.olga), scene.owls.pk
+
+    def ask(client: Client, method: str, name: str, argument: int, **data: Any) -> Any:
+        return call(client, method, name, argument, data=data)
+
+    ask(olive, "PUT", "nominations", team, topics=["T2", "T1"])
+    unknown = ask(olive, "PUT", "nominations", team, topics=["T9"])
+    page = ask(olive, "PUT", "system", team, address=PAGE)
+    forbidden = ask(olive, "POST", "plan_sessions", team, assessor="ada", n=1)
+    nobody = ask(olga, "POST", "plan_sessions", team, assessor="zoe", n=1)
+    planned = ask(olga, "POST", "plan_sessions", team, assessor="ada", n=1)
+    file = SimpleUploadedFile("log.txt", b"T1 60\n")
+    logged = olive.post(reverse("api:log_sessions", args=[team]), {"file": file})
+
+    assert (page.status_code, page.json()) == (200, {"address": PAGE})
+    assert (unknown.status_code, forbidden.status_code, nobody.status_code) == (409, 403, 400)
+    assert [(row["topic"], row["state"]) for row in planned.json()] == [
+        ("T2", "planned"),
+        ("T1", "nominated"),
+    ]
+    assert [row["seconds"] for row in logged.json()] == [None, 60]
+    ask(olga, "POST", "take_back_session", planned.json()[0]["id"])
+    assert olga.get(reverse("api:sessions", args=[scene.track.slug])).json()[0]["state"] == "nominated"
+    assert call(olive, "GET", "session_data", team).status_code == 404
+    file = SimpleUploadedFile("data.zip", b"logs")
+    assert olive.post(reverse("api:session_data", args=[team]), {"file": file}).status_code == 204
+    assert b"".join(call(olive, "GET", "session_data", team).streaming_content) == b"logs"

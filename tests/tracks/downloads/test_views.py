@@ -438,3 +438,32 @@ def test_control_characters_close_no_download(track: Track) -> None:
 
     assert page.status_code == 200
     assert b"<Tags>xy</Tags>" in file.getvalue()
+
+
+def test_programs_attach_release_change_and_remove_parts(track: Track) -> None:
+    organizer, visitor, slug = api(make_organizer()), api(None), track.slug
+
+    attached = organizer.post(
+        reverse("api:download_parts", args=[slug]),
+        {"kind": "other", "upload": SimpleUploadedFile("notes.txt", b"Notes"), "description": "Read me"},
+    )
+    part = attached.json()
+    nothing = call(organizer, "POST", "download_parts", slug, data={"kind": "other"})
+    before = call(visitor, "GET", "download", slug, "notes.txt")
+    released = call(organizer, "PATCH", "download_part", slug, part["key"], data={"release": "now"})
+    late = call(organizer, "PATCH", "download_part", slug, "instructions", data={"release": "later"})
+    wrong = call(organizer, "PATCH", "download_part", slug, "sample-run", data={"text": "Hello"})
+
+    assert (attached.status_code, attached["Location"], part["n_bytes"]) == (201, part["url"], 5)
+    assert (nothing.status_code, nothing.json()["errors"][0]["field"]) == (400, "upload")
+    assert (before.status_code, released.json()["description"]) == (404, "Read me")
+    assert (late.json()["errors"][0]["field"], wrong.json()["errors"][0]["field"]) == ("released_at", "text")
+    assert b"".join(call(visitor, "GET", "download", slug, "notes.txt").streaming_content) == b"Notes"
+    [fetch] = call(organizer, "GET", "fetches", slug).json()["results"]
+    assert (fetch["name"], fetch["user"]) == ("notes.txt", None)
+    assert call(organizer, "DELETE", "download_part", slug, part["key"]).status_code == 204
+    assert call(organizer, "DELETE", "download_part", slug, "topics").status_code == 404
+    parts = call(organizer, "GET", "download_parts", slug).json()["results"]
+    assert [each["kind"] for each in parts] == ["instructions", "sample-run", "topics"]
+    assert call(organizer, "POST", "export_collection", slug).status_code == 202
+    assert call(organizer, "POST", "cluster_formulas", track.collection.slug).status_code == 409

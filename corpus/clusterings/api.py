@@ -1,0 +1,46 @@
+"""The visual ids of formulas for programs."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from accounts.access import person_of
+from corpus.clusterings import services
+from corpus.collections.selectors import collections_for
+from jobs.api import JobSerializer
+from web.api.permissions import Organizer
+from web.api.serializers import Strict
+from web.api.views import Endpoints, accepted, post
+
+
+class ClusteringSerializer(Strict):
+    """The formulas that get an id."""
+
+    is_from_scratch = serializers.BooleanField(
+        default=False,
+        help_text="Replace all ids that the index did not give. Pools that were built before contain the old ids.",
+    )
+
+
+class Clusterings(Endpoints):
+    tag = "Collections"
+
+    @post(
+        "collections/<slug:slug>/cluster/",
+        "cluster_formulas",
+        JobSerializer,
+        takes=ClusteringSerializer,
+        status=202,
+        who=[Organizer],
+    )
+    def cluster_formulas(self, request: Request, slug: str) -> Any:
+        """Give formulas that look alike the same visual id, in a job."""
+        user = person_of(request)
+        collection = get_object_or_404(collections_for(user), slug=slug)
+        job = services.start_clustering(collection=collection, by=user, **self.validated(request))
+        return accepted(JobSerializer(job).data, job.pk)
+
+
+urlpatterns = Clusterings.urls()

@@ -1,0 +1,93 @@
+"""Analyses of leaderboards for programs."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of
+from scoring.analyses import report_pages, selectors, services
+from scoring.models import Analysis
+from scoring.selectors import leaderboards_for
+from web.api.permissions import Organizer
+from web.api.serializers import Address, JobAddress, Strict
+from web.api.views import Endpoints, accepted, get, post
+
+
+class AnalysisSerializer(serializers.ModelSerializer[Analysis]):
+    """An analysis of a leaderboard."""
+
+    url = Address("api:analysis", help_text="The address of this analysis in the API.")
+    leaderboard = serializers.IntegerField(source="leaderboard_id")
+    kind = serializers.ChoiceField(Analysis.Kind.values)
+    job = JobAddress(help_text="The address of the job that computes it.")
+
+    class Meta:
+        model = Analysis
+        fields = ["id", "url", "leaderboard", "kind", "seed", "job", "created_at"]
+
+
+class AnalysisDetailSerializer(AnalysisSerializer):
+    """An analysis with its inputs and results."""
+
+    result = serializers.DictField(help_text="As the file of its page; empty until it is computed.")
+
+    class Meta(AnalysisSerializer.Meta):
+        fields = [*AnalysisSerializer.Meta.fields, "result"]
+
+
+class NewAnalysisSerializer(Strict):
+    """What to compute."""
+
+    kind = serializers.ChoiceField(Analysis.Kind.values)
+    versions = serializers.ListField(
+        child=serializers.IntegerField(),
+        required=False,
+        default=list,
+        max_length=100,
+        help_text="For `compare`: ids of other versions of the track's qrels.",
+    )
+
+
+class Analyses(Endpoints):
+    tag = "Leaderboards"
+    permission_classes = [Organizer]
+
+    @get("leaderboards/<int:board_id>/analyses/", "analyses", AnalysisSerializer, ordering=("-pk",))
+    def list_analyses(self, request: Request, board_id: int) -> Any:
+        """List the analyses of a leaderboard, newest first."""
+        user = person_of(request)
+        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        return selectors.analyses_for(user).filter(leaderboard=board)
+
+    @post(
+        "leaderboards/<int:board_id>/analyses/",
+        "analyses",
+        AnalysisSerializer,
+        takes=NewAnalysisSerializer,
+        status=202,
+    )
+    def request_analysis(self, request: Request, board_id: int) -> Any:
+        """Compute an analysis of a leaderboard, in a job."""
+        user = person_of(request)
+        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        data = self.validated(request)
+        versions = list(selectors.other_versions(board).filter(pk__in=data["versions"]))
+        if unknown := set(data["versions"]) - {version.pk for version in versions}:
+            raise serializers.ValidationError(
+                {"versions": f"{min(unknown)} is no other version of these qrels."}
+            )
+        analysis = services.request(leaderboard=board, kind=data["kind"], versions=versions, by=user)
+        return accepted(AnalysisSerializer(analysis).data, analysis.job_id)
+
+    @get("analyses/<int:analysis_id>/", "analysis", AnalysisDetailSerializer)
+    def get_analysis(self, request: Request, analysis_id: int) -> Any:
+        """Read an analysis with its results."""
+        analysis = get_object_or_404(selectors.analyses_for(person_of(request)), pk=analysis_id)
+        result = report_pages.analysis_content(analysis) if analysis.result else {}
+        return Response(AnalysisSerializer(analysis).data | {"result": result})
+
+
+urlpatterns = Analyses.urls()
