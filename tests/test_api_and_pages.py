@@ -110,6 +110,8 @@ scoring:offer_qrels: POST offer_qrels
 scoring:archive_qrels: POST archive_qrels, POST restore_qrels
 scoring:cancel_release: DELETE scheduled_release
 scoring:analyze: POST analyses
+scoring:later_runs: POST later_runs
+tracks:milestones: PUT milestones
 """
 
 # Why a page has no operation
