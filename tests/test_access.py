@@ -187,6 +187,7 @@ pooling:pool_contributions              L333330
 pooling:pool_depths                     L333330
 pooling:pool_entry                      L333330
 pooling:pool_file                       L333330
+pooling:pool_citations                  L333334
 pooling:pool_member_contributions       L333330
 pooling:pool_members                    L333330
 pooling:pool_overlap                    L333330

@@ -17,6 +17,7 @@ CONTENT_TYPES = {
     ".jsonl": "application/jsonl; charset=utf-8",
     ".tex": "application/x-tex; charset=utf-8",
     ".tsv": "text/tab-separated-values; charset=utf-8",
+    ".xml": "application/xml; charset=utf-8",
     ".gz": "application/gzip",
     ".zip": "application/zip",
 }

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 from django.core.serializers.json import DjangoJSONEncoder
-from django.http import HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -95,6 +95,13 @@ def _with_statistics(pool_id: int) -> Pool:
     return pool
 
 
+def _of_citations(pool_id: int) -> Pool:
+    pool = _ready(pool_id)
+    if not pool.protocol.parsed.cites_posts:
+        raise Http404
+    return pool
+
+
 def _file(
     content: Callable[[Pool], Content], ending: str, pool_of: Callable[[int], Pool] = _ready
 ) -> Callable[..., HttpResponseBase]:
@@ -110,6 +117,7 @@ def _file(
 
 
 pool_file = _file(exports.pool_lines, ".tsv")
+pool_citations = _file(exports.citation_lines, ".xml", _of_citations)
 pool_contributions = _file(exports.contribution_lines, "-contributions.tsv", _with_statistics)
 pool_members = _file(exports.member_lines, "-members.tsv")
 pool_member_contributions = _file(

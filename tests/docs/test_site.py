@@ -31,6 +31,7 @@ NO_PAGES = {
         "participation:start_session",
         "participation:take_back_session",
         "scoring:interaction_tsv",
+        "pooling:pool_citations",
         "scoring:complete_topics",
         "scoring:later_runs_file",
         "tracks:calendar",

@@ -1,6 +1,7 @@
 """Reads and writes qrels files: `topic 0 docno grade` in four columns. The same qrels give the same bytes.
 
-A protocol may describe other columns, with words for grades (`QrelsForm`); the four columns are read as well.
+A protocol may describe other columns, with words for grades (`QrelsForm`); the four columns are read as well. Where
+documents are citations, the XML of a judged pool or submission is read too: `rel` is the key of a grade.
 
 Any white space separates columns. CRLF, CR, a byte-order mark, leading spaces, empty lines and a last line without an
 end are accepted. A line whose first byte is # is a comment, as in trec_eval 10. Ids are text: quotation marks and #
@@ -21,7 +22,7 @@ from assay.formats.compression import read_file
 from assay.formats.qrels.columns import QrelsColumns as QrelsColumns
 from assay.formats.qrels.columns import Row
 from assay.formats.qrels.columns import columns_from as columns_from
-from assay.formats.qrels.tables import header_of, table_rows
+from assay.formats.qrels.tables import cited_rows, header_of, table_rows
 from assay.formats.runs.columns import byte_keys, sorted_topics
 from assay.formats.runs.forms import SEPARATORS
 from assay.formats.runs.words import MAX_DOCNO, MAX_NAME
@@ -126,6 +127,7 @@ class GradeScale(NamedTuple):
     slug: str
     grades: tuple[int, ...]
     codes: tuple[int, ...] = ()
+    keys: Mapping[bytes, bytes] = MappingProxyType({})  # grades by their key, where documents are citations
 
     @classmethod
     def of(cls, protocol: Protocol, scale: int = 1) -> Self:
@@ -136,7 +138,9 @@ class GradeScale(NamedTuple):
             grades = tuple(range(grades[-1] * judges * scale + 1))
         given = (choice.qrels_code for choice in protocol.judging.non_answers)
         codes = (code * scale for code in given if code is not None)
-        return cls(protocol.slug, grades, tuple(code for code in codes if code not in grades))
+        kept = tuple(code for code in codes if code not in grades)
+        levels = protocol.judging.grades if protocol.cites_posts else ()
+        return cls(protocol.slug, grades, kept, {each.key.encode(): b"%d" % each.value for each in levels})
 
     def contains(self, grade: NDArray[np.int32]) -> bool:
         """Return whether all grades are in the scale, codes, or negative."""
@@ -223,9 +227,12 @@ def read_slow_path(
     data: bytes, scale: int = 1, grades: GradeScale | None = None, form: QrelsForm = USUAL
 ) -> QrelsColumns:
     """The qrels of any file, line by line; errors are those of `parse_qrels`."""
-    reading = _Reading(scale, grades, form)
+    is_xml = grades is not None and bool(grades.keys) and data.lstrip().startswith(b"<")
+    reading = _Reading(scale, grades, form._replace(words=grades.keys) if grades and is_xml else form)
     header = header_of(data)
-    if header is not None:
+    if is_xml:
+        reading.take_rows(cited_rows(data))
+    elif header is not None:
         reading.take_table(data, *header)
     else:
         for number, line in enumerate(reading.with_tabs(data).splitlines(), 1):
@@ -292,7 +299,11 @@ class _Reading:
             line = data.count(b"\n", 0, error.start) + 1
             self.complain(line, "the line is not UTF-8")
             return
-        for number, row in table_rows(text, separator, header):
+        self.take_rows(table_rows(text, separator, header))
+
+    def take_rows(self, rows: Iterable[tuple[int, tuple[str, str, str] | str]]) -> None:
+        """Take topic, docno and grade of each line, or what is wrong with it."""
+        for number, row in rows:
             if isinstance(row, str):
                 self.complain(number, row)
             elif any(len(word.split()) != 1 for word in row):

@@ -16,7 +16,7 @@ import codecs
 import re
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -110,6 +110,8 @@ def read_run(path: str, protocol: Protocol, formats: Sequence[RunFormat] = ()) -
 
     `formats` are accepted instead of those of the protocol.
 
+    Fields that only assessors fill in are accepted, because a judged run is one that was submitted.
+
     Raises `InputError` if it cannot be read, or it has errors, the same as for `check_run`; the message has the first
     one.
     """
@@ -117,6 +119,7 @@ def read_run(path: str, protocol: Protocol, formats: Sequence[RunFormat] = ()) -
     try:
         with opened(path, limits) as file:
             expected = _expected(protocol, None, None, limits)
+            expected = expected._replace(rules=replace(protocol.runs, forbidden_fields=()))
             check = _Check(file, expected, limits, forms_of(protocol, formats), warns=False)
             columns = check.columns()
             if columns is not None and not check.tally.has_errors:

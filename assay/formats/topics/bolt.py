@@ -111,10 +111,11 @@ def citations(source: str) -> list[Citation]:
     if "<cite" not in source:
         return []
     cites = parsed_source(source).iter("cite")
-    return [citation for cite in cites if (citation := _citation(cite)) is not None]
+    return [citation for cite in cites if (citation := citation_of(cite)) is not None]
 
 
-def _citation(cite: "etree._Element") -> Citation | None:
+def citation_of(cite: "etree._Element") -> Citation | None:
+    """The citation of an element; None if it has no grade or no place."""
     place = [cite.get(name, "").strip() for name in ("thread", "post", "offset", "length")]
     rel = cite.get("rel", "").strip().lower()
     if not rel or not all(place) or not all(number.isdecimal() for number in place[2:]):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from assay import samples
 from assay.cli.main import main
 from assay.errors import InputError
 from assay.formats.runs.columns import save
@@ -692,3 +693,29 @@ def test_non_answers_of_arqmath_2022_are_pooled_and_not_judged(
     assert main(["evaluate", *arguments, str(tmp_path / "run.tsv")]) == 0
 
     assert "1.0000" in capsys.readouterr().out  # 1 and 4, since nobody judged 2 and 3
+
+
+def test_judged_submission_of_bolt_is_scored_by_its_own_judgments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judged = tmp_path / "judged.xml"
+    grades = iter(("no", "yes", "maybe"))
+    text = samples.path("runs/bolt-owls.xml").read_text()
+    judged.write_text(re.sub("<cite ", lambda _: f'<cite rel="{next(grades, "no")}" chksrc="yes" ', text))
+    options = [
+        "evaluate",
+        "--quiet",
+        "--protocol",
+        "bolt-ir-p3",
+        "--qrels",
+        str(judged),
+        "--average",
+        "common",
+    ]
+
+    scored = main([*options, "--per-topic", "--measure", "charP@5", str(judged)])
+
+    assert scored == 0
+    lengths = (27, 42, 14, 19, 41)
+    assert f"BIR_1\tcharP@5\t{(42 + 14) / sum(lengths):.4f}\n" in capsys.readouterr().out
+    assert main(["check", "--protocol", "bolt-ir-p3", str(judged)]) == 1
