@@ -30,6 +30,7 @@ ACTIONS = (
     Action("guidelines", "Open the guidelines", "g"),
     Action("highlight", "Highlight the words of the topic", "h"),
     Action("next", "Take the next task", "n"),
+    Action("help", "Show the choices and the keys", "?"),
 )
 NEXT = "next"  # works on a page without choices
 OF_BROWSERS = ("/", "'")  # Firefox searches the page with them
@@ -46,6 +47,15 @@ class Keys:
     guidelines: str = ""
     highlight: str = ""
     next: str = ""
+    help: str = ""
+
+    @property
+    def actions(self) -> list[Action]:
+        """The actions of the judging page that have a key, with that key."""
+        actions = [
+            action._replace(key=getattr(self, action.name)) for action in ACTIONS if action.name != NEXT
+        ]
+        return [action for action in actions if action.key]
 
 
 def positions(rules: JudgingRules) -> dict[str, Grade | NonAnswer]:

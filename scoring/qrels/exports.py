@@ -49,7 +49,7 @@ def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int 
 
 def complete_topics(track: Track) -> Iterator[tuple[str, bytes]]:
     """Names and contents of the topics with the parts that participants did not see: BOLT's XML, and JSON lines."""
-    topics = cast("list[TopicFields]", list(track.topics.all()))
+    topics = cast("list[TopicFields]", list(track.topics.order_by("code")))
     if xml := writer.as_bolt(topics):
         yield f"{track.slug}-topics.xml", xml
     yield f"{track.slug}-topics.jsonl", writer.as_jsonl(topics)

@@ -72,6 +72,20 @@ def stored() -> list[str]:
 # -- judging
 
 
+def test_question_mark_opens_the_definitions_and_keys_before_a_choice(desk: Callable[..., Page]) -> None:
+    page = desk()
+    dialog = page.get_by_role("dialog", name="Choices and keys")
+
+    page.keyboard.press("?")
+    expect(dialog.get_by_text("Sufficient to answer the complete question")).to_be_visible()
+    expect(dialog.get_by_text("Skip the task")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+    assert not page.locator("[name=choice]:checked").count()
+    assert not violations(page)
+
+
 def test_everything_is_judged_with_the_keyboard_alone(desk: Callable[..., Page]) -> None:
     page = desk()
 

@@ -54,6 +54,7 @@ def test_switched_off_keys_are_nowhere_on_the_page(scene: Scene) -> None:
     page = client_of(scene.ada).get(accept(scene.batch, scene.ada).get_absolute_url()).content.decode()
 
     assert "data-press" not in page
+    assert "Change your keys" not in page
     assert set(keys_on(page).values()) == {""}
 
 
