@@ -5,13 +5,13 @@ from collections.abc import Callable
 from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
 from django.utils.cache import add_never_cache_headers
 
 from accounts import services
 from accounts.audit.services import acting
 from accounts.models import Event, User
 from assay.errors import Refused
+from config.pages import errors
 from server.environment import Proxies
 from web.api.problems import CONTENT_TYPE, is_api, of_refusal
 from web.throttling import parsed_address
@@ -111,7 +111,6 @@ class RefusalMiddleware(Middleware):
         if not isinstance(exception, Refused):
             return None
         if request.accepts("text/html"):
-            context = {"title": exception.title, "message": exception.message}
-            return render(request, "409.html", context, status=409)
+            return errors.refusal(request, exception.title, exception.message)
         problem = of_refusal(exception)
         return JsonResponse(problem, status=problem["status"], content_type=CONTENT_TYPE)

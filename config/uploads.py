@@ -9,9 +9,9 @@ from typing import Any
 from django.conf import settings
 from django.core.files import uploadhandler
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
-from django.shortcuts import render
 
 from config.middleware import Middleware
+from config.pages import errors
 from web.api.problems import FULL, is_api, problem_response
 
 MAX_NAME = 200  # bytes of a file's name
@@ -63,7 +63,7 @@ def _can_store(request: HttpRequest) -> bool:
 def _refusal(request: HttpRequest, title: str, message: str, *, status: int) -> HttpResponse:
     if is_api(request):
         return problem_response(status, title=title, detail=message, code="upload-refused")
-    return render(request, "409.html", {"title": title, "message": message}, status=status)
+    return errors.refusal(request, title, message, status=status)
 
 
 def short_name(name: str) -> str:

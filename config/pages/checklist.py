@@ -305,12 +305,12 @@ def _judging(campaign: _Campaign) -> list[Point]:
         (Batch.Kind.DUAL, "Second judgments", True),
         (Batch.Kind.ADJUDICATION, "Adjudication", True),
     )
-    points = [
-        _batches(campaign, [batch for batch in batches if batch.kind == kind], kind)._replace(
-            label=label, is_optional=is_optional
-        )
-        for kind, label, is_optional in kinds
-    ]
+    points = []
+    for kind, label, is_optional in kinds:
+        of_kind = [batch for batch in batches if batch.kind == kind]
+        is_open = any(batch.status == Batch.Status.OPEN for batch in of_kind)  # then somebody judges
+        point = _batches(campaign, of_kind, kind)
+        points.append(point._replace(label=label, is_optional=is_optional and not is_open))
     address = campaign.address("assessment:agreement")
     return [*points, Point("Agreement", agreement, address, is_double and n > 0, is_optional=True)]
 

@@ -4,7 +4,9 @@ import sys
 
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
 from django.template import loader
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views import defaults
 
 from web.api.problems import is_api, problem_response
@@ -32,6 +34,14 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
         detail = "There is no such address. Addresses of the API end with a slash; /api/docs/ lists them."
         return problem_response(404, detail=detail, code="not-found")
     return defaults.page_not_found(request, exception)
+
+
+def refusal(request: HttpRequest, title: str, message: str, *, status: int = 409) -> HttpResponse:
+    """What somebody asked for is not possible. The page leads back to the one with the form."""
+    referer = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(referer, {request.get_host()}, request.is_secure())
+    context = {"title": title, "message": message, "back": referer if is_ours else ""}
+    return render(request, "409.html", context, status=status)
 
 
 def server_error(request: HttpRequest) -> HttpResponseBase:

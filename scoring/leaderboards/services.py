@@ -292,5 +292,6 @@ def check_opening(*, track: Track) -> None:
     if released is not None:
         raise LeaderboardRefused(
             f"A leaderboard of {track} is released to {released.get_release_display()}, so its qrels are known. "
-            "Withdraw the release before you open the track for runs."
+            "Withdraw the release on the page of the leaderboard before you open the track for runs.",
+            title="The track was not opened",
         )

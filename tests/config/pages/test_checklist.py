@@ -117,3 +117,27 @@ def test_judgments_after_the_freeze_are_named(scene: Scene) -> None:
 
     [problem] = items(checklist(scene.track))["Qrels"].problems
     assert problem.startswith("Judgments came after version 1.")
+
+
+def test_campaign_with_imported_qrels_is_not_complete_while_somebody_judges(
+    scene: Scene, client: Client
+) -> None:
+    """The qrels replace the judging, but not what assessors have been asked to do. A refusal leads back."""
+    track, address = scene.track, scene.track.get_absolute_url()
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=track)
+    batch = scene.batch({scene.ada: ["A.1"]})
+    scene.leaderboard(release="public")
+
+    assert following(track) == "Main judging"
+    batch_services.close(batch=batch)
+    assert not items(checklist(track))["Main judging"].problems
+    client.force_login(scene.organizer)
+    page = client.get(address).content.decode()
+    refused = client.post(f"{address}open/", headers={"referer": f"http://testserver{address}"})
+    elsewhere = client.post(f"{address}open/", headers={"referer": "https://evil.example.org/"})
+    assert 'class="btn btn-outline-secondary">Open for runs' in page
+    assert refused.status_code == elsewhere.status_code == 409
+    assert "The track was not opened" in refused.content.decode()
+    assert f'href="http://testserver{address}">Back to the page' in refused.content.decode()
+    assert "evil" not in elsewhere.content.decode()
