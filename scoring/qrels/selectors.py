@@ -17,6 +17,7 @@ from scoring.models import Leaderboard, Qrels, QrelsEntry
 from scoring.qrels.frozen import freeze_pool
 from scoring.selectors import leaderboards_for
 from tracks.models import Machine, Track
+from web.pages import counted
 
 CHUNK = 5_000
 
@@ -165,6 +166,18 @@ class FreezePreview:
     n_topics: int
     report: dict[str, Any]
     same: Qrels | None
+
+    @property
+    def losses(self) -> list[str]:
+        """What the version would leave out, in figures."""
+        losses, n_unjudged = [], self.report.get("unjudged", {}).get("n", 0)
+        if n_dropped := len(self.report.get("dropped", ())):
+            losses.append(f"{n_dropped:,} of {counted(self.n_topics + n_dropped, 'topic')} would be dropped")
+        if n_unjudged:
+            losses.append(
+                f"{counted(n_unjudged, 'unit')} of the pool {'is' if n_unjudged == 1 else 'are'} unjudged"
+            )
+        return losses
 
 
 @dataclass(frozen=True)

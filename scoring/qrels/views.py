@@ -12,6 +12,7 @@ from assay.formats.qrels.exports import SplitError, sealed, zipped
 from scoring.models import Qrels
 from scoring.qrels import exports, selectors, services
 from scoring.qrels.forms import ExportForm, FreezeForm, ImportForm
+from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.forms import refusals_in
@@ -40,11 +41,17 @@ def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = FreezeForm(request.POST or request.GET, track=track)
     digest = request.POST.get("digest", "")
     with refusals_in(form):
-        if digest and form.is_valid():
+        if digest and form.is_valid() and (request.POST.get("accepts_losses") or not _losses(track, form)):
             version = services.freeze_judgments(by=request.user, digest=digest, **form.chosen)
             return _to_version(request, version)
     page = selectors.freeze_page(track, form.previewed)
-    return render(request, "scoring/qrels/freeze.html", context_of(page) | {"form": form})
+    context = context_of(page) | {"form": form, "is_asked": bool(digest) and form.is_valid()}
+    return render(request, "scoring/qrels/freeze.html", context)
+
+
+def _losses(track: Track, form: FreezeForm) -> list[str]:
+    preview = selectors.freeze_page(track, form.previewed).preview
+    return [] if preview is None else preview.losses
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

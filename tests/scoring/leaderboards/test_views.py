@@ -152,7 +152,8 @@ def test_nothing_changes_by_a_get(scored: Scene, name: str) -> None:
 def previewed(client: Client, **chosen: str) -> dict[str, str]:
     """What the form of the preview submits."""
     page = text_of(client, f"{reverse('scoring:freeze', args=['arq'])}?{urlencode(chosen)}")
-    return {"digest": digest_in(page), "pool": str(Pool.objects.get().pk), **chosen}
+    accepted = {"accepts_losses": "on"}
+    return {"digest": digest_in(page), "pool": str(Pool.objects.get().pk), **accepted, **chosen}
 
 
 def test_preview_shows_what_is_left_out_and_stores_nothing(scored: Scene) -> None:
@@ -168,6 +169,21 @@ def test_preview_shows_what_is_left_out_and_stores_nothing(scored: Scene) -> Non
     assert not Qrels.objects.exists()
 
 
+def test_losses_are_said_first_and_confirmed(scored: Scene) -> None:
+    scored.judged("high", "low")
+    client, address = client_of(scored, "organizer"), reverse("scoring:freeze", args=["arq"])
+    form = previewed(client)
+
+    page = client.post(address, {**form, "accepts_losses": ""}).content.decode()
+
+    lost = "2 of 3 topics would be dropped, and 7 units of the pool are unjudged."
+    assert page.index(lost) < page.index('name="digest"')
+    assert "Nothing is frozen yet" in page
+    assert "Freeze a version of 1 topic" in page
+    assert not Qrels.objects.exists()
+    assert client.post(address, form).status_code == 302
+
+
 def test_freezing_other_judgments_than_the_previewed_ones_is_refused(scored: Scene) -> None:
     batch = scored.judged("high", "low")
     client = client_of(scored, "organizer")
@@ -178,7 +194,7 @@ def test_freezing_other_judgments_than_the_previewed_ones_is_refused(scored: Sce
 
     assert "changed since this preview was made" in answer.content.decode()
     assert not Qrels.objects.exists()
-    form = {"digest": digest_in(answer.content.decode()), "pool": form["pool"]}
+    form["digest"] = digest_in(answer.content.decode())
     assert client.post(reverse("scoring:freeze", args=["arq"]), form).status_code == 302
     assert Qrels.objects.get().n_judged == 3
 
