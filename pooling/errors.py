@@ -34,6 +34,12 @@ class SubmissionRefused(Refused):
     title = "The run was not accepted"
 
 
+class RemindersRefused(Refused):
+    """Nobody can be reminded."""
+
+    title = "No reminder was sent"
+
+
 class SameBytes(SubmissionRefused):
     """A file that the team has already submitted."""
 

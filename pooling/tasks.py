@@ -8,8 +8,8 @@ from accounts import letters
 from accounts.letters import Mail
 from accounts.selectors import user_by_id
 from participation.teams.selectors import team_by_id
-from pooling.runs.selectors import run_by_id
-from pooling.runs.services import ACCEPTED, REJECTED
+from pooling.runs.selectors import n_of_kinds, owed_runs, run_by_id
+from pooling.runs.services import ACCEPTED, OWED, REJECTED
 
 
 @letters.writer(ACCEPTED)
@@ -26,3 +26,13 @@ def rejected(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     user, team = user_by_id(data["user"]), team_by_id(data["team"])
     context = {**data, "user": user.username, "team": team}
     yield Mail(user.email, f"{team}: a run was not accepted", "pooling/runs/mail_rejected.txt", context)
+
+
+@letters.writer(OWED)
+def owed(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """A team owes runs; nothing if it submitted them meanwhile."""
+    user, team = user_by_id(data["user"]), team_by_id(data["team"])
+    missing = owed_runs(team.track.protocol.parsed.runs.kinds, n_of_kinds(team))
+    if missing:
+        context = {"user": user.username, "team": team, "missing": missing}
+        yield Mail(user.email, f"{team}: runs are missing", "pooling/runs/mail_owed.txt", context)

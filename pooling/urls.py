@@ -27,6 +27,7 @@ urlpatterns = [
     path("tracks/<slug:slug>/pools/visual-ids/", pools.make_ids, name="make_ids"),
     path("pools/<int:pool_id>/", pools.pool, name="pool"),
     path("pools/<int:pool_id>/pool.tsv", pools.pool_file, name="pool_file"),
+    path("tracks/<slug:slug>/runs/remind/", runs.remind, name="remind"),
     path("pools/<int:pool_id>/pool.xml", pools.pool_citations, name="pool_citations"),
     path("pools/<int:pool_id>/contributions.tsv", pools.pool_contributions, name="pool_contributions"),
     path("pools/<int:pool_id>/members.tsv", pools.pool_members, name="pool_members"),

@@ -181,6 +181,7 @@ pooling:describe                        L404440
 pooling:disqualify                      L333330
 pooling:make_ids                        5555555
 pooling:move                            5555555
+pooling:remind                          5555555
 pooling:new_pool                        L333330
 pooling:pool                            L333330
 pooling:pool_contributions              L333330

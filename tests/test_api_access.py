@@ -144,6 +144,8 @@ GET paper_tables                         13333301 0333
 GET compare_collections                  13333301 0333
 GET evaluation                           44444401 0333
 POST runs                                13003301 3033
+GET owed_runs                            13333301 0033
+POST owed_runs                           13333301 3033
 POST teams                               13333301 3330
 POST withdraw_run                        14044401 3033
 GET people_of_track                      13333301 0333

@@ -100,6 +100,9 @@ def limits_of(kinds: Iterable[RunKind]) -> Iterator[str]:
         for kind in kinds
         if kind.max_per_team is not None
     ]
+    owed = ", ".join(f"{kind.min_per_team} {kind.name}" for kind in kinds if kind.min_per_team)
+    if owed:
+        yield f"Each team owes at least these runs: {owed}."
     if limits:
         others = f"{', '.join(limits[:-1])} and " if limits[1:] else ""
         yield f"A team submits at most {others}{limits[-1]}."

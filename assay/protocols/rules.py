@@ -147,6 +147,7 @@ def _of_kind(kind: schema.RunKind, runs: schema.RunRules, n: int) -> Iterator[st
         yield f"{place}.depth: {depth} is below 0 or above runs.max_ranks, {runs.max_ranks}"
     if kind.max_per_team is not None and kind.max_per_team < 1:
         yield f"{place}.max_per_team: {kind.max_per_team} is below 1"
+    yield from _of_owed_runs(kind, place)
     if depth is not None and kind.pooled_as:
         yield f"{place}.pooled_as: the kind has a depth of its own; use one of the two keys"
     if kind.pooled_as_by_tag and not kind.pooled_as:
@@ -159,6 +160,15 @@ def _of_kind(kind: schema.RunKind, runs: schema.RunRules, n: int) -> Iterator[st
         for key, other in named.items()
         if other not in runs.depths
     )
+
+
+def _of_owed_runs(kind: schema.RunKind, place: str) -> Iterator[str]:
+    least, most = kind.min_per_team, kind.max_per_team
+    if least < 0 or (most is not None and least > max(most, 0)):
+        accepted = "below 0" if least < 0 else f"above max_per_team, {most}"
+        yield f"{place}.min_per_team: {least} is {accepted}"
+    if least and kind.submitted_by == "organizers":
+        yield f"{place}.min_per_team: has no effect, because only organizers submit runs of the kind"
 
 
 def _of_qrels_lines(protocol: Protocol) -> Iterator[str]:

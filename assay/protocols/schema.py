@@ -68,6 +68,7 @@ class RunKind:
     pooled_as: str = ""  # the kind whose depth its runs have, unless organizers choose another for a run
     pooled_as_by_tag: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     scored: bool = True  # whether leaderboards have its runs
+    min_per_team: int = 0  # runs that each team owes
     max_per_team: int | None = None  # runs that a team may have at the same time
     submitted_by: Submitter = "teams"
     baseline: bool = False  # marked as such; outside the limit of runs per team in a pool

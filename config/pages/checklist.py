@@ -17,6 +17,7 @@ from corpus.collections.selectors import stored_formula_counts
 from corpus.models import Collection
 from participation.requests.selectors import open_requests
 from pooling.models import Pool, PoolEntry, PoolRun, Run
+from pooling.runs.selectors import owing_teams
 from publishing.models import Archive
 from scoring.leaderboards.releases import hindrances
 from scoring.models import Analysis, Leaderboard, Qrels
@@ -221,6 +222,7 @@ def _runs(campaign: _Campaign) -> list[Point]:
             tuple(problems),
             action="See the runs",
         ),
+        *_owed(campaign),
         Point(
             "Close for runs",
             "closed" if is_closed else "runs can still come in",
@@ -230,6 +232,25 @@ def _runs(campaign: _Campaign) -> list[Point]:
             is_form=not is_draft,
         ),
         _pool(campaign),
+    ]
+
+
+def _owed(campaign: _Campaign) -> list[Point]:
+    """The runs that each team owes, if the protocol asks for some."""
+    if not any(kind.min_per_team for kind in campaign.protocol.runs.kinds):
+        return []
+    owing, n_teams = owing_teams(campaign.track), len(campaign.teams)
+    missing = tuple(f"{team.name}: {missing}." for team, missing in owing[:NAMED])
+    more = (f"And {len(owing) - NAMED} more teams.",) if len(owing) > NAMED else ()
+    return [
+        Point(
+            "Runs of each team",
+            f"{n_teams - len(owing)} of {counted(n_teams, 'team')} complete",
+            campaign.address("pooling:runs"),
+            n_teams > 0 and not owing,
+            (*missing, *more),
+            is_optional=True,
+        )
     ]
 
 

@@ -249,6 +249,13 @@ class ReasonSerializer(Strict):
     reason = serializers.CharField(max_length=2_000, help_text="The team sees it.")
 
 
+class OwingSerializer(serializers.Serializer[selectors.Owing]):
+    """A team that lacks runs."""
+
+    team = serializers.CharField(source="team.name")
+    missing = serializers.CharField(help_text="The runs that it lacks, in words.")
+
+
 class Runs(Endpoints):
     tag = "Runs"
     read_scopes = READ
@@ -340,6 +347,16 @@ class Runs(Endpoints):
         except RunRefused as refusal:
             report = refusal.checked.report
         return report
+
+    @get("tracks/<slug:slug>/owed-runs/", "owed_runs", OwingSerializer(many=True), who=[Organizer])
+    def list_owed_runs(self, request: Request, slug: str) -> Any:
+        """List the teams that lack runs that the protocol asks of each team."""
+        return selectors.owing_teams(_track(request, slug))
+
+    @post("tracks/<slug:slug>/owed-runs/", "owed_runs", OwingSerializer(many=True), who=[Organizer])
+    def remind_teams(self, request: Request, slug: str) -> Any:
+        """Write to the members of the teams that lack runs, if they want e-mails about runs; these teams."""
+        return services.remind(track=_track(request, slug), by=person_of(request))
 
     @get("runs/<int:run_id>/", "run", RunDetailSerializer)
     def get_run(self, request: Request, run_id: int) -> Any:

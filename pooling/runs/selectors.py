@@ -1,7 +1,7 @@
 """Runs: who sees which, and what their pages show."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay.formats.reports import Report
 from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
-from assay.protocols.schema import EVERY_RANK
+from assay.protocols.schema import EVERY_RANK, RunKind
 from participation.models import Team
 from participation.teams.selectors import disk_limit, disk_use, may_submit_for, own_teams, teams_of
 from pooling.models import Pool, PoolRun, Run, RunChange
@@ -35,9 +35,38 @@ def n_of_kinds(team: Team) -> Counter[str]:
     return Counter(counted.values_list("kind", flat=True))
 
 
+class Owing(NamedTuple):
+    """A team that lacks runs of its protocol, with what it lacks in words."""
+
+    team: Team
+    missing: str
+
+
+def owed_runs(kinds: Iterable[RunKind], n_of: Mapping[str, int]) -> str:
+    """The runs that a team owes and does not have, such as `phase 2, baseline`; empty if there are none."""
+    lacking = ((kind.name, kind.min_per_team - n_of.get(kind.key, 0)) for kind in kinds)
+    return ", ".join(name if n == 1 else f"{n} {name}" for name, n in lacking if n > 0)
+
+
+def owing_teams(track: Track) -> list[Owing]:
+    """The teams that lack runs that they owe, by name. Two queries; none if the protocol asks for no run."""
+    kinds = track.protocol.parsed.runs.kinds
+    if not any(kind.min_per_team for kind in kinds):
+        return []
+    n_of: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    kept = Run.objects.filter(track=track).exclude(status=Run.Status.WITHDRAWN).order_by()
+    for team_id, kind in kept.values_list("team_id", "kind"):
+        n_of[team_id][kind] += 1
+    teams = ((team, owed_runs(kinds, n_of[team.pk])) for team in track.teams.order_by("name"))
+    return [Owing(team, missing) for team, missing in teams if missing]
+
+
 @dataclass(frozen=True)
 class RunsPage:
-    """The runs of a track that a user may see, and the teams for which they can submit."""
+    """The runs of a track that a user may see, and the teams for which they can submit.
+
+    `owing` are the teams that lack runs, for organizers.
+    """
 
     track: Track
     runs: QuerySet[Run]
@@ -46,6 +75,7 @@ class RunsPage:
     states: list[Acceptance]
     is_accepting_runs: bool
     why_closed: str
+    owing: list[Owing]
 
 
 def runs_page(user: AnyUser, track: Track) -> RunsPage:
@@ -59,6 +89,7 @@ def runs_page(user: AnyUser, track: Track) -> RunsPage:
         states=of_kinds,
         is_accepting_runs=is_accepting(of_kinds),
         why_closed=why_closed(of_kinds),
+        owing=owing_teams(track) if is_organizer(user) else [],
     )
 
 
@@ -239,6 +270,7 @@ class TeamRunsPage:
     why_closed: str
     may_order: bool
     may_submit: bool
+    missing: str  # runs that the team owes
     tab: str = "runs"
 
 
@@ -275,4 +307,5 @@ def team_runs_page(user: User, team: Team) -> TeamRunsPage:
         why_closed=why_closed(of_kinds),
         may_order=may_submit and n_submitted > 1 and (is_open or user.is_organizer),
         may_submit=may_submit,
+        missing=owed_runs(kinds, n_of),
     )

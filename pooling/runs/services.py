@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import chain, count
 from typing import BinaryIO
 
+from django.conf import settings
 from django.core.files import File
 from django.core.files.base import ContentFile
 from django.db import transaction
@@ -29,6 +30,7 @@ from participation.teams import services as team_services
 from participation.teams.selectors import disk_limit, disk_use, may_submit_for
 from pooling.errors import (
     DiskLimitReached,
+    RemindersRefused,
     RunRefused,
     SameBytes,
     SubmissionRefused,
@@ -36,7 +38,7 @@ from pooling.errors import (
     WithdrawalRefused,
 )
 from pooling.models import Run
-from pooling.runs.selectors import n_of_kinds
+from pooling.runs.selectors import Owing, n_of_kinds, owing_teams
 from pooling.runs.units import formula_lookup, post_lookup, unit_lookup
 from tracks import acceptance
 from tracks.agreements.services import check_accepted
@@ -46,7 +48,7 @@ from web import times
 
 _checking = threading.Lock()  # one check at a time in a process: more are not faster, and slow its pages down
 MAX_ENDING = 50  # bytes of a kind and a number at the end of a tag
-ACCEPTED, REJECTED = "runs.accepted", "runs.rejected"  # kinds of letters
+ACCEPTED, REJECTED, OWED = "runs.accepted", "runs.rejected", "runs.owed"  # kinds of letters
 MAX_ERRORS = 20  # in one letter
 
 
@@ -276,6 +278,25 @@ def _check_room(track: Track, team: Team, *, kind: str, tag: str, checked: Check
     used, limit = disk_use(team), disk_limit(team)
     if used + n_bytes > limit:
         raise DiskLimitReached(team, used=used, needed=n_bytes, limit=limit)
+
+
+@transaction.atomic
+def remind(*, track: Track, by: User) -> list[Owing]:
+    """Write to the members of each team that owes runs, if they want e-mails about runs; these teams.
+
+    Raises:
+        RemindersRefused: No team owes a run, or the site sends no e-mails.
+    """
+    owing = owing_teams(track)
+    if not owing:
+        raise RemindersRefused(f"No team of {track} lacks a run that it owes.")
+    if not settings.SENDS_MAIL:
+        raise RemindersRefused("The site sends no e-mails, because no mail server is set.")
+    for each in owing:
+        team_services.notify_members(team=each.team, kind=OWED, data={"team": each.team.pk})
+    details = {each.team.name: each.missing for each in owing}
+    audit.record(action="teams.reminded", subject=track, track=track, details=details, by=by)
+    return owing
 
 
 @transaction.atomic

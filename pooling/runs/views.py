@@ -57,6 +57,16 @@ def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "pooling/runs/runs.html", context_of(selectors.runs_page(request.user, track)))
 
 
+@require_POST
+@organizer_required
+def remind(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Write to the teams that owe runs. Organizers only."""
+    track = _track(request, slug)
+    owing = services.remind(track=track, by=request.user)
+    messages.success(request, f"Reminded: {', '.join(each.team.name for each in owing)}.")
+    return redirect("pooling:runs", track.slug)
+
+
 @require_safe
 @login_required
 def team_runs(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpResponse:

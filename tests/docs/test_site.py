@@ -37,6 +37,7 @@ NO_PAGES = {
         "tracks:calendar",
         "publishing:consent",
         "pooling:move",
+        "pooling:remind",
         "publishing:publish_runs",
         "publishing:withdraw_publication",
         "publishing:published_runs",

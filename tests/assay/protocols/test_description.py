@@ -38,6 +38,7 @@ WORDS = {
     "Each group of assessors also has qrels of its own.",
     ("bolt-ir-p3", "Runs"): "Formats: bolt-xml. At most 1000 ranks per topic. "
     "Kinds: evaluation, phase 2, baseline, post-interaction. Scored kinds: evaluation, phase 2, post-interaction. "
+    "Each team owes at least these runs: 1 evaluation, 1 phase 2, 1 baseline. "
     "A team submits at most one evaluation run, one phase 2 run, 10 baseline runs and one post-interaction run. "
     "Scores are between 0 and 1. "
     "Passages have at most 250 characters. A topic takes at most 600 seconds.",

@@ -59,6 +59,9 @@ EFFECTS = {
         f"{KINDS}words_of_the_protocol_are_on_the_submission_page_and_decide_what_is_accepted"
     ),
     "runs.kind.baseline": f"{KINDS}kinds_decide_depths_scores_and_filters",
+    "runs.kind.min_per_team": (
+        "tests/pooling/runs/test_owed_runs.py::test_team_without_a_run_that_it_owes_is_named_and_reminded"
+    ),
     "runs.kind.max_per_team": (
         "tests/pooling/runs/test_submission.py::test_a_team_submits_one_evaluation_run_and_ten_baselines"
     ),

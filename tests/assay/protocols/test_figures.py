@@ -179,6 +179,7 @@ FIGURES: dict[str, dict[str, Any]] = {
         "runs.max_ranks": 1000,
         "runs.keys": ("evaluation", "phase2", "baseline", "post-interaction"),
         "runs.scored_keys": ("evaluation", "phase2", "post-interaction"),
+        "min_per_team": {"evaluation": 1, "phase2": 1, "baseline": 1, "post-interaction": 0},
         "max_per_team": {"evaluation": 1, "phase2": 1, "baseline": 10, "post-interaction": 1},
         "runs.min_score": 0,
         "runs.max_score": 1,
@@ -278,8 +279,8 @@ def shipped_value(slug: str, key: str) -> Any:
     kinds = protocol.runs.kinds
     if key == "pooled_as":
         return {kind.key: (kind.pooled_as, kind.pooled_as_by_tag) for kind in kinds if kind.pooled_as}
-    if key == "max_per_team":
-        return {kind.key: kind.max_per_team for kind in kinds}
+    if key in {"min_per_team", "max_per_team"}:
+        return {kind.key: getattr(kind, key) for kind in kinds}
     return reduce(getattr, key.split("."), protocol)
 
 

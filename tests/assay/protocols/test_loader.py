@@ -79,6 +79,16 @@ BROKEN = {
         "runs.kind: no kind is scored",
     ),
     "no run of a kind": ("depth = 45", "depth = 45\nmax_per_team = 0", "kind[1].max_per_team: 0 is below 1"),
+    "fewer than no runs owed": (
+        "depth = 45",
+        "depth = 45\nmin_per_team = -1",
+        "kind[1].min_per_team: -1 is below 0",
+    ),
+    "more runs owed than accepted": (
+        "depth = 45",
+        "depth = 45\nmin_per_team = 2\nmax_per_team = 1",
+        "kind[1].min_per_team: 2 is above max_per_team, 1",
+    ),
     "a submitter": ('"organizers"', '"anyone"', "'anyone' is not allowed; use teams, organizers"),
     "pooled as a kind without depth": (
         'pooled_as = "primary"',
@@ -248,6 +258,7 @@ pooled_as_by_tag = { "manual" = "evaluation" }
 key = "baseline"
 depth = 100
 scored = false
+min_per_team = 0
 max_per_team = 10
 submitted_by = "organizers"
 baseline = true
