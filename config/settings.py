@@ -222,7 +222,8 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Assay",
-    "DESCRIPTION": "Everything that the pages of the site do, for programs. Read the reference of the API first.",
+    "DESCRIPTION": "What the pages of the site do, for programs: each form and each file, except those that only a "
+    "person needs. Read the reference of the API first: it names them.",
     "VERSION": VERSION,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_AUTHENTICATION": [],

@@ -244,8 +244,25 @@ POST log_sessions                        14444441 3434
 POST session_data                        14444441 3434
 GET session_data                         14444441 4433
 GET discussion                           14444441 4333
+GET disagreements                        13333301 0333
+GET judged_differently                   13333301 0333
+GET board_table                          13333301 0333
+GET check_results                        13333301 0333
+GET export_judgments                     13333301 0333
+GET visual_id_disagreements              13333301 0333
+GET leaderboard_groups                   44444441 4333
+GET leaderboard_classes                  44444401 0333
+GET leaderboard_interaction              44444441 4333
+GET report                               13333301 0333
 """
-OF_COLLECTIONS = ("collection", "threads", "thread", "document", "cluster_formulas")
+OF_COLLECTIONS = (
+    "collection",
+    "threads",
+    "thread",
+    "document",
+    "cluster_formulas",
+    "visual_id_disagreements",
+)
 ELSEWHERE = {"docs", "schema", "missing"}  # for everyone
 
 
@@ -334,6 +351,8 @@ def addresses(scene: Scene) -> dict[str, str]:
             leaderboard=board, kind="topics", seed=1, created_by=scene.organizer
         ).pk,
         "session_id": 1,
+        "table": "topics",
+        "name": "units",
     }
     scene.track.collection = searched
     scene.track.save()

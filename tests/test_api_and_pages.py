@@ -1,4 +1,4 @@
-"""Every form of the pages has an operation of the API, or a reason why no program needs it.
+"""Every form and every file of the pages has an operation of the API, or a reason why no program needs it.
 
 A page that takes a form is found by asking it with a method that it does not have: it then says which ones it has.
 """
@@ -114,6 +114,51 @@ scoring:later_runs: POST later_runs
 tracks:milestones: PUT milestones
 """
 
+# The operations that have the content of each file
+FILES = """
+tracks:calendar: GET milestones
+tracks:checksums: GET downloads
+tracks:download: GET download
+tracks:fetches_csv: GET fetches
+tracks:history_csv: GET events
+tracks:site_history_csv: GET events
+corpus:disagreements: GET visual_id_disagreements
+pooling:run_file: GET run_file
+pooling:pool_file: GET pool_entries
+pooling:pool_contributions: GET pool_entries
+pooling:pool_members: GET pool_entries
+pooling:pool_member_contributions: GET pool_entries
+pooling:pool_overlap_file: GET pool
+pooling:pool_record: GET pool
+participation:interaction_file: GET session_data
+assessment:judgments_csv: GET judgments
+assessment:export: GET export_judgments
+assessment:disagreements_csv: GET disagreements
+assessment:agreement_tsv: GET agreement
+assessment:discussion_csv: GET discussion
+assessment:differences_csv: GET judged_differently
+assessment:board_tsv: GET board_table
+assessment:check_results_tsv: GET check_results
+scoring:qrels_file: GET qrels_file
+scoring:qrels_export: GET export_qrels
+scoring:qrels_judgments: GET qrels_judgments
+scoring:complete_topics: GET complete_topics
+scoring:leaderboard_file: GET leaderboard_file
+scoring:topics_file: GET evaluations
+scoring:evaluation_file: GET evaluation
+scoring:groups_file: GET leaderboard_groups
+scoring:classes_file: GET leaderboard_classes
+scoring:interaction_tsv: GET leaderboard_interaction
+scoring:later_runs_file: GET later_runs
+scoring:report_table: GET report
+scoring:analysis_json: GET analysis
+scoring:analysis_table: GET analysis
+publishing:published_runs: GET published_runs_file
+publishing:table_file: GET paper_tables
+publishing:comparison_file: GET compare_collections
+publishing:archive_file: GET archive_file
+"""
+
 # Why a page has no operation
 REASONS = """
 account: switches of the judging page of a person
@@ -149,7 +194,24 @@ def test_every_form_of_the_pages_has_an_operation_or_a_reason(
     assert forms == table(OPERATIONS).keys() | table(REASONS).keys()
 
 
+def test_every_file_of_the_pages_has_an_operation(scene: Scene, addresses: dict[str, str]) -> None:
+    organizer = Client()
+    organizer.force_login(scene.organizer)
+    files = set()
+
+    for name, address in addresses.items():
+        answer = organizer.get(address)
+        for _ in answer:
+            pass  # an open file is closed at its end
+        if "attachment" in answer.get("Content-Disposition", ""):
+            files.add(name)
+
+    assert files - table(FILES).keys() == set()
+    assert table(FILES).keys() - addresses.keys() == set()
+
+
 def test_every_named_operation_exists() -> None:
-    named = {each for line in table(OPERATIONS).values() for each in line.split(", ")}
+    lines = [*table(OPERATIONS).values(), *table(FILES).values()]
+    named = {each for line in lines for each in line.split(", ")}
 
     assert named <= {f"{method} {name}" for method, name in endpoints()}

@@ -9,14 +9,17 @@ from rest_framework.request import Request
 
 from accounts.access import person_of
 from assay.statistics import agreement_report as report
-from assessment.agreement import discussions, selectors, services
+from assessment.agreement import discussions, exports, selectors, services
 from assessment.batches.selectors import batches_for_organizer
-from assessment.judgments.disagreements import round_of
+from assessment.judgments.disagreements import Difference, disagreements, round_of
+from assessment.judgments.forms import DifferenceForm
 from assessment.models import Batch
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.serializers import Strict
-from web.api.views import Endpoints, get, parameter, post
+from web.api.schema import file_of
+from web.api.serializers import Strict, require_valid
+from web.api.views import FILE_RENDERERS, Endpoints, get, parameter, post
+from web.downloads import download
 
 
 class Number(serializers.FloatField):
@@ -115,6 +118,26 @@ class Agreement(Endpoints):
         """Read kappa and alpha of a track, of the main round or of the training round `round`."""
         track = track_of(request, slug)
         return selectors.agreement_page(track, round_of(track, request.query_params.get("round")))
+
+    @get(
+        "tracks/<slug:slug>/disagreements/",
+        "disagreements",
+        file_of("text/csv"),
+        renderers=FILE_RENDERERS,
+        parameters=[
+            parameter("round", "One of `rounds` of the agreement; the main round without it."),
+            parameter("rule", "any (without it), threshold, steps or non-answer."),
+            parameter("steps", "For the rule `steps`: grades at least so many steps apart."),
+        ],
+    )
+    def download_disagreements(self, request: Request, slug: str) -> Any:
+        """Download the units on which assessors disagree, as CSV with every judgment and comment."""
+        track = track_of(request, slug)
+        form = DifferenceForm(Difference()._asdict() | request.query_params.dict())
+        require_valid(form)
+        of_round = round_of(track, request.query_params.get("round"))
+        units = disagreements(track, of_round, form.difference)
+        return download(exports.disagreements_csv(units), f"{track.slug}-disagreements.csv")
 
 
 class ReplySerializer(serializers.Serializer[Any]):

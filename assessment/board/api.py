@@ -2,16 +2,19 @@
 
 from typing import Any
 
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from assessment.board import selectors
+from assessment.board import differences, exports, selectors
 from assessment.judging import services as task_services
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
+from web.api.schema import file_of
 from web.api.serializers import Strict
-from web.api.views import Endpoints, get, parameter, post
+from web.api.views import FILE_RENDERERS, Endpoints, get, parameter, post
+from web.downloads import download
 
 
 class PaceSerializer(serializers.Serializer[selectors.Pace]):
@@ -99,6 +102,33 @@ class Board(Endpoints):
     def get_board(self, request: Request, slug: str) -> Any:
         """Read how far the judging of a track is, how fast it goes, and who has judged what."""
         return selectors.board_page(track_of(request, slug), request.query_params.get("batch", ""))
+
+    @get(
+        "tracks/<slug:slug>/board/<slug:table>/",
+        "board_table",
+        file_of("text/tab-separated-values"),
+        renderers=FILE_RENDERERS,
+        parameters=[parameter("batch", "The id of a batch; without it, all batches of people.")],
+    )
+    def download_board_table(self, request: Request, slug: str, table: str) -> Any:
+        """Download a table of the live board as TSV: assessors, topics, days or hours."""
+        track = track_of(request, slug)
+        if table not in exports.TABLES:
+            raise Http404
+        page = selectors.board_page(track, request.query_params.get("batch", ""))
+        return download(exports.tsv(page, table), f"{track.slug}-judging-{table}.tsv")
+
+    @get(
+        "tracks/<slug:slug>/judged-differently/",
+        "judged_differently",
+        file_of("text/csv"),
+        renderers=FILE_RENDERERS,
+    )
+    def download_judged_differently(self, request: Request, slug: str) -> Any:
+        """Download which documents are the same, or nearly, and were judged differently, as CSV."""
+        track = track_of(request, slug)
+        lines = exports.differences_csv(differences.all_differences(track))
+        return download(lines, f"{track.slug}-judged-differently.csv")
 
     @post("judgments/<int:judgment_id>/return/", "return_non_answer", takes=ReturnSerializer)
     def return_non_answer(self, request: Request, judgment_id: int) -> None:

@@ -10,14 +10,16 @@ from rest_framework.request import Request
 
 from accounts.access import person_of
 from assessment.batches.selectors import batches_for_organizer
-from assessment.checks import selectors, services
+from assessment.checks import results, selectors, services
 from assessment.checks.forms import MOST_AFTER, GoldForm
 from assessment.models import Batch, GoldUnit
 from assessment.models.batches import MOST_CHECKS
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
+from web.api.schema import file_of
 from web.api.serializers import Strict, require_valid
-from web.api.views import Endpoints, delete, get, post, put
+from web.api.views import FILE_RENDERERS, Endpoints, delete, get, post, put
+from web.downloads import download
 
 
 class ChecksSerializer(serializers.ModelSerializer[Batch]):
@@ -81,6 +83,17 @@ class Checks(Endpoints):
         """Set how many hidden checks a batch has. In an open batch, the rest is planned again."""
         batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
         return services.configure(batch=batch, **self.validated(request))
+
+    @get(
+        "tracks/<slug:slug>/checks/",
+        "check_results",
+        file_of("text/tab-separated-values"),
+        renderers=FILE_RENDERERS,
+    )
+    def download_check_results(self, request: Request, slug: str) -> Any:
+        """Download the results of the hidden checks by assessor, as TSV."""
+        track = track_of(request, slug)
+        return download(results.results_tsv(track), f"{track.slug}-hidden-checks.tsv")
 
     @get("tracks/<slug:slug>/known-grades/", "known_grades", GoldSerializer, ordering=("pk",))
     def list_known_grades(self, request: Request, slug: str) -> Any:

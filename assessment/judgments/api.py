@@ -9,9 +9,14 @@ from rest_framework.request import Request
 from accounts.access import person_of
 from assessment.batches.selectors import batches_for_organizer, batches_of
 from assessment.judgments import selectors, services
+from assessment.judgments.forms import ExportForm
 from assessment.models import Judgment
+from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.views import Endpoints, get
+from web.api.schema import FILE
+from web.api.serializers import require_valid
+from web.api.views import FILE_RENDERERS, Endpoints, get, parameter
+from web.downloads import download
 
 
 class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
@@ -89,6 +94,31 @@ class Judgments(Endpoints):
         if "cursor" not in request.query_params:
             services.note_export(track=batch.pool.track, content={"batch": batch.name, "through": "API"})
         return batch.judgments.select_related("topic", "assessor")
+
+    @get(
+        "tracks/<slug:slug>/judgments/",
+        "export_judgments",
+        FILE,
+        renderers=FILE_RENDERERS,
+        who=[Organizer],
+        parameters=[
+            parameter("to", "csv (the usual one) or jsonl."),
+            parameter("names", "Of assessors: codes (the usual ones) or usernames."),
+            parameter("comments", "Comments of assessors: without (as usual) or with."),
+            parameter("machines", "Judgments of machines: without (as usual) or with."),
+        ],
+    )
+    def export_judgments(self, request: Request, slug: str) -> Any:
+        """Download all judgments of a track, with those that were replaced.
+
+        The first export with code names stores them, so that later ones have the same. Do not show the judgments of a
+        machine to people who have not judged the same documents.
+        """
+        track = track_of(request, slug)
+        usual = {"to": "csv", "names": "codes", "comments": "without", "machines": "without"}
+        form = ExportForm(usual | request.query_params.dict())
+        require_valid(form)
+        return download(*services.export(track=track, **form.cleaned_data))
 
 
 urlpatterns = Judgments.urls()

@@ -14,8 +14,10 @@ from assessment.batches.other_batches import judged_by_assessor
 from assessment.batches.services import has_others, hold_assessor, lock_for_judging
 from assessment.errors import BatchClosed, JudgedElsewhere, RequestReused, TopicWithdrawn
 from assessment.judgments.answers import check_answers, check_choice, languages_of
-from assessment.judgments.selectors import is_withdrawn_check, members_to_judge
+from assessment.judgments.exports import Form, lines_of
+from assessment.judgments.selectors import is_withdrawn_check, judgments_of_track, members_to_judge
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment, Task
+from tracks.assessors.services import pseudonyms
 from tracks.models import Track
 from web.statements import Statement, Table
 
@@ -309,6 +311,19 @@ def _append(
 
 
 @transaction.atomic
+def export(*, track: Track, to: Form, names: str, comments: str, machines: str) -> tuple[Iterator[str], str]:
+    """All judgments of a track as a file, with its name. The audit log keeps what it contains.
+
+    The first export with code names stores them, so that later ones have the same.
+    """
+    codes = pseudonyms(track=track) if names == "codes" else None
+    has_comments = comments == "with"
+    content = {"format": to, "code names": codes is not None, "comments": has_comments}
+    note_export(track=track, content=content)
+    judgments = judgments_of_track(track, has_machines=machines == "with")
+    return lines_of(judgments, to, names=codes, has_comments=has_comments), f"judgments-{track.slug}.{to}"
+
+
 def note_export(*, track: Track, content: Mapping[str, object]) -> None:
     """Record in the audit log that judgments of a track were downloaded, and what the file contains."""
     audit.record(action="judgments.exported", track=track, details=content)

@@ -9,7 +9,6 @@ from assessment.batches.selectors import batches_for_organizer, batches_of
 from assessment.judgments import selectors, services, statistics
 from assessment.judgments.exports import lines_of
 from assessment.judgments.forms import ExportForm, OwnFilterForm
-from tracks.assessors import services as assessors
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.pages import context_of
@@ -27,21 +26,11 @@ def judgments_csv(request: AuthenticatedRequest, batch_id: int) -> HttpResponseB
 @require_safe
 @organizer_required
 def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
-    """All judgments of a track as a file, or the form that chooses what it contains. Organizers only.
-
-    The first export with code names stores them, so that later ones have the same.
-    """
+    """All judgments of a track as a file, or the form that chooses what it contains. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     form = ExportForm(request.GET if "to" in request.GET else None)
     if form.is_valid():
-        data = form.cleaned_data
-        names = assessors.pseudonyms(track=track) if data["names"] == "codes" else None
-        judgments = selectors.judgments_of_track(track, has_machines=data["machines"] == "with")
-        has_comments = data["comments"] == "with"
-        content = {"format": data["to"], "code names": names is not None, "comments": has_comments}
-        services.note_export(track=track, content=content)
-        lines = lines_of(judgments, data["to"], names=names, has_comments=has_comments)
-        return download(lines, f"judgments-{track.slug}.{data['to']}")
+        return download(*services.export(track=track, **form.cleaned_data))
     context = {"track": track, "counts": selectors.judgment_counts(track), "form": form, "tab": "judging"}
     return render(request, "assessment/judgments/export.html", context, status=400 if form.is_bound else 200)
 

@@ -7,12 +7,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.access import person_of
-from corpus.clusterings import services
+from corpus.clusterings import selectors, services
 from corpus.collections.selectors import collections_for
 from jobs.api import JobSerializer
 from web.api.permissions import Organizer
+from web.api.schema import file_of
 from web.api.serializers import Strict
-from web.api.views import Endpoints, accepted, post
+from web.api.views import FILE_RENDERERS, Endpoints, accepted, get, post
+from web.downloads import download
 
 
 class ClusteringSerializer(Strict):
@@ -41,6 +43,18 @@ class Clusterings(Endpoints):
         collection = get_object_or_404(collections_for(user), slug=slug)
         job = services.start_clustering(collection=collection, by=user, **self.validated(request))
         return accepted(JobSerializer(job).data, job.pk)
+
+    @get(
+        "collections/<slug:slug>/visual-ids/",
+        "visual_id_disagreements",
+        file_of("text/csv"),
+        renderers=FILE_RENDERERS,
+        who=[Organizer],
+    )
+    def download_visual_id_disagreements(self, request: Request, slug: str) -> Any:
+        """Download where the visual ids of the index and the look of formulas disagree, as CSV."""
+        collection = get_object_or_404(collections_for(person_of(request)), slug=slug)
+        return download(selectors.disagreements_csv(collection), f"{collection.slug}-visual-ids.csv")
 
 
 urlpatterns = Clusterings.urls()

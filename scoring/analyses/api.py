@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -12,8 +13,10 @@ from scoring.analyses import report_pages, selectors, services
 from scoring.models import Analysis
 from scoring.selectors import leaderboards_for
 from web.api.permissions import Organizer
+from web.api.schema import file_of
 from web.api.serializers import Address, JobAddress, Strict
-from web.api.views import Endpoints, accepted, get, post
+from web.api.views import FILE_RENDERERS, Endpoints, accepted, get, parameter, post
+from web.downloads import download
 
 
 class AnalysisSerializer(serializers.ModelSerializer[Analysis]):
@@ -81,6 +84,21 @@ class Analyses(Endpoints):
             )
         analysis = services.request(leaderboard=board, kind=data["kind"], versions=versions, by=user)
         return accepted(AnalysisSerializer(analysis).data, analysis.job_id)
+
+    @get(
+        "leaderboards/<int:board_id>/reports/<slug:name>/",
+        "report",
+        file_of("text/tab-separated-values"),
+        renderers=FILE_RENDERERS,
+        parameters=[parameter("measure", "One of the leaderboard; the first without it.")],
+    )
+    def download_report(self, request: Request, board_id: int, name: str) -> Any:
+        """Download a table of the page *Reliability of the numbers* as TSV, such as `units`."""
+        board = get_object_or_404(leaderboards_for(person_of(request)), pk=board_id)
+        content = report_pages.report_file(board, name, "tsv", request.query_params.get("measure", ""))
+        if content is None:
+            raise Http404
+        return download(content, f"{board.track.slug}-leaderboard-{board.pk}-{name}.tsv")
 
     @get("analyses/<int:analysis_id>/", "analysis", AnalysisDetailSerializer)
     def get_analysis(self, request: Request, analysis_id: int) -> Any:

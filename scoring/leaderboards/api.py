@@ -4,6 +4,7 @@ from base64 import b64encode
 from hashlib import sha256
 from typing import Any
 
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
@@ -14,16 +15,19 @@ from rest_framework.response import Response
 
 from accounts.access import person_of, user_of
 from scoring.evaluations import selectors as evaluation_selectors
-from scoring.leaderboards import files, schedules, selectors, services
+from scoring.leaderboards import classes, files, groups, schedules, selectors, services
+from scoring.leaderboards.interaction import interaction_file
 from scoring.leaderboards.selectors import BoardRow, Cell
 from scoring.models import Evaluation, Leaderboard, ScheduledRelease
 from scoring.qrels.selectors import qrels_for
-from scoring.selectors import leaderboards_for
+from scoring.selectors import interaction_rules, leaderboards_for
 from tracks.tracks.api import track_of
 from web import times
 from web.api.permissions import Everyone, Organizer
+from web.api.schema import file_of
 from web.api.serializers import Address, Strict, check_zone, instant
-from web.api.views import Endpoints, TsvRenderer, accepted, delete, get, post, put
+from web.api.views import FILE_RENDERERS, Endpoints, TsvRenderer, accepted, delete, get, post, put
+from web.downloads import download
 
 MAX_SEED = 2**63 - 1
 
@@ -206,6 +210,47 @@ class Leaderboards(Endpoints):
             "Repr-Digest": f"sha-256=:{b64encode(sha256(content).digest()).decode()}:",
         }
         return Response(content, headers=headers, content_type=TsvRenderer.media_type)
+
+    @get(
+        "leaderboards/<int:board_id>/groups/",
+        "leaderboard_groups",
+        file_of("text/csv"),
+        renderers=FILE_RENDERERS,
+    )
+    def download_groups(self, request: Request, board_id: int) -> Any:
+        """Download the means by group of assessors as CSV. 404 if the qrels have no groups that you may see."""
+        user = user_of(request)
+        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        content = groups.groups_file(user, board)
+        return download(content, f"{board.track.slug}-leaderboard-{board.pk}-groups.csv")
+
+    @get(
+        "leaderboards/<int:board_id>/classes/",
+        "leaderboard_classes",
+        file_of("text/csv"),
+        renderers=FILE_RENDERERS,
+    )
+    def download_classes(self, request: Request, board_id: int) -> Any:
+        """Download the means by topic class as CSV: before the public release, of your own runs only."""
+        user = user_of(request)
+        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        content = classes.classes_file(user, board)
+        return download(content, f"{board.track.slug}-leaderboard-{board.pk}-classes.csv")
+
+    @get(
+        "leaderboards/<int:board_id>/interaction/",
+        "leaderboard_interaction",
+        file_of("text/tab-separated-values"),
+        renderers=FILE_RENDERERS,
+    )
+    def download_interaction(self, request: Request, board_id: int) -> Any:
+        """Download how sessions changed the runs of each team, as TSV. 404 if the track has no interaction."""
+        user = user_of(request)
+        board = get_object_or_404(leaderboards_for(user), pk=board_id, status=Leaderboard.Status.READY)
+        rules = interaction_rules(board)
+        if rules is None:
+            raise Http404
+        return download(interaction_file(user, board, rules), f"{board.track.slug}-interaction.tsv")
 
     @get("leaderboards/<int:board_id>/evaluations/", "evaluations", EvaluationSerializer, ordering=("pk",))
     def list_evaluations(self, request: Request, board_id: int) -> Any:

@@ -321,3 +321,64 @@ def test_pool_is_previewed_and_assessors_and_members_leave(scored: Scene) -> Non
     scored.batch({scored.ada: ["A.1"]})
     ask(organizer, "DELETE", "assessor", slug, "ada")
     assert "ada" not in [row["username"] for row in ask(organizer, "GET", "assessors", slug)["results"]]
+
+
+def content_of(answer: Any) -> bytes:
+    assert answer.status_code == 200
+    return b"".join(answer)
+
+
+def test_programs_get_the_files_of_the_pages(scene: Scene, organizer: Client) -> None:
+    first = scene.batch({scene.ada: ["A.1"], scene.bob: ["A.1"]}, kind=Batch.Kind.TRAINING)
+    scene.judge(first, scene.ada, "high", "low", "low")
+    scene.judge(first, scene.bob, "medium", "low", "low")
+    training = {"round": f"batch-{first.pk}"}
+    page, slug = Client(), scene.track.slug
+    page.force_login(scene.organizer)
+    pairs: list[tuple[str, str, list[object], dict[str, str]]] = [
+        ("disagreements", "disagreements_csv", [slug], training | {"rule": "any"}),
+        ("board_table", "board_tsv", [slug, "assessors"], {}),
+        ("judged_differently", "differences_csv", [slug], {}),
+        ("check_results", "check_results_tsv", [slug], {}),
+        ("export_judgments", "export", [slug], {"to": "jsonl", "names": "codes", "comments": "without"}),
+    ]
+
+    files = {}
+    for name, of_page, arguments, query in pairs:
+        files[name] = content_of(organizer.get(reverse(f"api:{name}", args=arguments), query))
+        expected = content_of(page.get(reverse(f"assessment:{of_page}", args=arguments), query))
+        assert files[name] == expected, name
+
+    assert files["disagreements"].count(b"A.1,10") == 2  # Ada's grade and Bob's
+    assert len(files["export_judgments"].splitlines()) == 6
+    assert b"ada" not in files["export_judgments"]
+    named = {"names": "usernames", "comments": "with"}
+    address = reverse("api:export_judgments", args=[slug])
+    assert content_of(organizer.get(address, named)).count(b"ada") == 3
+    wrong = organizer.get(address, {"names": "faces"})
+    unknown = organizer.get(reverse("api:disagreements", args=[slug]), {"rule": "worst"})
+    missing = organizer.get(reverse("api:board_table", args=[slug, "weeks"]))
+    assert (wrong.status_code, wrong.json()["errors"][0]["field"]) == (400, "names")
+    assert (unknown.status_code, unknown.json()["errors"][0]["field"]) == (400, "rule")
+    assert (missing.status_code, api(scene.ada).get(address).status_code) == (404, 403)
+
+
+def test_programs_get_the_tables_of_a_leaderboard(scored: Scene) -> None:
+    scored.track.topics.update(labels={"difficulty": "easy"})
+    board = scored.leaderboard()
+    organizer, page = api(scored.organizer), Client()
+    page.force_login(scored.organizer)
+
+    for name, of_page, arguments in (
+        ("leaderboard_classes", "classes_file", [board.pk]),
+        ("report", "report_table", [board.pk, "units"]),
+    ):
+        kind = ["tsv"] if name == "report" else []
+        content = content_of(organizer.get(reverse(f"api:{name}", args=arguments)))
+        assert content == content_of(page.get(reverse(f"scoring:{of_page}", args=arguments + kind))), name
+        assert content.count(b"\n") > 1
+    missing = [("report", [board.pk, "nothing"]), ("leaderboard_groups", [board.pk])]
+    answers = [organizer.get(reverse(f"api:{name}", args=arguments)) for name, arguments in missing]
+    assert [answer.status_code for answer in answers] == [404, 404]
+    member = api(scored.member).get(reverse("api:leaderboard_classes", args=[board.pk]))
+    assert member.status_code == 404  # hidden
