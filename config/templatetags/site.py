@@ -23,7 +23,8 @@ from publishing.published_runs.selectors import publication_of
 from scoring.evaluations.selectors import scores_of
 from tracks.acceptance import Acceptance, next_closing, timetable
 from tracks.assessors.selectors import is_assessor
-from tracks.models import Track
+from tracks.models import Topic, Track
+from tracks.topics.selectors import topics_by_code
 from web.pages import context_of, counted, hours, size
 from web.times import AOE, in_words, zone_of
 
@@ -38,6 +39,12 @@ class Tab(NamedTuple):
     label: str
     address: str
     is_current: bool
+
+
+@register.simple_tag(takes_context=True)
+def topic_titles(context: template.Context, track: Track) -> dict[str, Topic]:
+    """The topics that the reader may see, by code, for `components/topic_title.html`."""
+    return topics_by_code(context["user"], track)
 
 
 @register.inclusion_tag("components/tabs.html", takes_context=True)

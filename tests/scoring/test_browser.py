@@ -136,3 +136,24 @@ def test_plots_are_drawn_and_saved_without_inline_styles(
     means.locator(".plot-area").hover()
     assert means.locator("svg text").filter(has_text="95 % interval").count() == 1
     assert complaints == []
+
+
+def test_phone_shows_the_main_score_next_to_the_run_and_one_row_of_tabs(
+    scored: Scene, live_server: LiveServer, new_page: Callable[..., Page]
+) -> None:
+    board = scored.leaderboard(release="public")
+    page = new_page(viewport=PHONE)
+    log_in(page, live_server.url, scored.organizer)
+
+    page.goto(live_server.url + board.get_absolute_url())
+
+    score = page.locator(".ranking tbody td.num:visible").first.bounding_box()
+    tabs, tab = (page.locator(name).bounding_box() for name in (".track-tabs", ".track-tabs .active"))
+    assert score
+    assert tabs
+    assert tab
+    assert score["x"] + score["width"] <= PHONE["width"]
+    assert tabs["y"] + tabs["height"] < PHONE["height"] / 3
+    assert tabs["height"] < 2 * tab["height"]
+    assert 0 <= tab["x"] <= PHONE["width"] - tab["width"]
+    assert page.locator(".ranking").get_by_text("Ours, primary").is_visible()

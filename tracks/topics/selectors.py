@@ -130,6 +130,12 @@ def are_topics_released(user: AnyUser, track: Track) -> bool:
     return not rows.exists() or rows.filter(released_to(user, track)).exists()
 
 
+def topics_by_code(user: AnyUser, track: Track) -> dict[str, Topic]:
+    """The topics that a user may see, for the titles next to their codes. The long texts are not read."""
+    topics = topics_for(user, track).defer("body", "narrative", "scenario", "criteria")
+    return {topic.code: topic for topic in hide_fields(user, track, topics)}
+
+
 def topics_page(user: AnyUser, track: Track) -> TopicsPage:
     topics = hide_fields(user, track, topics_for(user, track))
     n_without = sum(not (topic.scenario or topic.criteria) for topic in topics)

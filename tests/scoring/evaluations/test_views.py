@@ -11,6 +11,7 @@ from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import topic_pages
 from scoring.models import Evaluation, Leaderboard
 from tests.scoring.conftest import Scene
+from tracks.models import Download
 
 
 @pytest.fixture
@@ -206,6 +207,23 @@ def test_a_team_sees_its_own_runs_on_a_topic_and_no_contributions(scored: Scene)
     assert [run.row.run.tag for run in page.rows] == ["good"]
     assert page.unique is None
     assert page.n_runs == 2
+
+
+def test_titles_of_topics_are_shown_to_those_who_may_see_the_topics(scored: Scene) -> None:
+    board = scored.leaderboard(release="participants")
+    Download.objects.create(track=scored.track, kind="topics", audience="teams")
+    member = Client()
+    member.force_login(scored.member)
+
+    for address in (
+        reverse("scoring:topics", args=[board.pk]),
+        of(board, "good").get_absolute_url(),
+        board.qrels.get_absolute_url(),
+    ):
+        assert "Title of A.10" in organizer(scored).get(address).content.decode()
+        page = member.get(address).content.decode()
+        assert "A.10" in page
+        assert "Title of A.10" not in page
 
 
 def test_topic_missing_from_the_qrels_is_not_found(scored: Scene, board: Leaderboard) -> None:
