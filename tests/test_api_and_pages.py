@@ -32,6 +32,7 @@ tracks:open_track: POST open_track
 tracks:close_track: POST close_track
 tracks:new_protocol: POST protocols
 pooling:submit: POST check_run, POST runs
+pooling:remind: POST owed_runs
 pooling:withdraw: POST withdraw_run
 pooling:describe: PATCH run
 pooling:move: POST move_run
@@ -125,6 +126,7 @@ tracks:site_history_csv: GET events
 corpus:disagreements: GET visual_id_disagreements
 pooling:run_file: GET run_file
 pooling:pool_file: GET pool_entries
+pooling:pool_citations: GET pool_entries
 pooling:pool_contributions: GET pool_entries
 pooling:pool_members: GET pool_entries
 pooling:pool_member_contributions: GET pool_entries

@@ -149,6 +149,9 @@ class EntrySerializer(serializers.Serializer[Any]):
     topic = serializers.CharField(source="entry.topic.code")
     docno = serializers.CharField(source="entry.docno")
     position = serializers.IntegerField(source="entry.position", help_text="In the order of judging.")
+    passage = serializers.CharField(
+        source="entry.passage", help_text="The cited text; empty for other units."
+    )
     runs = ContributionSerializer(many=True)
     members = PoolMemberSerializer(many=True)
     n_members = serializers.IntegerField(help_text="All members, also those that are not shown.")

@@ -112,7 +112,9 @@ class FreezeSerializer(ChosenSerializer):
 class QrelsFileSerializer(Strict):
     """A qrels file to import."""
 
-    file = serializers.FileField(help_text="Topic, 0, docno, grade; or TSV or CSV with a header. UTF-8.")
+    file = serializers.FileField(
+        help_text="Topic, 0, docno, grade; TSV or CSV with a header; or a judged pool in XML."
+    )
     name = serializers.CharField(max_length=100, required=False, allow_blank=True, default="")
 
 

@@ -139,9 +139,11 @@ def test_disagreements_are_paged_and_all_in_the_csv_file(organizer: Client, coll
 
     second = text_of(organizer, page_of(collection, "2"))
     beyond = text_of(organizer, page_of(collection, "junk"))
-    answer = organizer.get(reverse("corpus:disagreements", args=["math"]))
-    rows = list(csv.reader(io.StringIO(answer.getvalue().decode("utf-8-sig"))))  # type: ignore[attr-defined]
+    file = organizer.get(reverse("corpus:disagreements", args=["math"])).getvalue()  # type: ignore[attr-defined]
+    of_program = organizer.get(reverse("api:visual_id_disagreements", args=["math"]))
+    rows = list(csv.reader(io.StringIO(file.decode("utf-8-sig"))))
 
+    assert of_program.getvalue() == file  # type: ignore[attr-defined]
     assert "51–100 of 122" in second
     assert "1–50 of 122" in beyond
     assert len(rows) == 1 + Disagreement.objects.count() == 123

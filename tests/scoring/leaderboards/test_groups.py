@@ -79,7 +79,9 @@ def test_page_and_file_show_the_groups_side_by_side(scored: Scene, client: Clien
     linked = client.get(board.get_absolute_url()).content.decode()
     page = client.get(reverse("scoring:groups", args=[board.pk])).content.decode()
     file = client.get(reverse("scoring:groups_file", args=[board.pk])).content.decode()
+    of_program = client.get(reverse("api:leaderboard_groups", args=[board.pk])).content.decode()
 
+    assert of_program == file
     assert reverse("scoring:groups", args=[board.pk]) in linked
     assert "P(rel=3)@5" in page
     assert "P(rel=2)@5" in page

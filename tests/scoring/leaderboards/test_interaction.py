@@ -62,9 +62,12 @@ def test_page_compares_the_measure_of_the_protocol(board: Leaderboard) -> None:
     client.force_login(make_organizer("otto"))
 
     page = client.get(reverse("scoring:interaction", args=[board.pk]))
-    lines = client.get(reverse("scoring:interaction_tsv", args=[board.pk])).getvalue().decode().splitlines()
+    file = client.get(reverse("scoring:interaction_tsv", args=[board.pk])).getvalue()
+    of_program = client.get(reverse("api:leaderboard_interaction", args=[board.pk])).getvalue()
+    lines = file.decode().splitlines()
 
     text = page.content.decode()
+    assert of_program == file
     assert "charRprec of each team's evaluation run, and of its post-interaction run" in text
     (row,) = page.context["rows"]
     assert (row.team, row.change.mean_seconds) == ("Owls", 90.0)

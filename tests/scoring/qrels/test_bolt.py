@@ -69,7 +69,11 @@ def test_judged_pool_in_xml_becomes_qrels(client: Client, bolt: Campaign) -> Non
     client.force_login(bolt.organizer)
 
     pool = client.get(address).getvalue()
+    listed = client.get(reverse("api:pool_entries", args=[bolt.pool.pk]), {"page_size": 500}).json()[
+        "results"
+    ]
 
+    assert {row["passage"] for row in listed} == set(bolt.pool.entries.values_list("passage", flat=True))
     cites = list(etree.fromstring(pool).iter("cite"))
     assert hidden == 403
     assert len({cite.get("key") for cite in cites}) == len(cites) == bolt.pool.entries.count()
