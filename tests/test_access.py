@@ -231,6 +231,8 @@ scoring:leaderboards                    0000000
 scoring:later_runs                      L444440
 scoring:later_runs_file                 L444440
 scoring:offer_qrels                     5555555
+scoring:train                           5555555
+scoring:judged_examples                 L444000
 scoring:qrels                           4444440
 scoring:qrels_export                    4444440
 scoring:qrels_file                      4444440

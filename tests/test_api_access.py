@@ -226,6 +226,7 @@ DELETE known_grade                       13333301 3330
 POST import_qrels                        13333301 3330
 POST archive_qrels                       13333301 3330
 POST restore_qrels                       13333301 3330
+POST train_with_qrels                    13333301 3330
 POST offer_qrels                         13333301 3330
 GET qrels_judgments                      13333301 0333
 GET scheduled_release                    13333341 4333

@@ -99,6 +99,7 @@ EXPLAINED = {
     "howto/share-qrels.html": "scoring:qrels_export",
     "howto/run-a-campaign.html#score-the-runs": "scoring:leaderboards",
     "howto/run-a-campaign.html#release": "scoring:release",
+    "roles/assessor.html#judged-examples": "scoring:judged_examples",
     "roles/participant.html#score-a-run-on-an-earlier-track": "scoring:later_runs",
     "explanation/numbers.html#tiers-randomized-tukey-hsd": "scoring:leaderboard",
     "explanation/numbers.html#how-alike-two-rankings-are": (

@@ -141,6 +141,7 @@ class Migration(migrations.Migration):
                 ('pool', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='qrels', to='pooling.pool')),
                 ('protocol', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tracks.storedprotocol')),
                 ('track', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='qrels', to='tracks.track')),
+                ('trains', models.ManyToManyField(editable=False, help_text='Tracks whose assessors see examples of these grades, such as that of the next year.', related_name='training_qrels', to='tracks.track')),
             ],
             options={
                 'verbose_name_plural': 'qrels',

@@ -42,6 +42,13 @@ class Qrels(models.Model):
         null=True, editable=False, help_text="Since then, lists do not show the version."
     )
 
+    trains = models.ManyToManyField(
+        Track,
+        related_name="training_qrels",
+        editable=False,
+        help_text="Tracks whose assessors see examples of these grades, such as that of the next year.",
+    )
+
     class Meta:
         ordering = ["-version"]
         verbose_name_plural = "qrels"

@@ -147,6 +147,13 @@ def _chosen(track: Track, data: dict[str, Any]) -> dict[str, Any]:
     return {"pool": pool, "also": sorted(data["also"]), "machine": machine}
 
 
+class TrainingSerializer(Strict):
+    """A track whose assessors see examples of the grades."""
+
+    track = serializers.SlugField(help_text="Another track, such as that of the next year.")
+    is_shown = serializers.BooleanField(default=True, help_text="False: they no longer see them.")
+
+
 class QrelsVersions(Endpoints):
     tag = "Qrels"
     permission_classes = [Everyone]
@@ -276,6 +283,21 @@ class QrelsVersions(Endpoints):
         user = user_of(request)
         version = get_object_or_404(selectors.qrels_for(user), pk=qrels_id)
         return selectors.qrels_page(user, version)
+
+    @post(
+        "qrels/<int:qrels_id>/train/",
+        "train_with_qrels",
+        QrelsSerializer,
+        takes=TrainingSerializer,
+        who=[Organizer],
+    )
+    def train_with_qrels(self, request: Request, qrels_id: int) -> Any:
+        """Show examples of a version's grades to the assessors of another track, or no longer."""
+        version = get_object_or_404(selectors.qrels_for(person_of(request)), pk=qrels_id)
+        data = self.validated(request)
+        track = track_of(request, data["track"])
+        services.set_training(qrels=version, track=track, is_shown=data["is_shown"], by=person_of(request))
+        return version
 
     @get("qrels/<int:qrels_id>/topics/", "complete_topics", TopicSerializer, ordering=("code",))
     def list_complete_topics(self, request: Request, qrels_id: int) -> Any:

@@ -234,6 +234,25 @@ def _escaped(word: bytes) -> bytes:
     return word.replace(b"\\", b"\\\\")
 
 
+@transaction.atomic
+def set_training(*, qrels: Qrels, track: Track, is_shown: bool, by: User) -> None:
+    """Show examples of a version's grades to the assessors of another track, such as next year's, or no longer.
+
+    Raises:
+        QrelsRefused: The track is that of the qrels.
+    """
+    if track.pk == qrels.track_id:
+        raise QrelsRefused(f"The assessors of {track} judge its topics, so they cannot train with its qrels.")
+    if is_shown == qrels.trains.filter(pk=track.pk).exists():
+        return
+    if is_shown:
+        qrels.trains.add(track)
+    else:
+        qrels.trains.remove(track)
+    action = "training-qrels.shown" if is_shown else "training-qrels.hidden"
+    audit.record(action=action, subject=qrels, track=track, details={"qrels of": qrels.track.slug}, by=by)
+
+
 def offer(*, qrels: Qrels, track: Track, by: User) -> Download:
     """Attach a copy of a version to the downloads of another track, such as next year's. It is not released yet.
 

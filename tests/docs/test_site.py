@@ -33,6 +33,7 @@ NO_PAGES = {
         "scoring:interaction_tsv",
         "pooling:pool_citations",
         "scoring:complete_topics",
+        "scoring:train",
         "scoring:later_runs_file",
         "tracks:calendar",
         "publishing:consent",
