@@ -12,6 +12,7 @@ from assay.protocols.schema import Grade, JudgingRules
 from assessment.batches.progress import BatchProgress, Median, Share, progress_of
 from assessment.batches.selectors import pooled_topics
 from assessment.models import Batch, Judgment, JudgmentImport, Task
+from pooling.pools.entries import ShownDocument, shown_documents
 from tracks.models import Topic, Track
 
 N_REMARKS = 50  # on the page of a batch
@@ -68,6 +69,7 @@ class BatchPage:
     question_counts: list[QuestionCounts]
     remarks: list[Remark]
     skips: QuerySet[Task]
+    documents: dict[str, ShownDocument]
     n_late: int
     n_uncounted: int
     imports: QuerySet[JudgmentImport]
@@ -88,6 +90,8 @@ def batch_page(batch: Batch) -> BatchPage:
     late = batch.judgments.filter(is_check=False, created_at__gt=F("batch__closed_at"))
     # Of assessors whose topic somebody else had taken over; those that were undone are no judgments
     kept = batch.judgments.filter(is_current=False, is_check=False, replaced_by=None)
+    remarks, skips = _remarks(batch, rules), skipped.order_by(is_judged, "-skipped_at")[:N_REMARKS]
+    listed = [remark.judgment.docno for remark in remarks] + [task.entry.docno for task in skips]
     return BatchPage(
         batch=batch,
         track=batch.pool.track,
@@ -99,8 +103,9 @@ def batch_page(batch: Batch) -> BatchPage:
             for choice in rules.choices
         ],
         question_counts=_question_counts(batch, rules),
-        remarks=_remarks(batch, rules),
-        skips=skipped.order_by(is_judged, "-skipped_at")[:N_REMARKS],
+        remarks=remarks,
+        skips=skips,
+        documents=shown_documents(batch.pool.track.collection, listed),
         n_late=late.count() if batch.closed_at else 0,
         n_uncounted=kept.filter(task__status=Task.Status.SUBMITTED).count(),
         imports=imports.order_by("pk"),

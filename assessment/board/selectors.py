@@ -25,6 +25,7 @@ from assessment.batches.page import Remark
 from assessment.batches.progress import BatchProgress, track_progress
 from assessment.judgments.statistics import ChoiceShare, shares_of
 from assessment.models import Batch, BatchEntry, Judgment, Task
+from pooling.pools.entries import ShownDocument, shown_documents
 from tracks.models import Track
 
 WINDOW = timedelta(days=7)
@@ -173,6 +174,7 @@ class BoardPage:
     n_skipped: int
     unsettled: list[Remark]
     n_unsettled: int
+    documents: dict[str, ShownDocument]
     tab: str = "judging"
 
 
@@ -197,6 +199,9 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
     hours = _periods(by_hour, hour, timedelta(hours=1), HOURS)
     assessors = _assessor_rows(current, groups, rules)
     skipped, unsettled = skipped_tasks(ids), unsettled_judgments(ids)
+    skips = skipped.select_related("entry__topic", "assessor", "batch").order_by("-skipped_at")[:N_ROWS]
+    remarks = [Remark(judgment, rules.label_of(judgment.choice)) for judgment in unsettled[:N_ROWS]]
+    listed = [task.entry.docno for task in skips] + [remark.judgment.docno for remark in remarks]
     return BoardPage(
         track=track,
         scopes=scopes,
@@ -223,10 +228,11 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
         day_plot=_plot(track, "Day", [(f"{each.start:%d %b}", each.n) for each in days]),
         hours=hours,
         hour_plot=_plot(track, "Hour", [(f"{each.start:%H}", each.n) for each in hours]),
-        skips=skipped.select_related("entry__topic", "assessor", "batch").order_by("-skipped_at")[:N_ROWS],
+        skips=skips,
         n_skipped=skipped.count(),
-        unsettled=[Remark(judgment, rules.label_of(judgment.choice)) for judgment in unsettled[:N_ROWS]],
+        unsettled=remarks,
         n_unsettled=unsettled.count(),
+        documents=shown_documents(track.collection, listed),
     )
 
 

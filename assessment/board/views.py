@@ -10,6 +10,7 @@ from assessment.board import differences as same
 from assessment.board import exports, selectors
 from assessment.judging import services as task_services
 from assessment.judging.forms import ReturnForm
+from pooling.pools.entries import shown_documents
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.pages import context_of
@@ -50,6 +51,7 @@ def return_non_answer(request: AuthenticatedRequest, judgment_id: int) -> HttpRe
     track = judgment.track
     label = track.protocol.parsed.judging.label_of(judgment.choice)
     context = {"track": track, "judgment": judgment, "label": label, "form": form, "tab": "judging"}
+    context["documents"] = shown_documents(track.collection, [judgment.docno])
     return render(request, "assessment/board/return.html", context, status=422 if form.errors else 200)
 
 

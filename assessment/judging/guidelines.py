@@ -11,6 +11,7 @@ from accounts.models import User
 from assessment.judging.page import Choice, choices_of
 from assessment.judgments.selectors import current_judgments
 from assessment.models import Batch, Judgment
+from pooling.pools.entries import ShownDocument, shown_documents
 from tracks.guidelines.selectors import html_of, last_read_before
 from tracks.models import GuidelinesVersion, StoredProtocol, Track
 
@@ -86,6 +87,7 @@ class ExamplesPage:
     track: Track
     rows: Page[tuple[str, str]]
     units: list[TrainingUnit]
+    documents: dict[str, ShownDocument]
     topics: list[str]
     topic: str
     choices: list[tuple[str, str]]
@@ -105,6 +107,7 @@ def examples_page(track: Track, topic: str, number: str | None) -> ExamplesPage:
         track=track,
         rows=rows,
         units=_units(track, list(rows)),
+        documents=shown_documents(track.collection, [docno for _, docno in rows]),
         topics=topics,
         topic=topic if topic in topics else "",
         choices=[(choice.key, choice.label) for choice in rules.choices],

@@ -96,6 +96,24 @@ def test_non_answer_is_returned_to_the_queue_with_a_reason_and_a_record(scene: S
     assert Event.objects.get(action="judgment.returned").details["reason"] == "Read the definition"
 
 
+@pytest.mark.parametrize("place", ["board", "batch", "return_non_answer", "examples"])
+def test_formulas_and_comments_of_assessors_are_typeset(scene: Scene, organizer: Client, place: str) -> None:
+    training = make_batch(scene.pool, {scene.bob: [scene.first]}, kind="training")
+    batch, assessor = (training, scene.bob) if place == "examples" else (scene.batch, scene.ada)
+    answer = judge(accept(batch, assessor), "do-not-know", "Is $x^2$ <b>?")
+    Formula.objects.create(
+        collection=scene.track.collection, code=answer.docno, post="900", thread="900", place=0, latex="a<b"
+    )
+    arguments = {"batch": [batch.pk], "return_non_answer": [answer.pk]}.get(place, [scene.track.slug])
+
+    html = organizer.get(reverse(f"assessment:{place}", args=arguments)).content.decode()
+
+    assert 'Is <span class="math-container" data-display="inline">x^2</span> &lt;b&gt;?' in html
+    assert '<span class="math-container" data-display="inline">a&lt;b</span>' in html
+    assert "/threads/900" in html
+    assert "corpus/math.js" in html
+
+
 def test_board_of_a_track_without_batches_says_what_will_appear(scene: Scene, organizer: Client) -> None:
     Batch.objects.update(status=Batch.Status.DRAFT)
 
