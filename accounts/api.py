@@ -15,6 +15,7 @@ from accounts.access import person_of
 from accounts.audit.selectors import events, filtered
 from accounts.models import Event, Token, User
 from accounts.tokens import MAX_DAYS, NewToken
+from web.api.filters import Filter
 from web.api.permissions import LoggedIn, Organizer
 from web.api.scopes import Scope
 from web.api.serializers import Strict
@@ -189,19 +190,26 @@ class Accounts(Endpoints):
         "events",
         EventSerializer,
         ordering=("-pk",),
+        filters=[Filter("track", "track_slug"), Filter("action")],
         parameters=[
-            parameter("track", "The slug of a track: only its changes."),
-            parameter("action", "Such as `pool.requested`."),
             parameter("by", "A user name, or `nobody` for commands and workers."),
         ],
     )
     def list_events(self, request: Request) -> Any:
         """Read the audit log, newest first."""
-        asked = request.query_params
-        rows = filtered(events(), person=asked.get("by", ""), action=asked.get("action", ""))
-        return rows.filter(track_slug=asked["track"]) if "track" in asked else rows
+        return filtered(events(), person=request.query_params.get("by", ""))
 
-    @get("people/", "people", PersonSerializer, ordering=("username",))
+    @get(
+        "people/",
+        "people",
+        PersonSerializer,
+        ordering=("username",),
+        filters=[
+            Filter("is_organizer", "is_staff", kind="true or false"),
+            Filter("is_active", kind="true or false"),
+        ],
+        orders=["username", "date_joined"],
+    )
     def list_people(self, request: Request) -> Any:
         """List everyone who has an account, by user name."""
         return selectors.people()

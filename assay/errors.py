@@ -12,6 +12,8 @@ class AssayError(Exception):
 class InputError(AssayError, ValueError):
     """A file, option or name cannot be used: where, what is wrong, and what is accepted."""
 
+    errors: Sequence[Mapping[str, object]] = ()  # of a file: each with line, code and message, for programs
+
 
 class Refused(AssayError):
     """A request breaks a rule. A middleware turns it into a page or problem+json; a command into CommandError.

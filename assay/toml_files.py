@@ -75,9 +75,9 @@ def read_toml(
     try:
         made = structured(kind, data, most=most, **others)
     except WrongStructure as wrong:
-        raise error(_message(text, name, wrong.problems)) from None
+        raise _with_lines(error, text, name, wrong.problems) from None
     if problems := list(rules(made)):
-        raise error(_message(text, name, problems))
+        raise _with_lines(error, text, name, problems)
     return made
 
 
@@ -92,15 +92,16 @@ def _syntax(message: str, text: str) -> str:
     return f"line {place[2]}: not TOML: {reason} at column {place[3]} of {shown(line)}{hint}"
 
 
-def _message(text: str, name: str, problems: Iterable[str]) -> str:
-    """The problems of a file, in the order of its lines; those without a line are last."""
+def _with_lines(error: type[InputError], text: str, name: str, problems: Iterable[str]) -> InputError:
+    """An error with the problems of a file, in the order of its lines; those without a line are last."""
     placed = [(line_of(text, problem.partition(": ")[0]), problem) for problem in dict.fromkeys(problems)]
     placed.sort(key=lambda pair: (not pair[0], pair[0]))
     lines = [f"line {line}: {problem}" if line else problem for line, problem in placed]
-    if len(lines) == 1:
-        return f"{name}: {lines[0]}"
     more = [f"and {len(lines) - MAX_PROBLEMS} more"] if len(lines) > MAX_PROBLEMS else []
-    return "\n".join([f"{name}: {len(lines)} errors", *lines[:MAX_PROBLEMS], *more])
+    all_lines = "\n".join([f"{name}: {len(lines)} errors", *lines[:MAX_PROBLEMS], *more])
+    made = error(f"{name}: {lines[0]}" if len(lines) == 1 else all_lines)
+    made.errors = [{"line": line or None, "code": "line", "message": problem} for line, problem in placed]
+    return made
 
 
 def line_of(text: str, key: str) -> int:

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from accounts.access import person_of, user_of
 from jobs import selectors, services
 from jobs.models import Job
+from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.serializers import Address
 from web.api.views import Endpoints, accepted, get, post
@@ -48,7 +49,14 @@ class JobSerializer(serializers.ModelSerializer[Job]):
 class Jobs(Endpoints):
     tag = "Jobs"
 
-    @get("jobs/", "jobs", JobSerializer, ordering=("-pk",))
+    @get(
+        "jobs/",
+        "jobs",
+        JobSerializer,
+        ordering=("-pk",),
+        filters=[Filter("state", values=Job.State.values), Filter("kind")],
+        orders=["created_at"],
+    )
     def list_jobs(self, request: Request) -> Any:
         """List jobs, newest first.
 

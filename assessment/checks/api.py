@@ -15,6 +15,7 @@ from assessment.checks.forms import MOST_AFTER, GoldForm
 from assessment.models import Batch, GoldUnit
 from assessment.models.batches import MOST_CHECKS
 from tracks.tracks.api import track_of
+from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.schema import file_of
 from web.api.serializers import Strict, require_valid
@@ -95,7 +96,13 @@ class Checks(Endpoints):
         track = track_of(request, slug)
         return download(results.results_tsv(track), f"{track.slug}-hidden-checks.tsv")
 
-    @get("tracks/<slug:slug>/known-grades/", "known_grades", GoldSerializer, ordering=("pk",))
+    @get(
+        "tracks/<slug:slug>/known-grades/",
+        "known_grades",
+        GoldSerializer,
+        ordering=("pk",),
+        filters=[Filter("topic", "topic__code"), Filter("grade", kind="whole number")],
+    )
     def list_known_grades(self, request: Request, slug: str) -> Any:
         """List the units with known grades of a track."""
         return GoldUnit.objects.filter(track=track_of(request, slug)).select_related("topic")

@@ -12,6 +12,7 @@ from assessment.judgments import selectors, services
 from assessment.judgments.forms import ExportForm
 from assessment.models import Judgment
 from tracks.tracks.api import track_of
+from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.schema import FILE
 from web.api.serializers import require_valid
@@ -71,7 +72,14 @@ class FullJudgmentSerializer(JudgmentSerializer):
 class Judgments(Endpoints):
     tag = "Judgments"
 
-    @get("batches/<int:batch_id>/own-judgments/", "own_judgments", JudgmentSerializer, ordering=("-pk",))
+    @get(
+        "batches/<int:batch_id>/own-judgments/",
+        "own_judgments",
+        JudgmentSerializer,
+        ordering=("-pk",),
+        filters=[Filter("topic", "topic__code"), Filter("choice")],
+        orders=["created_at"],
+    )
     def list_own_judgments(self, request: Request, batch_id: int) -> Any:
         """List your own judgments of a batch, newest first; of each document only the latest."""
         user = person_of(request)
@@ -84,6 +92,14 @@ class Judgments(Endpoints):
         FullJudgmentSerializer,
         who=[Organizer],
         ordering=("pk",),
+        filters=[
+            Filter("topic", "topic__code"),
+            Filter("assessor", "assessor__username"),
+            Filter("choice"),
+            Filter("grade", kind="whole number"),
+            Filter("is_current", kind="true or false"),
+        ],
+        orders=["created_at"],
     )
     def list_judgments(self, request: Request, batch_id: int) -> Any:
         """List all judgments of a batch, oldest first, with those that were replaced.

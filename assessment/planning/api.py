@@ -17,6 +17,7 @@ from assessment.planning import services as assignments
 from assessment.planning.rules import Change
 from assessment.planning.selectors import judges_of
 from tracks.tracks.api import track_of
+from web.api.filters import Filter
 from web.api.permissions import LoggedIn, Organizer
 from web.api.serializers import Address, Strict, named
 from web.api.views import Endpoints, get, post
@@ -126,7 +127,19 @@ class Batches(Endpoints):
     def answer(self, batch: Batch) -> Response:
         return Response(BatchSerializer(self.batch(batch.pk)).data)
 
-    @get("batches/", "batches", BatchSerializer, who=[LoggedIn], ordering=("-pk",))
+    @get(
+        "batches/",
+        "batches",
+        BatchSerializer,
+        who=[LoggedIn],
+        ordering=("-pk",),
+        filters=[
+            Filter("status", values=Batch.Status.values),
+            Filter("kind", values=Batch.Kind.values),
+            Filter("pool", "pool_id", kind="whole number"),
+        ],
+        orders=["created_at", "name"],
+    )
     def list_batches(self, request: Request) -> Any:
         """List batches, newest first.
 
@@ -134,7 +147,18 @@ class Batches(Endpoints):
         """
         return batches_for(person_of(request))
 
-    @get("tracks/<slug:slug>/batches/", "batches_of_track", BatchSerializer, ordering=("-pk",))
+    @get(
+        "tracks/<slug:slug>/batches/",
+        "batches_of_track",
+        BatchSerializer,
+        ordering=("-pk",),
+        filters=[
+            Filter("status", values=Batch.Status.values),
+            Filter("kind", values=Batch.Kind.values),
+            Filter("pool", "pool_id", kind="whole number"),
+        ],
+        orders=["created_at", "name"],
+    )
     def list_batches_of_track(self, request: Request, slug: str) -> Any:
         """List the batches of a track, newest first."""
         track = track_of(request, slug)
@@ -178,7 +202,13 @@ class Batches(Endpoints):
         """Give out no more tasks. Tasks that are taken can still be submitted, once."""
         return self.answer(services.close(batch=self.batch(batch_id)))
 
-    @get("batches/<int:batch_id>/assignments/", "assignments", AssignmentSerializer, ordering=("pk",))
+    @get(
+        "batches/<int:batch_id>/assignments/",
+        "assignments",
+        AssignmentSerializer,
+        ordering=("pk",),
+        filters=[Filter("topic", "topic__code"), Filter("assessor", "assessor__username")],
+    )
     def list_assignments(self, request: Request, batch_id: int) -> Any:
         """List who judges which topic of a batch, oldest first."""
         batch = self.batch(batch_id)

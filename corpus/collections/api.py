@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from accounts.access import user_of
 from corpus.collections import selectors
 from corpus.models import Collection
+from web.api.filters import Filter
 from web.api.views import Endpoints, get
 
 
@@ -27,7 +28,14 @@ class CollectionSerializer(serializers.ModelSerializer[Collection]):
 class Collections(Endpoints):
     tag = "Collections"
 
-    @get("collections/", "collections", CollectionSerializer, ordering=("slug",))
+    @get(
+        "collections/",
+        "collections",
+        CollectionSerializer,
+        ordering=("slug",),
+        filters=[Filter("status", values=Collection.Status.values)],
+        orders=["slug"],
+    )
     def list_collections(self, request: Request) -> Any:
         """List the collections that you may read."""
         return selectors.collections_for(user_of(request))

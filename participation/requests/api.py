@@ -11,6 +11,7 @@ from participation.models import JoinRequest
 from participation.requests import selectors, services
 from participation.requests.forms import RequestForm
 from tracks.tracks.api import track_of
+from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.scopes import Scope
 from web.api.serializers import Address, Strict, require_valid
@@ -98,6 +99,7 @@ class Requests(Endpoints):
         JoinRequestSerializer,
         write_scopes=(Scope.RUNS, Scope.MANAGE),
         ordering=("-pk",),
+        filters=[Filter("state", values=JoinRequest.State.values)],
     )
     def list_join_requests(self, request: Request, slug: str) -> Any:
         """List the requests to join a track, newest first. Organizers see all of them, others their own."""

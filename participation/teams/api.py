@@ -16,6 +16,7 @@ from participation.teams import selectors, services
 from tracks.tracks import services as track_services
 from tracks.tracks.api import track_of
 from web.api.conditional import require_match
+from web.api.filters import Filter
 from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, created, delete, get, patch, post
 
@@ -88,7 +89,14 @@ class TeamMemberSerializer(Strict):
 class Teams(Endpoints):
     tag = "Teams"
 
-    @get("tracks/<slug:slug>/teams/", "teams", TeamSerializer, ordering=("pk",))
+    @get(
+        "tracks/<slug:slug>/teams/",
+        "teams",
+        TeamSerializer,
+        ordering=("pk",),
+        filters=[Filter("name")],
+        orders=["name"],
+    )
     def list_teams(self, request: Request, slug: str) -> Any:
         """List the teams of a track: organizers see all, others their own."""
         user = person_of(request)

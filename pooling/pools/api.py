@@ -14,6 +14,7 @@ from pooling.models import Pool
 from pooling.pools import entries, exports, previews, selectors, services
 from pooling.pools.forms import PreviewForm
 from tracks.tracks.api import track_of
+from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.serializers import Address, JobAddress, Strict, require_valid
 from web.api.views import Endpoints, accepted, get, parameter, post
@@ -161,7 +162,14 @@ class Pools(Endpoints):
     tag = "Pools"
     permission_classes = [Organizer]
 
-    @get("tracks/<slug:slug>/pools/", "pools", PoolSerializer, ordering=("-pk",))
+    @get(
+        "tracks/<slug:slug>/pools/",
+        "pools",
+        PoolSerializer,
+        ordering=("-pk",),
+        filters=[Filter("status", values=Pool.Status.values), Filter("protocol", "protocol__slug")],
+        orders=["created_at", "name"],
+    )
     def list_pools(self, request: Request, slug: str) -> Any:
         """List the pools of a track, newest first."""
         track = track_of(request, slug)
@@ -241,15 +249,13 @@ class Pools(Endpoints):
         "pool_entries",
         EntrySerializer,
         ordering=("pk",),
-        parameters=[parameter("topic", "The code of a topic: only its units.")],
+        filters=[Filter("topic", "topic__code")],
+        orders=["position"],
     )
     def list_pool_entries(self, request: Request, pool_id: int) -> Any:
         """List the units of a pool with the runs that contributed each, and at which rank."""
         pool = get_object_or_404(selectors.pools(), pk=pool_id)
-        rows = entries.entries_of(pool)
-        if code := request.query_params.get("topic"):
-            rows = rows.filter(topic=get_object_or_404(pool.track.topics, code=code))
-        page = self.paginate_queryset(rows) or []
+        page = self.paginate_queryset(entries.entries_of(pool)) or []
         shown = entries.shown_entries(pool, page)
         return self.get_paginated_response(EntrySerializer(shown, many=True).data)
 

@@ -26,6 +26,7 @@ from tracks.models import Track
 from tracks.tracks import services as track_services
 from tracks.tracks.api import track_of
 from web.api.conditional import require_match, unless_known
+from web.api.filters import Filter
 from web.api.parsers import FileParser
 from web.api.permissions import Organizer
 from web.api.schema import FILE
@@ -295,6 +296,15 @@ class Runs(Endpoints):
         parsers=[MultiPartParser, FileParser],
         stores_files=True,
         ordering=("pk",),
+        filters=[
+            Filter("team", "team__name"),
+            Filter("kind"),
+            Filter("tag"),
+            Filter("status", values=Run.Status.values),
+            Filter("is_late", kind="true or false"),
+            Filter("is_manual", kind="true or false"),
+        ],
+        orders=["submitted_at", "tag"],
     )
     def list_runs(self, request: Request, slug: str) -> Any:
         """List the runs of a track, oldest first.

@@ -14,6 +14,7 @@ from publishing.archives.forms import ArchiveForm
 from publishing.models import Archive, LoadedArchive
 from tracks.tracks.api import track_of
 from web.api.conditional import etag_of, unless_known
+from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.schema import file_of
 from web.api.serializers import Address, JobAddress, Strict, require_valid
@@ -103,7 +104,13 @@ class Archives(Endpoints):
     tag = "Archives"
     permission_classes = [Organizer]
 
-    @get("tracks/<slug:slug>/archives/", "archives", ArchiveSerializer, ordering=("-pk",))
+    @get(
+        "tracks/<slug:slug>/archives/",
+        "archives",
+        ArchiveSerializer,
+        ordering=("-pk",),
+        filters=[Filter("status", values=Archive.Status.values)],
+    )
     def list_archives(self, request: Request, slug: str) -> Any:
         """List the archives of a track, newest first."""
         return selectors.archives().filter(track=track_of(request, slug))

@@ -12,6 +12,7 @@ from accounts.access import person_of
 from scoring.analyses import report_pages, selectors, services
 from scoring.models import Analysis
 from scoring.selectors import leaderboards_for
+from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.schema import file_of
 from web.api.serializers import Address, JobAddress, Strict
@@ -58,7 +59,14 @@ class Analyses(Endpoints):
     tag = "Leaderboards"
     permission_classes = [Organizer]
 
-    @get("leaderboards/<int:board_id>/analyses/", "analyses", AnalysisSerializer, ordering=("-pk",))
+    @get(
+        "leaderboards/<int:board_id>/analyses/",
+        "analyses",
+        AnalysisSerializer,
+        ordering=("-pk",),
+        filters=[Filter("kind", values=Analysis.Kind.values)],
+        orders=["created_at"],
+    )
     def list_analyses(self, request: Request, board_id: int) -> Any:
         """List the analyses of a leaderboard, newest first."""
         user = person_of(request)

@@ -23,6 +23,7 @@ from scoring.qrels.selectors import qrels_for
 from scoring.selectors import interaction_rules, leaderboards_for
 from tracks.tracks.api import track_of
 from web import times
+from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
 from web.api.schema import file_of
 from web.api.serializers import Address, Strict, check_zone, instant
@@ -180,7 +181,18 @@ class Leaderboards(Endpoints):
     tag = "Leaderboards"
     permission_classes = [Everyone]
 
-    @get("tracks/<slug:slug>/leaderboards/", "leaderboards", LeaderboardSerializer, ordering=("-pk",))
+    @get(
+        "tracks/<slug:slug>/leaderboards/",
+        "leaderboards",
+        LeaderboardSerializer,
+        ordering=("-pk",),
+        filters=[
+            Filter("status", values=Leaderboard.Status.values),
+            Filter("release", values=Leaderboard.Release.values),
+            Filter("qrels", "qrels_id", kind="whole number"),
+        ],
+        orders=["created_at"],
+    )
     def list_leaderboards(self, request: Request, slug: str) -> Any:
         """List the leaderboards of a track that you may see, newest first."""
         user = user_of(request)
@@ -252,7 +264,17 @@ class Leaderboards(Endpoints):
             raise Http404
         return download(interaction_file(user, board, rules), f"{board.track.slug}-interaction.tsv")
 
-    @get("leaderboards/<int:board_id>/evaluations/", "evaluations", EvaluationSerializer, ordering=("pk",))
+    @get(
+        "leaderboards/<int:board_id>/evaluations/",
+        "evaluations",
+        EvaluationSerializer,
+        ordering=("pk",),
+        filters=[
+            Filter("team", "run__team__name"),
+            Filter("tag", "run__tag"),
+            Filter("run", "run_id", kind="whole number"),
+        ],
+    )
     def list_evaluations(self, request: Request, board_id: int) -> Any:
         """List the values by topic of each run of a leaderboard: before its public release, of your own runs only."""
         user = user_of(request)

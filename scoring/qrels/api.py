@@ -22,6 +22,7 @@ from tracks.downloads.api import DownloadPartSerializer
 from tracks.models import Track
 from tracks.topics.api import TopicSerializer
 from tracks.tracks.api import track_of
+from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
 from web.api.schema import file_of
 from web.api.serializers import Address, Strict, require_valid
@@ -158,7 +159,14 @@ class QrelsVersions(Endpoints):
     tag = "Qrels"
     permission_classes = [Everyone]
 
-    @get("tracks/<slug:slug>/qrels/", "qrels_of_track", QrelsSerializer, ordering=("-version",))
+    @get(
+        "tracks/<slug:slug>/qrels/",
+        "qrels_of_track",
+        QrelsSerializer,
+        ordering=("-version",),
+        filters=[Filter("source", values=Qrels.Source.values)],
+        orders=["created_at", "version"],
+    )
     def list_qrels(self, request: Request, slug: str) -> Any:
         """List the versions of a track's qrels, newest first.
 

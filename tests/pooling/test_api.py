@@ -283,7 +283,7 @@ def test_refused_pool_is_a_conflict(scene: Scene) -> None:
     client = api(scene.organizer)
 
     no_runs = call(client, "POST", "pools", "arq", data={"name": "P"})
-    unknown = call(client, "POST", "pools", "arq", data={"name": "P", "deepness": 3})
+    unknown = call(client, "POST", "pools", "arq", data={"deepness": 3, "seed": "x", "size": 1})
     no_pool = call(client, "POST", "pools", "arq", data={"name": "P", "tops_up": 999})
 
     assert (no_runs.status_code, no_runs.json()["code"]) == (409, "pool-refused")
@@ -292,6 +292,8 @@ def test_refused_pool_is_a_conflict(scene: Scene) -> None:
         "code": "unknown",
         "message": "Unknown field. Accepted: name, seed, depth, order, max_runs_per_team, tops_up.",
     }
+    fields = [error["field"] for error in unknown.json()["errors"]]
+    assert fields == ["deepness", "size", "name", "seed"]
     assert no_pool.status_code == 404
 
 

@@ -140,11 +140,12 @@ def test_organizer_adds_a_protocol() -> None:
     text = shipped_text("arqmath-2020-task1").replace('slug = "arqmath-2020-task1"', 'slug = "own"')
 
     added = call(client, "POST", "protocols", data={"text": text})
-    wrong = call(client, "POST", "protocols", data={"text": "x = 1"})
+    wrong = call(client, "POST", "protocols", data={"text": 'title = "T"\nx = 1\nunit = "word"'})
     read = call(api(None), "GET", "protocol", "own").json()
 
     assert (added.status_code, read["text"]) == (201, text)
-    assert wrong.status_code == 422
+    errors = [(error["line"], error["message"].partition(":")[0]) for error in wrong.json()["errors"]]
+    assert (wrong.status_code, errors[:2]) == (422, [(2, "x"), (3, "unit")])
 
 
 def test_data_agreement_is_published_accepted_and_withdrawn() -> None:

@@ -11,6 +11,7 @@ from accounts.selectors import people_named
 from tracks.assessors import selectors, services
 from tracks.models import Assessor
 from tracks.tracks.api import track_of
+from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.serializers import Strict, named
 from web.api.views import Endpoints, delete, get, post, put
@@ -48,7 +49,13 @@ class Assessors(Endpoints):
     tag = "Tracks"
     permission_classes = [Organizer]
 
-    @get("tracks/<slug:slug>/assessors/", "assessors", AssessorSerializer, ordering=("pk",))
+    @get(
+        "tracks/<slug:slug>/assessors/",
+        "assessors",
+        AssessorSerializer,
+        ordering=("pk",),
+        filters=[Filter("group")],
+    )
     def list_assessors(self, request: Request, slug: str) -> Any:
         """List the people who judge for a track."""
         track = track_of(request, slug)

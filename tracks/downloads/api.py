@@ -22,6 +22,7 @@ from tracks.downloads.services import ATTACHED
 from tracks.models import Download, Fetch, Track
 from tracks.tracks.api import track_of
 from web.api.conditional import require_match
+from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
 from web.api.schema import FILE
 from web.api.serializers import Strict, require_valid
@@ -254,7 +255,15 @@ class Downloads(Endpoints):
         job = jobs.request_export(track=track_of(request, slug), by=person_of(request))
         return accepted(JobSerializer(job).data, job.pk)
 
-    @get("tracks/<slug:slug>/downloads/log/", "fetches", FetchSerializer, ordering=("-pk",), who=[Organizer])
+    @get(
+        "tracks/<slug:slug>/downloads/log/",
+        "fetches",
+        FetchSerializer,
+        ordering=("-pk",),
+        who=[Organizer],
+        filters=[Filter("name"), Filter("user", "user__username")],
+        orders=["fetched_at"],
+    )
     def list_fetches(self, request: Request, slug: str) -> Any:
         """List who fetched which file of a track, newest first."""
         return selectors.fetches_of(track_of(request, slug))

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from accounts.access import organizer_of
 from tracks.models import StoredProtocol
 from tracks.protocols import selectors, services
+from web.api.filters import Filter
 from web.api.permissions import Everyone
 from web.api.serializers import Strict
 from web.api.views import Endpoints, created, get, post
@@ -38,7 +39,14 @@ class Protocols(Endpoints):
     tag = "Protocols"
     permission_classes = [Everyone]
 
-    @get("protocols/", "protocols", ProtocolSerializer, ordering=("slug",))
+    @get(
+        "protocols/",
+        "protocols",
+        ProtocolSerializer,
+        ordering=("slug",),
+        filters=[Filter("is_shipped", kind="true or false")],
+        orders=["slug"],
+    )
     def list_protocols(self, request: Request) -> Any:
         """List the protocols."""
         return selectors.protocols()

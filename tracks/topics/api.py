@@ -15,6 +15,7 @@ from tracks.models import Topic
 from tracks.topics import selectors, services
 from tracks.topics.forms import MAX_TEXT
 from tracks.tracks.api import track_of
+from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Strict
 from web.api.views import Endpoints, get, patch, post
@@ -104,7 +105,14 @@ class Topics(Endpoints):
         )
         return Response({"result": result})
 
-    @get("tracks/<slug:slug>/topics/", "topics", TopicSerializer, ordering=("code",))
+    @get(
+        "tracks/<slug:slug>/topics/",
+        "topics",
+        TopicSerializer,
+        ordering=("code",),
+        filters=[Filter("split")],
+        orders=["code"],
+    )
     def list_topics(self, request: Request, slug: str) -> Any:
         """List the topics of a track, in the byte order of their codes.
 

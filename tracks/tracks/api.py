@@ -18,6 +18,7 @@ from tracks.protocols.selectors import protocols
 from tracks.tracks import selectors, services
 from tracks.tracks.forms import TrackForm
 from web.api.conditional import require_match
+from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Strict, require_valid
 from web.api.views import Endpoints, created, get, patch, post
@@ -132,7 +133,14 @@ class Tracks(Endpoints):
     tag = "Tracks"
     permission_classes = [Everyone]
 
-    @get("tracks/", "tracks", TrackSerializer, ordering=("slug",))
+    @get(
+        "tracks/",
+        "tracks",
+        TrackSerializer,
+        ordering=("slug",),
+        filters=[Filter("status", values=Track.Status.values), Filter("protocol", "protocol__slug")],
+        orders=["created_at", "slug"],
+    )
     def list_tracks(self, request: Request) -> Any:
         """List the tracks. Only organizers see drafts."""
         return selectors.tracks_for(user_of(request))

@@ -104,7 +104,10 @@ def _members(exception: Exception) -> tuple[dict[str, Any] | None, dict[str, str
         return of_refusal(exception), {}
     if isinstance(exception, InputError):
         code = _kebab(type(exception).__name__)
-        return problem(status.HTTP_422_UNPROCESSABLE_ENTITY, detail=str(exception), code=code), {}
+        problem_of = problem(
+            status.HTTP_422_UNPROCESSABLE_ENTITY, detail=str(exception), code=code, errors=exception.errors
+        )
+        return problem_of, {}
     if isinstance(exception, OSError) and exception.errno in FULL:
         detail = "The disk of the server is full. Tell an organizer, and try again later."
         return problem(status.HTTP_507_INSUFFICIENT_STORAGE, detail=detail, code="disk-full"), {}

@@ -50,13 +50,20 @@ class Strict(serializers.Serializer[Any]):
         """Read the content.
 
         Raises:
-            ValidationError: It has an unknown field, or a known one is wrong.
+            ValidationError: It has unknown fields, known ones are wrong, or both.
         """
-        unknown = sorted(set(data) - set(self.fields)) if isinstance(data, Mapping) else []
-        if unknown:
-            message = f"Unknown field. Accepted: {', '.join(self.fields)}."
-            raise serializers.ValidationError({str(unknown[0])[:100]: message}, code="unknown")
-        return super().to_internal_value(data)
+        unknown = sorted(map(str, set(data) - set(self.fields))) if isinstance(data, Mapping) else []
+        message = ErrorDetail(f"Unknown field. Accepted: {', '.join(self.fields)}.", "unknown")
+        errors: dict[str, Any] = {name[:100]: [message] for name in unknown[:MOST_NAMED]}
+        try:
+            content = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            if not isinstance(error.detail, dict):
+                raise
+            errors |= error.detail
+        if errors:
+            raise serializers.ValidationError(errors)
+        return content
 
 
 def named(rows: Mapping[str, T], name: str, field: str) -> T:

@@ -3,7 +3,7 @@
 Decision: ADR 29.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, ClassVar
@@ -23,11 +23,13 @@ from rest_framework.serializers import BaseSerializer, ListSerializer
 from rest_framework.viewsets import GenericViewSet
 
 from web.api.conditional import with_etag
+from web.api.filters import Filter, filtered, order_of, order_parameter
 from web.api.idempotency import idempotent
 from web.api.pagination import Pages
 from web.api.permissions import LoggedIn
 from web.api.problems import TooLarge
 from web.api.scopes import Scope
+from web.api.serializers import MOST_NAMED
 
 OPTIONS = {
     "who": "permission_classes",
@@ -53,6 +55,8 @@ class Endpoint:
     gives: Any
     status: int
     parameters: tuple[str, ...]  # that the address may have after `?`
+    filters: tuple[Filter, ...]  # of a list
+    orders: tuple[str, ...]
     initial: dict[str, Any]  # attributes of the view set at this address
 
 
@@ -66,6 +70,8 @@ def _endpoint(
     status: int = 0,
     request: Any = None,
     parameters: Any = (),
+    filters: Sequence[Filter] = (),
+    orders: Sequence[str] = (),
     examples: Any = None,
     **options: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -79,6 +85,7 @@ def _endpoint(
         takes: the serializer of the content of the request, for `validated`. `request` describes it, if that differs.
         status: of success; without it 200, or 204 if nothing is given. With 201, `url` of the answer is its location.
         parameters: what the address may have after `?`.
+        filters, orders: of a list with `ordering`; the columns of orders are never null.
         options: see `OPTIONS`. They hold for all methods of an address.
     """
     initial = {OPTIONS[option]: value for option, value in options.items()}
@@ -86,8 +93,13 @@ def _endpoint(
         initial |= {"is_list": True, "pagination_class": Pages}
         gives = gives(many=True)
     status = status or (204 if gives is None else next(iter(gives)) if isinstance(gives, dict) else 200)
+    parameters = [*parameters, *(each.parameter for each in filters)]
+    if orders:
+        parameters.append(order_parameter(orders))
     query = tuple(each.name for each in parameters if each.location == OpenApiParameter.QUERY)
-    made = Endpoint(method, address, name, takes, gives, status, query, initial)
+    made = Endpoint(
+        method, address, name, takes, gives, status, query, tuple(filters), tuple(orders), initial
+    )
 
     def decorate(handler: Callable[..., Any]) -> Callable[..., Any]:
         answering = _answering(handler, made)
@@ -95,7 +107,7 @@ def _endpoint(
             operation_id=handler.__name__,
             request=request or takes,
             responses=gives if isinstance(gives, dict) else {status: gives},
-            parameters=list(parameters),
+            parameters=parameters,
             examples=examples,
         )(idempotent(answering) if method == "post" else answering)
         vars(described)["endpoint"] = made
@@ -198,7 +210,8 @@ class Endpoints(GenericViewSet[Any]):
         unknown = sorted(set(request.query_params) - set(self.accepted_parameters()))
         if unknown:
             accepted = ", ".join(self.accepted_parameters()) or "none"
-            raise ValidationError({unknown[0][:100]: f"Unknown parameter. Accepted: {accepted}."})
+            message = f"Unknown parameter. Accepted: {accepted}."
+            raise ValidationError({name[:100]: message for name in unknown[:MOST_NAMED]})
 
     def keep_answer(self, response: Response) -> None:
         """Keep the answer for a repeated request. Replaced for a request with an `Idempotency-Key`."""
@@ -231,8 +244,16 @@ class Endpoints(GenericViewSet[Any]):
         data: dict[str, Any] = serializer.validated_data
         return data
 
+    def paginate_queryset(self, queryset: Any) -> Any:
+        """The rows of a page, filtered and ordered as the request says."""
+        if self.endpoint is not None:
+            asked = self.request.query_params
+            queryset = filtered(queryset, self.endpoint.filters, asked)
+            self.ordering = order_of(self.endpoint.orders, asked, self.ordering)  # type: ignore[misc]
+        return super().paginate_queryset(queryset)
+
     def listed(self, rows: Any, serializer: type[Any]) -> Response:
-        """The page of rows that the request asks for, in the order of the view set."""
+        """The page of rows that the request asks for."""
         page = self.paginate_queryset(rows)
         return self.get_paginated_response(
             serializer(page, many=True, context=self.get_serializer_context()).data

@@ -54,6 +54,9 @@ class JudgmentsError(InputError):
         more = self.n_complaints - min(LINES_SHOWN, len(self.complaints))
         first = "; ".join(map(str, self.complaints[:LINES_SHOWN]))
         super().__init__(f"{name}: {first}" + (f"; and {more} more" if more else ""))
+        self.errors = [
+            {"line": each.line or None, "code": "line", "message": each.message} for each in self.complaints
+        ]
 
 
 def parse_judgments(
