@@ -112,6 +112,7 @@ scoring:archive_qrels: POST archive_qrels, POST restore_qrels
 scoring:cancel_release: DELETE scheduled_release
 scoring:analyze: POST analyses
 scoring:later_runs: POST later_runs
+scoring:train: POST train_with_qrels
 tracks:milestones: PUT milestones
 """
 
