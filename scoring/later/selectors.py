@@ -17,9 +17,9 @@ from tracks.models import Track
 
 @dataclass(frozen=True, kw_only=True)
 class LaterPage(LeaderboardPage):
-    """`rows` are runs with their means, in the order of the measures. `why_not` says why none can be added."""
+    """`rows` are runs with the mean of each measure. `why_not` says why none can be added."""
 
-    rows: list[tuple[LaterRun, list[str]]]
+    rows: list[tuple[LaterRun, list[tuple[str, str]]]]
     why_not: str
 
 
@@ -42,7 +42,7 @@ def later_teams(user: User, track: Track) -> QuerySet[Team]:
 def later_page(user: User, board: Leaderboard) -> LaterPage:
     """The page of the later runs. Three queries."""
     rows = [
-        (run, [shown(run.values[ALL][measure]) for measure in board.measures])
+        (run, [(measure, shown(run.values[ALL][measure])) for measure in board.measures])
         for run in later_runs_for(user, board)
     ]
     why_not = ""
