@@ -7,6 +7,7 @@ from django.db import models
 
 from assay.errors import BadFile
 from assay.formats.documents.batch import FIRST_LINES
+from assay.formats.documents.indexes import Index
 from corpus.models.collections import Collection
 from jobs.models import Job
 
@@ -43,6 +44,11 @@ class Import(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def format_in_words(self) -> str:
+        """The format as on pages."""
+        return str(Index.of(self.format) or self.format.replace("-", " "))
 
     def check_size(self, size: int) -> None:
         """Refuse a file whose size has changed since the import was requested."""

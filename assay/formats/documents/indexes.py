@@ -18,6 +18,7 @@ from assay.formulas import PLACE_ALIASES, PLACES
 
 Representation = Literal["latex", "slt", "opt"]
 REPRESENTATIONS: tuple[Representation, ...] = get_args(Representation)
+IN_WORDS = {"latex": "LaTeX", "slt": "Presentation MathML", "opt": "Content MathML"}
 HEADERS = {
     1: ("id", "post_id", "thread_id", "type", "formula"),
     2: ("id", "post_id", "thread_id", "type", "visual_id", "formula"),
@@ -47,6 +48,10 @@ class Index(NamedTuple):
     def form(self) -> str:
         """Its name as a form of file, such as `formulas-latex-v2`."""
         return f"formulas-{self.representation}-v{self.version}{'-topics' * self.is_of_topics}"
+
+    def __str__(self) -> str:
+        of_topics = " of topics" if self.is_of_topics else ""
+        return f"index of formulas{of_topics} in {IN_WORDS[self.representation]}, {len(self.header)} columns"
 
     @property
     def header(self) -> tuple[str, ...]:

@@ -143,6 +143,16 @@ def test_progress_is_shown_while_the_import_runs(organizer: Client) -> None:
     assert "Readers see the collection when the import is complete." in page
 
 
+def test_page_of_an_import_names_the_format_in_words(organizer: Client) -> None:
+    content = b"id\tpost_id\tthread_id\ttype\tformula\n1\t2\t2\ttitle\tx^2\n"
+    response = start(organizer, slug="math", upload=upload(content, "latex.tsv"), representation="latex")
+
+    page = organizer.get(response["Location"]).content.decode()
+
+    assert "(index of formulas in LaTeX, 5 columns)" in page
+    assert "formulas-latex" not in page
+
+
 def test_page_of_a_failed_import_shows_the_error(organizer: Client) -> None:
     response = start(organizer, slug="math", upload=upload(POSTS[:-3]))
     jobs.run(Job.objects.get().pk)
