@@ -25,7 +25,7 @@ LONG = 1000  # characters; a longer text gets an area of several lines
 
 
 class RunForm(StyledForm):
-    """A run to submit. Several are rows of one submission; only the first row has the team.
+    """A run to submit. Several are rows of one submission; who has one team names it in the first row only.
 
     What the submitter states about a run is asked in the words of the track's protocol.
     """
@@ -42,10 +42,12 @@ class RunForm(StyledForm):
         kwargs["prefix"] = None if row == "1" else row
         super().__init__(*args, **kwargs)
         self.row, rules = row, track.protocol.parsed.runs
-        if row == "1":
-            teams = team_selectors.teams_of(user, track)
-            cast(forms.ModelChoiceField[Team], self.fields["team"]).queryset = teams
-        else:
+        teams = team_selectors.teams_of(user, track)
+        field = cast(forms.ModelChoiceField[Team], self.fields["team"])
+        field.queryset, is_choice = teams, teams.count() > 1
+        if is_choice:
+            field.empty_label = "Choose the team"
+        elif row != "1":
             del self.fields["team"]
         if rules.max_seconds_per_topic is None:
             del self.fields["seconds"]
@@ -104,7 +106,7 @@ def run_forms(request: HttpRequest, track: Track, user: User) -> list[RunForm]:
         return [RunForm(request.POST, request.FILES, row=row, **options) for row in rows]
     wanted = request.GET.get("rows", "")
     n_rows = min(int(wanted), MAX_RUNS) if ROW.fullmatch(wanted) else 1
-    initial = {"team": request.GET.get("team")}
+    initial = {"team": request.GET.get("team") or None}
     return [RunForm(row=str(n), initial=initial, **options) for n in range(1, n_rows + 1)]
 
 

@@ -189,11 +189,13 @@ class RunPage:
     others: list[Run]
     may_describe: bool
     may_disqualify: bool
+    may_submit_another: bool
     tab: str = "runs"
 
 
 def run_page(user: User, run: Run) -> RunPage:
     is_open = state(run.track, run.kind).is_accepting
+    may_submit = may_submit_for(user, run.team)
     changes = list(run.changes.select_related("by"))
     disqualified = [change for change in changes if change.kind == RunChange.Kind.DISQUALIFIED]
     return RunPage(
@@ -207,8 +209,9 @@ def run_page(user: User, run: Run) -> RunPage:
         others=list(others_of(run)),
         may_describe=run.status != Run.Status.WITHDRAWN
         and (is_open or user.is_organizer)
-        and may_submit_for(user, run.team),
+        and may_submit,
         may_disqualify=user.is_organizer and run.is_submitted and not is_open,
+        may_submit_another=is_open and may_submit,
     )
 
 

@@ -123,10 +123,10 @@ def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     if action == "repair":
         return _repair(request, track, forms, row or "1")
     forms[0].is_valid()
-    team: Team | None = forms[0].cleaned_data.get("team")
     # Each file is answered on its own. Rows without a file are skipped, unless no row has one.
     chosen = [form for form in forms if form.has_file] or forms[:1]
-    answers = [_answer(request, track, team, form, is_only_checked=action == "check") for form in chosen]
+    only: Team | None = forms[0].cleaned_data.get("team")
+    answers = [_answer(request, track, only, form, is_only_checked=action == "check") for form in chosen]
     run = answers[0].run
     if len(answers) > 1 or run is None:
         return _page(request, track, forms, answers)
@@ -149,9 +149,12 @@ def _page(
 
 
 def _answer(
-    request: AuthenticatedRequest, track: Track, team: Team | None, form: RunForm, *, is_only_checked: bool
+    request: AuthenticatedRequest, track: Track, only: Team | None, form: RunForm, *, is_only_checked: bool
 ) -> Answer:
-    if team is None or not form.is_valid():
+    """The answer for a row. `only` is the team of a row that does not ask for one."""
+    is_valid = form.is_valid()
+    team = form.cleaned_data.get("team", only)
+    if team is None or not is_valid:
         return Answer(form.row, _name(form), problems=_problems(form))
     submission: dict[str, Any] = {"track": track, "team": team, "by": request.user} | form.submission
     submission["arrived_at"] = arrived_at(request)

@@ -1,4 +1,4 @@
-// The submission page: reads the tag or the kind of run from each chosen file, adds rows for several files, shows the progress of an upload.
+// The submission page: reads tag, kind and team from each chosen file, adds rows for several files, shows the progress.
 "use strict";
 
 const form = document.getElementById("run-form");
@@ -17,6 +17,25 @@ async function readStart(row) {
   const start = (await chosen.slice(0, 4096).text()).replace(/^\ufeff/, "");
   takeKind(row, kindOfXml(start));
   takeTag(row, start);
+  takeTeam(row, chosen.name);
+  count();
+}
+
+const spaced = (text) => ` ${text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim()} `;
+
+// The team that the tag or the name of the file names as whole words; the longest, if one name contains another.
+// A team that somebody chose stays.
+function takeTeam(row, name) {
+  const select = row.querySelector('select[name$="team"]');
+  if (!select || (select.value && select.value !== select.dataset.fromFile)) return;
+  const tag = row.querySelector('input[name$="tag"]').value;
+  const places = [spaced(name), spaced(tag)];
+  const named = Array.from(select.options).filter(
+    (option) => option.value && places.some((place) => place.includes(spaced(option.text))),
+  );
+  named.sort((a, b) => b.text.length - a.text.length);
+  select.value = named.length && named[0].text.length !== named[1]?.text.length ? named[0].value : "";
+  select.dataset.fromFile = select.value;
 }
 
 function takeKind(row, kind) {
@@ -51,9 +70,13 @@ function spread(row) {
   const [own, ...others] = fileOf(row).files;
   if (!others.length) return;
   const room = Number(rows.dataset.max) - rows.children.length;
+  const chosen = row.querySelector('select[name$="team"]');
+  const fromFiles = chosen && chosen.value === (chosen.dataset.fromFile || "");
   give(row, own);
   for (const file of others.slice(0, room)) {
     const more = addRow();
+    const team = more.querySelector('select[name$="team"]');
+    if (team && fromFiles) team.value = "";
     give(more, file);
     readStart(more);
   }
@@ -85,7 +108,11 @@ function prepare(row) {
 
 function count() {
   add.hidden = rows.children.length >= Number(rows.dataset.max);
-  for (const row of rows.children) fileOf(row).required = rows.children.length === 1;
+  for (const row of rows.children) {
+    fileOf(row).required = rows.children.length === 1;
+    const team = row.querySelector('select[name$="team"]');
+    if (team) team.required = rows.children.length === 1 || fileOf(row).files.length > 0;
+  }
 }
 
 // A file that was accepted is not sent again.

@@ -79,6 +79,36 @@ def test_several_files_are_chosen_at_once_and_answered_one_by_one(
     assert {run.tag: run.kind for run in Run.objects.all()} == {"run-1": "primary", "other": "alternate"}
 
 
+def test_organizer_uploads_the_runs_of_all_teams_at_once(
+    scene: Scene, enter: Callable[..., Page], tmp_path: Path
+) -> None:
+    (tmp_path / f"{scene.ours.name}-1.tsv").write_bytes(run_bytes(tag="first"))
+    (tmp_path / "2.tsv").write_bytes(run_bytes(tag=f"{scene.theirs.name}_second", first=101))
+    (tmp_path / "nameless.tsv").write_bytes(run_bytes(tag="third", first=102))
+    page = enter(scene.organizer)
+    page.goto("/tracks/arq/runs/submit/")
+
+    page.set_input_files("#id_file", sorted(tmp_path.glob("*.tsv")))
+    teams = page.locator("select[name$=team]")
+    expect(teams).to_have_count(3)
+    chosen = {
+        row.locator("input[name$=tag]").input_value(): row.locator("select[name$=team]").input_value()
+        for row in page.locator(".run-row").all()
+    }
+    nameless = page.locator(".run-row").filter(has=page.locator("select[name$=team]:invalid"))
+    nameless.locator("select[name$=team]").select_option(label=scene.theirs.name)
+    page.click("button:has-text('Submit')")
+
+    expect(page.locator("#submission .alert-success")).to_have_count(3)
+    assert set(chosen.values()) == {str(scene.ours.pk), str(scene.theirs.pk), ""}
+    assert {run.tag: run.team for run in Run.objects.all()} == {
+        "first": scene.ours,
+        f"{scene.theirs.name}_second": scene.theirs,
+        "third": scene.theirs,
+    }
+    expect(page.get_by_role("link", name="See the runs")).to_be_visible()
+
+
 def test_failed_upload_is_reported(
     scene: Scene,
     live_server: Any,
@@ -137,6 +167,7 @@ def test_pages_are_accessible_and_do_not_overflow(
     ):
         page.goto(address)
         check_page(page)
+    page.select_option("#id_team", label=scene.ours.name)
     page.set_input_files("#id_file", files / "bad.tsv")
     page.click("text=Check only")
     expect(page.locator("#submission .complaints").first).to_be_visible()

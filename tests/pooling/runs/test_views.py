@@ -314,6 +314,21 @@ def test_each_of_several_files_has_its_own_answer(scene: Scene, as_: Any) -> Non
     assert again.count("already submitted this file") == 2
 
 
+def test_each_row_of_an_organizer_has_its_team(scene: Scene, as_: Any) -> None:
+    client = as_(scene.organizer)
+
+    refused = upload(client, scene, GOOD, htmx=True, **several()).content.decode()
+    accepted = upload(client, scene, GOOD, htmx=True, **several(), **{"3-team": scene.theirs.pk})
+
+    assert "3.tsv was not accepted" in refused
+    assert "Team: This field is required." in refused
+    assert "3.tsv was accepted" in accepted.content.decode()
+    assert {run.tag: run.team for run in Run.objects.all()} == {"run-1": scene.ours, "c": scene.theirs}
+    page = client.get(Run.objects.get(tag="c").get_absolute_url()).content.decode()
+    assert f"{reverse('pooling:submit', args=[scene.track.slug])}?team={scene.theirs.pk}" in page
+    assert "Submit another run" in page
+
+
 def test_team_of_others_cannot_be_chosen(scene: Scene, as_: Any) -> None:
     page = upload(as_(scene.member), scene, GOOD, team=scene.theirs.pk).content.decode()
 
