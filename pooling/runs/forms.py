@@ -43,12 +43,12 @@ class RunForm(StyledForm):
         super().__init__(*args, **kwargs)
         self.row, rules = row, track.protocol.parsed.runs
         teams = team_selectors.teams_of(user, track)
-        field = cast(forms.ModelChoiceField[Team], self.fields["team"])
-        field.queryset, is_choice = teams, teams.count() > 1
-        if is_choice:
-            field.empty_label = "Choose the team"
+        team = cast(forms.ModelChoiceField[Team], self.fields["team"])
+        if teams.count() > 1:
+            team.empty_label = "Choose the team"
         elif row != "1":
             del self.fields["team"]
+        team.queryset = teams
         if rules.max_seconds_per_topic is None:
             del self.fields["seconds"]
         for name, statement in STATEMENTS.items():

@@ -207,9 +207,7 @@ def run_page(user: User, run: Run) -> RunPage:
         changes=changes,
         disqualification=disqualified[-1] if run.status == Run.Status.DISQUALIFIED and disqualified else None,
         others=list(others_of(run)),
-        may_describe=run.status != Run.Status.WITHDRAWN
-        and (is_open or user.is_organizer)
-        and may_submit,
+        may_describe=run.status != Run.Status.WITHDRAWN and (is_open or user.is_organizer) and may_submit,
         may_disqualify=user.is_organizer and run.is_submitted and not is_open,
         may_submit_another=is_open and may_submit,
     )

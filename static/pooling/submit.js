@@ -21,7 +21,11 @@ async function readStart(row) {
   count();
 }
 
-const spaced = (text) => ` ${text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim()} `;
+const spaced = (text) =>
+  ` ${text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim()} `;
 
 // The team that the tag or the name of the file names as whole words; the longest, if one name contains another.
 // A team that somebody chose stays.
