@@ -142,6 +142,7 @@
         const formula = details.open && details.querySelector(".is-marked");
         if (formula) formula.scrollIntoView({ block: "nearest" });
       });
+    for (const excerpt of panel.querySelectorAll(".instance-excerpt")) openAtFormula(excerpt, signal);
     const target = panel.querySelector(".panel-body > .marked-post .is-marked, .panel-body > .citation mark");
     const body = panel.querySelector(".panel-body");
     const head = panel.querySelector(".panel-head");
@@ -165,6 +166,20 @@
     signal.addEventListener("abort", stop);
     button.hidden = false;
     button.addEventListener("click", go, { signal });
+  }
+  // A long paragraph scrolls, with its formula in view until the assessor scrolls.
+  function openAtFormula(excerpt, signal) {
+    const formula = excerpt.querySelector(".is-marked");
+    if (!formula) return;
+    const watcher = new ResizeObserver(() => {
+      excerpt.tabIndex = excerpt.scrollHeight > excerpt.clientHeight ? 0 : -1;
+      const top = formula.getBoundingClientRect().top - excerpt.getBoundingClientRect().top;
+      excerpt.scrollTop += top - excerpt.clientHeight / 3;
+    });
+    for (const part of excerpt.children) watcher.observe(part);
+    for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"])
+      excerpt.addEventListener(kind, () => watcher.disconnect(), { signal, passive: true });
+    signal.addEventListener("abort", () => watcher.disconnect());
   }
   const SCROLLS = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " "]);
   const isScrolling = (panel) => getComputedStyle(panel).overflowY === "auto";

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, Route, expect
 from accounts.models import User
 from assessment.judging import page as task_selectors
 from assessment.models import Batch, Judgment
+from corpus.models import Document
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool, PoolMember
@@ -139,6 +140,23 @@ def test_units_are_judged_with_the_keyboard_alone(batch: Batch, enter: Callable[
     judged = Judgment.objects.values_list("docno", flat=True)
     assert sorted(judged) == sorted(shown.values_list("docno", flat=True))
     assert set(Judgment.objects.values_list("choice", flat=True)) == {"medium"}
+
+
+def test_instance_in_a_long_paragraph_opens_with_its_formula_in_view(
+    batch: Batch, enter: Callable[..., Page]
+) -> None:
+    for document in Document.objects.filter(body__contains="<p>"):
+        document.body = document.body.replace("<p>", f"<p>{'word ' * 900}").replace(
+            "</p>", f"{'word ' * 900}</p>"
+        )
+        document.save()
+    page = open_task(enter, batch)
+
+    formula = page.locator(".instance-excerpt .is-marked").first
+
+    expect(formula).to_be_in_viewport()
+    assert page.locator(".instance-excerpt").first.evaluate("box => box.scrollTop") > 0
+    assert_accessible(page)
 
 
 def test_incomplete_unit_is_not_sent(batch: Batch, enter: Callable[..., Page]) -> None:
