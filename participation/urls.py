@@ -27,6 +27,7 @@ urlpatterns = [
     path("requests/<int:request_id>/refuse/", requests.refuse, name="refuse_request"),
     # people
     path("tracks/<slug:slug>/people/", people.people, name="people"),
+    path("tracks/<slug:slug>/people/invitations.csv", people.links_csv, name="invitation_links"),
     path("tracks/<slug:slug>/people/add/", people.add, name="add_people"),
     path("tracks/<slug:slug>/people/invite/", people.invite, name="invite_person"),
     path("tracks/<slug:slug>/people/groups/", people.set_groups, name="set_groups"),

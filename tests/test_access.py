@@ -164,6 +164,7 @@ participation:edit_team                       5555555
 participation:invitation_link                 9999999
 participation:invite_member                   5555555
 participation:invite_person                   5555555
+participation:invitation_links                L333330
 participation:join                            9999999
 participation:leave_team                      5555555
 participation:make_login_link                 5555555

@@ -6,6 +6,7 @@ row's random nonce under the secret key of the site. Who reads the database alon
 
 import base64
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -76,3 +77,15 @@ class SharedLink:
 def shared_links(invitations: QuerySet[Invitation], site: str) -> list[SharedLink]:
     """The links of invitations, newest first. One query."""
     return [SharedLink(each, link_of(each, site)) for each in invitations.order_by("-pk")]
+
+
+LINK_COLUMNS = ("name", "email", "role", "team", "group", "user", "link")
+
+
+def link_rows(links: Iterable[SharedLink]) -> list[tuple[object, ...]]:
+    """Invitations with their links, as rows of `LINK_COLUMNS`."""
+    return [
+        (who.name, who.email, who.get_role_display(), who.team or "", who.group, who.user or "", each.link)
+        for each in links
+        for who in [each.invitation]
+    ]

@@ -2,14 +2,16 @@
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from accounts.services import path_of_link
+from assay.formats.spreadsheet import as_csv
 from participation.invitations import services as invitation_services
 from participation.invitations.forms import TermsForm
+from participation.invitations.selectors import LINK_COLUMNS, invitations_of, link_rows, shared_links
 from participation.invitations.services import Place
 from participation.models import Team
 from participation.people import selectors, services
@@ -28,6 +30,7 @@ from participation.teams import services as team_services
 from tracks.assessors import services as assessor_services
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
+from web.downloads import download
 from web.forms import refusals_in
 from web.pages import context_of, counted, site_of
 
@@ -41,6 +44,15 @@ def _track(request: HttpRequest, slug: str) -> Track:
 def people(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Roles, invitations, agreement and requests. Organizers only."""
     return _page(request, _track(request, slug))
+
+
+@require_safe
+@organizer_required
+def links_csv(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
+    """The links of all open invitations as CSV. Organizers only."""
+    track = _track(request, slug)
+    links = shared_links(invitations_of(track), site_of(request))
+    return download(as_csv(LINK_COLUMNS, link_rows(links)), f"{track.slug}-invitations.csv")
 
 
 def _page(

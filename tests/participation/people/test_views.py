@@ -1,5 +1,7 @@
 """A pasted list becomes accounts, teams, assessors and invitations, or nothing; the page of people shows them."""
 
+from csv import DictReader
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -194,6 +196,21 @@ def test_page_shows_roles_invitations_agreement_and_visits(scene: Scene) -> None
         "never",
     ):
         assert text in page
+
+
+def test_organizer_downloads_all_links_as_csv(scene: Scene) -> None:
+    paste(scene, LIST, "add")
+    address = "/tracks/arq/people/invitations.csv"
+
+    page = as_user(scene.organizer).get("/tracks/arq/people/").content.decode()
+    rows = list(DictReader(StringIO(as_user(scene.organizer).get(address).content.decode())))
+
+    assert address in page
+    assert rows
+    assert {row["user"] for row in rows} >= {"zoe", "pat"}
+    for row in rows:
+        assert page.count(row["link"]) == 2  # among all links, and in its own field
+    assert as_user(scene.member).get(address).status_code == 403
 
 
 def test_organizer_makes_links_for_people_who_forgot_or_lost_them(scene: Scene) -> None:
