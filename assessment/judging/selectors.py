@@ -50,11 +50,12 @@ class DeskBatch:
 
 
 def desk(user: User, *, track: Track | None = None) -> list[DeskBatch]:
-    """The open batches of a user, newest first."""
+    """The open batches of a user: training that is not done above all others, then newest first."""
     batches = batches_of(user).filter(status=Batch.Status.OPEN)
     if track is not None:
         batches = batches.filter(pool__track=track)
-    return _desk_batches(list(batches), user)
+    items = _desk_batches(list(batches), user)
+    return sorted(items, key=lambda item: item.batch.kind != Batch.Kind.TRAINING or item.is_done)
 
 
 def closed_batches(user: User) -> QuerySet[Batch]:

@@ -32,7 +32,8 @@ def plan(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
                 context |= {"preview": shown, "changes": [packed(change) for change in shown.changes]}
                 return render(request, "assessment/planning/preview.html", context)
     context |= {"grid": grid, "forms": forms}
-    context["current"] = action or request.GET.get("action", "")
+    usual = "share" if grid.n_missing else ""  # what a new batch needs next
+    context["current"] = action or request.GET.get("action", usual)
     return render(request, "assessment/planning/plan.html", context, status=422 if action else 200)
 
 

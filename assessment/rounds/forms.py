@@ -8,6 +8,7 @@ from django.http import QueryDict
 from django.utils.html import escape
 
 from accounts.models import User
+from assay.html.sanitize import plain
 from assessment.batches.selectors import assessors_of
 from assessment.judgments.disagreements import training_batches
 from assessment.judgments.forms import DifferenceForm
@@ -76,6 +77,13 @@ class UnitsField(forms.ModelMultipleChoiceField[PoolEntry]):
         return unit_label(obj)
 
 
+class TopicsField(forms.ModelMultipleChoiceField[Topic]):
+    """Topics with their titles."""
+
+    def label_from_instance(self, obj: Topic) -> str:
+        return f"{obj.code} {plain(obj.title)}"
+
+
 def numbers(texts: Sequence[str]) -> list[int]:
     """The numbers among some texts."""
     return [int(text) for text in texts if text.isdecimal() and len(text) < 19]
@@ -84,9 +92,7 @@ def numbers(texts: Sequence[str]) -> list[int]:
 class TrainingForm(RoundForm):
     """The topics, units and assessors of a training round."""
 
-    topics = forms.ModelMultipleChoiceField(
-        queryset=Topic.objects.none(), widget=forms.CheckboxSelectMultiple
-    )
+    topics = TopicsField(queryset=Topic.objects.none(), widget=forms.CheckboxSelectMultiple)
     n_units = forms.IntegerField(
         min_value=1,
         max_value=MOST_UNITS,

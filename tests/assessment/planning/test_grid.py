@@ -304,3 +304,13 @@ def test_wrong_assessor_of_a_topic_is_named(scene: Scene, organizer: Client) -> 
 
     assert "ada is a member of the team" in html
     assert "A.1:" in html
+
+
+def test_plan_with_free_places_opens_at_sharing(scene: Scene, organizer: Client) -> None:
+    shared = organizer.get(plan(scene.batch)).content.decode()
+    add_entries(scene.pool, make_topic(scene.track, "A.9"), 1)
+
+    free = organizer.get(plan(scene.batch)).content.decode()
+
+    assert '<details id="share" name="plan" open>' in free
+    assert '<details id="share" name="plan" open>' not in shared

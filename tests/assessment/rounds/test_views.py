@@ -216,6 +216,40 @@ def test_training_round_gives_everyone_the_same_units(scene: Scene, organizer: C
     assert [each.label for each in rounds_of(scene.track)][1:] == ["Training round 1: Round 1"]
 
 
+def test_assessor_sees_training_above_newer_main_batches_until_it_is_done(
+    scene: Scene, organizer: Client
+) -> None:
+    fields = {"name": "Round 1", "minutes_allotted": 60, "n_units": 1, "topics": [scene.first.pk]}
+    organizer.post(address("training", scene), fields | {"assessors": [scene.ada.pk]})
+    training = Batch.objects.get(kind=Batch.Kind.TRAINING)
+    batch_services.open_for_judging(batch=training)
+    third = make_topic(scene.track, "A.3")
+    add_entries(scene.pool, third, 2)
+    main = make_batch(scene.pool, {scene.ada: [third]})
+    ada = Client()
+    ada.force_login(scene.ada)
+
+    before = ada.get("/judge/").content.decode()
+    judge_all(training, scene.ada)
+    after = ada.get("/judge/").content.decode()
+
+    places = [
+        [html.index(f'id="batch-{batch.pk}"') for batch in (training, main)] for html in (before, after)
+    ]
+    assert [first < second for first, second in places] == [True, False]
+
+
+def test_plans_of_rounds_name_topics_by_their_titles(judged: Scene, organizer: Client) -> None:
+    judged.first.title = "Sum of <b>cubes</b>"
+    judged.first.save()
+
+    training = organizer.get(address("training", judged)).content.decode()
+    dual = organizer.get(address("dual", judged)).content.decode()
+
+    assert "A.1 Sum of cubes" in training
+    assert 'data-label="Title">Sum of <b>cubes</b>' in dual
+
+
 def test_training_units_are_spread_over_the_ranks(judged: Scene, organizer: Client) -> None:
     run = Run.objects.create(
         track=judged.track,
