@@ -126,8 +126,10 @@ class Agreement(Endpoints):
         renderers=FILE_RENDERERS,
         parameters=[
             parameter("round", "One of `rounds` of the agreement; the main round without it."),
-            parameter("rule", "any (without it), threshold, steps or non-answer."),
-            parameter("steps", "For the rule `steps`: grades at least so many steps apart."),
+            parameter("rule", "any without it.", values=["any", "threshold", "steps", "non-answer"]),
+            parameter(
+                "steps", "For the rule `steps`: grades at least so many steps apart.", kind="whole number"
+            ),
         ],
     )
     def download_disagreements(self, request: Request, slug: str) -> Any:

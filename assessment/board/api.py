@@ -97,7 +97,9 @@ class Board(Endpoints):
         "tracks/<slug:slug>/board/",
         "board",
         BoardSerializer,
-        parameters=[parameter("batch", "The id of a batch; without it, all batches of people.")],
+        parameters=[
+            parameter("batch", "The id of a batch; without it, all batches of people.", kind="whole number")
+        ],
     )
     def get_board(self, request: Request, slug: str) -> Any:
         """Read how far the judging of a track is, how fast it goes, and who has judged what."""
@@ -108,7 +110,9 @@ class Board(Endpoints):
         "board_table",
         file_of("text/tab-separated-values"),
         renderers=FILE_RENDERERS,
-        parameters=[parameter("batch", "The id of a batch; without it, all batches of people.")],
+        parameters=[
+            parameter("batch", "The id of a batch; without it, all batches of people.", kind="whole number")
+        ],
     )
     def download_board_table(self, request: Request, slug: str, table: str) -> Any:
         """Download a table of the live board as TSV: assessors, topics, days or hours."""

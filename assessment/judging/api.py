@@ -217,7 +217,7 @@ class Tasks(Endpoints):
         "tasks/<int:task_id>/",
         "task",
         TaskSerializer,
-        parameters=[parameter("texts", "`plain` or `html`; plain without it.")],
+        parameters=[parameter("texts", "Plain without it.", values=["plain", "html"])],
         read_scopes=(Scope.READ, Scope.JUDGE),
     )
     def get_task(self, request: Request, task_id: int) -> Any:

@@ -118,10 +118,10 @@ class Judgments(Endpoints):
         renderers=FILE_RENDERERS,
         who=[Organizer],
         parameters=[
-            parameter("to", "csv (the usual one) or jsonl."),
-            parameter("names", "Of assessors: codes (the usual ones) or usernames."),
-            parameter("comments", "Comments of assessors: without (as usual) or with."),
-            parameter("machines", "Judgments of machines: without (as usual) or with."),
+            parameter("to", "csv without it.", values=["csv", "jsonl"]),
+            parameter("names", "Of assessors; codes without it.", values=["codes", "usernames"]),
+            parameter("comments", "Comments of assessors; without it, none.", values=["without", "with"]),
+            parameter("machines", "Judgments of machines; without it, none.", values=["without", "with"]),
         ],
     )
     def export_judgments(self, request: Request, slug: str) -> Any:

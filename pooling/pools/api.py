@@ -195,9 +195,11 @@ class Pools(Endpoints):
         "preview_pool",
         PoolPreviewSerializer,
         parameters=[
-            parameter("max_runs_per_team", "As in the request of the preview."),
-            parameter("tops_up", "As in the request of the preview."),
-            parameter("rate", "Seconds per judgment; without it, the usual ones of the protocol."),
+            parameter("max_runs_per_team", "As in the request of the preview.", kind="whole number"),
+            parameter("tops_up", "As in the request of the preview.", kind="whole number"),
+            parameter(
+                "rate", "Seconds per judgment; without it, the usual ones of the protocol.", kind="number"
+            ),
         ],
     )
     def get_pool_preview(self, request: Request, slug: str) -> Any:

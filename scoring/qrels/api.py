@@ -258,8 +258,12 @@ class QrelsVersions(Endpoints):
         renderers=FILE_RENDERERS,
         parameters=[
             parameter("to", "The format: one of those that the page of the version offers, such as `trec`."),
-            parameter("test_share", "The share of topics in a test part, such as 0.3. Without it: one file."),
-            parameter("seed", "Of the random choice of test topics; 1 without it."),
+            parameter(
+                "test_share",
+                "The share of topics in a test part, such as 0.3. Without it: one file.",
+                kind="number",
+            ),
+            parameter("seed", "Of the random choice of test topics; 1 without it.", kind="whole number"),
         ],
     )
     def export_qrels(self, request: Request, qrels_id: int) -> Any:

@@ -68,6 +68,22 @@ def test_every_operation_says_what_it_does_and_how_it_fails(schema: dict[str, An
         assert set(operation["tags"]) != {"v1"}, where
         for code, response in operation["responses"].items():
             assert response["description"], f"{where} {code}"
+        assert "Retry-After" in operation["responses"]["429"]["headers"]
+        for code, header in (("201", "Location"), ("202", "Location"), ("304", "ETag")):
+            assert header in operation["responses"].get(code, {"headers": header})["headers"], where
+
+
+def test_parameters_state_the_values_that_they_take(schema: dict[str, Any]) -> None:
+    described = {
+        (operation["operationId"], each["name"]): each["schema"]
+        for _, _, operation in operations(schema)
+        for each in operation.get("parameters", ())
+    }
+
+    assert described["get_task", "texts"]["enum"] == ["html", "plain"]
+    assert described["list_jobs", "state"]["enum"] == ["done", "failed", "queued", "running"]
+    assert described["get_board", "batch"]["type"] == "integer"
+    assert described["list_runs", "order"]["enum"] == ["-submitted_at", "-tag", "submitted_at", "tag"]
 
 
 @pytest.mark.django_db

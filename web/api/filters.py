@@ -8,9 +8,11 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ValidationError
 
-KINDS: dict[str, Any] = {
+Kind = Literal["text", "whole number", "number", "true or false"]
+KINDS: dict[Kind, Any] = {
     "text": OpenApiTypes.STR,
     "whole number": OpenApiTypes.INT,
+    "number": OpenApiTypes.FLOAT,
     "true or false": OpenApiTypes.BOOL,
 }
 TRUTH = {"true": True, "false": False}
@@ -31,7 +33,7 @@ class Filter:
     name: str
     field: str = ""
     values: Sequence[str] = ()
-    kind: Literal["text", "whole number", "true or false"] = "text"
+    kind: Kind = "text"
 
     @property
     def parameter(self) -> OpenApiParameter:

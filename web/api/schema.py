@@ -36,6 +36,15 @@ SUCCESSES = {
     "202": "A job does the work. `Location` has its address: ask there until its state is `done` or `failed`.",
     "204": "It was done. There is nothing to send.",
 }
+_TEXT = {"type": "string"}
+HEADERS = {
+    "ETag": {
+        "ETag": {"description": "Of this content, for `If-None-Match` and `If-Match`.", "schema": _TEXT}
+    },
+    "201": {"Location": {"description": "The address of what was created.", "schema": _TEXT}},
+    "202": {"Location": {"description": "The address of the job.", "schema": _TEXT}},
+    "429": {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}},
+}
 WHO: dict[Any, str] = {Everyone: "Everyone", LoggedIn: "Everyone with a token", Organizer: "Organizers"}
 
 
@@ -86,12 +95,14 @@ class Schema(AutoSchema):
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
         for code, body in bodies.items():
             body["description"] = body.get("description") or SUCCESSES[code]
+            if header := HEADERS.get("ETag" if self.method == "GET" else code):
+                body["headers"] = header
         if self.method == "GET":
-            bodies["304"] = {"description": "Nothing changed since the ETag."}
+            bodies["304"] = {"description": "Nothing changed since the ETag.", "headers": HEADERS["ETag"]}
         for code in map(str, self._problem_codes()):
             answer = OpenApiResponse(ProblemSerializer, PROBLEMS[int(code)])
             body = self._get_response_for_code(answer, code, [CONTENT_TYPE], direction)  # type: ignore[no-untyped-call]
-            bodies[code] = body
+            bodies[code] = body | ({"headers": HEADERS[code]} if code in HEADERS else {})
         return bodies
 
     def _problem_codes(self) -> list[int]:

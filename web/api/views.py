@@ -12,7 +12,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from django.utils.cache import add_never_cache_headers, patch_vary_headers
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.exceptions import ValidationError
 from rest_framework.permissions import SAFE_METHODS
@@ -23,7 +22,7 @@ from rest_framework.serializers import BaseSerializer, ListSerializer
 from rest_framework.viewsets import GenericViewSet
 
 from web.api.conditional import with_etag
-from web.api.filters import Filter, filtered, order_of, order_parameter
+from web.api.filters import KINDS, Filter, Kind, filtered, order_of, order_parameter
 from web.api.idempotency import idempotent
 from web.api.pagination import Pages
 from web.api.permissions import LoggedIn
@@ -116,9 +115,11 @@ def _endpoint(
     return decorate
 
 
-def parameter(name: str, description: str) -> OpenApiParameter:
-    """Show what an address may have after `?`."""
-    return OpenApiParameter(name, OpenApiTypes.STR, description=description)
+def parameter(
+    name: str, description: str, *, values: Sequence[str] = (), kind: Kind = "text"
+) -> OpenApiParameter:
+    """Show what an address may have after `?`: one of some values, or something that is written as a kind."""
+    return OpenApiParameter(name, KINDS[kind], description=description, enum=list(values) or None)
 
 
 def _answering(handler: Callable[..., Any], endpoint: Endpoint) -> Callable[..., Any]:
