@@ -134,6 +134,7 @@ pooling:pool_member_contributions: GET pool_entries
 pooling:pool_overlap_file: GET pool
 pooling:pool_record: GET pool
 participation:interaction_file: GET session_data
+participation:invitation_links: GET invitations
 assessment:judgments_csv: GET judgments
 assessment:export: GET export_judgments
 assessment:disagreements_csv: GET disagreements

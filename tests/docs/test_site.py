@@ -23,6 +23,7 @@ NO_PAGES = {
         "participation:set_groups",
         "participation:interaction_data",
         "participation:interaction_file",
+        "participation:invitation_links",
         "participation:log_sessions",
         "participation:nominate",
         "participation:plan_sessions",
