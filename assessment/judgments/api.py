@@ -14,7 +14,7 @@ from assessment.models import Judgment
 from tracks.tracks.api import track_of
 from web.api.filters import Filter
 from web.api.permissions import Organizer
-from web.api.schema import FILE
+from web.api.schema import file_of
 from web.api.serializers import require_valid
 from web.api.views import FILE_RENDERERS, Endpoints, get, parameter
 from web.downloads import download
@@ -114,7 +114,7 @@ class Judgments(Endpoints):
     @get(
         "tracks/<slug:slug>/judgments/",
         "export_judgments",
-        FILE,
+        file_of("text/csv") | file_of("application/jsonl"),
         renderers=FILE_RENDERERS,
         who=[Organizer],
         parameters=[
