@@ -180,6 +180,7 @@ def test_losses_are_said_first_and_confirmed(scored: Scene) -> None:
     assert page.index(lost) < page.index('name="digest"')
     assert "Nothing is frozen yet" in page
     assert "Freeze a version of 1 topic" in page
+    assert "formnovalidate>Update the preview" in page  # without consent to the losses
     assert not Qrels.objects.exists()
     assert client.post(address, form).status_code == 302
 
