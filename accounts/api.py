@@ -100,7 +100,7 @@ class NewOwnTokenSerializer(NewTokenSerializer):
 
 
 def created_token(new: NewToken) -> dict[str, Any]:
-    """What shows a new token once."""
+    """The fields that show a new token once."""
     new.token.refresh_from_db()
     return {**KnownTokenSerializer(new.token).data, "text": new.text}
 

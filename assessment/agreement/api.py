@@ -143,7 +143,7 @@ class Agreement(Endpoints):
 
 
 class ReplySerializer(serializers.Serializer[Any]):
-    """The answer of an assessor, by the name that you see; null if they have not judged the unit."""
+    """An assessor's answer, under the name that you see. Null: they did not judge the unit."""
 
     assessor = serializers.CharField(source="column.name")
     choice = serializers.CharField(source="reply.label", default=None, allow_null=True)
@@ -162,7 +162,7 @@ class DiscussedSerializer(serializers.Serializer[discussions.DiscussedUnit]):
 
 
 class SharingSerializer(Strict):
-    """Who sees a discussion."""
+    """The people who see a discussion."""
 
     discussion = serializers.ChoiceField(Batch.Discussion.values)
 

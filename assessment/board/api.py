@@ -39,7 +39,7 @@ class TimesSerializer(serializers.Serializer[selectors.Times]):
 
 
 class ChoiceShareSerializer(serializers.Serializer[Any]):
-    """How often a choice was made."""
+    """A choice, and the number of judgments with it."""
 
     choice = serializers.CharField(source="label")
     n = serializers.IntegerField()
@@ -69,7 +69,7 @@ class BoardTopicSerializer(serializers.Serializer[selectors.TopicRow]):
 
 
 class BoardSerializer(serializers.Serializer[selectors.BoardPage]):
-    """How the judging goes on."""
+    """The progress of judging: totals, pace, and the work by assessor and topic."""
 
     judged = serializers.IntegerField()
     total = serializers.IntegerField()
@@ -84,7 +84,7 @@ class BoardSerializer(serializers.Serializer[selectors.BoardPage]):
 
 
 class ReturnSerializer(Strict):
-    """Why the unit is judged again. Its assessor reads it."""
+    """The reason for judging a unit again. Its assessor reads it."""
 
     reason = serializers.CharField(max_length=500)
 

@@ -24,7 +24,7 @@ from web.downloads import download
 
 
 class ChecksSerializer(serializers.ModelSerializer[Batch]):
-    """How many hidden checks are mixed into the tasks of each assessor of a batch."""
+    """The share of hidden checks among the tasks of each assessor of a batch."""
 
     class Meta:
         model = Batch

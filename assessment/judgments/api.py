@@ -104,7 +104,7 @@ class Judgments(Endpoints):
     def list_judgments(self, request: Request, batch_id: int) -> Any:
         """List all judgments of a batch, oldest first, with those that were replaced.
 
-        Do not show the judgments of a machine to people who have not judged the same documents.
+        Keep the judgments of a machine from people who still have to judge the same documents.
         """
         batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
         if "cursor" not in request.query_params:
@@ -127,8 +127,8 @@ class Judgments(Endpoints):
     def export_judgments(self, request: Request, slug: str) -> Any:
         """Download all judgments of a track, with those that were replaced.
 
-        The first export with code names stores them, so that later ones have the same. Do not show the judgments of a
-        machine to people who have not judged the same documents.
+        The first export with code names stores them, so that later ones have the same. Keep the judgments of a machine
+        from people who still have to judge the same documents.
         """
         track = track_of(request, slug)
         usual = {"to": "csv", "names": "codes", "comments": "without", "machines": "without"}

@@ -88,7 +88,7 @@ class Assessors(Endpoints):
 
     @delete("tracks/<slug:slug>/assessors/<str:username>/", "assessor")
     def remove_assessor(self, request: Request, slug: str, username: str) -> None:
-        """End somebody's work as an assessor. What they have not judged is taken back; their judgments stay."""
+        """Remove an assessor. Open tasks return to the queue; judgments stay."""
         track = track_of(request, slug)
         assessor = get_object_or_404(selectors.people_judging(track), user__username=username)
         services.remove(track=track, user=assessor.user, by=person_of(request))
