@@ -1,11 +1,12 @@
 """Finds the formulas of a post, in LaTeX.
 
 There are two passes. `cut` replaces every marked formula in untrusted HTML by a numbered mark, before a parser sees it.
-`find_end` searches cleaned HTML for the end of a formula between delimiters, as MathJax does on the page: in the text
-between two tags (except `<br>`), with respect to braces and escapes.
+`find_end` searches HTML for the end of a formula between delimiters, as MathJax does on the page: in the text between
+two tags (except `<br>`), with respect to braces and escapes. `assay.formulas.extraction` uses the same steps.
 """
 
 import re
+from functools import lru_cache
 from html import escape, unescape
 from typing import NamedTuple
 
@@ -39,7 +40,8 @@ _LINE_COMMENT = re.compile(r"(?<!\\)%\s")
 _ID = re.compile(r"""\b(?:data-formula-)?id\s*=\s*(?:"([^"]*)"|'([^']*)'|([\w.:-]+))""", re.ASCII)
 _DISPLAY = re.compile(r'\bdata-display="(inline|block)"')
 _INNER_TAG = re.compile(r"</?(?:span|em|strong|i|b|a|p|sub|sup|code|div|u)\b[^<>]*>", re.IGNORECASE)
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_BR = r"(?i:<br\s*+/?>)"
+_BREAK = re.compile(_BR)
 _ENTITY = re.compile(r"&(?:amp;)*(?:(lt|gt|quot|nbsp|#39);)?")
 _CHARACTERS = {None: "&", "lt": "<", "gt": ">", "quot": '"', "nbsp": "\u00a0", "#39": "'"}
 _DELIMITERS = (("$$", "$$", "block"), ("$", "$", "inline"), ("\\[", "\\]", "block"), ("\\(", "\\)", "inline"))
@@ -81,8 +83,11 @@ def cut(html: str) -> tuple[str, list[Formula]]:
 
 def _marked(match: re.Match[str]) -> Formula | None:
     attributes, source = match["attributes"] or "", match["source"]
-    if source is None:
-        return _mathml(match["mathml"], attributes)
+    return _mathml(match["mathml"], attributes) if source is None else in_span(source, attributes)
+
+
+def in_span(source: str, attributes: str) -> Formula | None:
+    """The formula in a span that marks one, with or without delimiters; None if the span is empty."""
     if "<math" in source:
         return _mathml(source, attributes)
     if "<" in source:
@@ -136,7 +141,7 @@ def delimited(content: str, delimiter: str, formulas: list[Formula]) -> Formula:
     if "&" not in content and "<" not in content and CUT not in content and BARE not in content:
         return Formula(content, "", display)
     inner = [formulas[int(number)] for number in MARK.findall(content) if int(number) < len(formulas)]
-    latex = decode(content.replace("<br>", "\n"))
+    latex = decode(_BREAK.sub("\n", content) if "<" in content else content)
     if inner:
         latex = MARK.sub(lambda mark: formulas[int(mark[1])].latex, latex)
     return Formula(latex, " ".join(formula.id for formula in inner if formula.id), display)
@@ -154,13 +159,13 @@ _WALL = f"<{CUT}{ASIDE}"  # characters that no formula contains
 
 
 def _group(depth: int) -> str:
-    inside = rf"[^\\{{}}{_WALL}]++|\\[^{_WALL}]|<br>"
+    inside = rf"[^\\{{}}{_WALL}]++|\\[^{_WALL}]|{_BR}"
     return rf"\{{(?>(?:{inside}{'|' + _group(depth - 1) if depth else ''})*)\}}"
 
 
 _FAST = {
-    "$": re.compile(rf"(?>(?:[^$\\{{}}{_WALL}]++|\\[^{_WALL}]|<br>|{_group(6)})+)(?=\$)"),
-    "$$": re.compile(rf"(?>(?:[^$\\{{}}{_WALL}]++|\$(?!\$)|\\[^{_WALL}]|<br>|{_group(6)})+)(?=\$\$)"),
+    "$": re.compile(rf"(?>(?:[^$\\{{}}{_WALL}]++|\\[^{_WALL}]|{_BR}|{_group(6)})+)(?=\$)"),
+    "$$": re.compile(rf"(?>(?:[^$\\{{}}{_WALL}]++|\$(?!\$)|\\[^{_WALL}]|{_BR}|{_group(6)})+)(?=\$\$)"),
 }
 _PLAIN = re.compile(
     rf"(?![\d\s])(?>(?:[^$\\{{}}&{BARE}{_WALL}]++|\\[^&{BARE}{_WALL}]|\{{(?>(?:[^$\\{{}}&{BARE}{_WALL}]++|\\[^&{BARE}{_WALL}])*)\}})+)(?=\$)"
@@ -182,7 +187,12 @@ def closing(delimiter: str) -> str:
     return _CLOSE.get(delimiter) or delimiter.replace("begin", "end", 1)
 
 
-_steps: dict[str, re.Pattern[str]] = {}
+@lru_cache(maxsize=256)
+def _steps(end: str) -> re.Pattern[str]:
+    """What counts in the search of an end."""
+    return re.compile(
+        rf"(?P<end>{re.escape(end)})|(?P<stop><(?!(?i:br\s*+/?>))|[{CUT}{ASIDE}])|[{{}}]|\\[^{_WALL}]"
+    )
 
 
 def find_end(html: str, position: int, delimiter: str) -> tuple[int, int]:
@@ -194,11 +204,7 @@ def find_end(html: str, position: int, delimiter: str) -> tuple[int, int]:
         return match.end(), match.end()
     first, depth, tries, step = -1, 0, 0, None
     end = closing(delimiter)
-    if end not in _steps:
-        _steps[end] = re.compile(
-            rf"(?P<end>{re.escape(end)})|(?P<stop><(?!br>)|[{CUT}{ASIDE}])|[{{}}]|\\[^{_WALL}]"
-        )
-    for step in _steps[end].finditer(html, position):
+    for step in _steps(end).finditer(html, position):
         if step.lastgroup == "stop" or tries == _MAX_TRIES:
             break
         if step.lastgroup == "end":

@@ -20,7 +20,7 @@ _ATTRIBUTE = (
     r"""[\s/]*+([^\s/>][^\s/>=]*+)(?>(?:\s*+=\s*+(?>(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+))?))?)"""
 )
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
-_TAG = re.compile(
+TAG = re.compile(
     rf"<(/?)([a-z][a-z0-9]*+)(?=[\s/>])((?>(?:{re.sub('[(](?![?])', '(?:', _ATTRIBUTE)})*))[\s/]*+(>?)",
     re.IGNORECASE,
 )
@@ -88,7 +88,7 @@ class _Tidy:
 
     def markup(self, at: int) -> int:
         """Write what begins with an angle bracket, and return where it ends."""
-        if tag := _TAG.match(self.html, at):
+        if tag := TAG.match(self.html, at):
             return self.tag(tag) if tag[4] else len(self.html)  # without its end, a tag swallows the rest
         if self.html.startswith("<!--", at):
             return self._after("-->", at + 2)
