@@ -21,24 +21,32 @@ async function readStart(row) {
   count();
 }
 
-const spaced = (text) =>
-  ` ${text
+const wordsOf = (text) =>
+  text
+    .normalize("NFKC")
     .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, " ")
-    .trim()} `;
+    .match(/\p{N}+|[\p{L}\p{M}]+/gu) || [];
 
-// The team that the tag or the name of the file names as whole words; the longest, if one name contains another.
-// A team that somebody chose stays.
-function takeTeam(row, name) {
+// True if whole words of a text, one after the other, spell a name: case, spaces and punctuation do not count.
+function spells(text, name) {
+  const words = wordsOf(text);
+  return words.some((_, first) => words.some((_, last) => words.slice(first, last + 1).join("") === name));
+}
+
+// The team that the tag or the name of the file names; the longest, if one name contains another, and nobody if several
+// are named. A team that somebody chose stays.
+function takeTeam(row, file) {
   const select = row.querySelector('select[name$="team"]');
   if (!select || (select.value && select.value !== select.dataset.fromFile)) return;
   const tag = row.querySelector('input[name$="tag"]').value;
-  const places = [spaced(name), spaced(tag)];
-  const named = Array.from(select.options).filter(
-    (option) => option.value && places.some((place) => place.includes(spaced(option.text))),
+  const teams = Array.from(select.options, (option) => ({
+    value: option.value,
+    name: wordsOf(option.text).join(""),
+  })).filter(({ value, name }) => value && name && (spells(file, name) || spells(tag, name)));
+  const longest = teams.filter(
+    (team) => !teams.some(({ name }) => name !== team.name && name.includes(team.name)),
   );
-  named.sort((a, b) => b.text.length - a.text.length);
-  select.value = named.length && named[0].text.length !== named[1]?.text.length ? named[0].value : "";
+  select.value = longest.length === 1 ? longest[0].value : "";
   select.dataset.fromFile = select.value;
 }
 

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from jobs import services as jobs
 from jobs.models import Job
+from participation.models import Team
 from pooling.models import Run
 from pooling.pools import previews
 from pooling.pools import services as pool_services
@@ -107,6 +108,32 @@ def test_organizer_uploads_the_runs_of_all_teams_at_once(
         "third": scene.theirs,
     }
     expect(page.get_by_role("link", name="See the runs")).to_be_visible()
+
+
+def test_teams_are_recognized_without_case_spaces_and_punctuation(
+    scene: Scene, enter: Callable[..., Page], tmp_path: Path
+) -> None:
+    names = ["Math Dowsers", "Dowsers", "zb-MATH", "math", "IR Lab", "irlab"]
+    made = {name: Team.objects.create(track=scene.track, name=name) for name in names}
+    expected = {
+        "MathDowsers-1": made["Math Dowsers"].pk,  # the longest, not Dowsers
+        "run_of_MATH-DOWSERS2": made["Math Dowsers"].pk,
+        "zbMATH_task1": made["zb-MATH"].pk,
+        "aftermath": "",  # no whole word
+        "ir-lab": "",  # two teams are spelled alike
+        "dowsers-zbmath": "",  # two teams are named
+    }
+    for n, name in enumerate(expected):
+        (tmp_path / f"{name}.tsv").write_bytes(run_bytes(tag=f"t{n}"))
+    page = enter(scene.organizer)
+    page.goto("/tracks/arq/runs/submit/")
+
+    page.set_input_files("#id_file", [tmp_path / f"{name}.tsv" for name in expected])
+
+    for n, team in enumerate(expected.values()):
+        row = page.locator(".run-row").nth(n)
+        expect(row.locator("input[name$=tag]")).to_have_value(f"t{n}")
+        expect(row.locator("select[name$=team]")).to_have_value(str(team))
 
 
 def test_failed_upload_is_reported(
