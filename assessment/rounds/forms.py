@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any, Self, cast
 
 from django import forms
+from django.forms.models import ModelChoiceIteratorValue
 from django.http import QueryDict
 from django.utils.html import escape
 
 from accounts.models import User
-from assay.html.sanitize import plain
 from assessment.batches.selectors import assessors_of
 from assessment.judgments.disagreements import training_batches
 from assessment.judgments.forms import DifferenceForm
@@ -59,6 +59,10 @@ class DualForm(RoundForm):
         return [(row, self[f"topic-{row.topic.pk}"]) for row in self.proposal]
 
     @property
+    def has_proposals(self) -> bool:
+        return any(row.proposed for row in self.proposal)
+
+    @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of `services.create_dual` that the form knows."""
         data = self.cleaned_data
@@ -70,18 +74,11 @@ class DualForm(RoundForm):
         return {"name": data["name"], "minutes_allotted": data["minutes_allotted"], "second": second}
 
 
-class UnitsField(forms.ModelMultipleChoiceField[PoolEntry]):
-    """Units with their topic, docno and the start of their text."""
+class Boxes(forms.CheckboxSelectMultiple):
+    """Boxes that a template places in the rows of a table; `data.value.instance` of a box is the object of its row."""
 
-    def label_from_instance(self, obj: PoolEntry) -> str:
-        return unit_label(obj)
-
-
-class TopicsField(forms.ModelMultipleChoiceField[Topic]):
-    """Topics with their titles."""
-
-    def label_from_instance(self, obj: Topic) -> str:
-        return f"{obj.code} {plain(obj.title)}"
+    def __init__(self) -> None:
+        super().__init__(attrs={"class": "form-check-input"})
 
 
 def numbers(texts: Sequence[str]) -> list[int]:
@@ -92,7 +89,7 @@ def numbers(texts: Sequence[str]) -> list[int]:
 class TrainingForm(RoundForm):
     """The topics, units and assessors of a training round."""
 
-    topics = TopicsField(queryset=Topic.objects.none(), widget=forms.CheckboxSelectMultiple)
+    topics = forms.ModelMultipleChoiceField(queryset=Topic.objects.none(), widget=Boxes)
     n_units = forms.IntegerField(
         min_value=1,
         max_value=MOST_UNITS,
@@ -112,10 +109,10 @@ class TrainingForm(RoundForm):
         label="Or search for units",
         help_text="Words or LaTeX of a unit, or the start of its id. Press “Search units”, and tick units below.",
     )
-    units = UnitsField(
+    units = forms.ModelMultipleChoiceField(
         queryset=PoolEntry.objects.none(),
         required=False,
-        widget=forms.CheckboxSelectMultiple,
+        widget=Boxes,
         label="Units found",
         help_text="Ticked units replace the units above. They stay ticked when you search again.",
     )
@@ -124,7 +121,7 @@ class TrainingForm(RoundForm):
         widget=forms.CheckboxSelectMultiple,
         help_text="Each of them judges all units.",
     )
-    field_order = ["name", "topics", "n_units", "docnos", "q", "units", "assessors", "minutes_allotted"]
+    field_order = ["name", "minutes_allotted", "topics", "n_units", "docnos", "q", "units", "assessors"]
 
     def __init__(self, *args: Any, pool: Pool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -136,7 +133,7 @@ class TrainingForm(RoundForm):
         assessors.queryset = assessors_of(pool.track)
         assessors.initial = [user.pk for user in assessors.queryset]
         # Offer the ticked units and those that a search finds; without a search, none
-        units = cast(UnitsField, self.fields["units"])
+        units = cast("forms.ModelMultipleChoiceField[PoolEntry]", self.fields["units"])
         units.queryset = units_to_pick(pool)
         ticked = (
             numbers(cast("QueryDict", self.data).getlist("units"))
@@ -145,7 +142,7 @@ class TrainingForm(RoundForm):
         )
         text, topics = self.initial.get("q", ""), self.initial.get("topics", [])
         entries = found_units(pool, text, topics, ticked)
-        units.choices = [(entry.pk, unit_label(entry)) for entry in entries]
+        units.choices = [(ModelChoiceIteratorValue(entry.pk, entry), unit_label(entry)) for entry in entries]
         if not entries:
             del self.fields["units"]
         if "q" in self.initial and len(entries) == len(ticked):

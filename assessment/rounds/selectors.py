@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from django.db.models import Min, OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.functions import Coalesce
 
 from assay.html.sanitize import plain
@@ -17,8 +17,8 @@ LABEL_LENGTH = 100
 
 
 def topics_to_train(pool: Pool) -> QuerySet[Topic]:
-    """The topics that have units in a pool, by code."""
-    return Topic.objects.filter(pk__in=PoolEntry.objects.filter(pool=pool).values("topic"))
+    """The topics that have units in a pool, by code, each with its number of units as `n_units`."""
+    return Topic.objects.filter(pool_entries__pool=pool).annotate(n_units=Count("pool_entries"))
 
 
 def training_topics(pool: Pool) -> list[Topic]:
@@ -66,10 +66,10 @@ def found_units(pool: Pool, text: str, topics: Collection[int], ticked: Collecti
 
 
 def unit_label(entry: PoolEntry) -> str:
-    """The topic, the docno and the start of the text of an entry."""
-    document = entry.document
-    text = getattr(entry, "latex", "") if document is None else plain(document.title or document.body)
-    return f"{entry.topic.code}, {entry.docno}" + (f": {text[:LABEL_LENGTH]}" if text else "")
+    """The start of the text of an entry of `units_to_pick`, with its formulas between dollars."""
+    if entry.document is None:
+        return f"${entry.latex}$" if entry.latex else ""
+    return plain(entry.document.title or entry.document.body)[:LABEL_LENGTH]
 
 
 def entries_to_adjudicate(track: Track, of_round: Round, difference: Difference) -> dict[int, int]:

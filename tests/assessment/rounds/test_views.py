@@ -246,7 +246,8 @@ def test_plans_of_rounds_name_topics_by_their_titles(judged: Scene, organizer: C
     training = organizer.get(address("training", judged)).content.decode()
     dual = organizer.get(address("dual", judged)).content.decode()
 
-    assert "A.1 Sum of cubes" in training
+    assert '<label for="id_topics_0">Sum of <b>cubes</b></label>' in training
+    assert f'<td class="num">{judged.pool.entries.filter(topic=judged.first).count()}</td>' in training
     assert 'data-label="Title">Sum of <b>cubes</b>' in dual
 
 
@@ -357,7 +358,9 @@ def test_formulas_are_found_by_their_latex(organizer: Client) -> None:
     page = organizer.post(reverse("assessment:new_training", args=[pool.pk]), fields).content.decode()
 
     assert re.findall(r'name="units" value="(\d+)"', page) == [str(units[1].pk)]
-    assert r"B.1, v1: \frac{a}{b}" in page
+    assert '<label class="mono" for="id_units_0">v1</label>' in page
+    assert r'<span class="math-container" data-display="inline">\frac{a}{b}</span>' in page
+    assert reverse("pooling:pool_entry", args=[pool.pk, units[1].pk]) in page
 
 
 def test_answers_whose_docno_is_a_visual_id_have_no_latex(scene: Scene, organizer: Client) -> None:
