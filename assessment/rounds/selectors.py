@@ -67,8 +67,9 @@ def found_units(pool: Pool, text: str, topics: Collection[int], ticked: Collecti
 
 def unit_label(entry: PoolEntry) -> str:
     """The start of the text of an entry of `units_to_pick`, with its formulas between dollars."""
+    latex = getattr(entry, "latex", "")
     if entry.document is None:
-        return f"${entry.latex}$" if entry.latex else ""
+        return f"${latex}$" if latex else ""
     return plain(entry.document.title or entry.document.body)[:LABEL_LENGTH]
 
 
