@@ -23,7 +23,6 @@ from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores
 from assay.measures.units import (
     Prepared,
-    formats_of,
     judged_documents,
     prepare,
     read_units,
@@ -164,15 +163,15 @@ def inputs_of(
     for measure in measures:
         if FAMILIES[measure.family].summary != "mean":
             raise InputError(f"{measure} is not a mean over topics; tests and intervals only compare means")
-    formulas = read_units(protocol, arguments.units, arguments.formulas)
+    units = read_units(protocol, arguments.units, arguments.formulas)
     qrels = read_qrels(arguments.qrels, protocol)
-    formats = formats_of(protocol, arguments.units)
-    rows = [
-        read_run(path, protocol, formats) for path in bar(paths, "reading", "run", is_quiet=arguments.quiet)
-    ]
+    shown = bar(paths, "reading", "run", is_quiet=arguments.quiet)
+    rows = [read_run(path, protocol, units.formats) for path in shown]
     average = arguments.average or protocol.scoring.average
     level = arguments.level or protocol.scoring.relevant_from
-    return Inputs(protocol, qrels, run_names, rows, formulas, measures, average, level, arguments.duplicates)
+    return Inputs(
+        protocol, qrels, run_names, rows, units.formulas, measures, average, level, arguments.duplicates
+    )
 
 
 def bar(items: Sequence[Item], label: str, unit: str, *, is_quiet: bool) -> "tqdm[Item]":

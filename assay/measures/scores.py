@@ -1,6 +1,6 @@
 """The values of a run by topic, their means over topics and over classes of topics, and rows of a table of them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -55,6 +55,7 @@ KERNELS: dict[str, Kernel] = {
 ALL = "all"  # the topic of means
 HEADER = ("run", "topic", "measure", "value")
 # Values of labels in this order; others follow by name.
+MOST_VALUES = 12  # a label with more values does not group topics
 STEPS = ("low", "easy", "medium", "middle", "high", "hard")
 # Smaller values count as this, as in trec_eval; a single 0 would make the mean 0.
 MIN_OF_GEOMETRIC_MEAN = 1e-5
@@ -206,6 +207,11 @@ def classes_of(topics: Sequence[str], labels: Mapping[str, Mapping[str, str]]) -
         names = sorted(set(of_topics.tolist()) - {""}, key=step_or_name)
         classes += [TopicClass(label, name, of_topics == name) for name in names]
     return classes
+
+
+def are_words(values: Set[str]) -> bool:
+    """Return True if the values of a label group topics: a few words, and not numbers."""
+    return 1 < len(values) <= MOST_VALUES and not all(value.replace(".", "").isdecimal() for value in values)
 
 
 def step_or_name(value: str) -> tuple[int, str]:

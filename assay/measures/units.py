@@ -36,12 +36,11 @@ class NotComputed(InputError):
     """The scores of a protocol cannot be computed from this input: slug, key, and what is needed."""
 
 
-def formats_of(protocol: Protocol, units: str | None) -> Sequence[RunFormat]:
-    """The formats of runs that name formulas by their visual ids; empty for those of the protocol."""
-    if units != VISUAL_IDS:
-        return ()
-    own: Sequence[RunFormat] = () if protocol.runs.columns is None else ("columns",)
-    return *own, "arqmath-5", "arqmath-6", "trec-6"
+class Units(NamedTuple):
+    """What the rows of runs count as. With `formulas`, each instance counts as its visually distinct formula."""
+
+    formulas: Formulas | None = None
+    formats: Sequence[RunFormat] = ()  # that runs may have; empty: those of the protocol
 
 
 def check_units(protocol: Protocol, *, has_formulas: bool, how: str) -> None:
@@ -55,8 +54,8 @@ def check_units(protocol: Protocol, *, has_formulas: bool, how: str) -> None:
         )
 
 
-def read_units(protocol: Protocol, units: str | None, paths: Sequence[Path]) -> Formulas | None:
-    """The formulas whose visual ids replace instances; None if runs are scored as they are.
+def read_units(protocol: Protocol, units: str | None, paths: Sequence[Path]) -> Units:
+    """The units that runs are scored by.
 
     Args:
         units: "distinct", "instances" or "visual-ids"; None for the units of the protocol.
@@ -64,13 +63,16 @@ def read_units(protocol: Protocol, units: str | None, paths: Sequence[Path]) -> 
 
     Raises InputError: an index cannot be used, or distinct formulas need one and none is given.
     """
-    if units in {"instances", VISUAL_IDS} or not (units or protocol.scoring.collapse_instances):
-        return None
+    if units == VISUAL_IDS:
+        own: Sequence[RunFormat] = () if protocol.runs.columns is None else ("columns",)
+        return Units(formats=(*own, "arqmath-5", "arqmath-6", "trec-6"))
+    if units == "instances" or not (units or protocol.scoring.collapse_instances):
+        return Units()
     how = "name the formula index or id map with --formulas, or use --units instances or --units visual-ids"
     check_units(protocol, has_formulas=bool(paths), how=how)
     if not paths:
         raise InputError(f"--units distinct: {how}")
-    return read_formulas(paths)
+    return Units(read_formulas(paths))
 
 
 def read_formulas(paths: Sequence[Path]) -> Formulas:
@@ -235,12 +237,13 @@ def judged_documents(qrels: QrelsColumns, path: str | None) -> JudgedDocuments:
 
     Raises InputError: the file cannot be used.
     """
-    if not path:
-        return JudgedDocuments(qrels)
-    try:
-        return JudgedDocuments(*with_duplicates(qrels, parse_duplicates(read_file(path))))
-    except DuplicatesError as error:
-        raise InputError(f"{path}: {error}") from None
+    group = None
+    if path:
+        try:
+            qrels, group = with_duplicates(qrels, parse_duplicates(read_file(path)))
+        except DuplicatesError as error:
+            raise InputError(f"{path}: {error}") from None
+    return JudgedDocuments(qrels, group)
 
 
 def parse_duplicates(data: bytes) -> list[tuple[bytes, bytes, bytes]]:

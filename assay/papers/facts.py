@@ -1,18 +1,17 @@
 """The facts in the tables of a paper: a track with its runs, teams, topics and scores, from files or a database."""
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from textwrap import shorten
 from typing import NamedTuple
 
 from assay.html.sanitize import plain
-from assay.measures.scores import STEPS, step_or_name
+from assay.measures.scores import STEPS, are_words, step_or_name
 from assay.protocols.schema import Protocol
 from assay.statistics.qrels_summary import Grades, n_from
 from assay.statistics.ranking_comparison import RankingComparison
 
 MOST_LETTERS = 80  # of a topic in a table
-MOST_VALUES = 12  # a label with more values does not group topics
 
 
 class RunFacts(NamedTuple):
@@ -137,11 +136,6 @@ class TrackFacts:
         return own + [
             name for name in values if name.casefold() not in known and are_words(values[name] - {""})
         ]
-
-
-def are_words(values: Set[str]) -> bool:
-    """Return True if the values of a label group topics: a few words, and not numbers."""
-    return 1 < len(values) <= MOST_VALUES and not all(value.replace(".", "").isdecimal() for value in values)
 
 
 def in_order(values: Collection[str]) -> list[str]:

@@ -37,9 +37,7 @@ def load_protocol(name: str) -> Protocol:
     Raises:
         ProtocolError: There is no such protocol or file, or it has an error.
     """
-    if name in shipped_slugs():
-        return parse_protocol(shipped_text(name), name=f"{name}.toml")
-    path = Path(name)
+    path = DIRECTORY / f"{name}.toml" if name in shipped_slugs() else Path(name)
     if path.suffix != ".toml" or not path.is_file():
         raise ProtocolError(
             f"no protocol {name!r}; use the path of a .toml file or one of {', '.join(shipped_slugs())}"

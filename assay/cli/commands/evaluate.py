@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -11,21 +11,13 @@ from assay.cli.options import STDIN, add, add_format, names_of_runs
 from assay.errors import InputError
 from assay.formats.qrels.reader import read_qrels
 from assay.formats.runs.reader import read_run
-from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import HEADER, ScoreRow, TopicClass, as_json, classes_of
-from assay.measures.units import (
-    Scored,
-    formats_of,
-    judged_documents,
-    prepare,
-    read_units,
-    score_prepared,
-)
+from assay.measures.scores import HEADER, ScoreRow, TopicClass, are_words, as_json, classes_of
+from assay.measures.units import Scored, Units, judged_documents, prepare, read_units, score_prepared
 from assay.processes import map_forked, processors
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import Measure, parse_measures
-from assay.protocols.schema import Average, Protocol, RunFormat
+from assay.protocols.schema import Average, Protocol
 from assay.tables import as_tsv
 
 SMALL = 2 << 20  # bytes; starting a second process takes longer than reading fewer bytes
@@ -55,21 +47,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Request(NamedTuple):
-    """The parts of the command line that score a run. With formulas, each instance counts as its distinct formula."""
+    """The parts of the command line that score a run."""
 
     protocol: Protocol
     judged: JudgedDocuments
     measures: list[Measure]
     average: Average
-    formulas: Formulas | None
-    formats: Sequence[RunFormat]  # of runs; empty: those of the protocol
+    units: Units
+
+    def score(self, path: str) -> Scored:
+        """The scores of a run file."""
+        run = read_run(path, self.protocol, self.units.formats)
+        return score_prepared(prepare(run, self.units.formulas), self.judged, self.measures)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    request, classes = _read(arguments)
+    request = _read(arguments)
+    topics = request.judged.topics.tolist()
+    classes = (
+        _classes(arguments.labels, arguments.label, topics, request.protocol) if arguments.labels else []
+    )
     names = names_of_runs(arguments.runs)
+    size = sum(Path(path).stat().st_size for path in names if Path(path).is_file())
+    processes = arguments.processes or (processors() if size > SMALL else 1)
+    with _bar(len(names), is_quiet=arguments.quiet) as started:
+        results = map_forked(
+            request.score, list(names), processes=processes, refusals=InputError, started=started
+        )
     rows: list[ScoreRow] = []
-    for name, scored in zip(names.values(), _score_all(list(names), request, arguments), strict=True):
+    for name, scored in zip(names.values(), results, strict=True):
         if scored.problem:
             print(f"warning: {name}: {scored.problem}", file=sys.stderr)  # noqa: T201
         if not arguments.quiet:
@@ -87,70 +93,46 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _read(arguments: argparse.Namespace) -> tuple[Request, list[TopicClass]]:
-    """Read the files but for the runs. The classes are those of the topics by --labels."""
+def _read(arguments: argparse.Namespace) -> Request:
+    """Read the files but for the runs and labels."""
     protocol = load_protocol(arguments.protocol)
     if [arguments.qrels, *arguments.runs].count(STDIN) > 1:
         raise InputError("standard input (-) can be read only once")
     if arguments.scale < 1:
         raise InputError(f"--scale {arguments.scale}: use a whole number from 1")
     measures = parse_measures(arguments.measure or protocol.scoring.measures)
-    formulas = read_units(protocol, arguments.units, arguments.formulas)
+    units = read_units(protocol, arguments.units, arguments.formulas)
     qrels = read_qrels(arguments.qrels, protocol, scale=arguments.scale)
     judged = judged_documents(qrels, arguments.duplicates)
     needs_duplicates = protocol.scoring.duplicates_are_false_alarms and arguments.duplicates is None
     if needs_duplicates and not arguments.quiet:
         print("no --duplicates: near-duplicates of judged documents count as unjudged", file=sys.stderr)  # noqa: T201
     average = arguments.average or protocol.scoring.average
-    formats = formats_of(protocol, arguments.units)
-    topics = judged.topics.tolist()
-    labels = _labels(arguments, topics, protocol) if arguments.labels is not None else {}
-    return Request(protocol, judged, measures, average, formulas, formats), classes_of(topics, labels)
+    return Request(protocol, judged, measures, average, units)
 
 
-def _labels(
-    arguments: argparse.Namespace, topics: Sequence[str], protocol: Protocol
-) -> dict[str, dict[str, str]]:
-    """The values of each label, by topic: the labels of --label, or the topic classes of the protocol.
+def _classes(
+    path: Path, chosen: Sequence[str], topics: Sequence[str], protocol: Protocol
+) -> list[TopicClass]:
+    """The classes of topics by the chosen labels of a file, or else by the topic classes of the protocol.
 
-    If the topics have none of these labels, all labels with a few values that are words.
+    If the topics have none of these labels, by all labels with a few values that are words.
     """
-    # Slow to import, and few calls have labels.
-    from assay.formats.topics.reader import read_labels, read_topics  # noqa: PLC0415
-    from assay.papers.facts import are_words  # noqa: PLC0415
+    from assay.formats.topics.reader import read_labels  # noqa: PLC0415 -- slow to import, and few calls have labels
 
-    path: Path = arguments.labels
-    of_topics: Mapping[str, Mapping[str, str]]
-    if path.suffix.lower() in {".xml", ".jsonl", ".ndjson"}:
-        of_topics = {
-            topic.code: topic.labels for topic in read_topics(path.read_bytes(), path.name) if topic.labels
-        }
-    else:
-        of_topics = read_labels(path.read_bytes(), path.name)
+    of_topics = read_labels(path.read_bytes(), path.name)
     known = {code: of_topics[code] for code in topics if code in of_topics}
     if not known:
         raise InputError(f"{path}: no label is for a topic of the qrels")
     names = dict.fromkeys(name for labels in known.values() for name in labels)
-    missing = [name for name in arguments.label if name not in names]
+    missing = [name for name in chosen if name not in names]
     if missing:
         raise InputError(f"{path}: no label {missing[0]!r}; the labels are {', '.join(names)}")
     values = {name: {code: labels.get(name, "") for code, labels in known.items()} for name in names}
     by_class = {name.casefold(): name for name in values}
-    classes = [by_class[name] for name in protocol.scoring.topic_classes if name in by_class]
-    if chosen := arguments.label or classes:
-        return {name: values[name] for name in chosen}
-    return {name: by_topic for name, by_topic in values.items() if are_words(set(by_topic.values()) - {""})}
-
-
-def _score_all(paths: list[str], request: Request, arguments: argparse.Namespace) -> list[Scored]:
-    def score(path: str) -> Scored:
-        prepared = prepare(read_run(path, request.protocol, request.formats), request.formulas)
-        return score_prepared(prepared, request.judged, request.measures)
-
-    size = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
-    processes = arguments.processes or (processors() if size > SMALL else 1)
-    with _bar(len(paths), is_quiet=arguments.quiet) as started:
-        return map_forked(score, paths, processes=processes, refusals=InputError, started=started)
+    kept = chosen or [by_class[name] for name in protocol.scoring.topic_classes if name in by_class]
+    kept = kept or [name for name in names if are_words(set(values[name].values()) - {""})]
+    return classes_of(topics, {name: values[name] for name in kept})
 
 
 def _topics_note(scored: Scored, average: Average) -> str:

@@ -11,8 +11,9 @@ the element of a topic of BOLT. Only `code` is required.
 
 Known items: a topic and a docno per line; or a topic, a column that is ignored, a docno and a grade, as in qrels.
 
-Labels: a CSV file with the topic's code in the first column and the labels in the others, under a header; or a JSON
-object of objects: `{"A.9": {"category": "proof"}}`. Upper and lower case count as equal in labels and values.
+Labels: a CSV file with the topic's code in the first column and the labels in the others, under a header; a JSON object
+of objects: `{"A.9": {"category": "proof"}}`; or topics in XML or JSON lines. Upper and lower case count as equal in
+labels and values.
 """
 
 import csv
@@ -21,6 +22,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from lxml import etree
@@ -30,7 +32,7 @@ from assay.formats import names
 from assay.formats.compression import Limits, is_packed, unpack
 from assay.formats.documents.batch import MAX_NAME, Malformed, Unusable, limited
 from assay.formats.documents.jsonl import docno_of, tags_of, text_of
-from assay.formats.documents.sources import BOM, HEAD, form_of
+from assay.formats.documents.sources import BOM
 from assay.formats.markup import xml_root
 from assay.formats.topics import bolt, encoding, ntcir, tables, trec
 from assay.html.latex import unescaped
@@ -41,6 +43,11 @@ MAX_CODE = 100  # bytes, as in runs and qrels
 MEAN = "all"  # the name of the mean in tables of scores, in the column of topics
 MAX_COMPLAINTS = 20
 SPLIT = "split"  # the column of a label file beyond the labels
+ACCEPTED = (
+    f"A topic file contains <Topics>, <{bolt.ROOT}>, or TREC's <top> or <topic>; or one JSON object per line; or a "
+    "table with a header; or a code, a tab and a text per line."
+)
+_TOPIC_FILES = frozenset({".xml", ".jsonl", ".ndjson"})
 _CODE = re.compile(r"\S+")
 _MARKUP = re.compile(r"<[^<>]*>")
 _DOLLARS = re.compile(r"\$+")
@@ -145,21 +152,21 @@ def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
             titles = [(line, {"code": row["code"], "title": row["latex"]}) for line, row in reading.rows]
             reading = trec.Reading(titles)
         return replace(reading, notes=[*filter(None, [note]), *reading.notes])
-    form = form_of(data[:HEAD], name).name
-    return trec.Reading(list(_json_rows(data, name))) if form == "jsonl" else _of_xml(data, name, form)
+    if text.lstrip().startswith("{"):
+        return trec.Reading(list(_json_rows(data, name)))
+    return _of_xml(data, name)
 
 
-def _of_xml(data: bytes, name: str, form: str) -> trec.Reading:
+def _of_xml(data: bytes, name: str) -> trec.Reading:
+    if not data.removeprefix(BOM).lstrip().startswith(b"<"):
+        raise BadFile(f"{name} begins with {data[:40].decode(errors='replace')!r}. {ACCEPTED}")
     root = _root(data, name)
     if root.tag == bolt.ROOT:
         return trec.Reading(list(bolt.rows_of_xml(root)), has_own_labels=True)
     if trec.is_xml(root):
         return trec.read_xml(root)
-    if form != "topics":
-        raise BadFile(
-            f"{name} contains <{form}>. A topic file contains <Topics>, <{bolt.ROOT}>, or TREC's <top> or <topic>; or "
-            "one JSON object per line; or a table with a header; or a code, a tab and a text per line."
-        )
+    if etree.QName(root).localname.lower() != "topics":
+        raise BadFile(f"{name} contains <{root.tag}>. {ACCEPTED}")
     own = ((cast("int", element.sourceline), _of_element(element)) for element in root.iterchildren("Topic"))
     return trec.Reading([*ntcir.rows_of_xml(root), *own])
 
@@ -264,10 +271,15 @@ def comparable(title: str) -> str:
 
 
 def read_labels(data: bytes, name: str) -> dict[str, dict[str, str]]:
-    """Labels by topic, as in the file.
+    """Labels by topic, as in the file; of a file of topics, which are not checked, those that have labels.
 
-    Raises `BadFile` if the file is not a CSV file or JSON of labels.
+    Raises `BadFile` if the file is not a CSV file or JSON of labels, nor topics in XML or JSON lines.
     """
+    if Path(name).suffix.lower() in _TOPIC_FILES:
+        rows = _reading(_plain(data, name), name, is_formula=True).rows
+        return _checked(
+            {str(row.get("code", "")).strip(): row["labels"] for _, row in rows if row.get("labels")}, name
+        )
     try:
         text = data.removeprefix(BOM).decode()
     except UnicodeDecodeError as error:
@@ -285,14 +297,21 @@ def read_labels(data: bytes, name: str) -> dict[str, dict[str, str]]:
             raise BadFile(
                 f'{name} must contain an object for each topic, such as {{"A.9": {{"category": "proof"}}}}.'
             )
-        try:
-            return {
-                code: _labels({k: (str(v) if isinstance(v, int | float) else v) for k, v in labels.items()})
-                for code, labels in content.items()
+        texts = {
+            code: {
+                key: str(value) if isinstance(value, int | float) else value for key, value in labels.items()
             }
-        except Unusable as reason:
-            raise BadFile(f"{name}: {reason}.") from None
+            for code, labels in content.items()
+        }
+        return _checked(texts, name)
     return _labels_of_csv(text, name)
+
+
+def _checked(labels: Mapping[str, object], name: str) -> dict[str, dict[str, str]]:
+    try:
+        return {code: _labels(of_topic) for code, of_topic in labels.items()}
+    except Unusable as reason:
+        raise BadFile(f"{name}: {reason}.") from None
 
 
 def _labels_of_csv(text: str, name: str) -> dict[str, dict[str, str]]:

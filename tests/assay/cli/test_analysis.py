@@ -227,7 +227,15 @@ def test_labels_may_be_in_the_topic_file(folder: Path, classes: Callable[..., li
         '{"code": "A.1", "labels": {"kind": "proof"}}\n{"code": "A.2", "labels": {"kind": "concept"}}\n'
     )
 
+    marked = folder / "topics.xml"
+    rows = (
+        f'<topic number="{n}" kind="{kind}"><query>x</query></topic>'
+        for n, kind in (("A.1", "a"), ("A.2", "b"))
+    )
+    marked.write_text(f"<topics>{''.join(rows)}</topics>")
+
     assert classes(topics) == ["kind=concept", "kind=proof"]
+    assert classes(marked) == ["kind=a", "kind=b"]
 
 
 def test_only_one_table_is_printed_if_asked(

@@ -71,7 +71,7 @@ def test_json_topics_are_read() -> None:
         (XML.replace("%s", "").encode(), "there are no topics in the file"),
         (xml("A.1")[:-3], "not well-formed XML"),
         (b"<posts></posts>", "<posts>"),
-        (b"Query,Text", "neither XML nor"),
+        (b"Query,Text", "begins with 'Query,Text'. A topic file contains <Topics>"),
         (b'{"code": "A.1"}\n{"code": ', "line 2: not a JSON object"),
         (b'{"code": "A.1"}\n[]{', "line 2: not a JSON object"),
         (b'{"code": "A.1", "tags": "x"}', "line 1: tags is not a list"),
