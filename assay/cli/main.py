@@ -33,6 +33,7 @@ COMMANDS = {
     "trec_eval": "evaluate a run as trec_eval 10.0 does, with its options and output",
     "slt": "print the SLT string of each formula",
     "cluster": "give formulas that look the same one visual id",
+    "candidates": "choose topics among questions: distributions, samples by quotas, topics",
     "archive": "check the archive of a track",
     "login": "log in to a site",
     "topics": "list the topics of a track of a site",

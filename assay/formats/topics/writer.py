@@ -15,11 +15,15 @@ from lxml import etree
 
 from assay.formats.spreadsheet import as_csv, tsv_lines
 from assay.formats.topics import bolt
+from assay.formats.topics.reader import TopicRow
 from assay.html.latex import decode
 from assay.html.sanitize import plain, without_controls
 
 TABLE = ("topic", "title", "body", "narrative", "scenario", "criteria", "tags", "formula_id", "latex")
 FORMULAS = ("id", "topic_id", "thread_id", "type", "formula")
+_SHOWN = re.compile(
+    r'<span class="math-container"(?: data-formula-id="([^"<>]*)")? data-display="(\w+)">([^<]*)</span>'
+)
 _FORMULA = re.compile(r'<span class="math-container"(?: data-formula-id="([^"<>]*)")?[^<>]*>([^<]*)</span>')
 
 
@@ -51,17 +55,17 @@ def as_jsonl(topics: Iterable[TopicFields]) -> bytes:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in filled).encode()
 
 
-def as_xml(topics: Iterable[TopicFields]) -> bytes:
-    """The elements of ARQMath's topic files; HTML is escaped text in them."""
+def as_xml(topics: Iterable[TopicFields | TopicRow]) -> bytes:
+    """The elements of ARQMath's topic files; HTML is escaped text in them, its formulas have dollars and ids."""
     root = etree.Element("Topics")
     for topic in topics:
         element = etree.SubElement(root, "Topic", number=without_controls(topic.code))
         texts = {
             "Formula_Id": topic.formula_id,
             "Latex": topic.latex,
-            "Title": topic.title,
-            "Question": topic.body,
-            "Narrative": topic.narrative,
+            "Title": published(topic.title),
+            "Question": published(topic.body),
+            "Narrative": published(topic.narrative),
             "Scenario": topic.scenario,
             "Criteria": topic.criteria,
             "Tags": ",".join(topic.tags),
@@ -72,6 +76,17 @@ def as_xml(topics: Iterable[TopicFields]) -> bytes:
                     text
                 )  # an older import may have stored some
     return etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
+
+
+def published(html: str) -> str:
+    """Sanitized HTML with formulas as ARQMath publishes them: `<span class="math-container" id="q_1">$x$</span>`."""
+    return _SHOWN.sub(_published_formula, html)
+
+
+def _published_formula(match: re.Match[str]) -> str:
+    number = f' id="{match[1]}"' if match[1] else ""
+    dollars = "$$" if match[2] == "block" else "$"
+    return f'<span class="math-container"{number}>{dollars}{match[3]}{dollars}</span>'
 
 
 def as_bolt(topics: Iterable[TopicFields]) -> bytes:

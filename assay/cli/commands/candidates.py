@@ -1,0 +1,222 @@
+"""Choose topics among candidates: show their distributions, draw a sample by quotas, write accepted ones as topics.
+
+Candidates are questions in lines of JSON, as building a collection writes them. The same file, settings and seed
+give the same sample to the byte, here and on a site.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tqdm import tqdm
+
+from assay.candidates.conditions import Labels, meets, parse_conditions
+from assay.candidates.distributions import tables
+from assay.candidates.reader import Candidate, CandidateLines
+from assay.candidates.samples import (
+    MOST_PER_TOPIC,
+    Record,
+    Settings,
+    as_record,
+    draw,
+    parse_stratum,
+    read_record,
+)
+from assay.candidates.topics import FIRST, codes_from, topics_of
+from assay.cli.options import Parser, add, add_seed, whole_number
+from assay.cli.tables import add_table_options, print_tables
+from assay.digests import sha256_of
+from assay.errors import InputError
+from assay.formats.compression import IMPORT_LIMITS, opened, read_file, unpack
+from assay.formats.topics.reader import read_labels
+from assay.formats.topics.writer import as_xml
+
+EXAMPLE = 'assay candidates sample candidates.jsonl --seed 7 --quota "8: duplicates=1.." --quota 2 --output sample.json'
+SHOW_EXAMPLE = "assay candidates show candidates.jsonl --where score=5.. --where formulas=1.."
+TOPICS_EXAMPLE = "assay candidates topics sample.json candidates.jsonl --first A.201 --output topics.xml"
+DECISION, ACCEPTED = (
+    "decision",
+    "accepted",
+)  # the column of a label file that says which candidates become topics
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
+    show = actions.add_parser("show", help="print how candidates are distributed", example=SHOW_EXAMPLE)
+    _add_candidates(show)
+    _add_where(show)
+    add_table_options(show)
+    sample = actions.add_parser("sample", help="draw candidates by quotas with a seed", example=EXAMPLE)
+    _add_candidates(sample)
+    _add_where(sample)
+    sample.add_argument(
+        "--quota",
+        action="append",
+        default=[],
+        metavar="N:CONDITIONS",
+        help="topics wanted of the candidates that meet the conditions, such as 89:duplicates=1.. or 11 for the "
+        "others; repeat it for each stratum. A candidate belongs to the first stratum that it fits",
+    )
+    sample.add_argument(
+        "--per-topic",
+        type=whole_number(1, MOST_PER_TOPIC),
+        default=1,
+        metavar="N",
+        help="candidates to draw for each topic of a quota, if there are so many (default: 1)",
+    )
+    sample.add_argument(
+        "--again",
+        type=Path,
+        metavar="FILE",
+        help="take all settings from an earlier sample, and make it again",
+    )
+    add_seed(sample)
+    add(sample, "--output", "--quiet")
+    topics = actions.add_parser(
+        "topics", help="write the candidates of a sample as topics in XML", example=TOPICS_EXAMPLE
+    )
+    topics.add_argument(
+        "sample", type=Path, metavar="SAMPLE", help="file that `assay candidates sample` wrote"
+    )
+    _add_candidates(topics)
+    topics.add_argument(
+        "--first",
+        default=FIRST,
+        metavar="CODE",
+        help="code of the first topic; the others count up (default: A.1)",
+    )
+    add(topics, "--output", "--quiet")
+
+
+def _add_candidates(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "candidates",
+        metavar="CANDIDATES",
+        help="candidates in lines of JSON; plain, gz, xz or zip; - for standard input",
+    )
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="labels of candidates, which conditions may name: CSV with the id in the first column. The candidates "
+        f"whose column {DECISION} is {ACCEPTED} become topics; without this column, all do",
+    )
+
+
+def _add_where(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="CONDITIONS",
+        help="use only candidates that meet the conditions, such as score=5.., tags=calculus|limits, duplicates=0, "
+        "date=2020-01-01.., text=prime; repeat it for more",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    actions: Mapping[str, Callable[[argparse.Namespace], int]] = {
+        "show": _show,
+        "sample": _sample,
+        "topics": _topics,
+    }
+    return actions[arguments.action](arguments)
+
+
+def _labels(arguments: argparse.Namespace) -> tuple[Labels, list[str], str]:
+    """The labels by candidate, their names, and the digest of their file; nothing without one."""
+    if not arguments.labels:
+        return {}, [], ""
+    data = read_file(arguments.labels)
+    rows = read_labels(data, arguments.labels)
+    return rows, list(dict.fromkeys(name for row in rows.values() for name in row)), sha256_of(data)
+
+
+@contextmanager
+def _candidates(
+    arguments: argparse.Namespace, *, has_text: bool, only: Callable[[str], bool] = lambda docno: True
+) -> Iterator[CandidateLines]:
+    """The candidates of the file, with a progress bar on a terminal."""
+    with opened(arguments.candidates, IMPORT_LIMITS) as file:
+        blocks = tqdm(
+            unpack(file, IMPORT_LIMITS, name=arguments.candidates),
+            desc="reading",
+            unit="block",
+            disable=arguments.quiet or None,
+            leave=False,
+        )
+        yield CandidateLines(blocks, arguments.candidates, has_text=has_text, only=only)
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    labels, names, _ = _labels(arguments)
+    where = [each for text in arguments.where for each in parse_conditions(text, names)]
+    with _candidates(arguments, has_text=any(each.name == "text" for each in where)) as candidates:
+        chosen = (candidate for candidate in candidates if meets(candidate, where, labels))
+        return print_tables(tables(chosen), arguments)
+
+
+def _settings(arguments: argparse.Namespace, names: list[str]) -> Settings:
+    if not arguments.quota:
+        raise InputError("give the wanted numbers of topics with --quota, or an earlier sample with --again")
+    strata = tuple(parse_stratum(text, names) for text in arguments.quota)
+    where = tuple(each for text in arguments.where for each in parse_conditions(text, names))
+    return Settings(arguments.seed, strata, where, arguments.per_topic)
+
+
+def _earlier(arguments: argparse.Namespace, names: list[str]) -> Record | None:
+    if arguments.again is None:
+        return None
+    if arguments.quota or arguments.where:
+        raise InputError("--again takes all settings from the earlier sample; leave out --quota and --where")
+    return read_record(arguments.again.read_bytes(), str(arguments.again), names)
+
+
+def _sample(arguments: argparse.Namespace) -> int:
+    labels, names, labels_sha256 = _labels(arguments)
+    earlier = _earlier(arguments, names)
+    settings = earlier.settings if earlier else _settings(arguments, names)
+    with _candidates(arguments, has_text=settings.needs_text) as candidates:
+        sample = draw(candidates, settings, labels)
+    used = labels_sha256 if settings.needs_labels else ""
+    if earlier and (earlier.sha256, earlier.labels_sha256) != (candidates.sha256, used):
+        which = "candidates are" if earlier.sha256 != candidates.sha256 else "labels are"
+        raise InputError(f"the {which} not those of {arguments.again}: the SHA-256 differs")
+    data = as_record(sample, sha256=candidates.sha256, labels_sha256=used)
+    _write(arguments, data)
+    if not arguments.quiet:
+        parts = f"{sample.n:,} candidates ({' + '.join(map(str, sample.drawn))})"
+        print(f"{len(sample.rows)} of {parts}; sha256 {sha256_of(data)}", file=sys.stderr)  # noqa: T201
+    return 0
+
+
+def _topics(arguments: argparse.Namespace) -> int:
+    labels, names, _ = _labels(arguments)
+    rows = read_record(arguments.sample.read_bytes(), str(arguments.sample)).rows
+    is_decided = DECISION in names
+    wanted = {
+        row.id: place
+        for place, row in enumerate(rows)
+        if not is_decided or labels.get(row.id, {}).get(DECISION) == ACCEPTED
+    }
+    with _candidates(arguments, has_text=True, only=wanted.__contains__) as candidates:
+        chosen: list[Candidate] = [candidate for candidate in candidates if candidate.id in wanted]
+    if missing := set(wanted) - {candidate.id for candidate in chosen}:
+        raise InputError(
+            f"{arguments.candidates} lacks {len(missing)} candidates of the sample, such as {min(missing)}"
+        )
+    chosen.sort(key=lambda candidate: wanted[candidate.id])
+    topics = topics_of(chosen, codes=codes_from(arguments.first))
+    _write(arguments, as_xml(topics))
+    if not arguments.quiet:
+        print(f"{len(topics)} topics", file=sys.stderr)  # noqa: T201
+    return 0
+
+
+def _write(arguments: argparse.Namespace, data: bytes) -> None:
+    if arguments.output:
+        arguments.output.write_bytes(data)
+    else:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
