@@ -23,7 +23,10 @@ Labels = Mapping[str, Mapping[str, str]]  # of the candidates that have some, by
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on a field or a label. A range has `low` and `high`, anything else `values`, in small letters."""
+    """A condition on a field or a label. A range has `low` and `high`, anything else `values`.
+
+    The values of texts and labels are in small letters.
+    """
 
     name: str
     low: int | str | None = None
@@ -49,7 +52,7 @@ class Condition:
         if self.name == "text":
             return all(word in candidate.text for word in self.values)
         if self.name == "tags":
-            return any(tag.casefold() in self.values for tag in candidate.tags)
+            return not set(self.values).isdisjoint(candidate.tags)
         return self._is_in_range(value_of(candidate, self.name))
 
     def _is_in_range(self, value: int | str) -> bool:
@@ -72,7 +75,7 @@ def parse_conditions(text: str, labels: Iterable[str] | None = ()) -> tuple[Cond
     Raises:
         InputError: A condition cannot be read; what is accepted.
 
-    >>> [str(each) for each in parse_conditions("score=5.., tags=Limits|calculus, duplicates=0")]
+    >>> [str(each) for each in parse_conditions("score=5.., tags=limits|calculus, duplicates=0")]
     ['score=5..', 'tags=limits|calculus', 'duplicates=0']
     """
     names = None if labels is None else [*labels]
@@ -87,7 +90,9 @@ def _condition(text: str, labels: list[str] | None) -> Condition:
     if name in NUMBERS or name == "date":
         return _range(name, value)
     values = value.split() if name == "text" else value.split("|")
-    cleaned = tuple(each.strip().casefold() for each in values if each.strip())
+    cleaned = tuple(
+        each.strip() if name == "tags" else each.strip().casefold() for each in values if each.strip()
+    )
     if not cleaned:
         raise InputError(f"“{text[:80]}” has no value after {name}=")
     return Condition(name, values=cleaned)
