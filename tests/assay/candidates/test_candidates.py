@@ -201,7 +201,7 @@ def test_missing_counts_are_counted_in_the_texts(tmp_path: Path, capsys: pytest.
     file = tmp_path / "c.jsonl"
     file.write_text('{"id": "1", "title": "Two $a$", "body": "<p>and $b$ and $c$</p>", "tags": ["t"]}\n')
 
-    main(["candidates", "show", str(file), "--format", "json", "--where", "formulas=3, length=8"])
+    main(["candidates", "show", str(file), "--format", "json", "--where", "formulas=3, length=6"])
 
     rows = json.loads(capsys.readouterr().out)
     assert [row["max"] for row in rows["numbers"] if row["field"] == "formulas"] == [3]
