@@ -157,11 +157,11 @@ class CandidateLines:
             tags=tags,
             score=counts["score"] or 0,
             answers=counts["answers"] or 0,
-            formulas=counts["formulas"],
+            formulas=counts["formulas"] or 0,
             duplicates=_docnos(row, "duplicates"),
             related=_docnos(row, "related"),
             reputation=counts["reputation"] or 0,
-            length=counts["length"],
+            length=counts["length"] or 0,
             text=search_text(title, body, tags) if needs_text else "",
         )
 
