@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.formats.documents.batch import Malformed, Packed
+from assay.formats.documents.batch import Fault, Packed
 from assay.formats.documents.dump import TOO_LONG, Broken, Chunk
 from assay.formats.documents.indexes import FORMS
 from assay.processes import map_fresh, processors
@@ -18,14 +18,6 @@ if TYPE_CHECKING:
     from assay.formats.documents.articles import ArticleFile, Converted
 
 SMALL = 4_000_000  # bytes: for a smaller file, starting processes takes longer than the work
-
-
-class Fault(NamedTuple):
-    """The place where a chunk breaks its format: bytes and lines from its beginning."""
-
-    message: str
-    offset: int
-    n_lines: int
 
 
 class ArticleChunk(NamedTuple):
@@ -70,18 +62,10 @@ def convert_formulas(chunk: Chunk, *, form: str) -> Packed:
 
 def convert_documents(chunk: Chunk, *, form: str) -> Packed | Fault:
     """The rows of a chunk of documents, sanitized and ready for COPY."""
-    from assay.formats.documents import forum, jsonl, stackexchange, table_rows, trec
-    from assay.formats.documents.sources import FORUM, TREC
-    from assay.formats.documents.tables import is_table
+    from assay.formats.documents.reading import convert
 
-    converters = {"jsonl": jsonl.convert, FORUM: forum.convert, TREC: trec.convert}
-    try:
-        if form in converters:
-            return converters[form](chunk.data).pack()
-        convert = table_rows.convert if is_table(form) else stackexchange.convert
-        return convert(chunk.data, form).pack()
-    except Malformed as error:
-        return Fault(error.message, error.offset, error.n_lines)
+    batch = convert(chunk.data, form)
+    return batch if isinstance(batch, Fault) else batch.pack()
 
 
 def convert_articles(chunk: ArticleChunk) -> "Converted":

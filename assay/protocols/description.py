@@ -36,6 +36,11 @@ AGGREGATES = {
     "maximum": "The grade of a unit is the highest grade of its judged instances.",
     "sum": "The grade of a unit is the sum of its assessors' grades.",
 }
+TOKENIZERS = {
+    "english-latex": "English words by their stems, without stop words; formulas as tokens of LaTeX.",
+    "words-latex": "Words as they are; formulas as tokens of LaTeX.",
+    "words": "Words as they are, in formulas too.",
+}
 ORDERS = {
     "random": "Units are judged in random order.",
     "by-run-votes": "Units that the most runs retrieved are judged first.",
@@ -58,6 +63,7 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Follow-up questions", " ".join(_follow_ups(protocol.judging))),
         ("Qrels", " ".join(_qrels(protocol.qrels))),
         ("Measures", ", ".join(protocol.scoring.measures)),
+        ("Text baselines", " ".join(_baselines(protocol))),
         ("Interaction", " ".join(_interaction(protocol))),
         ("Participants see", ", ".join(protocol.topics.participants_see)),
         ("Published figures", f"{figures}. {NOT_CARRIED_OUT['published']}" if figures else ""),
@@ -192,6 +198,11 @@ def _qrels(qrels: QrelsRules) -> Iterator[str]:
         yield "Citations that the developers of the topics graded join the judged ones."
     if qrels.export_groups:
         yield "Each group of assessors also has qrels of its own."
+
+
+def _baselines(protocol: Protocol) -> Iterator[str]:
+    if protocol.unit in {"answer", "document", "passage"} and not protocol.cites_posts:
+        yield TOKENIZERS[protocol.baselines.tokenizer]
 
 
 def _interaction(protocol: Protocol) -> Iterator[str]:

@@ -31,6 +31,7 @@ TopicPart = Literal[
 RunFormat = Literal["arqmath-5", "arqmath-6", "trec-6", "ntcir-xml", "bolt-xml", "columns"]
 RunColumn = Literal["topic", "docno", "post", "rank", "score", "tag", "label", "skip"]
 QrelsColumn = Literal["topic", "docno", "grade", "skip"]
+Tokenizer = Literal["english-latex", "words-latex", "words"]
 Separator = Literal["white-space", "comma", "semicolon"]
 Ties = Literal["docno", "file", "rank"]
 Severity = Literal["warning", "error"]
@@ -345,6 +346,13 @@ class AgreementRules:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselineRules:
+    """What the baselines of `assay baseline` do for the protocol."""
+
+    tokenizer: Tokenizer = "english-latex"  # of text baselines
+
+
+@dataclass(frozen=True, slots=True)
 class InteractionRules:
     """Sessions on topics that teams nominate, after their first runs (BOLT)."""
 
@@ -369,6 +377,7 @@ class Protocol:
     qrels: QrelsRules
     scoring: ScoringRules
     agreement: AgreementRules
+    baselines: BaselineRules
     interaction: InteractionRules | None
     text: str = field(repr=False, metadata={"key": ""})  # of the file; not a key
     # Published sizes of the collection, to compare with.

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 MAX_TEXT = 1_000_000  # characters of one body: ten times the longest that Stack Exchange accepts
 FIRST_LINES = 3  # of the rows skipped for the same reason, so many are named
@@ -31,6 +32,15 @@ class Malformed(Exception):
     @classmethod
     def at(cls, data: bytes, offset: int, message: str) -> "Malformed":
         return cls(message, offset=offset, n_lines=data.count(b"\n", 0, offset))
+
+
+class Fault(NamedTuple):
+    """The place where a chunk breaks its format: bytes and lines from its beginning. Unlike `Malformed`, it is a result
+    that another process can return."""
+
+    message: str
+    offset: int
+    n_lines: int
 
 
 @dataclass

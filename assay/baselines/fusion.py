@@ -1,0 +1,105 @@
+"""Fusion: one run from several, topic by topic.
+
+Each score of a run is normalized, and each document gets the weighted sum of its scores; a run that does not have the
+document adds nothing. Topics are those that some run has.
+
+`sum`  CombSUM: the weighted sum of the normalized scores
+`mnz`  CombMNZ: that sum, times the number of runs that have the document
+`rrf`  reciprocal rank: the weighted sum of 1 / (k + rank), ranks from 1; scores only order the documents
+
+`min-max`   (s - least) / (greatest - least) of the run's scores for the topic; 1 if all are equal
+`z-score`   (s - mean) / standard deviation of the population; 0 if all are equal
+`none`      scores as they are
+
+Sources: Shaw and Fox, "Combination of multiple searches" (TREC-2, 1994); Cormack, Clarke and Buettcher, "Reciprocal
+rank fusion" (SIGIR 2009), doi:10.1145/1571941.1572114.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.baselines.ranking import Ranked, best
+from assay.errors import InputError
+from assay.formats.runs.columns import RunColumns
+
+Method = Literal["sum", "mnz", "rrf"]
+Norm = Literal["min-max", "z-score", "none"]
+RRF_K = 60
+
+
+class Fusion(NamedTuple):
+    """How runs are fused. Weights are those of the runs, in their order; without them each run has the weight 1."""
+
+    method: Method = "sum"
+    norm: Norm = "min-max"
+    weights: Sequence[float] = ()
+    k: int = RRF_K
+
+
+def fuse(runs: Sequence[RunColumns], fusion: Fusion, *, depth: int) -> Iterator[Ranked]:
+    """The fused list of each topic, by codes of topics.
+
+    Raises:
+        InputError: There are fewer than two runs or another number of weights, a run has no topic in common with the
+            others, or CombMNZ would multiply negative scores.
+    """
+    _check(runs, fusion)
+    places = [{code: n for n, code in enumerate(run.topics.tolist())} for run in runs]
+    weights = list(fusion.weights) or [1.0] * len(runs)
+    for topic in sorted({code for place in places for code in place}):
+        lists = [
+            (run, slice(*run.offsets[place[topic] : place[topic] + 2].tolist()), weight)
+            for run, place, weight in zip(runs, places, weights, strict=True)
+            if topic in place
+        ]
+        yield _fused(topic, lists, fusion, depth)
+
+
+def _check(runs: Sequence[RunColumns], fusion: Fusion) -> None:
+    if len(runs) < 2:
+        raise InputError("fusion needs at least two runs")
+    if fusion.weights and len(fusion.weights) != len(runs):
+        raise InputError(
+            f"there are {len(fusion.weights)} weights for {len(runs)} runs; give one for each run"
+        )
+    if fusion.method == "mnz" and fusion.norm == "z-score":
+        raise InputError(
+            "CombMNZ cannot use z-scores: they are negative for half of the documents; use min-max"
+        )
+    if fusion.method == "mnz" and fusion.norm == "none" and any((run.score < 0).any() for run in runs):
+        raise InputError("CombMNZ cannot use negative scores; normalize them with min-max")
+    for number, run in enumerate(runs, 1):
+        others = {code for other in runs if other is not run for code in other.topics.tolist()}
+        if others.isdisjoint(run.topics.tolist()):
+            raise InputError(f"run {number} has no topic in common with the others")
+
+
+def _fused(
+    topic: str, lists: Sequence[tuple[RunColumns, slice, float]], fusion: Fusion, depth: int
+) -> Ranked:
+    docno = np.concatenate([run.docno[rows] for run, rows, _ in lists])
+    score = np.concatenate([weight * _normalized(run.score[rows], fusion) for run, rows, weight in lists])
+    documents, first, place = np.unique(docno, return_index=True, return_inverse=True)
+    total = np.zeros(len(documents))
+    np.add.at(total, place, score)
+    if fusion.method == "mnz":
+        total *= np.bincount(place)
+    posts = [run.post[rows] for run, rows, _ in lists if run.post is not None]
+    post = np.concatenate(posts)[first] if len(posts) == len(lists) else None
+    return best(topic, documents, total, k=depth, post=post)
+
+
+def _normalized(score: NDArray[np.float64], fusion: Fusion) -> NDArray[np.float64]:
+    """The scores of one topic of a run, in the order of its ranks."""
+    if fusion.method == "rrf":
+        return 1 / (fusion.k + np.arange(1, len(score) + 1))
+    if fusion.norm == "none":
+        return score
+    if fusion.norm == "z-score":
+        deviation = score.std()
+        return (score - score.mean()) / deviation if deviation > 0 else np.zeros_like(score)
+    least, greatest = score.min(), score.max()
+    return (score - least) / (greatest - least) if greatest > least else np.ones_like(score)

@@ -1,0 +1,83 @@
+"""Fuse runs of one track into one run, topic by topic.
+
+Runs are files in the protocol's formats; the fused run is written in the first of its forms of lines.
+"""
+
+import argparse
+import math
+from collections.abc import Sequence
+from typing import get_args
+
+from assay.baselines.fusion import RRF_K, Fusion, Method, Norm, fuse
+from assay.baselines.ranking import depth_of, line_form
+from assay.cli.baselines import add_run_options, write_run_file
+from assay.cli.inputs import bar
+from assay.cli.options import STDIN, add, positive
+from assay.errors import InputError
+from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.reader import read_run
+from assay.formats.topics.codes import read_topic_codes
+from assay.protocols.loader import load_protocol
+
+EXAMPLE = "assay fuse --protocol arqmath-2020-task1 --output fused.tsv runs/abacus.tsv runs/lemma.tsv"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add(parser, "--protocol", "--topics")
+    parser.add_argument(
+        "--method",
+        choices=get_args(Method),
+        default="sum",
+        help="sum: weighted sum of scores (CombSUM); mnz: that sum times the number of runs with the document "
+        "(CombMNZ); rrf: reciprocal rank (default: sum)",
+    )
+    parser.add_argument(
+        "--norm",
+        choices=get_args(Norm),
+        default="min-max",
+        help="how the scores of each run and topic are normalized; rrf does not use them (default: min-max)",
+    )
+    parser.add_argument(
+        "--weights", type=_weights, default=[], metavar="W,W", help="weight of each run (default: 1 for each)"
+    )
+    parser.add_argument(
+        "--rrf-k",
+        type=positive,
+        default=RRF_K,
+        metavar="K",
+        help=f"the constant that rrf adds to ranks (default: {RRF_K})",
+    )
+    add_run_options(parser, tag="fused")
+    add(parser, "runs")
+
+
+def _weights(text: str) -> list[float]:
+    try:
+        weights = [float(word) for word in text.split(",")]
+    except ValueError:
+        weights = []
+    if not weights or not all(math.isfinite(weight) for weight in weights) or min(weights) <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers above 0, such as 2,1")
+    return weights
+
+
+def run(arguments: argparse.Namespace) -> int:
+    paths: Sequence[str] = arguments.runs
+    if paths.count(STDIN) > 1:
+        raise InputError("standard input (-) can be read only once")
+    protocol = load_protocol(arguments.protocol)
+    line_form(protocol)
+    runs = [read_run(path, protocol) for path in bar(paths, "reading", "run", is_quiet=arguments.quiet)]
+    known = read_topic_codes(arguments.topics) if arguments.topics else None
+    for path, columns in zip(paths, runs, strict=True):
+        _check_topics(path, columns, known)
+    fusion = Fusion(arguments.method, arguments.norm, arguments.weights, arguments.rrf_k)
+    fused = fuse(runs, fusion, depth=depth_of(protocol, arguments.depth))
+    topics = known or sorted({code for columns in runs for code in columns.topics.tolist()})
+    return write_run_file(fused, arguments, protocol=protocol, topics=topics)
+
+
+def _check_topics(path: str, run: RunColumns, known: Sequence[str] | None) -> None:
+    others = sorted(set(run.topics.tolist()) - set(known)) if known is not None else []
+    if others:
+        raise InputError(f"{path}: topic {others[0]} is not in the topics")

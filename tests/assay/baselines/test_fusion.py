@@ -1,0 +1,138 @@
+"""Fusion: values worked out by hand, and an independent program over random runs."""
+
+from statistics import fmean, pstdev
+
+import numpy as np
+import pytest
+
+from assay.baselines.fusion import Fusion, fuse
+from assay.errors import InputError
+from assay.formats.runs.columns import RunColumns
+
+Scores = dict[str, dict[str, float]]
+
+
+def run_of(scores: Scores) -> RunColumns:
+    rows = [(topic, docno, score) for topic, of in scores.items() for docno, score in of.items()]
+    columns, _ = RunColumns.ordered(
+        topics=list(scores),
+        topic_index=np.array([list(scores).index(topic) for topic, _, _ in rows], dtype=np.int32),
+        docno=np.array([docno.encode() for _, docno, _ in rows]),
+        rank=np.ones(len(rows), dtype=np.int32),
+        score=np.array([score for _, _, score in rows]),
+    )
+    return columns
+
+
+def fused(runs: list[Scores], fusion: Fusion, depth: int = 100) -> Scores:
+    lists = fuse([run_of(scores) for scores in runs], fusion, depth=depth)
+    return {
+        each.topic: dict(zip((docno.decode() for docno in each.docno), each.score.tolist(), strict=True))
+        for each in lists
+    }
+
+
+FIRST: Scores = {"T": {"a": 10.0, "b": 5.0, "c": 0.0}}
+SECOND: Scores = {"T": {"c": 3.0, "d": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("fusion", "expected"),
+    [
+        (Fusion("sum", "min-max"), {"c": 1.0, "a": 1.0, "b": 0.5, "d": 0.0}),
+        (Fusion("mnz", "min-max"), {"c": 2.0, "a": 1.0, "b": 0.5, "d": 0.0}),
+        (Fusion("sum", "min-max", [1, 3]), {"c": 3.0, "a": 1.0, "b": 0.5, "d": 0.0}),
+        (Fusion("sum", "none"), {"a": 10.0, "b": 5.0, "c": 3.0, "d": 1.0}),
+        (Fusion("mnz", "none", [1, 2]), {"c": 12.0, "a": 10.0, "b": 5.0, "d": 2.0}),
+        # The deviations are sqrt(50 / 3) and 1.
+        (Fusion("sum", "z-score"), {"a": 1.224745, "b": 0.0, "c": -0.224745, "d": -1.0}),
+        (Fusion("rrf"), {"c": 1 / 63 + 1 / 61, "a": 1 / 61, "d": 1 / 62, "b": 1 / 62}),
+        (Fusion("rrf", k=1, weights=[2, 1]), {"c": 1.0, "a": 1.0, "b": 2 / 3, "d": 1 / 3}),
+    ],
+    ids=["sum", "mnz", "weights", "none", "mnz of scores", "z-score", "rrf", "rrf with k"],
+)
+def test_scores_are_those_worked_out_by_hand(fusion: Fusion, expected: dict[str, float]) -> None:
+    scores = fused([FIRST, SECOND], fusion)["T"]
+
+    assert list(scores) == list(expected)
+    assert scores == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("norm", "value"), [("min-max", 1.0), ("z-score", 0.0)])
+def test_equal_scores_are_normalized(norm: str, value: float) -> None:
+    equal = {"T": {"a": 7.0, "b": 7.0}}
+
+    assert fused([equal, {"T": {"c": 1.0}}], Fusion("sum", norm))["T"] == {"a": value, "b": value, "c": value}
+
+
+def test_topic_that_one_run_lacks_has_the_documents_of_the_others() -> None:
+    longer = FIRST | {"U": {"e": 1.0}}
+
+    assert fused([longer, SECOND], Fusion())["U"] == {"e": 1.0}
+
+
+def test_cut_follows_score_and_then_docno_descending() -> None:
+    scores = fused([{"T": {"a": 1.0, "b": 1.0, "c": 1.0}}, {"T": {"d": 1.0}}], Fusion(), depth=2)
+
+    assert list(scores["T"]) == ["d", "c"]
+
+
+def by_definition(runs: list[Scores], method: str, norm: str, weights: list[float]) -> Scores:
+    """Fusion as the sources define it, document by document."""
+    result: Scores = {}
+    for topic in {topic for scores in runs for topic in scores}:
+        for docno in {docno for scores in runs for docno in scores.get(topic, ())}:
+            total, n = 0.0, 0
+            for scores, weight in zip(runs, weights, strict=True):
+                of = scores.get(topic, {})
+                if docno not in of:
+                    continue
+                values, n = list(of.values()), n + 1
+                least, spread = min(values), max(values) - min(values)
+                if method == "rrf":
+                    rank = 1 + sum((of[other], other) > (of[docno], docno) for other in of)
+                    total += weight / (60 + rank)
+                elif norm == "min-max":
+                    total += weight * ((of[docno] - least) / spread if spread else 1)
+                else:
+                    total += weight * ((of[docno] - fmean(values)) / pstdev(values) if spread else 0)
+            result.setdefault(topic, {})[docno] = total * n if method == "mnz" else total
+    return result
+
+
+@pytest.mark.parametrize(
+    ("method", "norm"), [("sum", "min-max"), ("mnz", "min-max"), ("sum", "z-score"), ("rrf", "none")]
+)
+def test_random_runs_have_the_scores_of_an_independent_program(method: str, norm: str) -> None:
+    rng = np.random.default_rng(3)
+    runs: list[Scores] = [
+        {
+            topic: {
+                f"d{n}": float(rng.integers(0, 9))
+                for n in rng.choice(40, size=rng.integers(1, 25), replace=False)
+            }
+            for topic in "UVW"
+        }
+        for _ in range(3)
+    ]
+    weights = [1.0, 0.5, 2.0]
+
+    scores = fused(runs, Fusion(method, norm, weights))
+
+    expected = by_definition(runs, method, norm, weights)
+    assert {topic: pytest.approx(of) for topic, of in expected.items()} == scores
+
+
+@pytest.mark.parametrize(
+    ("runs", "fusion", "message"),
+    [
+        ([FIRST], Fusion(), "at least two runs"),
+        ([FIRST, SECOND], Fusion(weights=[1]), "1 weights for 2 runs"),
+        ([FIRST, SECOND], Fusion("mnz", "z-score"), "CombMNZ cannot use z-scores"),
+        ([FIRST, {"T": {"a": -1.0}}], Fusion("mnz", "none"), "negative scores"),
+        ([FIRST, SECOND, {"X": {"a": 1.0}}], Fusion(), "run 3 has no topic in common"),
+    ],
+)
+def test_what_cannot_be_fused_is_refused(runs: list[Scores], fusion: Fusion, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        fused(runs, fusion)

@@ -1,0 +1,255 @@
+"""`assay baseline` and `assay fuse` on the sample files: the runs that they write, and what they refuse."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay import samples
+from assay.cli.main import main
+from assay.protocols.loader import shipped_text
+
+TASK1 = "arqmath-2020-task1"
+COLLECTION, TOPICS = str(samples.path("documents.jsonl")), str(samples.path("topics.xml"))
+LINKS = ["--links", str(samples.path("links.tsv")), "--questions", str(samples.path("questions.tsv"))]
+ABACUS, LEMMA = str(samples.path("runs/abacus.tsv")), str(samples.path("runs/lemma.tsv"))
+
+
+def baseline(name: str, *options: str, protocol: str = TASK1, collection: str = COLLECTION) -> int:
+    files = ["--topics", TOPICS, "--collection", collection, "--processes", "1"]
+    return main(["baseline", name, "--protocol", protocol, *files, *options])
+
+
+def rows(text: str) -> list[list[str]]:
+    return [line.split("\t") for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("name", ["tf-idf", "bm25"])
+def test_text_baseline_is_a_run_of_answers_that_the_protocol_accepts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    path = tmp_path / "run.tsv"
+
+    status = baseline(name, "--output", str(path), "--tag", "ours")
+
+    lines = rows(path.read_text())
+    kinds = {row["docno"]: row["kind"] for row in map(json.loads, Path(COLLECTION).read_text().splitlines())}
+    assert status == 0
+    assert {kinds[docno] for _, docno, *_ in lines} == {"answer"}
+    assert {tag for *_, tag in lines} == {"ours"}
+    assert {docno for topic, docno, rank, *_ in lines if (topic, rank) == ("A.1", "1")} <= {"21", "24"}
+    assert f"{len(lines)} documents for 5 topics" in capsys.readouterr().err
+    assert main(["check", "--protocol", TASK1, "--topics", TOPICS, str(path)]) == 0
+
+
+def test_run_does_not_depend_on_the_order_of_the_collection(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reversed_lines = Path(COLLECTION).read_text().splitlines(keepends=True)[::-1]
+    (tmp_path / "other.jsonl").write_text("".join(reversed_lines))
+
+    baseline("bm25", "--depth", "3")
+    first = capsys.readouterr().out
+    baseline("bm25", "--depth", "3", collection=str(tmp_path / "other.jsonl"))
+
+    assert capsys.readouterr().out == first
+    assert len(rows(first)) == 15
+
+
+def test_index_is_kept_and_gives_the_same_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "index"
+    baseline("bm25")
+    without = capsys.readouterr().out
+
+    baseline("bm25", "--index", str(folder))
+    built, times = capsys.readouterr().out, {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+    baseline("bm25", "--index", str(folder))
+
+    assert without == built == capsys.readouterr().out
+    assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == times
+
+
+@pytest.mark.parametrize("options", [["--tokenizer", "words"], ["--k1", "2"], ["--b", "0"]])
+def test_option_of_bm25_changes_the_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    baseline("bm25")
+    before = capsys.readouterr().out
+
+    assert baseline("bm25", *options) == 0
+    assert capsys.readouterr().out != before
+
+
+def test_tokenizer_of_the_protocol_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(shipped_text(TASK1) + '\n[baselines]\ntokenizer = "words"\n')
+    baseline("bm25", "--tokenizer", "words")
+    wanted = capsys.readouterr().out
+    baseline("bm25")
+    usual = capsys.readouterr().out
+
+    baseline("bm25", protocol=str(own))
+
+    assert capsys.readouterr().out == wanted != usual
+
+
+def test_linked_posts_are_the_answers_of_duplicates_by_votes(capsys: pytest.CaptureFixture[str]) -> None:
+    status = baseline("linked-posts", *LINKS)
+
+    output = capsys.readouterr()
+    assert status == 0
+    assert [(topic, docno, float(score)) for topic, docno, _, score, _ in rows(output.out)] == [
+        *[("A.1", "21", 14.0), ("A.1", "23", 8.0), ("A.1", "22", 6.0), ("A.1", "24", -1.0)],
+        *[("A.2", "31", 12.0), ("A.2", "33", 6.0), ("A.2", "32", 3.0)],
+        *[("A.3", "51", 10.0), ("A.3", "52", 5.0), ("A.3", "53", -2.0)],
+    ]
+    assert "no documents for A.4 A.5: they have no duplicates" in output.err
+
+
+def test_related_questions_are_followed_if_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    baseline("linked-posts", "--related", *LINKS)
+
+    lines = rows(capsys.readouterr().out)
+    assert [docno for topic, docno, *_ in lines if topic == "A.2"] == ["31", "41", "33", "32", "42"]
+
+
+def test_links_of_a_build_and_threads_of_topics_are_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "collection").mkdir()
+    (tmp_path / "private").mkdir()
+    (tmp_path / "collection" / "posts.jsonl").write_bytes(Path(COLLECTION).read_bytes())
+    (tmp_path / "private" / "links.tsv").write_bytes(samples.path("links.tsv").read_bytes())
+    (tmp_path / "topics.jsonl").write_text('{"code": "A.1", "title": "a", "thread": "901"}\n')
+
+    baseline("linked-posts", "--topics", str(tmp_path / "topics.jsonl"), collection=str(tmp_path))
+
+    assert [docno for _, docno, *_ in rows(capsys.readouterr().out)] == ["21", "23", "22", "24"]
+
+
+def test_fused_run_is_accepted_and_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "fused.tsv"
+
+    status = main(["fuse", "--protocol", TASK1, "--topics", TOPICS, "--output", str(path), ABACUS, LEMMA])
+
+    assert status == 0
+    assert {tag for *_, tag in rows(path.read_text())} == {"fused"}
+    assert main(["check", "--protocol", TASK1, "--topics", TOPICS, str(path)]) == 0
+    qrels = str(samples.path("qrels.txt"))
+    assert main(["evaluate", "--protocol", TASK1, "--qrels", qrels, str(path)]) == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--method", "mnz"],
+        ["--method", "rrf"],
+        ["--norm", "z-score"],
+        ["--norm", "none"],
+        ["--weights", "1,3"],
+        ["--depth", "2"],
+        ["--tag", "ours"],
+    ],
+)
+def test_option_of_fusion_has_an_effect(capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
+    main(["fuse", "--protocol", TASK1, ABACUS, LEMMA])
+    before = capsys.readouterr().out
+
+    assert main(["fuse", "--protocol", TASK1, *options, ABACUS, LEMMA]) == 0
+    assert capsys.readouterr().out != before
+
+
+def test_constant_of_reciprocal_rank_has_an_effect(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["fuse", "--protocol", TASK1, "--method", "rrf", ABACUS, LEMMA]
+    main(arguments)
+    before = capsys.readouterr().out
+
+    main([*arguments, "--rrf-k", "5"])
+
+    assert capsys.readouterr().out != before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--weights", "1,2,3"], "3 weights for 2 runs"),
+        (["--weights", "1,-2"], "not a list of numbers above 0"),
+        (["--method", "mnz", "--norm", "z-score"], "CombMNZ cannot use z-scores"),
+        (["--depth", "1001"], "at most 1,000 documents per topic"),
+        (["--tag", "my run"], "without white space"),
+        (["--topics", "{codes}"], "topic A.2 is not in the topics"),
+        (["--protocol", "bolt-ir-p3"], "cite passages of posts"),
+    ],
+)
+def test_fusion_that_is_not_possible_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    (tmp_path / "codes.txt").write_text("A.1\n")
+    words = [word.format(codes=tmp_path / "codes.txt") for word in arguments]
+
+    try:
+        status = main(["fuse", "--protocol", TASK1, *words, ABACUS, LEMMA])
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+
+    output = capsys.readouterr()
+    assert (status, output.out) == (2, "")
+    assert message in output.err
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("bm25", ["--protocol", "arqmath-2021-task2"], "retrieves visually-distinct-formula units"),
+        ("bm25", ["--protocol", "bolt-ir-p3"], "cite passages of posts"),
+        ("bm25", ["--topics", "{codes}"], "codes.txt is neither XML"),
+        ("bm25", ["--collection", "{codes}"], "codes.txt is neither XML"),
+        ("bm25", ["--collection", "{documents}"], "no documents of the kind that the protocol retrieves"),
+        ("bm25", ["--index", "{folder}"], "has files but no complete index"),
+        ("bm25", ["--b", "1.5"], "not a number from 0 to 1"),
+        ("bm25", ["--k1", "-1"], "not a number from 0 to 1000"),
+        ("bm25", ["--depth", "1001"], "at most 1,000 documents per topic"),
+        ("linked-posts", [], "no links.tsv"),
+        (
+            "linked-posts",
+            ["--links", "{codes}"],
+            "line 1: expected question, linked question and duplicate or",
+        ),
+        ("linked-posts", LINKS[:2], "the question of A.1, A.2, A.3, A.4, A.5 is not known"),
+        ("linked-posts", [*LINKS, "--protocol", "trec-adhoc"], "linked posts are answers"),
+    ],
+)
+def test_baseline_that_is_not_possible_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, options: list[str], message: str
+) -> None:
+    codes, documents = tmp_path / "codes.txt", tmp_path / "documents.jsonl"
+    codes.write_text("A.1\n")
+    documents.write_text('{"docno": "1", "text": "a"}\n')
+    words = [word.format(codes=codes, documents=documents, folder=tmp_path) for word in options]
+
+    try:
+        status = baseline(name, *words)
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+
+    output = capsys.readouterr()
+    assert (status, output.out) == (2, "")
+    assert message in output.err.replace(f"{COLLECTION}/private/", "")
+
+
+@pytest.mark.parametrize(
+    "options", [["--tokenizer", "words"], ["--collection", "{other}"]], ids=["tokenizer", "files"]
+)
+def test_index_of_something_else_is_not_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(Path(COLLECTION).read_bytes())
+    baseline("bm25", "--index", str(tmp_path / "index"))
+
+    status = baseline(
+        "bm25", "--index", str(tmp_path / "index"), *[word.format(other=other) for word in options]
+    )
+
+    assert status == 2
+    assert "was made with other" in capsys.readouterr().err
