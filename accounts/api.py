@@ -151,7 +151,14 @@ class Accounts(Endpoints):
         }
         return Response(data)
 
-    @get("tokens/", "tokens", KnownTokenSerializer, ordering=("-pk",), who=[LoggedIn])
+    @get(
+        "tokens/",
+        "tokens",
+        KnownTokenSerializer,
+        ordering=("-pk",),
+        who=[LoggedIn],
+        filters=[Filter("name")],
+    )
     def list_tokens(self, request: Request) -> Any:
         """List your tokens, newest first, without their texts."""
         return selectors.tokens_of(person_of(request))

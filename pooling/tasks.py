@@ -8,7 +8,7 @@ from accounts import letters
 from accounts.letters import Mail
 from accounts.selectors import user_by_id
 from participation.teams.selectors import team_by_id
-from pooling.runs.selectors import n_of_kinds, owed_runs, run_by_id
+from pooling.runs.selectors import Owing, n_of_kinds, owed_runs, run_by_id
 from pooling.runs.services import ACCEPTED, OWED, REJECTED
 
 
@@ -32,7 +32,7 @@ def rejected(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
 def owed(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     """A team owes runs; nothing if it submitted them meanwhile."""
     user, team = user_by_id(data["user"]), team_by_id(data["team"])
-    missing = owed_runs(team.track.protocol.parsed.runs.kinds, n_of_kinds(team))
-    if missing:
-        context = {"user": user.username, "team": team, "missing": missing}
+    owing = Owing(team, owed_runs(team.track.protocol.parsed.runs.kinds, n_of_kinds(team)))
+    if owing.runs:
+        context = {"user": user.username, "team": team, "missing": owing.missing}
         yield Mail(user.email, f"{team}: runs are missing", "pooling/runs/mail_owed.txt", context)

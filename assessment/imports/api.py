@@ -15,6 +15,7 @@ from assessment.imports.forms import StartForm
 from assessment.models import Batch, JudgmentImport
 from tracks.tracks.api import track_of
 from web.api.conditional import require_match
+from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.serializers import Address, JobAddress, Strict, require_valid
 from web.api.views import Endpoints, delete, get, patch, post
@@ -107,6 +108,7 @@ class Imports(Endpoints):
         parsers=[MultiPartParser],
         stores_files=True,
         ordering=("-pk",),
+        filters=[Filter("kind", values=Batch.Kind.values), Filter("pool", "pool_id", kind="whole number")],
     )
     def list_judgment_imports(self, request: Request, slug: str) -> Any:
         """List the imports of judgments of a track, newest first."""

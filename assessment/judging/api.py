@@ -16,6 +16,7 @@ from assessment.judgments import services as judgments
 from assessment.judgments.api import JudgmentSerializer
 from assessment.judgments.services import Answer
 from assessment.models import Task
+from web.api.filters import Filter
 from web.api.scopes import Scope
 from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, get, parameter, post
@@ -197,13 +198,8 @@ class Tasks(Endpoints):
         return get_object_or_404(selectors.tasks_of(person_of(request)), pk=task_id)
 
     def answer(self, request: Request, task: Task) -> Any:
-        texts = request.query_params.get("texts", TEXTS[0])
-        if texts not in TEXTS:
-            raise serializers.ValidationError(
-                {"texts": f"“{texts[:20]}” is not accepted; use {' or '.join(TEXTS)}."}
-            )
         current = self.task(request, task.pk)
-        return shown_task(current, is_html=texts == "html")
+        return shown_task(current, is_html=request.query_params.get("texts") == "html")
 
     @post("batches/<int:batch_id>/next/", "next_task", {200: TaskSerializer, 204: None})
     def take_next_task(self, request: Request, batch_id: int) -> Any:
@@ -217,7 +213,7 @@ class Tasks(Endpoints):
         "tasks/<int:task_id>/",
         "task",
         TaskSerializer,
-        parameters=[parameter("texts", "Plain without it.", values=["plain", "html"])],
+        parameters=[parameter("texts", "Plain without it.", values=TEXTS)],
         read_scopes=(Scope.READ, Scope.JUDGE),
     )
     def get_task(self, request: Request, task_id: int) -> Any:
@@ -230,6 +226,7 @@ class Tasks(Endpoints):
         JudgmentSerializer,
         read_scopes=(Scope.READ, Scope.JUDGE),
         ordering=("-pk",),
+        filters=[Filter("choice")],
     )
     def list_judgments_of_task(self, request: Request, task_id: int) -> Any:
         """List your judgments of a task, newest first, with those that you revised."""

@@ -19,6 +19,7 @@ from assessment.planning.api import BatchSerializer
 from tracks.assessors import machines as machine_services
 from tracks.models import Machine
 from tracks.tracks.api import track_of
+from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, created, get, post
@@ -81,7 +82,13 @@ class Machines(Endpoints):
     tag = "Machines"
     permission_classes = [Organizer]
 
-    @get("tracks/<slug:slug>/machines/", "machines", MachineSerializer, ordering=("pk",))
+    @get(
+        "tracks/<slug:slug>/machines/",
+        "machines",
+        MachineSerializer,
+        ordering=("pk",),
+        filters=[Filter("name")],
+    )
     def list_machines(self, request: Request, slug: str) -> Any:
         """List the programs and models that judge for a track, oldest first."""
         track = track_of(request, slug)
@@ -129,7 +136,13 @@ class Machines(Endpoints):
         pool = get_object_or_404(pools, pk=self.validated(request)["pool"])
         return services.start(machine=machine, pool=pool, by=person_of(request))
 
-    @get("machines/<int:machine_id>/tokens/", "machine_tokens", KnownTokenSerializer, ordering=("-pk",))
+    @get(
+        "machines/<int:machine_id>/tokens/",
+        "machine_tokens",
+        KnownTokenSerializer,
+        ordering=("-pk",),
+        filters=[Filter("name")],
+    )
     def list_machine_tokens(self, request: Request, machine_id: int) -> Any:
         """List the tokens of a machine, newest first, without their texts."""
         machine = get_object_or_404(selectors.machines(), pk=machine_id)

@@ -22,6 +22,11 @@ from web.api.permissions import LoggedIn, Organizer
 from web.api.serializers import Address, Strict, named
 from web.api.views import Endpoints, get, post
 
+FILTERS = [
+    Filter("status", values=Batch.Status.values),
+    Filter("kind", values=Batch.Kind.values),
+    Filter("pool", "pool_id", kind="whole number"),
+]
 KINDS = [Batch.Kind.MAIN, Batch.Kind.DUAL, Batch.Kind.TRAINING, Batch.Kind.ADJUDICATION]
 
 
@@ -133,11 +138,7 @@ class Batches(Endpoints):
         BatchSerializer,
         who=[LoggedIn],
         ordering=("-pk",),
-        filters=[
-            Filter("status", values=Batch.Status.values),
-            Filter("kind", values=Batch.Kind.values),
-            Filter("pool", "pool_id", kind="whole number"),
-        ],
+        filters=[Filter("track", "pool__track__slug"), *FILTERS],
         orders=["created_at", "name"],
     )
     def list_batches(self, request: Request) -> Any:
@@ -152,11 +153,7 @@ class Batches(Endpoints):
         "batches_of_track",
         BatchSerializer,
         ordering=("-pk",),
-        filters=[
-            Filter("status", values=Batch.Status.values),
-            Filter("kind", values=Batch.Kind.values),
-            Filter("pool", "pool_id", kind="whole number"),
-        ],
+        filters=FILTERS,
         orders=["created_at", "name"],
     )
     def list_batches_of_track(self, request: Request, slug: str) -> Any:

@@ -240,7 +240,7 @@ def _owed(campaign: _Campaign) -> list[Point]:
     if not any(kind.min_per_team for kind in campaign.protocol.runs.kinds):
         return []
     owing, n_teams = owing_teams(campaign.track), len(campaign.teams)
-    missing = tuple(f"{team.name}: {missing}." for team, missing in owing[:NAMED])
+    missing = tuple(f"{each.team.name}: {each.missing}." for each in owing[:NAMED])
     more = (f"And {len(owing) - NAMED} more teams.",) if len(owing) > NAMED else ()
     return [
         Point(

@@ -11,6 +11,7 @@ from accounts.access import user_of
 from corpus.collections.selectors import collections_for
 from corpus.models import Document
 from corpus.threads import selectors
+from web.api.filters import Filter
 from web.api.views import Endpoints, get
 
 
@@ -82,7 +83,13 @@ class DocumentSerializer(serializers.ModelSerializer[Document]):
 class Threads(Endpoints):
     tag = "Collections"
 
-    @get("collections/<slug:slug>/threads/", "threads", HeadSerializer, ordering=("docno",))
+    @get(
+        "collections/<slug:slug>/threads/",
+        "threads",
+        HeadSerializer,
+        ordering=("docno",),
+        filters=[Filter("kind", values=selectors.HEADS)],
+    )
     def list_threads(self, request: Request, slug: str) -> Any:
         """List the threads of a collection, in the byte order of their docnos."""
         collection = get_object_or_404(collections_for(user_of(request)), slug=slug)

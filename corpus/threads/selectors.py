@@ -29,6 +29,7 @@ from jobs.models import Job
 
 PAGE_SIZE = 50  # threads
 MAX_IMPORTS = 10  # on the page of a collection
+HEADS = [Document.Kind.QUESTION.value, Document.Kind.DOCUMENT.value, Document.Kind.THREAD.value]
 MAX_OPEN_COMMENTS = 5  # of a post; the others are folded
 
 
@@ -318,9 +319,8 @@ class ThreadList(NamedTuple):
 
 def heads(collection: Collection) -> QuerySet[Document]:
     """The questions and threads of a collection, and the documents that stand alone, without their texts."""
-    kinds = [Document.Kind.QUESTION, Document.Kind.DOCUMENT, Document.Kind.THREAD]
     fields = ("collection", "docno", "thread", "title", "score", "tags", "kind")
-    return collection.documents.filter(kind__in=kinds).only(*fields)
+    return collection.documents.filter(kind__in=HEADS).only(*fields)
 
 
 def threads(collection: Collection, after: str) -> ThreadList:

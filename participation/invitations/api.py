@@ -12,6 +12,7 @@ from participation.invitations import selectors, services
 from participation.invitations.services import MAX_DAYS, MAX_USES, USUAL_DAYS, Place, Terms
 from participation.models import Invitation
 from tracks.tracks.api import track_of
+from web.api.filters import Filter
 from web.api.permissions import LoggedIn, Organizer
 from web.api.scopes import Scope
 from web.api.serializers import Address, Strict
@@ -108,7 +109,17 @@ class Invitations(Endpoints):
     tag = "People"
     permission_classes = [Organizer]
 
-    @get("tracks/<slug:slug>/invitations/", "invitations", InvitationLinkSerializer, ordering=("-pk",))
+    @get(
+        "tracks/<slug:slug>/invitations/",
+        "invitations",
+        InvitationLinkSerializer,
+        ordering=("-pk",),
+        filters=[
+            Filter("role", values=Invitation.Role.values),
+            Filter("team", "team_id", kind="whole number"),
+            Filter("group"),
+        ],
+    )
     def list_invitations(self, request: Request, slug: str) -> Any:
         """List the invitations of a track that can be accepted now, with their links, newest first."""
         return selectors.invitations_of(track_of(request, slug))

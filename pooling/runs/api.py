@@ -250,11 +250,19 @@ class ReasonSerializer(Strict):
     reason = serializers.CharField(max_length=2_000, help_text="The team sees it.")
 
 
+class OwedRunsSerializer(serializers.Serializer[selectors.OwedRuns]):
+    """Runs of a kind that a team lacks."""
+
+    kind = serializers.CharField(help_text="As in submissions of runs.")
+    name = serializers.CharField()
+    n = serializers.IntegerField(help_text="The number of runs that are missing.")
+
+
 class OwingSerializer(serializers.Serializer[selectors.Owing]):
     """A team that lacks runs."""
 
     team = serializers.CharField(source="team.name")
-    missing = serializers.CharField(help_text="The runs that it lacks, in words.")
+    missing = OwedRunsSerializer(source="runs", many=True)
 
 
 class Runs(Endpoints):

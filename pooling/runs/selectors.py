@@ -35,17 +35,33 @@ def n_of_kinds(team: Team) -> Counter[str]:
     return Counter(counted.values_list("kind", flat=True))
 
 
+class OwedRuns(NamedTuple):
+    """Runs of a kind that a team owes and does not have."""
+
+    kind: str
+    name: str
+    n: int
+
+    def __str__(self) -> str:
+        return self.name if self.n == 1 else f"{self.n} {self.name}"
+
+
 class Owing(NamedTuple):
-    """A team that lacks runs of its protocol, with what it lacks in words."""
+    """A team that lacks runs of its protocol."""
 
     team: Team
-    missing: str
+    runs: list[OwedRuns]
+
+    @property
+    def missing(self) -> str:
+        """What it lacks in words, such as `phase 2, baseline`."""
+        return ", ".join(map(str, self.runs))
 
 
-def owed_runs(kinds: Iterable[RunKind], n_of: Mapping[str, int]) -> str:
-    """The runs that a team owes and does not have, such as `phase 2, baseline`; empty if there are none."""
-    lacking = ((kind.name, kind.min_per_team - n_of.get(kind.key, 0)) for kind in kinds)
-    return ", ".join(name if n == 1 else f"{n} {name}" for name, n in lacking if n > 0)
+def owed_runs(kinds: Iterable[RunKind], n_of: Mapping[str, int]) -> list[OwedRuns]:
+    """The runs that a team owes and does not have, in the order of the kinds."""
+    lacking = (OwedRuns(kind.key, kind.name, kind.min_per_team - n_of.get(kind.key, 0)) for kind in kinds)
+    return [each for each in lacking if each.n > 0]
 
 
 def owing_teams(track: Track) -> list[Owing]:
@@ -57,8 +73,8 @@ def owing_teams(track: Track) -> list[Owing]:
     kept = Run.objects.filter(track=track).exclude(status=Run.Status.WITHDRAWN).order_by()
     for team_id, kind in kept.values_list("team_id", "kind"):
         n_of[team_id][kind] += 1
-    teams = ((team, owed_runs(kinds, n_of[team.pk])) for team in track.teams.order_by("name"))
-    return [Owing(team, missing) for team, missing in teams if missing]
+    teams = (Owing(team, owed_runs(kinds, n_of[team.pk])) for team in track.teams.order_by("name"))
+    return [each for each in teams if each.runs]
 
 
 @dataclass(frozen=True)
@@ -308,5 +324,5 @@ def team_runs_page(user: User, team: Team) -> TeamRunsPage:
         why_closed=why_closed(of_kinds),
         may_order=may_submit and n_submitted > 1 and (is_open or user.is_organizer),
         may_submit=may_submit,
-        missing=owed_runs(kinds, n_of),
+        missing=Owing(team, owed_runs(kinds, n_of)).missing,
     )

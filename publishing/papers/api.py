@@ -12,10 +12,11 @@ from assay.papers.figures import as_pgfplots, as_svg
 from assay.papers.tables import PaperTable, as_file, exact_rows_of, header_of, rows_of
 from assay.plots import Plot
 from publishing.papers import pages
+from publishing.papers.forms import DIGITS
 from publishing.papers.pages import ComparisonPage, Missing, TablesPage
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.views import Endpoints, get
+from web.api.views import Endpoints, get, parameter
 
 MEASURE = {
     "measure": "A measure to print; repeat it for more. All, but the shares of judged documents, if it is missing.",
@@ -36,12 +37,13 @@ SEVERAL = {"track", "other", "measure"}
 
 def _described(parameters: Mapping[str, str]) -> list[OpenApiParameter]:
     return [
-        OpenApiParameter(
+        parameter(
             name,
-            type=int if name == "level" else str,
+            text,
+            values=DIGITS if name == "digits" else (),
+            kind="whole number" if name == "level" else "text",
             many=name in SEVERAL,
             required=name == "track",
-            description=text,
         )
         for name, text in parameters.items()
     ]

@@ -11,6 +11,7 @@ from accounts.access import person_of
 from scoring.later import selectors, services
 from scoring.models import LaterRun, Leaderboard
 from scoring.selectors import leaderboards_for
+from web.api.filters import Filter
 from web.api.scopes import Scope
 from web.api.serializers import Strict
 from web.api.views import Endpoints, get, post
@@ -58,6 +59,7 @@ class LaterRuns(Endpoints):
         LaterRunSerializer,
         parsers=[MultiPartParser],
         ordering=("pk",),
+        filters=[Filter("track", "team__track__slug"), Filter("team", "team__name"), Filter("tag")],
     )
     def list_later_runs(self, request: Request, board_id: int) -> Any:
         """List runs of other tracks' teams that were scored here: organizers see all, others those of their teams."""

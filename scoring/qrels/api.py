@@ -311,7 +311,13 @@ class QrelsVersions(Endpoints):
         services.set_training(qrels=version, track=track, is_shown=data["is_shown"], by=person_of(request))
         return version
 
-    @get("qrels/<int:qrels_id>/topics/", "complete_topics", TopicSerializer, ordering=("code",))
+    @get(
+        "qrels/<int:qrels_id>/topics/",
+        "complete_topics",
+        TopicSerializer,
+        ordering=("code",),
+        filters=[Filter("split")],
+    )
     def list_complete_topics(self, request: Request, qrels_id: int) -> Any:
         """List the topics of the qrels' track with all parts, also those that participants did not see."""
         version = get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id)

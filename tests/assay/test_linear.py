@@ -117,6 +117,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.runs.words.rank_of": None,
     "formats.separated.quoted": {"separator": b","},
     "formats.separated.n_columns": {"separator": b","},
+    "formats.topics.arrays.rows_of_array": None,
     "formats.topics.bolt.visible_source": {"hidden": (), "listed": ()},
     "formats.topics.encoding.in_utf8": {"name": "x.txt"},
     "formats.topics.encoding.text_of": {"name": "x.txt"},
@@ -265,6 +266,14 @@ CASES: dict[str, tuple[Callable[[str], object], Callable[[int], str]]] = {
             + "<a>x</a>" * (n // 8)
             + "</properties></topic></bolt-ir-topics>"
         ),
+    ),
+    "turns of a conversation": (
+        lambda text: read_topics(text.encode(), "topics.json"),
+        lambda n: '[{"number": 1, "turn": [{}' + ', {"number": 2, "utterance": "x"}' * (n // 32) + "]}]",
+    ),
+    "topics in an array": (
+        lambda text: read_topics(text.encode(), "topics.json"),
+        numbered('\n{{"code": "{}"}},', before="[", after='{"code": "x"}]'),
     ),
     **{
         f"topics of TREC with {unit}": (

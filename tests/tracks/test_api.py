@@ -1,6 +1,7 @@
 """Tracks and topics for programs."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
@@ -114,6 +115,32 @@ def test_organizer_prepares_a_track(tmp_path: Path, settings: LazySettings) -> N
     assert imported.json()["result"].startswith("1 topic")
     assert assessor.json()["username"] == "ada"
     assert nobody.json()["errors"][0]["message"] == "There is nobody named nobody."
+
+
+def test_every_error_of_a_topic_file_has_its_line(tmp_path: Path, settings: LazySettings) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    track = make_track("arq", status=Track.Status.DRAFT)
+    client, rows = (
+        api(make_organizer()),
+        [b'{"code": "a b"}', b"{", b'{"code": "A.1", "title": "Which?"}', b"[]"],
+    )
+
+    def sent(content: bytes, holds: str, name: str = "t.jsonl") -> list[dict[str, Any]]:
+        file = encode_multipart(BOUNDARY, {"file": SimpleUploadedFile(name, content), "holds": holds})
+        response = call(client, "POST", "import_topics", "arq", data=file, content_type=MULTIPART_CONTENT)
+        assert (response.status_code, track.topics.count()) == (422, 0)
+        errors: list[dict[str, Any]] = response.json()["errors"]
+        return errors
+
+    assert [each["line"] for each in sent(b"\n".join(rows), "topics")] == [2, 4, 1]
+    assert len(sent(b"{\n" * 40, "topics")) == 40
+    [turn] = sent(b'[\n{"number": 1, "turn": [{"utterance": "Hi"}]}]', "topics")
+    assert (turn["line"], turn["message"]) == (2, "a turn has no number; expected number or turn_id")
+    [formula] = sent(b'{"code": "B.1", "formula_id": "q_1"}', "topics")
+    assert (formula["line"], formula["message"][:23]) == (1, "topic B.1 is a formula;")
+    [items] = sent(b"A.1\n", "known items", "k.tsv")
+    assert items["message"] == "expected a topic and a docno, or the 4 columns of qrels, got 1"
+    assert [each["line"] for each in sent(b"topic,category\nA.1\nA.2\n", "labels", "l.csv")] == [2, 3]
 
 
 def test_organizer_changes_a_track_unless_somebody_was_faster() -> None:

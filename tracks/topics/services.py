@@ -158,14 +158,16 @@ def _check(rows: Sequence[TopicRow], track: Track, name: str) -> None:
     """Refuse formulas where the protocol needs other topics, the reverse, and labels that it does not allow."""
     protocol = track.protocol.parsed
     is_formula = protocol.unit in FORMULA_UNITS
-    wrong = [row for row in rows if bool(row.latex or row.formula_id) != is_formula]
-    if wrong:
-        problem = "has no formula" if is_formula else "is a formula"
-        needed = (
-            "a formula in each topic" if is_formula else f"topics as text, because it judges {protocol.unit}s"
-        )
-        raise TopicsRefused(f"{name}: topic {wrong[0].code} {problem}; {protocol.slug} needs {needed}.")
+    problem = "has no formula" if is_formula else "is a formula"
+    needed = (
+        "a formula in each topic" if is_formula else f"topics as text, because it judges {protocol.unit}s"
+    )
     complaints = [
+        f"line {row.line}: topic {row.code} {problem}; {protocol.slug} needs {needed}"
+        for row in rows
+        if bool(row.latex or row.formula_id) != is_formula
+    ]
+    complaints += [
         f"line {row.line}: {complaint}"
         for row in rows
         for complaint in _label_errors(row.code, row.labels, protocol.topics.labels)

@@ -1,12 +1,13 @@
 """Filters and orders of the lists of the API. A list states them where it is made; a wrong value is refused."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Literal
 
+from django.http import QueryDict
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework.exceptions import ValidationError
 
 Kind = Literal["text", "whole number", "number", "true or false"]
 KINDS: dict[Kind, Any] = {
@@ -43,20 +44,45 @@ class Filter:
             self.name, KINDS[self.kind], description="Only rows with this value.", enum=enum
         )
 
-    def value(self, text: str) -> Any:
-        """The value that a text names.
 
-        Raises:
-            ValidationError: It names none; what is accepted.
-        """
-        if self.kind == "whole number" and text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS:
-            return int(text)
-        if self.kind == "true or false" and text in TRUTH:
-            return TRUTH[text]
-        if self.kind == "text" and (not self.values or text in self.values):
-            return text
-        accepted = ", ".join(self.values) or self.kind
-        raise ValidationError({self.name: f"“{text[:40]}” is not accepted. Accepted: {accepted}."})
+def value_of(parameter: OpenApiParameter, text: str) -> Any:
+    """The value that a text names.
+
+    Raises:
+        ValueError: It names none; what is accepted.
+    """
+    kind: Kind = next((kind for kind, written in KINDS.items() if written == parameter.type), "text")
+    try:
+        if not parameter.enum or text in parameter.enum:
+            return _read(text, kind)
+    except ValueError:
+        pass
+    accepted = ", ".join(map(str, parameter.enum or ())) or kind
+    raise ValueError(f"“{text[:40]}” is not accepted. Accepted: {accepted}.")
+
+
+def _read(text: str, kind: Kind) -> Any:
+    if kind == "text":
+        return text
+    if kind == "true or false" and text in TRUTH:
+        return TRUTH[text]
+    if kind == "whole number" and text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS:
+        return int(text)
+    if kind == "number" and isfinite(float(text)):
+        return float(text)
+    raise ValueError
+
+
+def wrong_values(parameters: Iterable[OpenApiParameter], asked: QueryDict) -> dict[str, str]:
+    """What is wrong with the values of a request, by parameter."""
+    wrong = {}
+    for each in parameters:
+        for text in asked.getlist(each.name):
+            try:
+                value_of(each, text)
+            except ValueError as error:
+                wrong[each.name] = str(error)
+    return wrong
 
 
 def order_parameter(orders: Sequence[str]) -> OpenApiParameter:
@@ -67,23 +93,16 @@ def order_parameter(orders: Sequence[str]) -> OpenApiParameter:
 
 
 def filtered(rows: Any, filters: Sequence[Filter], asked: Mapping[str, str]) -> Any:
-    """The rows that have the values that a request names."""
+    """The rows that have the values that a request names, all of which are accepted ones."""
     for each in filters:
         if each.name in asked:
-            rows = rows.filter(**{each.field or each.name: each.value(asked[each.name])})
+            rows = rows.filter(**{each.field or each.name: value_of(each.parameter, asked[each.name])})
     return rows
 
 
-def order_of(orders: Sequence[str], asked: Mapping[str, str], usual: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns by which the rows are ordered; the last one is unique.
-
-    Raises:
-        ValidationError: The list has no such order.
-    """
+def order_of(asked: Mapping[str, str], usual: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns by which the rows are ordered; the last one is unique."""
     text = asked.get("order", "")
-    if "order" not in asked:
+    if not text:
         return usual
-    if text.removeprefix("-") not in orders:
-        accepted = ", ".join(order_parameter(orders).enum or ())
-        raise ValidationError({"order": f"“{text[:40]}” is not accepted. Accepted: {accepted}."})
     return text, "-pk" if text.startswith("-") else "pk"

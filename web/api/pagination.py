@@ -1,5 +1,6 @@
 """Lists of the API, page by page: a cursor names a row, so that new rows shift nothing."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import DataError
@@ -28,19 +29,17 @@ class Pages(CursorPagination):
         ordering: tuple[str, ...] = view.ordering  # type: ignore[attr-defined]
         return ordering
 
-    def get_page_size(self, request: Request) -> int:
-        """The requested size.
+    @staticmethod
+    def wrong_size(asked: Mapping[str, str]) -> dict[str, str]:
+        """What is wrong with the requested size: it is not a number from 1 to the largest size."""
+        text = asked.get("page_size", str(PAGE_SIZE))
+        if text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= MAX_PAGE_SIZE:
+            return {}
+        return {"page_size": f"“{text[:20]}” is not a whole number from 1 to {MAX_PAGE_SIZE}."}
 
-        Raises:
-            ValidationError: It is not a number from 1 to the largest size.
-        """
-        text = request.query_params.get(self.page_size_query_param, str(PAGE_SIZE))
-        size = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
-        if not 1 <= size <= MAX_PAGE_SIZE:
-            raise ValidationError(
-                {"page_size": f"“{text[:20]}” is not a whole number from 1 to {MAX_PAGE_SIZE}."}
-            )
-        return size
+    def get_page_size(self, request: Request) -> int:
+        """The requested size, which is not a wrong one."""
+        return int(request.query_params.get("page_size", str(PAGE_SIZE)))
 
     def paginate_queryset(
         self, queryset: Any, request: Request, view: APIView | None = None

@@ -22,7 +22,7 @@ from rest_framework.serializers import BaseSerializer, ListSerializer
 from rest_framework.viewsets import GenericViewSet
 
 from web.api.conditional import with_etag
-from web.api.filters import KINDS, Filter, Kind, filtered, order_of, order_parameter
+from web.api.filters import KINDS, Filter, Kind, filtered, order_of, order_parameter, wrong_values
 from web.api.idempotency import idempotent
 from web.api.pagination import Pages
 from web.api.permissions import LoggedIn
@@ -53,7 +53,7 @@ class Endpoint:
     takes: type[BaseSerializer[Any]] | None
     gives: Any
     status: int
-    parameters: tuple[str, ...]  # that the address may have after `?`
+    parameters: tuple[OpenApiParameter, ...]  # that the address may have after `?`
     filters: tuple[Filter, ...]  # of a list
     orders: tuple[str, ...]
     initial: dict[str, Any]  # attributes of the view set at this address
@@ -95,7 +95,7 @@ def _endpoint(
     parameters = [*parameters, *(each.parameter for each in filters)]
     if orders:
         parameters.append(order_parameter(orders))
-    query = tuple(each.name for each in parameters if each.location == OpenApiParameter.QUERY)
+    query = tuple(each for each in parameters if each.location == OpenApiParameter.QUERY)
     made = Endpoint(
         method, address, name, takes, gives, status, query, tuple(filters), tuple(orders), initial
     )
@@ -116,10 +116,18 @@ def _endpoint(
 
 
 def parameter(
-    name: str, description: str, *, values: Sequence[str] = (), kind: Kind = "text"
+    name: str,
+    description: str,
+    *,
+    values: Sequence[str] = (),
+    kind: Kind = "text",
+    many: bool = False,
+    required: bool = False,
 ) -> OpenApiParameter:
     """Show what an address may have after `?`: one of some values, or something that is written as a kind."""
-    return OpenApiParameter(name, KINDS[kind], description=description, enum=list(values) or None)
+    return OpenApiParameter(
+        name, KINDS[kind], description=description, enum=list(values) or None, many=many, required=required
+    )
 
 
 def _answering(handler: Callable[..., Any], endpoint: Endpoint) -> Callable[..., Any]:
@@ -208,11 +216,22 @@ class Endpoints(GenericViewSet[Any]):
         length = request.META.get("CONTENT_LENGTH") or "0"
         if length.isdigit() and int(length) > limit:
             raise TooLarge(limit)
-        unknown = sorted(set(request.query_params) - set(self.accepted_parameters()))
-        if unknown:
-            accepted = ", ".join(self.accepted_parameters()) or "none"
-            message = f"Unknown parameter. Accepted: {accepted}."
-            raise ValidationError({name[:100]: message for name in unknown[:MOST_NAMED]})
+        if wrong := self.wrong_parameters(request):
+            raise ValidationError(wrong)
+
+    def wrong_parameters(self, request: Request) -> dict[str, Any]:
+        """What is wrong with what stands after `?` of the address, by parameter."""
+        accepted, unknown = (
+            self.accepted_parameters(),
+            set(request.query_params) - set(self.accepted_parameters()),
+        )
+        message = f"Unknown parameter. Accepted: {', '.join(accepted) or 'none'}."
+        wrong: dict[str, Any] = {name[:100]: message for name in sorted(unknown)[:MOST_NAMED]}
+        if self.endpoint is not None:
+            wrong |= wrong_values(self.endpoint.parameters, request.query_params)
+        if "page_size" in accepted:
+            wrong |= Pages.wrong_size(request.query_params)
+        return wrong
 
     def keep_answer(self, response: Response) -> None:
         """Keep the answer for a repeated request. Replaced for a request with an `Idempotency-Key`."""
@@ -220,7 +239,8 @@ class Endpoints(GenericViewSet[Any]):
     def accepted_parameters(self) -> tuple[str, ...]:
         """The parameters that the address may have after `?`."""
         pages = ("cursor", "page_size") if self.is_list and self.request.method in SAFE_METHODS else ()
-        return (*(self.endpoint.parameters if self.endpoint else ()), *pages)
+        stated = self.endpoint.parameters if self.endpoint else ()
+        return (*(each.name for each in stated), *pages)
 
     def finalize_response(
         self, request: HttpRequest | Request, response: Any, *args: Any, **kwargs: Any
@@ -250,7 +270,7 @@ class Endpoints(GenericViewSet[Any]):
         if self.endpoint is not None:
             asked = self.request.query_params
             queryset = filtered(queryset, self.endpoint.filters, asked)
-            self.ordering = order_of(self.endpoint.orders, asked, self.ordering)  # type: ignore[misc]
+            self.ordering = order_of(asked, self.ordering)  # type: ignore[misc]
         return super().paginate_queryset(queryset)
 
     def listed(self, rows: Any, serializer: type[Any]) -> Response:

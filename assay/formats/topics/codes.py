@@ -1,5 +1,5 @@
-"""Reads topic codes: from the topics of TREC, from XML whose topics have a `number` or `num`, JSON lines, a table, or a
-list.
+"""Reads topic codes: from the topics of TREC, from XML whose topics have a `number` or `num`, JSON lines or an
+array, a table, or a list.
 
 A table has a header that names the code and a text (`assay.formats.names`). A list has one code per line, before white
 space.
@@ -7,6 +7,7 @@ space.
 
 import json
 from pathlib import Path
+from typing import Any
 
 from lxml import etree
 
@@ -15,7 +16,7 @@ from assay.formats import names
 from assay.formats.compression import Limits, opened, unpack
 from assay.formats.documents.batch import Malformed
 from assay.formats.markup import xml_root
-from assay.formats.topics import encoding, tables, trec
+from assay.formats.topics import arrays, encoding, tables, trec
 
 
 class TopicListError(InputError):
@@ -44,7 +45,7 @@ def read_topic_codes(path: Path) -> list[str]:
         if reading.complaints:
             raise TopicListError(f"{path.name}: {reading.complaints[0]}")
         return [row["code"] for _, row in reading.rows]
-    readers = {b"<": _from_xml, b"{": _from_json, b"[": _from_json}
+    readers = {b"<": _from_xml, b"{": _from_json, b"[": _from_array}
     codes = readers.get(data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1], _from_list)(data, path.name)
     if not codes:
         accepted = "topic XML, JSON lines, a table with a header, or a list with one code per line"
@@ -53,29 +54,32 @@ def read_topic_codes(path: Path) -> list[str]:
 
 
 def _from_json(data: bytes, name: str) -> list[str]:
-    codes = []
     try:
-        data = data.removeprefix(b"\xef\xbb\xbf").strip()
-        is_array = data.startswith(b"[")
-        rows = json.loads(data) if is_array else map(json.loads, filter(bytes.strip, data.splitlines()))
-        for row in rows:
-            if any(
-                isinstance(value, list) and value and isinstance(value[0], dict) for value in row.values()
-            ):
-                raise TypeError  # turns of a conversation
-            keys = tuple(row)
-            code = row[keys[names.places(keys, "topics")["code"]]]
-            if isinstance(code, bool) or not isinstance(code, str | int):
-                raise TypeError
-            codes.append(str(code).strip())
+        lines = data.removeprefix(b"\xef\xbb\xbf").splitlines()
+        return [_code_of(json.loads(line)) for line in lines if line.strip()]
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
         accepted = ", ".join(names.TOPICS["code"].names)
-        message = (
-            f"{name}: not one JSON object per line, or an array of them, with a code, which may be named "
-            f"{accepted}"
-        )
+        message = f"{name}: not one JSON object per line with a code, which may be named {accepted}"
         raise TopicListError(message) from None
-    return codes
+
+
+def _from_array(data: bytes, name: str) -> list[str]:
+    try:
+        return [_code_of(row) for _, row in arrays.rows_of_array(data)]
+    except Malformed as fault:
+        raise TopicListError(f"{name}, line {fault.n_lines + 1}: {fault.message}") from None
+    except (TypeError, KeyError):
+        accepted = ", ".join(names.TOPICS["code"].names)
+        message = f"{name}: not an array of objects with a code, which may be named {accepted}"
+        raise TopicListError(message) from None
+
+
+def _code_of(row: Any) -> str:
+    keys = tuple(row)
+    code = row[keys[names.places(keys, "topics")["code"]]]
+    if isinstance(code, bool) or not isinstance(code, str | int):
+        raise TypeError
+    return str(code).strip()
 
 
 def _from_xml(data: bytes, name: str) -> list[str]:

@@ -9,6 +9,8 @@ Topics in JSON lines: `code`, `title`, `body` (HTML) or `text` (plain), `narrati
 (object), `thread`, `formula_id`, `latex`, `scenario` and `criteria` (plain text), `known_item` (a docno), and `source`,
 the element of a topic of BOLT. Only `code` is required.
 
+A JSON array has the same objects, or the conversations of TREC CAsT (`assay.formats.topics.arrays`).
+
 Known items: a topic and a docno per line; or a topic, a column that is ignored, a docno and a grade, as in qrels.
 
 Labels: a CSV file with the topic's code in the first column and the labels in the others, under a header; a JSON object
@@ -20,7 +22,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -34,21 +36,23 @@ from assay.formats.documents.batch import MAX_NAME, Malformed, Unusable, limited
 from assay.formats.documents.jsonl import docno_of, tags_of, text_of
 from assay.formats.documents.sources import BOM
 from assay.formats.markup import xml_root
-from assay.formats.topics import bolt, encoding, ntcir, tables, trec
+from assay.formats.topics import arrays, bolt, encoding, ntcir, tables, trec
 from assay.html.latex import unescaped
 from assay.html.sanitize import clean_body, clean_text, clean_title, without_controls
 
 MAX_SIZE = 50 * 2**20  # bytes of a topic file
 MAX_CODE = 100  # bytes, as in runs and qrels
 MEAN = "all"  # the name of the mean in tables of scores, in the column of topics
-MAX_COMPLAINTS = 20
+MAX_COMPLAINTS = 20  # in a message for people
+MAX_ERRORS = 1_000  # for programs
 SPLIT = "split"  # the column of a label file beyond the labels
 ACCEPTED = (
-    f"A topic file contains <Topics>, <{bolt.ROOT}>, or TREC's <top> or <topic>; or one JSON object per line; or a "
-    "table with a header; or a code, a tab and a text per line."
+    f"A topic file contains <Topics>, <{bolt.ROOT}>, or TREC's <top> or <topic>; or one JSON object per line or an "
+    "array of them; or a table with a header; or a code, a tab and a text per line."
 )
 _TOPIC_FILES = frozenset({".xml", ".jsonl", ".ndjson"})
 _CODE = re.compile(r"\S+")
+_PLACED = re.compile(r"line (\d+): ")
 _MARKUP = re.compile(r"<[^<>]*>")
 _DOLLARS = re.compile(r"\$+")
 _SPACE = re.compile(r"\s+")
@@ -76,7 +80,7 @@ class TopicRow:
 
 
 class BadTopics(BadFile):
-    """A topic or label file has errors; the message lists them, and nothing is imported."""
+    """A topic or label file has errors, and nothing is imported: the message lists the first, `errors` has more."""
 
     title = "These topics cannot be imported"
 
@@ -85,6 +89,13 @@ class BadTopics(BadFile):
         more = [f"and {len(shown) - MAX_COMPLAINTS} more"] if len(shown) > MAX_COMPLAINTS else []
         lines = [f"{name} has errors, so nothing was imported:", *shown[:MAX_COMPLAINTS], *more]
         super().__init__("\n".join(lines))
+        self.errors = [_as_error(complaint) for complaint in shown[:MAX_ERRORS]]
+
+
+def _as_error(complaint: str) -> dict[str, object]:
+    placed = _PLACED.match(complaint)
+    line, message = (int(placed[1]), complaint[placed.end() :]) if placed else (None, complaint)
+    return {"line": line, "code": "line", "message": message}
 
 
 class TopicFile(NamedTuple):
@@ -108,7 +119,7 @@ def read_topic_file(data: bytes, name: str, *, is_formula: bool = True) -> Topic
 
     Raises `BadFile` if the file is not a topic file, or a topic cannot be used, or a code is used twice.
     """
-    reading = _reading(_plain(data, name), name, is_formula=is_formula)
+    reading = _reading(data, name, is_formula=is_formula)
     topics, complaints = [], list(reading.complaints)
     for line, content in reading.rows:
         try:
@@ -135,13 +146,20 @@ def _plain(data: bytes, name: str) -> bytes:
 
 
 def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
+    """The rows of a file of any form, which may be compressed."""
+    try:
+        return _of_form(_plain(data, name), name, is_formula=is_formula)
+    except Malformed as fault:
+        raise BadTopics(name, [f"line {fault.n_lines + 1}: {fault.message}"]) from None
+
+
+def _of_form(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
     text = data.removeprefix(BOM).decode(errors="replace")
+    if arrays.is_array(text):
+        return trec.Reading(list(arrays.rows_of_array(data)))
     if names.table_of_topics(text) is not None:
         text, note = encoding.text_of(data, name)
-        try:
-            rows, others = tables.read_table(text)
-        except Malformed as fault:
-            raise BadFile(f"{name}, line {fault.n_lines + 1}: {fault.message}.") from None
+        rows, others = tables.read_table(text)
         left_out = f"columns whose names are not known were left out: {', '.join(others)}" if others else ""
         return trec.Reading(rows, notes=[*filter(None, [note, left_out])])
     is_lines = ntcir.is_lines(text)
@@ -152,9 +170,7 @@ def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
             titles = [(line, {"code": row["code"], "title": row["latex"]}) for line, row in reading.rows]
             reading = trec.Reading(titles)
         return replace(reading, notes=[*filter(None, [note]), *reading.notes])
-    if text.lstrip().startswith("{"):
-        return trec.Reading(list(_json_rows(data, name)))
-    return _of_xml(data, name)
+    return _of_lines(data) if text.lstrip().startswith("{") else _of_xml(data, name)
 
 
 def _of_xml(data: bytes, name: str) -> trec.Reading:
@@ -195,17 +211,21 @@ def _of_element(topic: "etree._Element") -> dict[str, Any]:
     }
 
 
-def _json_rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _of_lines(data: bytes) -> trec.Reading:
+    """Topics in JSON lines, with a complaint about each line that is not an object."""
+    reading = trec.Reading([])
     for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), 1):
         if not line.strip():
             continue
         try:
             row = json.loads(line.decode())
         except (ValueError, RecursionError):
-            raise BadFile(f"{name}, line {number}: not a JSON object in UTF-8.") from None
-        if not isinstance(row, dict):
-            raise BadFile(f"{name}, line {number}: not a JSON object.")
-        yield number, tables.with_usual_names(row)
+            row = None
+        if isinstance(row, dict):
+            reading.rows.append((number, tables.with_usual_names(row)))
+        else:
+            reading.complaints.append(f"line {number}: not a JSON object in UTF-8")
+    return reading
 
 
 def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
@@ -276,10 +296,7 @@ def read_labels(data: bytes, name: str) -> dict[str, dict[str, str]]:
     Raises `BadFile` if the file is not a CSV file or JSON of labels, nor topics in XML or JSON lines.
     """
     if Path(name).suffix.lower() in _TOPIC_FILES:
-        rows = _reading(_plain(data, name), name, is_formula=True).rows
-        return _checked(
-            {str(row.get("code", "")).strip(): row["labels"] for _, row in rows if row.get("labels")}, name
-        )
+        return _checked(_labels_of_topics(data, name), name)
     try:
         text = data.removeprefix(BOM).decode()
     except UnicodeDecodeError as error:
@@ -312,6 +329,13 @@ def _checked(labels: Mapping[str, object], name: str) -> dict[str, dict[str, str
         return {code: _labels(of_topic) for code, of_topic in labels.items()}
     except Unusable as reason:
         raise BadFile(f"{name}: {reason}.") from None
+
+
+def _labels_of_topics(data: bytes, name: str) -> dict[str, Any]:
+    reading = _reading(data, name, is_formula=True)
+    if reading.complaints:
+        raise BadTopics(name, reading.complaints)
+    return {str(row.get("code", "")).strip(): row["labels"] for _, row in reading.rows if row.get("labels")}
 
 
 def _labels_of_csv(text: str, name: str) -> dict[str, dict[str, str]]:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from lxml import etree
 
 from assay.errors import BadFile, Refused
-from assay.formats.topics.reader import comparable, read_labels, read_topics
+from assay.formats.topics.reader import BadTopics, comparable, read_labels, read_topics
 from tests.helpers.factories import make_collection, make_document, make_organizer, make_topic, make_track
 from tracks.models import Topic, TopicImport, Track
 from tracks.topics.services import TopicsRefused, import_labels, import_topics
@@ -159,7 +159,7 @@ def test_file_of_all_topics_removes_the_others() -> None:
 
 @pytest.mark.django_db
 def test_track_of_answers_refuses_formula_topics() -> None:
-    with pytest.raises(TopicsRefused, match=r"B\.1 is a formula"):
+    with pytest.raises(BadTopics, match=r"line \d+: topic B\.1 is a formula"):
         import_topics(track=draft(), data=(XML % FORMULA).encode(), name="topics.xml")
 
     assert not Topic.objects.exists()

@@ -1,11 +1,14 @@
 """Topic codes from XML and from lists."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from assay.cli.main import main
+from assay.errors import BadFile
 from assay.formats.topics.codes import TopicListError, read_topic_codes
+from assay.formats.topics.reader import read_topics
 from assay.protocols.loader import load_protocol
 
 PROTOCOL = load_protocol("arqmath-2020-task1")
@@ -24,18 +27,65 @@ def test_topics_are_read_from_xml_and_from_lists(tmp_path: Path) -> None:
     assert read_topic_codes(tmp_path / "t.txt") == ["A.1", "A.2"]
 
 
-def test_topics_are_read_from_an_array_but_not_from_conversations(
+CAST = """[
+  {"number": 31, "title": "Tides & wind", "description": "A <b> talk.", "turn": [
+    {"number": 1, "raw_utterance": "What are tides?"},
+    {"number": 2, "response": "Waves."},
+    {"number": 3, "raw_utterance": "Who uses them?", "manual_rewritten_utterance": "Who uses tides?"}]},
+  {"number": 32, "turn": [{"number": 1, "raw_utterance": "Is $x < y$?"}]}
+]
+"""
+
+
+def test_topics_are_read_from_an_array_also_of_conversations(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The topics of CAsT are an array of conversations, whose turns are the topics."""
-    (tmp_path / "run.tsv").write_text("1\t10\t1\t9\tours\n2\t10\t1\t9\tours\n")
+    (tmp_path / "run.tsv").write_text("31_1\t10\t1\t9\tours\n31_3\t10\t1\t9\tours\n32_1\t8\t1\t9\tours\n")
     (tmp_path / "array.json").write_text('[\n {"number": 1, "title": "tides"},\n {"number": 2}\n]\n')
-    (tmp_path / "cast.json").write_text('[{"number": 31, "turn": [{"number": 1, "raw_utterance": "Hi"}]}]')
+    (tmp_path / "cast.json").write_text(CAST)
 
     assert read_topic_codes(tmp_path / "array.json") == ["1", "2"]
-    assert main(["check", *P, "--topics", str(tmp_path / "array.json"), str(tmp_path / "run.tsv")]) == 0
-    assert main(["check", *P, "--topics", str(tmp_path / "cast.json"), str(tmp_path / "run.tsv")]) == 2
-    assert "cast.json: not one JSON object per line" in capsys.readouterr().err
+    assert read_topic_codes(tmp_path / "cast.json") == ["31_1", "31_3", "32_1"]
+    assert main(["check", *P, "--topics", str(tmp_path / "cast.json"), str(tmp_path / "run.tsv")]) == 0
+    assert main(["check", *P, "--topics", str(tmp_path / "array.json"), str(tmp_path / "run.tsv")]) == 1
+    assert "31_1" in capsys.readouterr().out
+
+
+def test_turns_of_conversations_are_topics_with_the_turns_before_them() -> None:
+    first, third, other = read_topics(CAST.encode(), "cast.json")
+
+    assert (first.code, first.title, first.body) == ("31_1", "What are tides?", "")
+    assert first.narrative == third.narrative == "<p>Tides &amp; wind</p><p>A &lt;b&gt; talk.</p>"
+    assert (third.line, third.title) == (2, "Who uses them?")
+    assert "<li>What are tides?</li></ul><p><b>Rewritten:</b> Who uses tides?</p>" in third.body
+    assert (other.line, other.code, other.narrative) == (6, "32_1", "")
+    assert [topic.title for topic in read_topics(b'[{"qid": 7, "text": "tides"}]', "a.json")] == ["tides"]
+    assert (
+        read_topics(b'[{"number": "1", "turns": [{"turn_id": 2, "utterance": "Hi"}]}]', "i.json")[0].code
+        == "1_2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[{"number": 1, "turn": [{"raw_utterance": "Hi"}]}]', "line 1: a turn has no number"),
+        (
+            '[\n{"turn": [{"number": 1, "raw_utterance": "Hi"}]}]',
+            "line 2: a conversation has no number",
+        ),
+        ('[{"number": 1, "turn": 3}]', "line 1: the turns of a conversation are not an array of objects"),
+        ('[{"code": "1"},\n\n7]', "line 3: not a JSON object"),
+        ('[{"code": "1"}', "line 1: expected a comma or ]"),
+        ('[{"code": "1"}, ', "not a JSON object, or the array is not closed"),
+        ('[{"code": "1"}] {}', "text after the end of the array"),
+        ("[" * 100_000, "not a JSON object, or the array is not closed"),
+    ],
+)
+def test_arrays_that_cannot_be_read_are_named_with_their_line(text: str, message: str) -> None:
+    with pytest.raises(BadFile, match=re.escape(message)):
+        read_topics(text.encode(), "a.json")
 
 
 def test_topics_are_read_from_tables_and_from_trec(tmp_path: Path) -> None:
