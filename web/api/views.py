@@ -220,7 +220,7 @@ class Endpoints(GenericViewSet[Any]):
             raise ValidationError(wrong)
 
     def wrong_parameters(self, request: Request) -> dict[str, Any]:
-        """What is wrong with what stands after `?` of the address, by parameter."""
+        """What is wrong after `?` in the address, by parameter."""
         accepted, unknown = (
             self.accepted_parameters(),
             set(request.query_params) - set(self.accepted_parameters()),

@@ -4,7 +4,7 @@ A conversation is `{"number": 31, "title": …, "description": …, "turn": [{"n
 turn is a topic, as in CAsT's qrels: turn 2 of conversation 31 is topic `31_2`. The utterance is its title. Its body has
 the turns before it, which it needs to be understood, and the utterance as CAsT's organizers rewrote it; its narrative
 has the title and the description of the conversation. `turns`, `turn_id` and `utterance` are accepted too, as in CAsT
-2022 and iKAT; turns without an utterance are answers of a system, which are no topics.
+2022 and iKAT; turns without an utterance are answers of a system, and skipped.
 """
 
 import json
