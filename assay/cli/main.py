@@ -29,6 +29,7 @@ COMMANDS = {
     "reuse": "test whether qrels can score runs that were not pooled",
     "curves": "print precision at levels of recall, and at cutoffs",
     "tables": "print the tables of an overview paper",
+    "collection": "build a test collection from a dump or documents",
     "collections": "compare test collections side by side",
     "trec_eval": "evaluate a run as trec_eval 10.0 does, with its options and output",
     "slt": "print the SLT string of each formula",

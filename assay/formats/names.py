@@ -37,6 +37,7 @@ DOCUMENTS: Fields = MappingProxyType(
         "docno": Usual((*_DOCUMENT, "_id", "id"), "id"),
         "title": Usual(("title",), "title"),
         "text": Usual(("text", "contents", "content", "passage", "abstract"), "text"),
+        "published": Usual(("published",)),
     }
 )
 TOPICS: Fields = MappingProxyType(

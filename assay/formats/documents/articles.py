@@ -101,7 +101,7 @@ def convert(files: Sequence[ArticleFile]) -> Converted:
     batch, skipped = Batch(), dict[str, list[str]]()
     for file in files:
         try:
-            _article(file, batch, skipped)
+            add_article(file, batch, skipped)
         except UnicodeDecodeError as error:
             line = file.content.count(b"\n", 0, error.start) + 1
             skipped.setdefault(NOT_UTF8, []).append(f"{file.name}, line {line:,}")
@@ -112,7 +112,11 @@ def convert(files: Sequence[ArticleFile]) -> Converted:
     return Converted(batch.pack(), skipped)
 
 
-def _article(file: ArticleFile, batch: Batch, skipped: dict[str, list[str]]) -> None:
+def add_article(file: ArticleFile, batch: Batch, skipped: dict[str, list[str]]) -> None:
+    """Add an article and its formulas to a batch; `skipped` gets the formulas that cannot be read, by reason.
+
+    Raises `Unusable` if the article cannot be imported, and `UnicodeDecodeError` if it is not UTF-8.
+    """
     if file.problem:
         raise Unusable(file.problem)
     docno = docno_of(PurePosixPath(file.name).stem, "the name of the file")

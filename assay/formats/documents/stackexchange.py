@@ -26,15 +26,15 @@ from assay.html.sanitize import clean_body, clean_comment, clean_title
 Row = etree._Element  # asked for the attributes that are needed; lxml lists all of them in quadratic time
 
 _ID = re.compile(r"[0-9]{1,18}")
-_USER = re.compile(r"-?[0-9]{1,18}")
-_TAG = re.compile(r"[^<>|]+")
+USER = re.compile(r"-?[0-9]{1,18}")
+TAG = re.compile(r"[^<>|]+")
 _ROW = re.compile(rb"(?=<row)")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]{1,8})|([0-9]{1,8}));")
 _CHARACTERS = (range(0x20, 0xD800), range(0xE000, 0xFFFE), range(0x10000, 0x110000))
 _PLACE = re.compile(r", line \d+, column \d+.*", re.DOTALL)
 _ONLY_ROWS = "only rows are accepted here, not text, comments, CDATA sections or declarations"
-_OTHER_POSTS = {
+OTHER_POSTS = {
     "3": "an orphaned tag wiki",
     "4": "a tag wiki excerpt",
     "5": "a tag wiki",
@@ -42,7 +42,7 @@ _OTHER_POSTS = {
     "7": "a wiki placeholder",
     "8": "a privilege wiki",
 }
-_LINKS = {"1": "related", "3": "duplicate"}
+LINKS = {"1": "related", "3": "duplicate"}
 
 
 def convert(data: bytes, form: str) -> Batch:
@@ -51,7 +51,7 @@ def convert(data: bytes, form: str) -> Batch:
     Raises `Malformed` if the chunk is not XML.
     """
     batch, take = Batch(), _CONVERTERS[form]
-    for row in _elements(data, batch):
+    for row in elements(data, batch):
         try:
             if row.tag != "row":
                 raise Unusable(f"an element <{str(row.tag)[:40]}> that is not a row")
@@ -61,7 +61,11 @@ def convert(data: bytes, form: str) -> Batch:
     return batch
 
 
-def _elements(data: bytes, batch: Batch) -> "Iterable[etree._Element]":
+def elements(data: bytes, batch: Batch) -> "Iterable[etree._Element]":
+    """The rows of a chunk. One with characters that XML does not allow is left out, and counted in the batch.
+
+    Raises `Malformed` if the chunk is not XML.
+    """
     try:
         root = xml_root(b"<rows>%b</rows>" % data)
     except etree.XMLSyntaxError:
@@ -115,7 +119,7 @@ def _allowed(reference: re.Match[str]) -> str:
     return reference[0] if is_allowed else " "
 
 
-def _id(row: Row, name: str, pattern: re.Pattern[str] = _ID) -> str:
+def id_of(row: Row, name: str, pattern: re.Pattern[str] = _ID) -> str:
     value = row.get(name)
     if not value:
         raise Unusable(f"{name} is missing")
@@ -124,14 +128,14 @@ def _id(row: Row, name: str, pattern: re.Pattern[str] = _ID) -> str:
     return value
 
 
-def _optional_id(row: Row, name: str) -> str:
-    return _id(row, name, _USER) if row.get(name) else ""
+def optional_id(row: Row, name: str) -> str:
+    return id_of(row, name, USER) if row.get(name) else ""
 
 
 def _post(row: Row, batch: Batch) -> None:
-    docno, kind = _id(row, "Id"), row.get("PostTypeId", "")
+    docno, kind = id_of(row, "Id"), row.get("PostTypeId", "")
     if kind not in {"1", "2"}:
-        other_kind = _OTHER_POSTS.get(kind, f"of type {kind[:20]}" if kind else "without PostTypeId")
+        other_kind = OTHER_POSTS.get(kind, f"of type {kind[:20]}" if kind else "without PostTypeId")
         raise Unusable(f"a post that is not a question or answer: {other_kind}")
     is_question = kind == "1"
     if not is_question and not row.get("ParentId"):
@@ -139,13 +143,13 @@ def _post(row: Row, batch: Batch) -> None:
     values = (
         docno,
         "question" if is_question else "answer",
-        docno if is_question else _id(row, "ParentId"),
+        docno if is_question else id_of(row, "ParentId"),
         clean_title(limited(row.get("Title", ""), "Title")),
         clean_body(limited(row.get("Body", ""), "Body")),
-        array(_TAG.findall(row.get("Tags", ""))),
+        array(TAG.findall(row.get("Tags", ""))),
         integer(row.get("Score"), "Score"),
-        _optional_id(row, "AcceptedAnswerId"),
-        _optional_id(row, "OwnerUserId"),
+        optional_id(row, "AcceptedAnswerId"),
+        optional_id(row, "OwnerUserId"),
         row.get("OwnerDisplayName", ""),
         moment(row.get("CreationDate"), "CreationDate"),
         "",
@@ -155,13 +159,13 @@ def _post(row: Row, batch: Batch) -> None:
 
 
 def _comment(row: Row, batch: Batch) -> None:
-    code, docno = _id(row, "Id"), _id(row, "PostId")
+    code, docno = id_of(row, "Id"), id_of(row, "PostId")
     values = (
         docno,
         code,
         clean_comment(limited(row.get("Text", ""), "Text")),
         integer(row.get("Score"), "Score", "0"),
-        _optional_id(row, "UserId"),
+        optional_id(row, "UserId"),
         row.get("UserDisplayName", ""),
         moment(row.get("CreationDate"), "CreationDate"),
     )
@@ -169,25 +173,25 @@ def _comment(row: Row, batch: Batch) -> None:
 
 
 def _user(row: Row, batch: Batch) -> None:
-    code = _id(row, "Id", _USER)
+    code = id_of(row, "Id", USER)
     name = row.get("DisplayName", "").strip()
     batch.add("author", code, (code, name or f"user{code}", integer(row.get("Reputation"), "Reputation")))
 
 
 def _link(row: Row, batch: Batch) -> None:
-    source, target, kind = _id(row, "PostId"), _id(row, "RelatedPostId"), row.get("LinkTypeId", "")
-    if kind not in _LINKS:
+    source, target, kind = id_of(row, "PostId"), id_of(row, "RelatedPostId"), row.get("LinkTypeId", "")
+    if kind not in LINKS:
         raise Unusable(f"a link of type {kind[:20] or 'unknown'}, not related or duplicate")
     if source == target:
         raise Unusable("a link from a post to itself")
-    batch.add("link", f"{source} {target} {kind}", (source, target, _LINKS[kind]))
+    batch.add("link", f"{source} {target} {kind}", (source, target, LINKS[kind]))
 
 
 def _vote(row: Row, batch: Batch) -> None:
-    kind = integer(_id(row, "VoteTypeId"), "VoteTypeId", "")
+    kind = integer(id_of(row, "VoteTypeId"), "VoteTypeId", "")
     if len(str(kind)) > 4:
         raise Unusable("VoteTypeId is not a vote type")
-    batch.tally("vote", (_id(row, "PostId"), str(kind)))
+    batch.tally("vote", (id_of(row, "PostId"), str(kind)))
 
 
 def _tag(row: Row, batch: Batch) -> None:

@@ -1,8 +1,8 @@
 """Recognizes tables of documents, one document per row, and cuts them into rows.
 
-A header names the columns, in any order: `docno`, `title`, `text` or other names of theirs (`assay.formats.names`);
-columns with other names are ignored. Tabs or commas separate columns. A table with two columns and tabs needs no
-header: docno and text.
+A header names the columns, in any order: `docno`, `title`, `text` or other names of theirs (`assay.formats.names`), and
+`published`, a date in ISO 8601; columns with other names are ignored. Tabs or commas separate columns. A table with two
+columns and tabs needs no header: docno and text.
 
 The form of a table states its columns, counted from 1, and their number: `tsv docno=1 text=3 of=4`.
 `assay.formats.documents.table_rows` converts the rows.
@@ -16,7 +16,7 @@ from assay.formats.documents.batch import MAX_NAME
 TAB, COMMA = "tsv", "csv"
 SEPARATORS = {TAB: "\t", COMMA: ","}
 PLAIN = f"{TAB} docno=1 text=2 of=2"  # without a header
-_FORM = re.compile(rf"({TAB}|{COMMA})(?: (?:docno|title|text|of)=[0-9]{{1,3}})+")
+_FORM = re.compile(rf"({TAB}|{COMMA})(?: (?:docno|title|text|published|of)=[0-9]{{1,3}})+")
 _PLAIN_ROW = re.compile(rb"[^\s,{<\"]{1,%d}\t[^\t]+" % MAX_NAME)
 _ROWS_SEEN = 50  # of a table without a header
 # A quotation mark has a meaning only where a cell begins. No possessive group contains alternatives: Python before

@@ -1,0 +1,5 @@
+"""Builds a test collection: cuts a dump or other documents by dates, marks formulas, and writes what is published.
+
+`build.build` does all of it in a folder; `leaks` compares the result with topics. Everything streams: the posts are in
+an SQLite file (`store`), so the memory does not grow with their number, and a killed build continues.
+"""

@@ -1,0 +1,284 @@
+"""Writes what is published of a dump as XML, and of any source as JSON lines; and the private files of the organizers.
+
+Each function gives the text of a file in parts. The XML has the attributes that ARQMath's files have, and in addition
+the name of a deleted user, because the license requires credit. Each row is one line, with spaces for line ends outside
+of `<pre>`.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from assay.building.dump import row_line
+from assay.building.marking import mark_text
+from assay.building.store import KEPT, Store
+from assay.formats.spreadsheet import tsv_lines
+from assay.formulas.extraction import mark
+from assay.html.sanitize import clean_body, plain
+
+# Line ends mean something in code, and after a comment in LaTeX.
+_LINES_KEPT = re.compile(
+    r'(<pre\b.*?</pre>|<span class="math-container"[^<>]*>[^<]*%[^<]*</span>)', re.DOTALL
+)
+_OF_POST = f"EXISTS (SELECT 1 FROM posts WHERE docno = {{}} AND {KEPT})"
+_NAMED = f"""
+    SELECT owner FROM posts WHERE {KEPT} UNION SELECT owner FROM comments WHERE {_OF_POST.format("comments.post")}
+    UNION SELECT owner FROM votes WHERE {_OF_POST.format("votes.post")}
+"""
+_LINKED = f"is_late = 0 AND {_OF_POST.format('source')} AND {_OF_POST.format('target')}"
+
+
+def one_line(html: str) -> str:
+    """HTML with spaces for line ends, except in code.
+
+    >>> one_line("<p>a</p>\\n\\n<pre>b\\nc</pre>\\n")
+    '<p>a</p>  <pre>b\\nc</pre> '
+    """
+    if "\n" not in html and "\r" not in html:
+        return html
+    pieces = _LINES_KEPT.split(html.replace("\r\n", "\n").replace("\r", "\n"))
+    pieces[::2] = (piece.replace("\n", " ") for piece in pieces[::2])
+    return "".join(pieces)
+
+
+def xml_parts(store: Store, kind: str) -> Iterator[str]:
+    """The text of a file of the dump after the cut: posts, comments, postlinks, votes, users, badges or tags."""
+    yield f'<?xml version="1.0" encoding="utf-8"?>\n<{kind}>\n'
+    for line in _LINES[kind](store):
+        yield f"{line}\n"
+    yield f"</{kind}>\n"
+
+
+def _posts(store: Store) -> Iterator[str]:
+    sql = f"""
+        SELECT docno, kind, thread, created, views, score, owner, author, title, body, tags, closed,
+            (SELECT count(*) FROM posts a WHERE a.thread = p.docno AND a.{KEPT} AND a.kind = 'answer'),
+            (SELECT count(*) FROM comments WHERE post = p.docno),
+            (SELECT docno FROM posts a WHERE a.docno = p.accepted AND a.{KEPT})
+        FROM posts p WHERE {KEPT} ORDER BY seq
+    """
+    for row in store.rows(sql):
+        docno, kind, thread, created, views, score, owner, author, title, body, tags, closed, *counts = row
+        is_question = kind == "question"
+        yield row_line(
+            {
+                "Id": docno,
+                "PostTypeId": "1" if is_question else "2",
+                "CreationDate": created,
+                "ViewCount": views,
+                "Score": score,
+                "CommentCount": str(counts[1]),
+                "OwnerUserId": owner,
+                "OwnerDisplayName": author,
+                "Title": one_line(title),
+                "Body": one_line(body),
+                "AnswerCount": str(counts[0]) if is_question else "",
+                "AcceptedAnswerId": counts[2] or "",
+                "ClosedDate": closed,
+                "Tags": "".join(f"<{tag}>" for tag in tags.split("\n") if tag),
+                "ParentId": "" if is_question else thread,
+            }
+        )
+
+
+def _comments(store: Store) -> Iterator[str]:
+    columns = "code, post, text, score, created, owner, author"
+    sql = f"SELECT {columns} FROM comments WHERE {_OF_POST.format('post')} ORDER BY seq"
+    names = ("Id", "PostId", "Text", "Score", "CreationDate", "UserId", "UserDisplayName")
+    for row in store.rows(sql):
+        yield row_line(dict(zip(names, (*row[:2], one_line(row[2]), *row[3:]), strict=True)))
+
+
+def _tags(store: Store) -> Iterator[str]:
+    for name, code, n in store.rows(
+        "SELECT name, code, (SELECT count(*) FROM tagged WHERE tag = name) AS n FROM tags WHERE n > 0 ORDER BY seq"
+    ):
+        yield row_line({"Id": code, "TagName": name, "Count": str(n)})
+
+
+def _stored(sql: str) -> Callable[[Store], Iterator[str]]:
+    """The lines that a query gives, which were written when the dump was read."""
+    return lambda store: map(itemgetter(0), store.rows(sql))
+
+
+def count_tags(store: Store) -> None:
+    """Make the table of the tags of the questions that are kept."""
+    store.execute("CREATE TEMP TABLE IF NOT EXISTS tagged (tag TEXT NOT NULL)")
+    store.execute("DELETE FROM tagged")
+    rows = store.rows(f"SELECT tags FROM posts WHERE {KEPT} AND tags <> ''")
+    store.insert("INSERT INTO tagged VALUES (?)", ((tag,) for (tags,) in rows for tag in tags.split("\n")))
+    store.execute("CREATE INDEX IF NOT EXISTS temp.tagged_by_name ON tagged (tag)")
+
+
+SELECTIONS = {
+    "postlinks": f"FROM links WHERE {_LINKED}",
+    "votes": f"FROM votes WHERE {_OF_POST.format('post')}",
+    "users": f"FROM users WHERE code IN ({_NAMED})",
+    "badges": f"FROM badges WHERE owner IN ({_NAMED})",
+}
+_LINES: Mapping[str, Callable[[Store], Iterator[str]]] = {
+    "posts": _posts,
+    "comments": _comments,
+    "tags": _tags,
+    **{kind: _stored(f"SELECT line {selection} ORDER BY seq") for kind, selection in SELECTIONS.items()},
+}
+
+
+def after_of(store: Store, kinds: Iterable[str]) -> dict[str, int]:
+    """The numbers of what is published."""
+    rows = store.rows(f"SELECT kind, count(*) FROM posts WHERE {KEPT} GROUP BY kind ORDER BY kind")
+    counts = {f"{kind}s": n for kind, n in rows}
+    counts["comments"] = store.number(f"SELECT count(*) FROM comments WHERE {_OF_POST.format('post')}")
+    for kind in kinds:
+        if kind == "postlinks":
+            rows = store.rows(f"SELECT kind, count(*) {SELECTIONS[kind]} GROUP BY kind ORDER BY kind")
+            counts |= {f"links: {name}": n for name, n in rows}
+        elif kind in SELECTIONS:
+            counts[kind] = store.number(f"SELECT count(*) {SELECTIONS[kind]}")
+    if "tags" in kinds:
+        counts["tags"] = store.number("SELECT count(*) FROM tags WHERE name IN (SELECT tag FROM tagged)")
+    return counts
+
+
+# -- JSON lines
+
+
+def documents(store: Store) -> Iterator[str]:
+    """The posts as JSON lines, in the form that `Import a collection` reads."""
+    sql = f"""
+        SELECT docno, kind, thread, title, body, tags, score, coalesce(nullif(author, ''), users.name, ''), created,
+            language, (SELECT docno FROM posts a WHERE a.docno = p.accepted AND a.{KEPT})
+        FROM posts p LEFT JOIN users ON code = owner WHERE {KEPT} ORDER BY p.seq
+    """
+    for docno, kind, thread, title, body, tags, score, author, created, language, accepted in store.rows(sql):
+        values = {
+            "docno": docno,
+            "kind": kind,
+            "thread": thread if thread != docno else "",
+            "title": title,
+            "body": body,
+            "tags": [tag for tag in tags.split("\n") if tag],
+            "score": int(score) if score else None,
+            "accepted": accepted,
+            "author": author,
+            "published": created,
+            "language": language,
+            "comments": list(_comments_as_json(store, docno)),
+        }
+        yield _json_line(values)
+
+
+def _comments_as_json(store: Store, post: str) -> Iterator[dict[str, Any]]:
+    sql = """
+        SELECT comments.code, text, score, coalesce(nullif(author, ''), users.name, ''), created
+        FROM comments LEFT JOIN users ON users.code = owner WHERE post = ? ORDER BY comments.seq
+    """
+    for code, text, score, author, created in store.rows(sql, (post,)):
+        values = {"id": code, "text": text, "score": int(score or 0), "author": author, "published": created}
+        yield {name: value for name, value in values.items() if value not in ("", None)}
+
+
+def _json_line(values: Mapping[str, object]) -> str:
+    filled = {name: value for name, value in values.items() if value not in ("", None, [])}
+    return f"{json.dumps(filled, ensure_ascii=False)}\n"
+
+
+# -- Private files
+
+
+class Links(NamedTuple):
+    """Posts of the collection that are linked with a question, in the order of their ids."""
+
+    duplicate: list[str]
+    related: list[str]
+
+
+_PRIVATE = f"""
+    SELECT q.seq AS question, q.docno AS docno, c.docno AS linked, links.kind AS kind
+    FROM links JOIN posts q ON q.docno = {{}} JOIN posts c ON c.docno = {{}} WHERE q.role = 'topic' AND c.{KEPT}
+"""
+_BOTH_WAYS = f"({_PRIVATE.format('source', 'target')} UNION {_PRIVATE.format('target', 'source')})"
+
+
+def private_links(store: Store) -> Iterator[str]:
+    """The links between questions of the period of the topics and posts of the collection, in either direction."""
+    yield "question_id\tlinked_id\tkind\n"
+    order = "question, kind, length(linked), linked"
+    yield from tsv_lines(store.rows(f"SELECT docno, linked, kind FROM {_BOTH_WAYS} ORDER BY {order}"))
+
+
+def candidates(store: Store, *, has_formulas: bool) -> Iterator[str]:
+    """The questions of the period of the topics as JSON lines, with their formulas marked as in published topics.
+
+    Args:
+        has_formulas: only questions with a formula are candidates.
+    """
+    sql = """
+        SELECT p.seq, docno, created, title, body, tags, score, users.reputation,
+            (SELECT count(*) FROM posts a WHERE a.thread = p.docno AND a.kind = 'answer')
+        FROM posts p LEFT JOIN users ON users.code = owner WHERE role = 'topic' ORDER BY p.seq
+    """
+    order = "question, length(linked), linked"
+    linked = groupby(
+        store.rows(f"SELECT question, linked, kind FROM {_BOTH_WAYS} ORDER BY {order}"), itemgetter(0)
+    )
+    waiting = next(linked, None)
+    for seq, docno, created, title, body, tags, score, reputation, n_answers in store.rows(sql):
+        links = Links([], [])
+        if waiting is not None and waiting[0] == seq:
+            links = _links_of(waiting[1])
+            waiting = next(linked, None)
+        marked = [_marked_title(title, has_formulas), _marked_body(body, has_formulas)]
+        n_formulas = sum(n for _, n in marked)
+        words = plain(clean_body(body)).split()
+        if not words or (has_formulas and not n_formulas):
+            continue
+        yield _json_candidate(
+            id=docno,
+            date=created,
+            title=marked[0][0],
+            body=marked[1][0],
+            tags=[tag for tag in tags.split("\n") if tag],
+            score=int(score or 0),
+            answers=n_answers,
+            formulas=n_formulas,
+            duplicates=links.duplicate,
+            related=links.related,
+            reputation=int(reputation) if reputation else None,
+            length=len(words),
+        )
+
+
+def _marked_title(text: str, has_formulas: bool) -> tuple[str, int]:
+    marked = mark_text(text, first_id=None, has_delimiters=True) if has_formulas else None
+    return (marked.html, len(marked.latex)) if marked else (text, 0)
+
+
+def _marked_body(html: str, has_formulas: bool) -> tuple[str, int]:
+    marked = mark(html, first_id=None, has_delimiters=True) if has_formulas else None
+    return (marked.html, len(marked.latex)) if marked else (html, 0)
+
+
+def _links_of(rows: Iterable[tuple[int, str, str]]) -> Links:
+    by_kind: dict[str, list[str]] = {"duplicate": [], "related": []}
+    for _, linked, kind in rows:
+        if linked not in by_kind.get(kind, [linked]):
+            by_kind[kind].append(linked)
+    return Links(
+        by_kind["duplicate"], [post for post in by_kind["related"] if post not in by_kind["duplicate"]]
+    )
+
+
+def _json_candidate(**values: object) -> str:
+    return f"{json.dumps(values, ensure_ascii=False)}\n"
+
+
+def places_of_formulas(store: Store) -> dict[str, int]:
+    """The number of published formulas by place."""
+    rows = store.rows(
+        f"SELECT place, count(*) FROM formulas WHERE {_OF_POST.format('post')} GROUP BY place ORDER BY place"
+    )
+    return dict(rows)

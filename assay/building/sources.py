@@ -1,0 +1,185 @@
+"""The files of a source: a folder, a zip or 7z archive, or a single file, which may be packed with gz, xz or zip."""
+
+import shutil
+import subprocess
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO, NamedTuple
+
+from assay.building.settings import NotBuilt
+from assay.formats.compression import UnpackedFile, Unreadable, damaged
+from assay.formats.documents.articles import SUFFIXES
+from assay.formats.documents.dump import Readable
+from assay.formats.documents.sources import HEAD
+
+SEVEN_ZIP = b"7z\xbc\xaf\x27\x1c"
+TOOLS = ("7zz", "7z", "7za", "bsdtar")
+BLOCK = 1 << 18
+
+
+class File(NamedTuple):
+    """A file of a source. `size` is in bytes, 0 if it is not known; `stamp` changes if the file is replaced."""
+
+    name: str
+    size: int
+    stamp: str
+    opened: Callable[[], AbstractContextManager[Readable]]
+
+    @property
+    def suffix(self) -> str:
+        return PurePosixPath(self.name).suffix.lower()
+
+    def head(self) -> bytes:
+        """The first 64 kB."""
+        with self.opened() as file:
+            return file.read(HEAD)
+
+
+def files_of(path: Path) -> list[File]:
+    """The files of a folder with its subfolders, of an archive, or one file, sorted by name.
+
+    Raises:
+        NotBuilt: There is no such file, it contains none, or no installed tool can read it.
+        Unreadable: An archive is damaged.
+    """
+    if not path.exists():
+        raise NotBuilt(f"There is no file or folder {path}.")
+    if path.is_dir():
+        paths = (entry for entry in path.rglob("*") if entry.is_file() and not entry.name.startswith("."))
+        files = [_plain(entry, entry.relative_to(path).as_posix()) for entry in paths]
+    else:
+        files = _of_file(path)
+    if not files:
+        raise NotBuilt(f"{path} contains no file.")
+    return sorted(files, key=lambda file: file.name)
+
+
+def _of_file(path: Path) -> list[File]:
+    with path.open("rb") as file:
+        head = file.read(8)
+    if head.startswith(SEVEN_ZIP):
+        return _of_seven_zip(path)
+    return _of_zip(path) if head.startswith((b"PK\x03\x04", b"PK\x05\x06")) else [_plain(path, path.name)]
+
+
+def _plain(path: Path, name: str) -> File:
+    status = path.stat()
+    return File(name, status.st_size, f"{status.st_size} {status.st_mtime_ns}", partial(_unpacked, path))
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[Readable]:
+    with path.open("rb") as file:
+        yield file if path.suffix.lower() in SUFFIXES else UnpackedFile(file, path.name)
+
+
+def _of_zip(path: Path) -> list[File]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        raise damaged("zip", error).of(path.name) from None
+    if any(entry.flag_bits & 1 for entry in entries):
+        raise NotBuilt(f"{path.name} is encrypted. Unpack it first, and give the folder.")
+    return [
+        File(entry.filename, entry.file_size, f"{entry.file_size} {entry.CRC}", partial(_zipped, path, entry.filename))
+        for entry in entries
+        if not entry.filename.startswith("__MACOSX/")
+    ]  # fmt: skip
+
+
+@contextmanager
+def _zipped(path: Path, name: str) -> Iterator[Readable]:
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(name) as file:
+            yield file
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise damaged("zip", error).of(path.name) from None
+
+
+def _of_seven_zip(path: Path) -> list[File]:
+    tool = next(filter(shutil.which, TOOLS), None)
+    if tool is None:
+        raise NotBuilt(
+            f"{path.name} is a 7z archive, and none of {', '.join(TOOLS)} is installed. Install 7-Zip (the package "
+            "7zip of Debian), or unpack the archive and give the folder."
+        )
+    status = path.stat()
+    stamp = f"{status.st_size} {status.st_mtime_ns}"
+    if tool == "bsdtar":
+        sizes = {name: 0 for name in _output([tool, "-tf", str(path)], path).splitlines() if name[-1:] != "/"}
+        words = [tool, "-xOf", str(path)]
+    else:
+        sizes = _listed(_output([tool, "l", "-slt", "-ba", str(path)], path))
+        words = [tool, "x", "-so", "-bd", str(path)]
+    return [File(name, size, stamp, partial(_piped, path, [*words, name])) for name, size in sizes.items()]
+
+
+def _output(command: Sequence[str], path: Path) -> str:
+    done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise _failed(path, command, done.returncode, done.stderr)
+    return done.stdout.decode(errors="replace")
+
+
+def _failed(path: Path, command: Sequence[str], status: int, stderr: bytes) -> Unreadable:
+    lines = stderr.decode(errors="replace").strip().splitlines()
+    return damaged("7z", lines[-1].strip() if lines else f"{command[0]} ends with status {status}").of(
+        path.name
+    )
+
+
+def _listed(listing: str) -> dict[str, int]:
+    """The size of each file in the output of `7z l -slt -ba`."""
+    sizes: dict[str, int] = {}
+    for block in listing.replace("\r", "").split("\n\n"):
+        values = dict(line.split(" = ", 1) for line in block.splitlines() if " = " in line)
+        if (
+            "Path" in values
+            and not values.get("Attributes", "").startswith("D")
+            and values.get("Folder") != "+"
+        ):
+            sizes[values["Path"]] = int(values.get("Size") or 0)
+    return sizes
+
+
+@contextmanager
+def _piped(path: Path, command: Sequence[str]) -> Iterator[Readable]:
+    """What a tool writes to its standard output. It is stopped if it is not read to its end."""
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        with closing(_Pipe(process.stdout)) as pipe:
+            try:
+                yield pipe
+            except BaseException:
+                process.kill()
+                raise
+        if not pipe.is_at_end:
+            process.kill()
+            return
+        message = process.stderr.read()
+        if process.wait():
+            raise _failed(path, command, process.returncode, message)
+
+
+class _Pipe:
+    """A pipe that notes whether it was read to its end."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe = pipe
+        self.is_at_end = False
+
+    def read(self, size: int, /) -> bytes:
+        data = self._pipe.read(size)
+        self.is_at_end = self.is_at_end or len(data) < size
+        return data
+
+    def close(self) -> None:
+        self._pipe.close()

@@ -1,0 +1,128 @@
+"""A source is a folder, an archive or a file, and is refused with the reason if it cannot be read."""
+
+import gzip
+import os
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.building.build import build
+from assay.building.settings import NotBuilt, Settings
+from assay.building.sources import TOOLS, files_of
+from assay.building.store import Store, refusals
+from assay.errors import AssayError
+from tests.helpers.dumps import dump, many_posts, question, write
+
+
+def test_packed_file_is_a_source(tmp_path: Path) -> None:
+    write(tmp_path, "Posts.xml.gz", gzip.compress(dump("posts", question(1)).encode()))
+
+    manifest = build(tmp_path / "Posts.xml.gz", tmp_path / "built", Settings(), processes=0)
+
+    assert manifest["after"]["questions"] == 1
+    assert manifest["source"][0]["bytes"] == len(dump("posts", question(1)).encode())
+
+
+def test_damaged_archives_are_refused(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.zip"
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("Posts.xml", many_posts(3000))
+    content = whole.read_bytes()
+    cut = write(tmp_path, "cut.zip", content[: len(content) // 2])
+    changed = write(tmp_path, "changed.zip", content[:5000] + b"\0" * 100 + content[5100:])
+
+    for path in (cut, changed):
+        with pytest.raises(AssayError, match=f"{path.name}: The zip file is damaged or cut off"):
+            build(path, tmp_path / f"built-{path.stem}", Settings(), processes=0)
+
+
+def test_missing_and_empty_sources_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotBuilt, match="There is no file or folder"):
+        files_of(tmp_path / "nowhere")
+    with pytest.raises(NotBuilt, match="contains no file"):
+        files_of(tmp_path)
+
+
+def test_seven_zip_without_a_tool_is_refused_with_advice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, "dump.7z", b"7z\xbc\xaf\x27\x1c and more")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(NotBuilt, match="none of 7zz, 7z, 7za, bsdtar is installed"):
+        files_of(path)
+
+
+@pytest.mark.skipif(not any(map(shutil.which, TOOLS[:3])), reason="7-Zip is not installed")
+def test_seven_zip_is_read_by_the_installed_tool(tmp_path: Path) -> None:
+    tool = next(filter(None, map(shutil.which, TOOLS[:3])))
+    folder = tmp_path / "dump"
+    folder.mkdir()
+    write(folder, "Posts.xml", many_posts(3000))
+    write(folder, "Comments.xml", dump("comments"))
+    subprocess.run(
+        [tool, "a", "-bd", str(tmp_path / "dump.7z"), "."], cwd=folder, check=True, stdout=subprocess.DEVNULL
+    )
+    content = (tmp_path / "dump.7z").read_bytes()
+    broken = write(tmp_path, "broken.7z", content[:2000] + b"\0" * 200 + content[2200:])
+
+    manifest = build(tmp_path / "dump.7z", tmp_path / "built", Settings(has_pages=False), processes=0)
+
+    assert manifest["after"] == {"answers": 2000, "questions": 1000, "comments": 0}
+    assert [each["name"] for each in manifest["source"]] == ["Posts.xml", "Comments.xml"]
+    with pytest.raises(AssayError, match="broken"):
+        build(broken, tmp_path / "built2", Settings(has_pages=False), processes=0)
+
+
+def test_full_disk_is_reported_and_the_build_goes_on_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "Posts.xml", dump("posts", question(1)))
+    opened: Any = Path.open
+
+    def full(path: Path, mode: str = "r", **options: object) -> object:
+        if mode == "wb":
+            raise OSError(28, os.strerror(28))
+        return opened(path, mode, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", full)
+        with pytest.raises(NotBuilt, match=r"The disk of .*built is full"):
+            build(tmp_path / "Posts.xml", tmp_path / "built", Settings(), processes=0)
+
+    assert (
+        build(tmp_path / "Posts.xml", tmp_path / "built", Settings(), processes=0)["after"]["questions"] == 1
+    )
+
+
+def test_full_database_is_reported(tmp_path: Path) -> None:
+    store = Store(tmp_path / "build.sqlite")
+    store.execute("PRAGMA max_page_count = 60")
+
+    with pytest.raises(NotBuilt, match="is full"), refusals(tmp_path), store.writing():
+        store.insert("INSERT INTO votes VALUES (?, '1', '', ?)", ((n, "x" * 1000) for n in range(1000)))
+
+    store.close()
+
+
+def test_two_builds_in_one_folder_are_refused(tmp_path: Path) -> None:
+    source = write(tmp_path, "Posts.xml", dump("posts", question(1)))
+
+    def build_again(_step: str, _done: int, _total: int) -> None:
+        with pytest.raises(NotBuilt, match="Another process is building"):
+            build(source, tmp_path / "built", Settings(), processes=0)
+
+    build(source, tmp_path / "built", Settings(), build_again, processes=0)
+
+
+def test_damaged_store_is_refused(tmp_path: Path) -> None:
+    source = write(tmp_path, "Posts.xml", dump("posts", question(1)))
+    (tmp_path / "built/private").mkdir(parents=True)
+    write(tmp_path / "built/private", "build.sqlite", b"not a database" * 100)
+
+    with pytest.raises(NotBuilt, match="is damaged"):
+        build(source, tmp_path / "built", Settings(), processes=0)
