@@ -10,9 +10,9 @@ from rest_framework.request import Request
 from accounts.access import person_of
 from assay.statistics import agreement_report as report
 from assessment.agreement import discussions, exports, selectors, services
+from assessment.agreement.forms import ORDERS, DisagreementsForm
 from assessment.batches.selectors import batches_for_organizer
-from assessment.judgments.disagreements import Difference, disagreements, round_of
-from assessment.judgments.forms import DifferenceForm
+from assessment.judgments.disagreements import disagreements, round_of
 from assessment.models import Batch
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
@@ -130,15 +130,16 @@ class Agreement(Endpoints):
             parameter(
                 "steps", "For the rule `steps`: grades at least so many steps apart.", kind="whole number"
             ),
+            parameter("order", "By topic without it; or the largest difference first.", values=list(ORDERS)),
         ],
     )
     def download_disagreements(self, request: Request, slug: str) -> Any:
         """Download the units on which assessors disagree, as CSV with every judgment and comment."""
         track = track_of(request, slug)
-        form = DifferenceForm(Difference()._asdict() | request.query_params.dict())
+        form = DisagreementsForm.of(request.query_params)
         require_valid(form)
         of_round = round_of(track, request.query_params.get("round"))
-        units = disagreements(track, of_round, form.difference)
+        units = disagreements(track, of_round, form.difference, form.cleaned_data["order"])
         return download(exports.disagreements_csv(units), f"{track.slug}-disagreements.csv")
 
 

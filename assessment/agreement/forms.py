@@ -1,9 +1,27 @@
 """The forms of a discussion."""
 
-from django import forms
+from typing import Self
 
+from django import forms
+from django.http import QueryDict
+
+from assessment.judgments.disagreements import Difference
+from assessment.judgments.forms import DifferenceForm
 from assessment.models import Batch
 from web.forms import StyledForm
+
+ORDERS = {"topic": "Topic", "steps": "Largest difference of grades first"}
+
+
+class DisagreementsForm(DifferenceForm):
+    """The disagreements that the page and its file show, and their order."""
+
+    order = forms.ChoiceField(choices=list(ORDERS.items()), required=False)
+
+    @classmethod
+    def of(cls, query: QueryDict) -> Self:
+        """The form that an address fills; without a rule, every difference."""
+        return cls(Difference()._asdict() | query.dict())
 
 
 class DiscussionForm(StyledForm):

@@ -19,7 +19,9 @@ from assessment.judgments.disagreements import (
     rounds_of,
     shared_judgments,
 )
-from pooling.pools.entries import ShownDocument, shown_documents
+from assessment.models import Judgment
+from pooling.models import Pool, PoolEntry
+from pooling.pools.entries import ShownDocument, ShownEntry, shown_documents, shown_entries
 from tracks.models import Track
 
 PAGE = 25
@@ -125,21 +127,35 @@ def _defined(value: float) -> float | None:
 
 @dataclass(frozen=True)
 class DisagreementsPage:
-    """One page of the disagreements of a round."""
+    """One page of the disagreements of a round; `units` has those of the page with what organizers see of each."""
 
     track: Track
     rounds: list[Round]
     current: Round
     difference: Difference
     rows: Page[Disagreement]
+    units: list[tuple[Disagreement, ShownEntry]]
     documents: dict[str, ShownDocument]
     tab: str = "judging"
 
 
 def disagreements_page(
-    track: Track, of_round: Round, difference: Difference, *, number: str | None
+    track: Track, of_round: Round, difference: Difference, *, order: str = "topic", number: str | None
 ) -> DisagreementsPage:
     """One page of the disagreements, with the comments of the assessors."""
-    rows = Paginator(disagreements(track, of_round, difference), PAGE).get_page(number)
+    rows = Paginator(disagreements(track, of_round, difference, order), PAGE).get_page(number)
+    entries = _entries_of([unit.votes[0].judgment for unit in rows])
+    units = list(zip(rows, entries, strict=True))
     documents = shown_documents(track.collection, [unit.docno for unit in rows])
-    return DisagreementsPage(track, rounds_of(track), of_round, difference, rows, documents)
+    return DisagreementsPage(track, rounds_of(track), of_round, difference, rows, units, documents)
+
+
+def _entries_of(judgments: list[int]) -> list[ShownEntry]:
+    """The entry of each judgment. The number of queries depends on the number of pools only."""
+    entry_of = dict(Judgment.objects.filter(pk__in=judgments).values_list("pk", "task__entry"))
+    entries = PoolEntry.objects.filter(pk__in=entry_of.values()).select_related("topic", "document")
+    shown: dict[int, ShownEntry] = {}
+    for pool in Pool.objects.filter(pk__in=entries.values("pool")).select_related("track__collection"):
+        own = [entry for entry in entries if entry.pool_id == pool.pk]
+        shown |= {item.entry.pk: item for item in shown_entries(pool, own)}
+    return [shown[entry_of[pk]] for pk in judgments]

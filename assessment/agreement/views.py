@@ -10,12 +10,11 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from assessment.agreement import discussions, exports, selectors, services
 from assessment.agreement.exports import discussion_csv
-from assessment.agreement.forms import DiscussionForm, NoteForm
+from assessment.agreement.forms import DisagreementsForm, DiscussionForm, NoteForm
 from assessment.agreement.machines import comparisons
 from assessment.batches.selectors import batches_for_organizer
 from assessment.judgments import disagreements as rounds
 from assessment.judgments.disagreements import Difference
-from assessment.judgments.forms import DifferenceForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.forms import refusals_in
@@ -50,11 +49,12 @@ def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpR
 def disagreements(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The units on which assessors disagree, with their comments. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = _form(request)
+    form = DisagreementsForm.of(request.GET)
     page = selectors.disagreements_page(
         track,
         rounds.round_of(track, request.GET.get("round")),
         form.difference if form.is_valid() else Difference(),
+        order=form.cleaned_data.get("order", ""),
         number=request.GET.get("page"),
     )
     status = 200 if form.is_valid() else 400
@@ -70,17 +70,12 @@ def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponse
     The page itself says what is wrong with a filter that is not valid.
     """
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = _form(request)
+    form = DisagreementsForm.of(request.GET)
     if not form.is_valid():
         return disagreements(request, slug)
     of_round = rounds.round_of(track, request.GET.get("round"))
-    units = rounds.disagreements(track, of_round, form.difference)
+    units = rounds.disagreements(track, of_round, form.difference, form.cleaned_data["order"])
     return download(exports.disagreements_csv(units), f"{track.slug}-disagreements.csv")
-
-
-def _form(request: AuthenticatedRequest) -> DifferenceForm:
-    """The filter; without a rule in the address, every difference."""
-    return DifferenceForm(request.GET if "rule" in request.GET else Difference()._asdict())
 
 
 @require_safe

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from django.db.models import Count, F, Q, QuerySet, Window
+from django.db.models import Case, Count, F, Q, QuerySet, When, Window
 from django.http import Http404
 
 from assay.tables import natural
@@ -96,18 +96,29 @@ def round_label(number: int, name: str) -> str:
 
 
 def round_of(track: Track, key: str | None) -> Round:
-    """The round with a key; without a key, the first with judgments, or else the main round.
+    """The round with a key; without one, the first with units of several judges, or with judgments, or the main round.
 
     Raises:
         Http404: The track has no such round.
     """
     rounds = rounds_of(track)
     if not key:
-        return next((each for each in rounds if judgments_of(track, each).exists()), rounds[0])
+        n_judges = _most_judges(track)
+        tried = [(each, n) for n in (2, 1) for each in rounds]
+        return next((each for each, n in tried if n_judges.get(each.batch_id, 0) >= n), rounds[0])
     of_round = next((each for each in rounds if each.key == key), None)
     if of_round is None:
         raise Http404(f"{track} has no round {key!r}")
     return of_round
+
+
+def _most_judges(track: Track) -> dict[int | None, int]:
+    """The most judges of a unit in each round with judgments, by the batch of the round. One query."""
+    judgments = current_judgments(track, *MAIN_AND_DUAL, Batch.Kind.TRAINING).order_by()
+    place = Case(When(batch__kind=Batch.Kind.TRAINING, then=F("batch")), default=None)
+    units = judgments.values(place=place, unit=F("docno"), of=F("topic")).annotate(n=Count("pk"))
+    pairs = units.values_list("place", "n").distinct()
+    return dict(sorted(pairs, key=lambda pair: pair[1]))
 
 
 def judgments_of(track: Track, of_round: Round) -> QuerySet[Judgment]:
@@ -130,9 +141,17 @@ class Disagreement(NamedTuple):
     docno: str
     votes: list[Vote]
 
+    @property
+    def steps(self) -> int:
+        """How far the grades are apart; 0 if fewer than two assessors gave one."""
+        grades = [vote.grade for vote in self.votes if vote.grade is not None]
+        return max(grades) - min(grades) if grades else 0
 
-def disagreements(track: Track, of_round: Round, difference: Difference) -> list[Disagreement]:
-    """The units whose judgments differ as asked, by topic and docno."""
+
+def disagreements(
+    track: Track, of_round: Round, difference: Difference, order: str = "topic"
+) -> list[Disagreement]:
+    """The units whose judgments differ as asked, by topic and docno, or ("steps") the largest difference first."""
     rules, level = track.protocol.parsed.judging, track.protocol.parsed.agreement.binary_from
     units: dict[tuple[str, str], list[Vote]] = {}
     judgments = shared_judgments(track, of_round)
@@ -145,8 +164,11 @@ def disagreements(track: Track, of_round: Round, difference: Difference) -> list
     for topic, docno, pk, assessor, choice, grade, comment in rows.iterator(chunk_size=5_000):
         vote = Vote(pk, assessor, rules.label_of(choice), grade, comment)
         units.setdefault((topic, docno), []).append(vote)
-    return [
+    different = [
         Disagreement(topic, docno, votes)
-        for (topic, docno), votes in sorted(units.items(), key=lambda unit: (natural(unit[0][0]), unit[0][1]))
+        for (topic, docno), votes in sorted(
+            units.items(), key=lambda unit: (natural(unit[0][0]), natural(unit[0][1]))
+        )
         if is_difference(votes, difference, level)
     ]
+    return sorted(different, key=lambda unit: -unit.steps) if order == "steps" else different

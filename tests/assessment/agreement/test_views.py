@@ -1,6 +1,8 @@
 """The pages of agreement, as organizers see them."""
 
 import csv
+import re
+from html import unescape
 from io import StringIO
 
 import pytest
@@ -10,10 +12,11 @@ from pytest_django import DjangoAssertNumQueries
 
 from assessment.models import Batch, Judgment
 from corpus.models import Formula
+from pooling.models import PoolEntry
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_document, make_organizer
-from tests.helpers.judging import accept, judge, make_batch
-from tracks.models import Track
+from tests.helpers.judging import accept, judge, judge_all, make_batch
+from tracks.models import Topic, Track
 
 pytestmark = pytest.mark.django_db
 
@@ -128,6 +131,47 @@ def test_formulas_are_typeset_and_lead_to_their_post(dual: Scene, organizer: Cli
     assert f'href="/collections/{collection.slug}/threads/{post.docno}' in html
     assert 'high. <span class="math-container" data-display="inline">x^2</span> &amp; &lt;b&gt;' in html
     assert "corpus/math.js" in html
+
+
+def test_disagreements_show_the_text_and_lead_to_the_pool(dual: Scene, organizer: Client) -> None:
+    Topic.objects.filter(pk=dual.second.pk).update(title="Sum of <b>cubes</b>")
+
+    html = page(organizer, "disagreements", dual.track, rule="steps", steps=3)
+
+    entry = PoolEntry.objects.get(
+        tasks__judgments__choice="high", tasks__judgments__assessor=dual.ada, topic=dual.second
+    )
+    assert f'href="{reverse("pooling:pool_entry", args=[dual.pool.pk, entry.pk])}">{entry.docno}</a>' in html
+    assert f"Body of {entry.docno}." in html
+    assert "Sum of <b>cubes</b>" in html
+
+
+def test_disagreements_can_begin_with_the_largest_difference(dual: Scene, organizer: Client) -> None:
+    by_topic = page(organizer, "disagreements", dual.track)
+    by_steps = page(organizer, "disagreements", dual.track, order="steps", rule="any")
+
+    shown = [re.findall(r'class="mono"[^>]*>(\d+)</a>', html) for html in (by_topic, by_steps)]
+    largest = Judgment.objects.get(choice="high", assessor=dual.ada, topic=dual.second).docno
+    assert sorted(shown[0]) == sorted(shown[1])
+    assert shown[0][0] != largest == shown[1][0]
+    link = re.search(r'href="([^"]*disagreements[^"]*csv[^"]*)"', by_steps)
+    assert link is not None
+    rows = list(csv.DictReader(StringIO(organizer.get(unescape(link[1])).content.decode())))
+    assert [row["docno"] for row in rows[::2]] == shown[1]
+
+
+def test_agreement_opens_at_the_round_that_has_shared_units(scene: Scene, organizer: Client) -> None:
+    judge(accept(scene.batch, scene.ada))  # of the main round, whose units have one judge each
+    training = make_batch(
+        scene.pool, {scene.ada: [scene.first], scene.bob: [scene.first]}, kind=Batch.Kind.TRAINING
+    )
+    for assessor in (scene.ada, scene.bob):
+        judge_all(training, assessor)
+
+    html = page(organizer, "agreement", scene.track)
+
+    assert f'aria-current="page">Training round 1: {training.name}</a>' in html
+    assert "No unit has the grades of two assessors yet" not in html
 
 
 def test_unknown_rule_is_refused_with_a_message(dual: Scene, organizer: Client) -> None:
