@@ -87,17 +87,30 @@ def check_submission(
 ) -> CheckedRun:
     """Check everything that `submit` checks, with the same refusals, and store nothing."""
     _check_allowed(track=track, team=team, by=by, declared=declared, at=arrived_at)
+    checked = _check_files(track, team, file, file_name, declared, seconds)
+    _tag_with_room(track, team, declared, checked, n_bytes=file.seek(0, os.SEEK_END))
+    return checked
+
+
+def _check_files(
+    track: Track, team: Team, file: BinaryIO, file_name: str, declared: Declaration, seconds: BinaryIO | None
+) -> CheckedRun:
+    """Check a run with its file of seconds, and whether it has every topic on which its team had a session."""
+    protocol, needed, times_taken = track.protocol.parsed, set[str](), None
+    if protocol.interaction is not None and declared.kind == protocol.interaction.run_kind:
+        needed = interacted_topics(team)
+        if not needed:
+            raise SubmissionRefused(
+                f"{team} had no session yet, and runs of the kind {declared.kind} follow one."
+            )
     checked = check(track=track, file=file, file_name=file_name, kind=declared.kind, team=team)
     if checked.columns is None:
         raise RunRefused(checked)
-    protocol, times_taken = track.protocol.parsed, None
-    if protocol.interaction is not None and declared.kind == protocol.interaction.run_kind:
-        missing = sorted(interacted_topics(team) - set(checked.columns.topics.tolist()))
-        if missing:
-            raise SubmissionRefused(
-                f"The run omits {', '.join(missing)}: a run of the kind {declared.kind} has every topic on which "
-                f"{team} had a session."
-            )
+    if missing := sorted(needed - set(checked.columns.topics.tolist())):
+        raise SubmissionRefused(
+            f"The run omits {', '.join(missing)}: a run of the kind {declared.kind} has every topic on which "
+            f"{team} had a session."
+        )
     if seconds is not None:
         topics = list(track.topics.values_list("code", flat=True))
         try:
@@ -108,14 +121,7 @@ def check_submission(
             ) from error
         if times_taken.errors:
             raise RunRefused(CheckedRun(times_taken, None, None))
-    checked = replace(checked, report=with_seconds(checked.report, times_taken, protocol=protocol))
-    tag = _tag(track, team, declared, checked)
-    if not tag.isprintable() or len(tag.split()) != 1 or len(tag.encode()) > MAX_NAME:
-        raise SubmissionRefused(
-            f"The tag “{tag[:120]}” is not accepted; use one word of at most {MAX_NAME} bytes, without spaces."
-        )
-    _check_room(track, team, kind=declared.kind, tag=tag, checked=checked, n_bytes=file.seek(0, os.SEEK_END))
-    return checked
+    return replace(checked, report=with_seconds(checked.report, times_taken, protocol=protocol))
 
 
 def submit(
@@ -146,17 +152,9 @@ def submit(
         NotStored: The storage is full or does not answer.
     """
     arrived_at = arrived_at or times.now()
+    _check_allowed(track=track, team=team, by=by, declared=declared, at=arrived_at)
     try:
-        checked = check_submission(
-            track=track,
-            team=team,
-            by=by,
-            file=file,
-            file_name=file_name,
-            declared=declared,
-            seconds=seconds,
-            arrived_at=arrived_at,
-        )
+        checked = _check_files(track, team, file, file_name, declared, seconds)
     except RunRefused as refusal:
         data = {
             "team": team.pk,
@@ -178,8 +176,7 @@ def submit(
         stack.enter_context(transaction.atomic())
         track = track_services.lock(track.pk)
         state = _check_allowed(track=track, team=team, by=by, declared=declared, at=arrived_at)
-        tag = _tag(track, team, declared, checked)
-        _check_room(track, team, kind=declared.kind, tag=tag, checked=checked, n_bytes=n_bytes)
+        tag = _tag_with_room(track, team, declared, checked, n_bytes=n_bytes)
         storage.claim(original, stored_columns)
         usual = track.protocol.parsed.runs.usual_use
         run = Run.objects.create(
@@ -219,11 +216,6 @@ def _check_allowed(
     if track.status == Track.Status.CLOSED:  # since the file arrived
         track_services.check_opening(track=track)
     _check_kind(track, by, declared)
-    rules = track.protocol.parsed.interaction
-    if rules is not None and declared.kind == rules.run_kind and not interacted_topics(team):
-        raise SubmissionRefused(
-            f"{team} had no session yet, and runs of the kind {declared.kind} follow one."
-        )
     return state
 
 
@@ -246,6 +238,10 @@ def _check_kind(track: Track, by: User, declared: Declaration) -> None:
 def _tag(track: Track, team: Team, declared: Declaration, checked: CheckedRun) -> str:
     """The tag of a run; without one, its team and kind, with a number if the team has several."""
     if tag := declared.tag or checked.report.tag:
+        if not tag.isprintable() or len(tag.split()) != 1 or len(tag.encode()) > MAX_NAME:
+            raise SubmissionRefused(
+                f"The tag “{tag[:120]}” is not accepted; use one word of at most {MAX_NAME} bytes, without spaces."
+            )
         return tag
     taken = set(_kept(track).values_list("tag", flat=True))
     name = "-".join(team.name.split())
@@ -259,16 +255,19 @@ def _kept(track: Track) -> QuerySet[Run]:
     return Run.objects.filter(track=track).exclude(status=Run.Status.WITHDRAWN)
 
 
-def _check_room(track: Track, team: Team, *, kind: str, tag: str, checked: CheckedRun, n_bytes: int) -> None:
-    """Refuse a file or a tag that is there, and a run beyond the limits of its team."""
+def _tag_with_room(
+    track: Track, team: Team, declared: Declaration, checked: CheckedRun, *, n_bytes: int
+) -> str:
+    """The tag of a run. A file or a tag that is there is refused, and a run beyond the limits of its team."""
+    tag = _tag(track, team, declared, checked)
     earlier = _kept(track).filter(team=team, sha256=checked.report.sha256).first()
     if earlier is not None:
         raise SameBytes(earlier)
     if _kept(track).filter(tag=tag).exists():
         raise TagTaken(tag)
-    rule = track.protocol.parsed.runs.kind(kind)
+    rule = track.protocol.parsed.runs.kind(declared.kind)
     most = rule.max_per_team
-    if most is not None and n_of_kinds(team)[kind] >= most:
+    if most is not None and n_of_kinds(team)[declared.kind] >= most:
         runs = "one" if most == 1 else str(most)
         raise SubmissionRefused(
             f"{team} already has {runs} {rule.name} run{'' if most == 1 else 's'}, and {track} accepts no more. "
@@ -278,6 +277,7 @@ def _check_room(track: Track, team: Team, *, kind: str, tag: str, checked: Check
     used, limit = disk_use(team), disk_limit(team)
     if used + n_bytes > limit:
         raise DiskLimitReached(team, used=used, needed=n_bytes, limit=limit)
+    return tag
 
 
 @transaction.atomic

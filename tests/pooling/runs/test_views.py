@@ -227,7 +227,7 @@ def test_run_beyond_the_disk_limit_of_its_team_is_refused_with_limit_and_use(
     ours = upload(as_(scene.member), scene, GOOD)
 
     assert run.n_bytes == sum(len(path.read_bytes()) for path in scene.files()) / 3
-    assert "may use 3 kB on the disk. Its runs use 3 kB, and this one needs 1 kB." in page
+    assert "may use 3 kB on the disk. Its runs use 3 kB, and this one needs 3 kB." in page
     assert (theirs.status_code, ours.status_code) == (302, 302)
 
 
