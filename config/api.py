@@ -22,9 +22,7 @@ app_name = "api"
 # In the order of the page that shows them
 NOUNS = [
     "tracks.tracks",
-    "participation.clones",
     "tracks.deadlines",
-    "tracks.milestones",
     "tracks.agreements",
     "tracks.guidelines",
     "tracks.protocols",

@@ -2,7 +2,6 @@
 
 from django.urls import path
 
-from participation.clones.views import clone_track
 from participation.interaction import views as interaction
 from participation.invitations import views as invitations
 from participation.people import views as people
@@ -11,7 +10,7 @@ from participation.requests import views as requests
 app_name = "participation"
 
 urlpatterns = [
-    path("tracks/<slug:slug>/clone/", clone_track, name="clone_track"),
+    path("tracks/<slug:slug>/clone/", people.clone_track, name="clone_track"),
     # teams
     path("teams/<int:team_id>/", people.team, name="team"),
     path("teams/<int:team_id>/edit/", people.edit_team, name="edit_team"),

@@ -6,7 +6,6 @@ from scoring.analyses import views as analyses
 from scoring.evaluations import views as evaluations
 from scoring.later import views as later
 from scoring.leaderboards import views as leaderboards
-from scoring.material import views as material
 from scoring.qrels import views as qrels
 
 app_name = "scoring"
@@ -21,8 +20,8 @@ urlpatterns = [
     path("qrels/<int:qrels_id>/export/", qrels.export, name="qrels_export"),
     path("qrels/<int:qrels_id>/judgments.zip", qrels.judgments, name="qrels_judgments"),
     path("qrels/<int:qrels_id>/offer/", qrels.offer, name="offer_qrels"),
-    path("qrels/<int:qrels_id>/train/", material.train, name="train"),
-    path("tracks/<slug:slug>/judged-examples/", material.judged_examples, name="judged_examples"),
+    path("qrels/<int:qrels_id>/train/", qrels.train, name="train"),
+    path("tracks/<slug:slug>/judged-examples/", qrels.judged_examples, name="judged_examples"),
     path("qrels/<int:qrels_id>/archive/", qrels.archive, name="archive_qrels"),
     path("qrels/<int:qrels_id>/score/", leaderboards.score, name="score"),
     path("tracks/<slug:slug>/leaderboards/", leaderboards.leaderboards, name="leaderboards"),

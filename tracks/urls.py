@@ -8,7 +8,6 @@ from tracks.agreements import views as agreements
 from tracks.deadlines import views as deadlines
 from tracks.downloads import views as downloads
 from tracks.guidelines import views as guidelines
-from tracks.milestones import views as milestones
 from tracks.models import SitePage
 from tracks.pages import views as pages
 from tracks.protocols import views as protocols
@@ -28,8 +27,8 @@ app_name = "tracks"
 
 urlpatterns = [
     path("tracks/<slug:slug>/deadlines/", deadlines.deadlines, name="deadlines"),
-    path("tracks/<slug:slug>/milestones/", milestones.milestones, name="milestones"),
-    path("tracks/<slug:slug>/calendar.ics", milestones.calendar, name="calendar"),
+    path("tracks/<slug:slug>/milestones/", deadlines.milestones, name="milestones"),
+    path("tracks/<slug:slug>/calendar.ics", deadlines.calendar, name="calendar"),
     path("tracks/<slug:slug>/downloads/", downloads.downloads, name="downloads"),
     path("tracks/<slug:slug>/downloads/SHA256SUMS", downloads.checksums, name="checksums"),
     path("tracks/<slug:slug>/downloads/attach/", downloads.attach, name="attach"),

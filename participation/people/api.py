@@ -1,4 +1,4 @@
-"""The people of a track for programs: everyone with a role, and lists of people to add."""
+"""The people of a track for programs: everyone with a role, lists of people to add, and clones of the track."""
 
 from typing import Any
 
@@ -12,9 +12,11 @@ from participation.people import selectors, services
 from participation.people.pasted import MAX_CELL, MAX_LINES, of_program
 from participation.people.selectors import Person
 from participation.people.services import Plan, Sender, Step, plan
-from tracks.tracks.api import track_of
+from tracks.tracks.api import TrackDetailSerializer, track_of
+from tracks.tracks.forms import CloneForm
+from tracks.tracks.selectors import track_page
 from web.api.permissions import Organizer
-from web.api.serializers import Strict
+from web.api.serializers import Strict, require_valid
 from web.api.views import Endpoints, created, get, post
 from web.pages import site_of
 
@@ -123,6 +125,15 @@ class PlanSerializer(serializers.Serializer[Plan]):
     problems = ProblemOfPersonSerializer(many=True)
 
 
+class CloneSerializer(Strict):
+    """The names of the new track, and who comes along."""
+
+    name = serializers.CharField(max_length=200)
+    slug = serializers.SlugField(max_length=100, help_text="For the address, such as arqmath-2021.")
+    assessors = serializers.BooleanField(default=False, help_text="With its assessors and their groups.")
+    teams = serializers.BooleanField(default=False, help_text="With its teams and their members.")
+
+
 class People(Endpoints):
     tag = "People"
     permission_classes = [Organizer]
@@ -150,6 +161,23 @@ class People(Endpoints):
         """See what adding a list of people would do, and what is wrong with it. Nothing is changed."""
         track = track_of(request, slug)
         return plan(track, of_program(self.validated(request)["people"]))
+
+    @post(
+        "tracks/<slug:slug>/clone/",
+        "clone_track",
+        TrackDetailSerializer,
+        takes=CloneSerializer,
+        status=201,
+        tag="Tracks",
+    )
+    def clone_track(self, request: Request, slug: str) -> Any:
+        """Create a draft with the protocol, the settings and the guidelines of another track."""
+        user, data = person_of(request), self.validated(request)
+        track = track_of(request, slug)
+        require_valid(CloneForm(data))
+        new = services.clone(track=track, by=user, **data)
+        shown = TrackDetailSerializer(track_page(user, new)).data
+        return created(shown, reverse("api:track", args=[new.slug]))
 
 
 urlpatterns = People.urls()

@@ -29,6 +29,7 @@ from participation.teams import selectors as team_selectors
 from participation.teams import services as team_services
 from tracks.assessors import services as assessor_services
 from tracks.models import Track
+from tracks.tracks.forms import CloneForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.forms import refusals_in
@@ -266,3 +267,18 @@ def change_member(request: AuthenticatedRequest, team_id: int, user_id: int) -> 
         messages.success(request, f"{member} may {'' if action == 'allow' else 'no longer '}submit runs.")
     # who has just made somebody else the contact person still sees the team; who removed themselves does not
     return redirect(team if action != "remove" or member != request.user else team.track)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def clone_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Create a track like this one. Organizers only."""
+    track = _track(request, slug)
+    form = CloneForm(request.POST or None)
+    if form.is_valid():
+        new = services.clone(track=track, by=request.user, **form.cleaned_data)
+        messages.success(request, f"Created {new}, a draft like {track}. Import its topics next.")
+        return redirect(new)
+    return render(
+        request, "participation/people/clone_track.html", {"track": track, "form": form, "tab": "track"}
+    )

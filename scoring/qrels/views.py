@@ -1,7 +1,7 @@
 """Pages and files of qrels."""
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -11,7 +11,9 @@ from accounts.access import AuthenticatedRequest, organizer_required
 from assay.formats.qrels.exports import SplitError, sealed, zipped
 from scoring.models import Qrels
 from scoring.qrels import exports, selectors, services
+from scoring.qrels.examples import material_page
 from scoring.qrels.forms import ExportForm, FreezeForm, ImportForm
+from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
@@ -147,3 +149,29 @@ def offer(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     row = services.offer(qrels=version, track=track, by=request.user)
     messages.success(request, f"{row.name} is attached to {track}. Release it when participants may have it.")
     return redirect("tracks:edit_download", track.slug, row.pk)
+
+
+@require_safe
+@never_cache
+@access.login_required
+def judged_examples(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Topics of earlier tracks, with documents of each grade. Assessors of the track, and organizers."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    if not (request.user.is_organizer or is_assessor(request.user, track)):
+        raise Http404
+    chosen = request.GET.get("qrels", ""), request.GET.get("topic", "")
+    page = material_page(request.user, track, *chosen)
+    return render(request, "scoring/qrels/judged_examples.html", context_of(page))
+
+
+@require_POST
+@organizer_required
+def train(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
+    """Show examples of a version to the assessors of another track, or no longer. Organizers only."""
+    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    track = get_object_or_404(tracks_for(request.user), slug=request.POST.get("track", ""))
+    is_shown = request.POST.get("action") != "hide"
+    services.set_training(qrels=version, track=track, is_shown=is_shown, by=request.user)
+    verb = "now see" if is_shown else "no longer see"
+    messages.success(request, f"The assessors of {track} {verb} examples of {version.track}.")
+    return redirect("scoring:judged_examples", track.slug)

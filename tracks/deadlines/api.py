@@ -1,5 +1,6 @@
-"""The deadlines of tracks for programs."""
+"""The deadlines and milestones of tracks for programs."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
@@ -9,8 +10,8 @@ from rest_framework.response import Response
 
 from accounts.access import organizer_of
 from tracks.deadlines import services
-from tracks.deadlines.services import MAX_GRACE_MINUTES, Window
-from tracks.models import Deadline, Track
+from tracks.deadlines.services import MAX_GRACE_MINUTES, MOST, NewMilestone, Window
+from tracks.models import Deadline, Milestone, Track
 from tracks.tracks import services as track_services
 from tracks.tracks.api import track_of
 from web import times
@@ -65,12 +66,6 @@ class NewDeadlinesSerializer(Strict):
     deadlines = serializers.ListField(child=NewDeadlineSerializer(), max_length=MOST_KINDS)
 
 
-def _shown(track: Track) -> Any:
-    deadlines = track.deadlines.order_by("kind")
-    zone = next((each.zone for each in deadlines), times.AOE)
-    return DeadlinesSerializer({"zone": zone, "deadlines": deadlines}).data
-
-
 def _windows(zone: str, deadlines: list[dict[str, Any]]) -> dict[str, Window]:
     """The window of each kind.
 
@@ -89,25 +84,84 @@ def _windows(zone: str, deadlines: list[dict[str, Any]]) -> dict[str, Window]:
     return windows
 
 
-class Deadlines(Endpoints):
+class MilestoneSerializer(serializers.ModelSerializer[Milestone]):
+    """A date that the organizers announce."""
+
+    class Meta:
+        model = Milestone
+        fields = ["title", "starts_on", "ends_on"]
+
+
+class MilestonesSerializer(serializers.Serializer[Any]):
+    """The milestones of a track, by day."""
+
+    milestones = MilestoneSerializer(many=True)
+
+
+class NewMilestoneSerializer(Strict):
+    """A date that the organizers announce."""
+
+    title = serializers.CharField(max_length=200)
+    starts_on = serializers.DateField()
+    ends_on = serializers.DateField(
+        default=None, allow_null=True, help_text="The last day; null for a single day."
+    )
+
+
+class NewMilestonesSerializer(Strict):
+    """All milestones of a track: one that is missing is removed."""
+
+    milestones = serializers.ListField(child=NewMilestoneSerializer(), max_length=MOST)
+
+
+def _deadlines(track: Track) -> Any:
+    deadlines = track.deadlines.order_by("kind")
+    zone = next((each.zone for each in deadlines), times.AOE)
+    return DeadlinesSerializer({"zone": zone, "deadlines": deadlines}).data
+
+
+def _milestones(track: Track) -> Any:
+    return MilestonesSerializer({"milestones": track.milestones.all()}).data
+
+
+class Dates(Endpoints):
     tag = "Tracks"
     permission_classes = [Everyone]
 
     @get("tracks/<slug:slug>/deadlines/", "deadlines", DeadlinesSerializer)
     def get_deadlines(self, request: Request, slug: str) -> Any:
         """Read the deadlines of a track. What is accepted now is with the track itself."""
-        return Response(_shown(track_of(request, slug)))
+        return Response(_deadlines(track_of(request, slug)))
 
     @put("tracks/<slug:slug>/deadlines/", "deadlines", DeadlinesSerializer, takes=NewDeadlinesSerializer)
     @transaction.atomic
     def set_deadlines(self, request: Request, slug: str) -> Any:
         """Set all deadlines of a track. Organizers only."""
+        track, data = self._change(request, slug, _deadlines)
+        services.set_deadlines(track=track, zone=data["zone"], windows=_windows(**data))
+        return Response(_deadlines(track))
+
+    @get("tracks/<slug:slug>/milestones/", "milestones", MilestonesSerializer)
+    def get_milestones(self, request: Request, slug: str) -> Any:
+        """Read the milestones of a track. Its page has them with the deadlines as an iCalendar file."""
+        return Response(_milestones(track_of(request, slug)))
+
+    @put("tracks/<slug:slug>/milestones/", "milestones", MilestonesSerializer, takes=NewMilestonesSerializer)
+    @transaction.atomic
+    def set_milestones(self, request: Request, slug: str) -> Any:
+        """Set all milestones of a track. Organizers only."""
+        track, data = self._change(request, slug, _milestones)
+        services.set_milestones(track=track, milestones=[NewMilestone(**each) for each in data["milestones"]])
+        return Response(_milestones(track))
+
+    def _change(
+        self, request: Request, slug: str, shown: Callable[[Track], Any]
+    ) -> tuple[Track, dict[str, Any]]:
+        """The locked track and what to set, if the request is an organizer's and knows what is `shown`."""
         organizer_of(request)
         track = track_services.lock(track_of(request, slug).pk)
-        require_match(request, _shown(track))
-        data = self.validated(request)
-        services.set_deadlines(track=track, zone=data["zone"], windows=_windows(**data))
-        return Response(_shown(track))
+        require_match(request, shown(track))
+        return track, self.validated(request)
 
 
-urlpatterns = Deadlines.urls()
+urlpatterns = Dates.urls()

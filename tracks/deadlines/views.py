@@ -1,17 +1,21 @@
-"""The page on which organizers set deadlines."""
+"""The pages on which organizers set deadlines and milestones, and the calendar of a track."""
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from tracks import acceptance
 from tracks.deadlines import services
-from tracks.deadlines.forms import DeadlinesForm
+from tracks.deadlines.calendar import ical
+from tracks.deadlines.forms import DeadlinesForm, MilestonesForm
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
+from web.downloads import download
 from web.forms import refusals_in
+from web.pages import site_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -29,3 +33,24 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             return redirect("tracks:deadlines", track.slug)
     context = {"track": track, "form": form, "states": acceptance.states(track), "tab": "track"}
     return render(request, "tracks/deadlines/deadlines.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def milestones(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Set the milestones of a track. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    form = MilestonesForm(request.POST or None, track=track)
+    if request.method == "POST" and form.is_valid():
+        with refusals_in(form):
+            services.set_milestones(track=track, **form.cleaned_data)
+            messages.success(request, "Milestones saved.")
+            return redirect(track)
+    return render(request, "tracks/deadlines/milestones.html", {"track": track, "form": form, "tab": "track"})
+
+
+@require_safe
+def calendar(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Milestones and deadlines as an iCalendar file. Everyone who sees the track."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    return download(ical(track, site_of(request)), f"{track.slug}.ics")
