@@ -33,6 +33,7 @@ THROWAWAY = {
     "synchronous_commit": "off",
     "full_page_writes": "off",
     "shared_buffers": "128MB",
+    "max_connections": "200",
 }
 
 

@@ -235,6 +235,7 @@ def start_process(command: list[str], environment: dict[str, str], log: Path, na
 
 
 PAGE_TIMEOUT = 60_000  # ms that a page may take on a busy machine
+MOST_WINDOWS = 4  # that wait for the next test; each takes about 100 MB
 
 
 def wait_until(
@@ -369,29 +370,92 @@ def complaints() -> list[str]:
     return []
 
 
+Size = dict[str, int]
+
+
+@dataclass
+class Window:
+    """A browser context with one page, which a later test uses again: a new one costs half a second of processor time.
+
+    `options` are those of the context that no page can change.
+    """
+
+    context: BrowserContext
+    page: Page
+    watch: Watch
+    options: dict[str, Any]
+
+    def show(self, *, viewport: Size | None = None, color_scheme: str = "light") -> Page:
+        self.page.set_viewport_size(viewport or {"width": 1280, "height": 720})  # type: ignore[arg-type]
+        self.page.emulate_media(color_scheme=color_scheme, reduced_motion=self.options["reduced_motion"])  # type: ignore[arg-type]
+        return self.page
+
+    def clear(self) -> bool:
+        """Remove all that a test left. Return False if the window cannot be used again: its page was closed."""
+        self.watch.complaints = []  # those of what is broken off here
+        if self.page.is_closed():
+            self.context.close()
+            return False
+        for other in self.context.pages:
+            if other is not self.page:
+                other.close()
+        self.page.unroute_all()
+        self.context.set_offline(False)
+        origin = "{0.scheme}://{0.netloc}".format(urlsplit(self.page.url))
+        if self.page.url.startswith("http"):
+            self.page.evaluate("() => sessionStorage.clear()")
+        self.page.goto("about:blank")
+        session = self.context.new_cdp_session(self.page)
+        session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
+        session.detach()
+        self.context.clear_cookies()
+        return True
+
+
+@pytest.fixture(scope="session")
+def _windows(_chromium: Browser, django_db_setup: None) -> Iterator[list[Window]]:
+    """The windows that no test is using. They close before the database is dropped, to which they keep connections."""
+    free: list[Window] = []
+    yield free
+    for window in free:
+        window.context.close()
+
+
 @pytest.fixture
-def new_page(_chromium: Browser, complaints: list[str]) -> Iterator[Callable[..., Page]]:
+def new_page(
+    _chromium: Browser, _windows: list[Window], complaints: list[str]
+) -> Iterator[Callable[..., Page]]:
     """Open a page with its own cookies: `new_page()`; keyword arguments go to Playwright's context.
 
     The test fails if a page requests another host, breaks the Content-Security-Policy or logs an error. Transitions
     are off, because axe would measure the contrast of a color in between. At the end the fixture waits for the last
-    requests: a running request and the emptying of the tables would deadlock.
+    requests: a running request and the emptying of the tables would deadlock. A test that gives the page a script or
+    a handler of dialogs closes it, because the next test would get them.
     """
-    watch = Watch(complaints)
-    contexts: list[BrowserContext] = []
+    used: list[Window] = []
 
-    def open_page(**options: Any) -> Page:
-        context = _chromium.new_context(**{"reduced_motion": "reduce", **options})
-        context.set_default_timeout(PAGE_TIMEOUT)
-        contexts.append(context)
-        context.on("page", watch.follow)  # also tabs that the page opens
-        return context.new_page()
+    def open_page(*, viewport: Size | None = None, color_scheme: str = "light", **options: Any) -> Page:
+        options = {"reduced_motion": "reduce", **options}
+        window = next((each for each in _windows if each.options == options), None)
+        if window is None:
+            context = _chromium.new_context(**options)
+            context.set_default_timeout(PAGE_TIMEOUT)
+            watch = Watch()
+            context.on("page", watch.follow)  # also tabs that the page opens
+            window = Window(context, context.new_page(), watch, options)
+        else:
+            _windows.remove(window)
+        window.watch.complaints = complaints
+        used.append(window)
+        return window.show(viewport=viewport, color_scheme=color_scheme)
 
     yield open_page
-    for context in contexts:
-        context.close()
+    reported = list(complaints)
+    _windows.extend(window for window in used if window.clear())
+    while len(_windows) > MOST_WINDOWS:
+        _windows.pop(0).context.close()
     wait_until(lambda: not _busy, reason="requests are still at work")
-    assert not watch.complaints, "\n".join(watch.complaints)
+    assert not reported, "\n".join(reported)
 
 
 @pytest.fixture

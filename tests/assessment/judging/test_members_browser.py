@@ -251,6 +251,7 @@ def test_phone_judges_everything_from_login_to_the_end_by_touch_alone(
     shown = PoolMember.objects.filter(entry__pool=batch.pool, entry__topic__code="B.1", position__gt=0)
     judged = Judgment.objects.filter(choice="medium").values_list("docno", flat=True)
     assert sorted(judged) == sorted(shown.values_list("docno", flat=True))
+    page.close()  # with its script
 
 
 def test_each_choice_is_described_by_its_definition(batch: Batch, enter: Callable[..., Page]) -> None:

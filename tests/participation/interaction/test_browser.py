@@ -131,3 +131,4 @@ def test_a_hostile_page_stays_in_its_frame_and_ends_in_all_tabs(
     for reason in ("allow-popups", "allow-modals", "allow-top-navigation", "fullscreen", "frame-src"):
         assert reason in refused
     complaints.clear()  # all of them are of the hostile page
+    page.close()  # with the handler of dialogs
