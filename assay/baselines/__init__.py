@@ -2,6 +2,8 @@
 
 - `text`: TF-IDF and BM25 over words and LaTeX (`tokens`), from an inverted file on disk (`postings`)
 - `linked_posts`: the answers of the questions of which a topic is a duplicate
+- `tangent_s`: formulas by their trees (`formula_trees`), from an index on disk (`formula_index`): `symbol_pairs` finds
+  candidates, and `subtree_similarity` scores them
 - `fusion`: one run from several
 - `ranking`: lists of documents as a run that the protocol accepts
 

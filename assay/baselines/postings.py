@@ -16,11 +16,13 @@ Starts, documents and weights are the arrays that bm25s reads, which adds the we
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -59,6 +61,11 @@ class TokenBatch(NamedTuple):
             lengths.append(len(words))
             tokens += [place.setdefault(word, len(place)) for word in words]
         return cls(docnos, np.array(lengths, dtype=np.int32), list(place), np.array(tokens, dtype=np.int32))
+
+    def kept(self, where: NDArray[np.bool_]) -> "TokenBatch":
+        """Some of the documents, with the same words."""
+        docnos = [docno for docno, is_kept in zip(self.docno, where.tolist(), strict=True) if is_kept]
+        return TokenBatch(docnos, self.length[where], self.words, self.tokens[np.repeat(where, self.length)])
 
 
 class _Block(NamedTuple):
@@ -103,8 +110,8 @@ class Builder:
         np.savez(self._path(self._n_blocks), token=token[order], document=document[order], n=frequency[order])
         self._waiting, self._n_waiting, self._n_blocks = [], 0, self._n_blocks + 1
 
-    def finish(self, settings: Mapping[str, Any]) -> "Postings":
-        """Write the file, and the settings last: a folder without them is not complete.
+    def finish(self) -> "Postings":
+        """Write the file.
 
         Raises:
             InputError: There are no documents, or a docno occurs twice.
@@ -121,7 +128,6 @@ class Builder:
         start = self._starts(rank)
         np.save(self._folder / "start.npy", start)
         self._merge(rank, start)
-        (self._folder / SETTINGS).write_text(json.dumps(settings, indent=1, sort_keys=True) + "\n")
         return Postings(self._folder)
 
     def _write_documents(self) -> None:
@@ -160,6 +166,44 @@ class Builder:
         frequencies.flush()
 
 
+@contextmanager
+def index_folder(
+    folder: Path | None, settings: Mapping[str, Any], build: Callable[[Path], object]
+) -> Iterator[Path]:
+    """The folder of an index, built if it is empty; without one, a folder that is deleted at the end.
+
+    The settings are what the content of the index depends on. They are written last, so a folder without them is not
+    complete.
+
+    Raises:
+        InputError: The folder has an index with other settings, or other files.
+    """
+    if folder is None:
+        with TemporaryDirectory(prefix="assay-index-") as name:
+            build(Path(name))
+            yield Path(name)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / SETTINGS
+    if path.exists():
+        stored, wanted = json.loads(path.read_text()), json.loads(json.dumps(settings))
+        if others := sorted(name for name, value in wanted.items() if stored.get(name) != value):
+            raise InputError(
+                f"the index in {folder} was made with other {', '.join(others)}; delete it, or name another folder"
+            )
+    else:
+        if any(folder.iterdir()):
+            raise InputError(f"{folder} has files but no complete index; name an empty folder")
+        build(folder)
+        path.write_text(json.dumps(settings, indent=1, sort_keys=True) + "\n")
+    yield folder
+
+
+def states_of(files: Iterable[Path]) -> list[list[object]]:
+    """Name, size and time of change of files, as settings of an index that is made from them."""
+    return [[file.name, (state := file.stat()).st_size, state.st_mtime_ns] for file in files]
+
+
 @dataclass(frozen=True)
 class Postings:
     """The inverted file of a folder."""
@@ -173,6 +217,23 @@ class Postings:
     @cached_property
     def docno(self) -> NDArray[np.bytes_]:
         return self._array("docno")
+
+    @cached_property
+    def length(self) -> NDArray[np.int32]:
+        return self._array("length")
+
+    @cached_property
+    def _document(self) -> NDArray[np.int32]:
+        return self._array("document")
+
+    @cached_property
+    def _frequency(self) -> NDArray[np.uint16]:
+        return self._array("frequency")
+
+    def of(self, number: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+        """The documents that have a token, and how often."""
+        rows = slice(int(self._start[number]), int(self._start[number + 1]))
+        return self._document[rows], self._frequency[rows]
 
     @cached_property
     def _token(self) -> NDArray[np.bytes_]:
@@ -201,8 +262,8 @@ class Postings:
         return Scorer(self, path.name)
 
     def _write_weights(self, path: Path, model: Model, k1: float, b: float) -> None:
-        start, frequency, document = self._start, self._array("frequency"), self._array("document")
-        length = np.asarray(self._array("length"), dtype=np.float64)
+        start, frequency, document = self._start, self._frequency, self._document
+        length = np.asarray(self.length, dtype=np.float64)
         norm = k1 * (1 - b + b * length / max(length.mean(), 1.0))
         idf = IDF[model](len(length), np.diff(start)) * (k1 if model == "tf-idf" else 1.0)
         with path.open("wb") as file:

@@ -54,14 +54,17 @@ def best(
     >>> best("A.1", np.array([b"7", b"8", b"9"]), np.array([1.0, 2.0, 1.0]), k=2).docno.tolist()
     [b'8', b'9']
     """
+    rows = top(docno, score, k=k)
+    return Ranked(topic, docno[rows], score[rows].astype(np.float64), None if post is None else post[rows])
+
+
+def top(docno: NDArray[np.bytes_], score: NDArray[np.floating], *, k: int) -> NDArray[np.intp]:
+    """(at most k,) the rows of the k best documents, in their order."""
     rows = np.arange(len(score))
     if len(score) > k:
         rows = np.flatnonzero(score >= np.partition(score, len(score) - k)[len(score) - k])
-    chosen, values = np.asarray(docno[rows]), score[rows].astype(np.float64)
-    order = trec_order(np.zeros(len(rows), dtype=np.int32), chosen, values)[:k]
-    return Ranked(
-        topic, chosen[order], values[order], None if post is None else np.asarray(post[rows][order])
-    )
+    order = trec_order(np.zeros(len(rows), dtype=np.int32), docno[rows], score[rows].astype(np.float64))
+    return rows[order[:k]]
 
 
 def line_form(protocol: Protocol) -> LineForm:

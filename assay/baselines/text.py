@@ -1,18 +1,16 @@
 """TF-IDF and BM25 over the words and formulas of documents, for the title and text of each topic."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from assay.baselines.postings import SETTINGS, Builder, Model, Postings, TokenBatch
+from assay.baselines.postings import Builder, Model, Postings, TokenBatch, index_folder, states_of
 from assay.baselines.ranking import Progress, Ranked, best, check_topics, no_progress
 from assay.baselines.tokens import stemmer, tokenize
 from assay.errors import InputError
@@ -47,12 +45,11 @@ class TextIndex:
     @property
     def settings(self) -> dict[str, Any]:
         """What the content of the index depends on."""
-        states = [(file.name, file.stat()) for file in document_files(self.collection)]
         return {
             "version": VERSION,
             "tokenizer": self.tokenizer or self.protocol.baselines.tokenizer,
             "kinds": sorted(self._kinds),
-            "files": [[name, state.st_size, state.st_mtime_ns] for name, state in states],
+            "files": states_of(document_files(self.collection)),
         }
 
     @property
@@ -66,30 +63,11 @@ class TextIndex:
 
     @contextmanager
     def opened(self) -> Iterator[Postings]:
-        """The index, built if it does not exist yet.
+        """The index, built if it does not exist yet."""
+        with index_folder(self.folder, self.settings, self._build) as folder:
+            yield Postings(folder)
 
-        Raises:
-            InputError: The folder has an index of something else, or other files.
-        """
-        if self.folder is None:
-            with TemporaryDirectory(prefix="assay-index-") as folder:
-                yield self._built(Path(folder))
-            return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if not (self.folder / SETTINGS).exists():
-            if any(self.folder.iterdir()):
-                raise InputError(f"{self.folder} has files but no complete index; name an empty folder")
-            yield self._built(self.folder)
-            return
-        stored = json.loads((self.folder / SETTINGS).read_text())
-        wanted = json.loads(json.dumps(self.settings))
-        if other := sorted(name for name, value in wanted.items() if stored.get(name) != value):
-            raise InputError(
-                f"the index in {self.folder} was made with other {', '.join(other)}; delete it, or name another folder"
-            )
-        yield Postings(self.folder)
-
-    def _built(self, folder: Path) -> Postings:
+    def _build(self, folder: Path) -> None:
         tokenizer: Tokenizer = self.settings["tokenizer"]
         if tokenizer == "english-latex":
             stemmer()  # refuses here, not in another process
@@ -102,7 +80,7 @@ class TextIndex:
             skipped=self.skipped,
         ):
             builder.add(batch)
-        return builder.finish(self.settings)
+        builder.finish()
 
 
 def tokenized(documents: Sequence[Document], *, tokenizer: Tokenizer, kinds: Sequence[str]) -> TokenBatch:

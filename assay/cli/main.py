@@ -35,7 +35,7 @@ COMMANDS = {
     "slt": "print the SLT string of each formula",
     "cluster": "give formulas that look the same one visual id",
     "candidates": "choose topics among questions: distributions, samples by quotas, topics",
-    "baseline": "make the run of a baseline: TF-IDF, BM25 or linked posts",
+    "baseline": "make the run of a baseline: TF-IDF, BM25, Tangent-S or linked posts",
     "fuse": "fuse runs into one run",
     "archive": "check the archive of a track",
     "login": "log in to a site",

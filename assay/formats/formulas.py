@@ -171,6 +171,8 @@ class Row(NamedTuple):
     latex: str = ""
     mathml: str | None = None
     visual: str = ""
+    post: str = ""  # of rows of an index; so is the place, one of `PLACES`
+    place: str = ""
 
 
 @dataclass
@@ -217,7 +219,7 @@ class Source:
         for chunk in reader:
             packed = index_rows.convert(chunk.data, index.form)
             self.skipped.update(packed.skipped)
-            yield list(_index_rows(packed.tables))
+            yield list(rows_of_index(packed.tables))
 
 
 def _names_of_table(head: bytes) -> list[str] | None:
@@ -268,13 +270,15 @@ def _lines(content: Readable, name: str) -> Iterator[str]:
         raise BadFile(f"{name}, line {n:,}: not UTF-8.") from None
 
 
-def _index_rows(tables: dict[str, bytes]) -> Iterator[Row]:
+def rows_of_index(tables: Mapping[str, bytes]) -> Iterator[Row]:
+    """The rows of a chunk of an index, from its lines for COPY."""
     pairs = (line.split(b"\t") for line in tables.get("formula_mathml", b"").splitlines())
     mathml = {code: _plain(content) for code, content in pairs}
     for line in tables.get("formula", b"").split(b"\n")[:-1]:
         fields = line.split(b"\t")
         code, visual = fields[_AT["code"]], fields[_AT["visual"]].decode()
-        yield Row(code.decode(), _plain(fields[_AT["latex"]]), mathml.get(code), visual)
+        post, place = fields[_AT["post"]].decode(), PLACES[int(fields[_AT["place"]])]
+        yield Row(code.decode(), _plain(fields[_AT["latex"]]), mathml.get(code), visual, post, place)
 
 
 def _plain(value: bytes) -> str:

@@ -1,17 +1,23 @@
-"""Make the run of a baseline: text retrieval, or posts that are linked to topics.
+"""Make the run of a baseline: text retrieval, formula retrieval, or posts that are linked to topics.
 
 The run is checked against the protocol. The same files give the same run.
 """
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
+from assay.baselines.formula_index import FormulaSource, build, index_files
+from assay.baselines.formula_trees import KINDS as TREES
 from assay.baselines.linked_posts import KINDS, LINKS, linked_posts, read_links, read_questions
+from assay.baselines.postings import index_folder, states_of
 from assay.baselines.ranking import depth_of, line_form
+from assay.baselines.tangent_s import check_unit, query_of, tangent_s
 from assay.baselines.text import K1, B, TextIndex, text
 from assay.cli.baselines import add_run_options, progress_bars, read_topic_rows, write_run_file
-from assay.cli.options import Parser, add
+from assay.cli.formulas import note
+from assay.cli.options import Parser, add, add_seed, positive
 from assay.errors import InputError
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Tokenizer
@@ -22,16 +28,27 @@ LINKED_EXAMPLE = (
     "--links links.tsv --questions questions.tsv"
 )
 
+TANGENT_EXAMPLE = (
+    "assay baseline tangent-s --protocol arqmath-2021-task2 --topics formula-topics.xml --formulas formulas-slt.tsv "
+    "--topic-formulas topic-formulas-slt.tsv"
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(required=True, metavar="BASELINE", dest="action", parser_class=Parser)
     for name, words in (("tf-idf", "TF-IDF, as Terrier computes it"), ("bm25", "BM25")):
         example = EXAMPLE.replace("bm25", name)
         _add_text_options(actions.add_parser(name, help=f"text retrieval by {words}", example=example), name)
+    _add_tangent_options(
+        actions.add_parser(
+            "tangent-s", help="formula retrieval by symbol layout and operator trees", example=TANGENT_EXAMPLE
+        )
+    )
     linked = actions.add_parser(
         "linked-posts", help="answers of questions of which a topic is a duplicate", example=LINKED_EXAMPLE
     )
     _add_input_options(linked, tag="linked-posts")
+    _add_collection(linked)
     linked.add_argument(
         "--links",
         type=Path,
@@ -52,6 +69,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_input_options(parser: argparse.ArgumentParser, *, tag: str) -> None:
     add(parser, "--protocol")
     add(parser, "--topics", required=True)
+    add(parser, "--processes")
+    add_run_options(parser, tag=tag)
+
+
+def _add_index(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--index",
+        type=Path,
+        metavar="FOLDER",
+        help="folder that keeps the index for other runs; built if it is empty",
+    )
+
+
+def _add_collection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--collection",
         type=Path,
@@ -60,18 +91,34 @@ def _add_input_options(parser: argparse.ArgumentParser, *, tag: str) -> None:
         help="folder that assay collection build made, or a file or folder of documents: Posts.xml, JSON lines, a "
         "table, or TREC; plain, gz, xz or zip",
     )
-    add(parser, "--processes")
-    add_run_options(parser, tag=tag)
+
+
+def _add_tangent_options(parser: argparse.ArgumentParser) -> None:
+    _add_input_options(parser, tag="tangent-s")
+    add(parser, "--formulas", required=True)
+    parser.add_argument(
+        "--topic-formulas",
+        type=Path,
+        action="append",
+        required=True,
+        metavar="INDEX",
+        help="formula index of the topics, or folder of indexes; repeat it for more files",
+    )
+    _add_index(parser)
+    parser.add_argument(
+        "--candidates",
+        type=positive,
+        metavar="N",
+        help="distinct formulas of each kind of tree that are compared with that of a topic (default: 2000 if the "
+        "protocol retrieves formulas, else 1000)",
+    )
+    add_seed(parser)
 
 
 def _add_text_options(parser: argparse.ArgumentParser, name: str) -> None:
     _add_input_options(parser, tag=name)
-    parser.add_argument(
-        "--index",
-        type=Path,
-        metavar="FOLDER",
-        help="folder that keeps the index for other runs; built if it is empty",
-    )
+    _add_collection(parser)
+    _add_index(parser)
     parser.add_argument(
         "--tokenizer",
         choices=get_args(Tokenizer),
@@ -105,7 +152,8 @@ def _share(word: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    return _linked_posts(arguments) if arguments.action == "linked-posts" else _text(arguments)
+    actions = {"linked-posts": _linked_posts, "tangent-s": _tangent_s}
+    return actions.get(arguments.action, _text)(arguments)
 
 
 def _text(arguments: argparse.Namespace) -> int:
@@ -133,6 +181,43 @@ def _text(arguments: argparse.Namespace) -> int:
     return write_run_file(
         ranked, arguments, protocol=protocol, topics=codes, reason=reason, skipped=index.skipped
     )
+
+
+def _tangent_s(arguments: argparse.Namespace) -> int:
+    protocol = load_protocol(arguments.protocol)
+    line_form(protocol)
+    check_unit(protocol)
+    topics = read_topic_rows(arguments.topics, protocol)
+    progress = progress_bars(arguments)
+    of_topics = FormulaSource(index_files(arguments.topic_formulas), processes=0)
+    strings = of_topics.strings()
+    if not any(strings.values()):
+        reasons = "; ".join(f"{n:,}: {reason}" for reason, n in of_topics.skipped.items())
+        raise InputError(f"no formula of the topics has a tree ({reasons})")
+    queries = [query_of(topic, strings, arguments.seed) for topic in topics]
+    source = FormulaSource(index_files(arguments.formulas), arguments.processes, progress)
+    settings: dict[str, object] = {kind: states_of(source.files[kind]) for kind in TREES}
+    with index_folder(arguments.index, settings, partial(build, source=source)) as folder:
+        ranked = tangent_s(
+            queries,
+            folder,
+            unit=protocol.unit,
+            depth=depth_of(protocol, arguments.depth),
+            n_candidates=arguments.candidates,
+            processes=arguments.processes,
+            progress=progress,
+        )
+        for kind in TREES:
+            if not source.files[kind] or not strings[kind]:
+                note(f"without {kind.upper()}: the formulas or those of the topics have none", arguments)
+        return write_run_file(
+            ranked,
+            arguments,
+            protocol=protocol,
+            topics=[topic.code for topic in topics],
+            reason="they have no formula with a tree, or no formula has symbols in common",
+            skipped=source.skipped,
+        )
 
 
 def _linked_posts(arguments: argparse.Namespace) -> int:

@@ -99,6 +99,30 @@ def map_documents(
     Raises:
         BadFile: A file is not one of documents, or violates its form; the message has file and line.
     """
+    for file, chunk, outcome in map_chunks(
+        partial(_work_of, work=work), files, processes=processes, progress=progress
+    ):
+        if isinstance(outcome, Fault):
+            place = chunk.line + outcome.n_lines, chunk.start + outcome.offset
+            raise Broken(file.name, *place, outcome.message)
+        if skipped is not None:
+            skipped.update(outcome[1])
+        yield outcome[0]
+
+
+def map_chunks(
+    work_of: Callable[[Reader], Callable[[Chunk], Result]],
+    files: Sequence[Path],
+    *,
+    processes: int | None = None,
+    progress: Callable[[int, int], object] = lambda _done, _size: None,
+) -> Iterator[tuple[Path, Chunk, Result]]:
+    """Each chunk of some files with its file and the result of work, in their order, by several processes.
+
+    Args:
+        work_of: gives the work for a file; it refuses a file by raising.
+        progress: called with the bytes read and the bytes of all files.
+    """
     sizes = [file.stat().st_size for file in files]
     if processes is None:
         processes = 0 if sum(sizes) < SMALL else processors()
@@ -106,24 +130,25 @@ def map_documents(
     for file, size in zip(files, sizes, strict=True):
         with file.open("rb") as raw:
             reader = Reader(UnpackedFile(raw, file.name), file.name)
-            if not _has_documents(reader.form.name):
-                accepted = "use Posts.xml, JSON lines, a table, or documents of TREC"
-                raise BadFile(f"{file.name} contains {reader.form.name}; {accepted}.")
-            items = map_fresh(partial(_worked, work=work, form=reader.form.name), reader, processes=processes)
-            for chunk, outcome in items:
-                if isinstance(outcome, Fault):
-                    place = chunk.line + outcome.n_lines, chunk.start + outcome.offset
-                    raise Broken(file.name, *place, outcome.message)
-                if skipped is not None:
-                    skipped.update(outcome[1])
-                yield outcome[0]
-                progress(done + min(size, raw.tell()), sum(sizes))  # prose: allow a method of files
+            for chunk, result in map_fresh(work_of(reader), reader, processes=processes):
+                yield file, chunk, result
+                at = raw.tell()  # prose: allow a method of files
+                progress(done + min(size, at), sum(sizes))
         done += size
     progress(done, sum(sizes))
 
 
 def _has_documents(form: str) -> bool:
     return form in {"jsonl", FORUM, TREC, "posts"} or is_table(form)
+
+
+def _work_of(
+    reader: Reader, *, work: Callable[[list[Document]], Result]
+) -> Callable[[Chunk], tuple[Result, dict[str, int]] | Fault]:
+    if not _has_documents(reader.form.name):
+        accepted = "use Posts.xml, JSON lines, a table, or documents of TREC"
+        raise BadFile(f"{reader.name} contains {reader.form.name}; {accepted}.")
+    return partial(_worked, work=work, form=reader.form.name)
 
 
 def _worked(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
 
-from assay.baselines.postings import SETTINGS, Builder, Postings, TokenBatch
+from assay.baselines.postings import Builder, Postings, TokenBatch
 from assay.errors import InputError
 
 HAND = {"d1": "a a b", "d2": "b", "d3": "c c"}
@@ -18,7 +18,7 @@ def index(folder: Path, texts: dict[str, str], *, block: int = 8, batch: int = 3
     rows = [(docno.encode(), text.encode().split()) for docno, text in texts.items()]
     for start in range(0, len(rows), batch):
         builder.add(TokenBatch.of(rows[start : start + batch]))
-    return builder.finish({})
+    return builder.finish()
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_index_does_not_depend_on_blocks_and_batches(
         {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "other")
     ]
     assert contents[0] == contents[1]
-    assert SETTINGS in contents[0]
+    assert "tf-idf-1.2-0.75.npy" in contents[0]
 
 
 def test_token_that_only_begins_like_one_of_the_index_is_unknown(tmp_path: Path) -> None:
@@ -98,10 +98,9 @@ def test_docno_that_occurs_twice_is_refused(tmp_path: Path) -> None:
     builder.add(TokenBatch.of([(b"7", [b"a"]), (b"8", []), (b"7", [b"b"])]))
 
     with pytest.raises(InputError, match="the docno 7 twice"):
-        builder.finish({})
-    assert not (tmp_path / SETTINGS).exists()
+        builder.finish()
 
 
 def test_collection_without_documents_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no documents of the kind"):
-        Builder(tmp_path).finish({})
+        Builder(tmp_path).finish()

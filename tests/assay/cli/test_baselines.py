@@ -127,6 +127,58 @@ def test_links_of_a_build_and_threads_of_topics_are_used(
     assert [docno for _, docno, *_ in rows(capsys.readouterr().out)] == ["21", "23", "22", "24"]
 
 
+def tangent(*options: str, protocol: str = "arqmath-2021-task2", topics: str = "formula-topics.xml") -> int:
+    files = [
+        *("--topics", str(samples.path(topics)), "--formulas", str(samples.path("formulas-slt.tsv"))),
+        *("--topic-formulas", str(samples.path("topic-formulas-slt.tsv")), "--processes", "1"),
+    ]
+    return main(["baseline", "tangent-s", "--protocol", protocol, *files, *options])
+
+
+def test_tangent_s_ranks_formulas_with_their_posts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, topics = tmp_path / "run.tsv", str(samples.path("formula-topics.xml"))
+
+    status = tangent("--output", str(path))
+
+    assert status == 0
+    assert "without OPT" in capsys.readouterr().err
+    lines = rows(path.read_text())
+    assert [line[:4] for line in lines if line[0] == "B.1"][:2] == [
+        ["B.1", "2401", "24", "1"],
+        ["B.1", "2101", "21", "2"],
+    ]
+    formulas = str(samples.path("formulas-latex.tsv"))
+    check = ["check", "--protocol", "arqmath-2021-task2", "--topics", topics, "--formulas", formulas]
+    assert main([*check, str(path)]) == 0
+
+
+def test_tangent_s_ranks_answers_where_the_protocol_retrieves_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status = tangent(protocol=TASK1, topics="topics.xml")
+
+    output = capsys.readouterr()
+    assert status == 0
+    assert [line[:3] for line in rows(output.out)][:2] == [["A.1", "23", "1"], ["A.1", "51", "2"]]
+    assert "no documents for A.3 A.4 A.5: they have no formula with a tree" in output.err
+
+
+def test_index_of_formulas_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tangent("--index", str(tmp_path / "index"))
+    built = capsys.readouterr().out
+
+    assert tangent("--index", str(tmp_path / "index"), "--candidates", "2000") == 0
+    assert capsys.readouterr().out == built
+    assert tangent("--index", str(tmp_path / "index"), "--candidates", "1") == 0
+    assert len(rows(capsys.readouterr().out)) < len(rows(built))
+    copy = tmp_path / "formulas-slt.tsv"
+    copy.write_bytes(samples.path("formulas-slt.tsv").read_bytes())
+    assert tangent("--index", str(tmp_path / "index"), "--formulas", str(copy)) == 2
+    assert "was made with other slt" in capsys.readouterr().err
+
+
 def test_fused_run_is_accepted_and_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "fused.tsv"
 
@@ -202,7 +254,7 @@ def test_fusion_that_is_not_possible_is_refused(
     [
         ("bm25", ["--protocol", "arqmath-2021-task2"], "retrieves visually-distinct-formula units"),
         ("bm25", ["--protocol", "bolt-ir-p3"], "cite passages of posts"),
-        ("bm25", ["--topics", "{codes}"], "codes.txt is neither XML"),
+        ("bm25", ["--topics", "{codes}"], "A topic file contains"),
         ("bm25", ["--collection", "{codes}"], "codes.txt is neither XML"),
         ("bm25", ["--collection", "{documents}"], "no documents of the kind that the protocol retrieves"),
         ("bm25", ["--index", "{folder}"], "has files but no complete index"),
@@ -235,6 +287,38 @@ def test_baseline_that_is_not_possible_is_refused(
     output = capsys.readouterr()
     assert (status, output.out) == (2, "")
     assert message in output.err.replace(f"{COLLECTION}/private/", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--protocol", "bolt-ir-p3"], "cite passages of posts"),
+        (["--topic-formulas", "{latex}"], "Content MathML; LaTeX has no trees"),
+        (["--formulas", "{run}"], "run.tsv"),
+        (["--candidates", "0"], "not a whole number"),
+    ],
+)
+def test_tangent_s_that_is_not_possible_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    (tmp_path / "run.tsv").write_text("A.1\t11\t1\t3.0\tabacus\n")
+    (tmp_path / "latex.tsv").write_bytes(samples.path("formulas-latex.tsv").read_bytes())
+    files = {"run": tmp_path / "run.tsv", "latex": tmp_path / "latex.tsv"}
+    words = [word.format(**files) for word in options]
+    arguments = ["--topics", str(samples.path("formula-topics.xml"))]
+    given = {"--formulas": "formulas-slt.tsv", "--topic-formulas": "topic-formulas-slt.tsv"}
+    arguments += [
+        word for name, file in given.items() if name not in words for word in (name, str(samples.path(file)))
+    ]
+
+    try:
+        status = main(["baseline", "tangent-s", "--protocol", "arqmath-2021-task2", *arguments, *words])
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+
+    output = capsys.readouterr()
+    assert (status, output.out) == (2, "")
+    assert message in output.err
 
 
 @pytest.mark.parametrize(
