@@ -206,7 +206,7 @@ def describe(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     run = _run(request, run_id)
     form = DescriptionForm(request.POST or None, initial={"description": run.description})
     if not (request.method == "POST" and form.is_valid()):
-        return _ask(request, "describe", run, form)
+        return _ask(request, run, form, "describe", "Description of", "Save description")
     changes.describe(run=run, by=request.user, **form.cleaned_data)
     messages.success(request, f"The description of {run.tag} is saved.")
     return redirect(run)
@@ -227,7 +227,7 @@ def disqualify(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for a reason, then disqualify the run. Organizers only, after the track closed."""
     run, form = _run(request, run_id), ReasonForm(request.POST or None)
     if not (request.method == "POST" and form.is_valid()):
-        return _ask(request, "disqualify", run, form)
+        return _ask(request, run, form, "disqualify", "Disqualify", "Disqualify run")
     changes.disqualify(run=run, by=request.user, **form.cleaned_data)
     messages.success(request, f"{run.tag} is disqualified.")
     return redirect(run)
@@ -239,15 +239,19 @@ def reinstate(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for a reason, then reverse a disqualification. Organizers only."""
     run, form = _run(request, run_id), ReasonForm(request.POST or None)
     if not (request.method == "POST" and form.is_valid()):
-        return _ask(request, "reinstate", run, form)
+        title = "Reverse the disqualification of"
+        return _ask(request, run, form, "reinstate", title, "Reverse disqualification")
     changes.reinstate(run=run, by=request.user, **form.cleaned_data)
     messages.success(request, f"The disqualification of {run.tag} is reversed.")
     return redirect(run)
 
 
-def _ask(request: AuthenticatedRequest, page: str, run: Run, form: Form) -> HttpResponse:
+def _ask(
+    request: AuthenticatedRequest, run: Run, form: Form, action: str, title: str, button: str
+) -> HttpResponse:
     context = {"track": run.track, "run": run, "form": form, "tab": "runs"}
-    return render(request, f"pooling/runs/{page}.html", context)
+    context |= {"action": action, "title": title, "button": button}
+    return render(request, "pooling/runs/change.html", context)
 
 
 @require_safe
