@@ -16,9 +16,8 @@ from assessment.judgments.disagreements import disagreements, round_of
 from assessment.models import Batch
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.schema import file_of
 from web.api.serializers import Strict, require_valid
-from web.api.views import FILE_RENDERERS, Endpoints, get, parameter, post
+from web.api.views import Endpoints, get, get_file, parameter, post
 from web.downloads import download
 
 
@@ -119,11 +118,10 @@ class Agreement(Endpoints):
         track = track_of(request, slug)
         return selectors.agreement_page(track, round_of(track, request.query_params.get("round")))
 
-    @get(
+    @get_file(
         "tracks/<slug:slug>/disagreements/",
         "disagreements",
-        file_of("text/csv"),
-        renderers=FILE_RENDERERS,
+        "text/csv",
         parameters=[
             parameter("round", "One of `rounds` of the agreement; the main round without it."),
             parameter("rule", "any without it.", values=["any", "threshold", "steps", "non-answer"]),
@@ -199,10 +197,7 @@ class Discussions(Endpoints):
         services.share(batch=batch, **self.validated(request))
 
     @post(
-        "batches/<int:batch_id>/discussion/outcome/",
-        "set_outcome",
-        takes=OutcomeSerializer,
-        who=[Organizer],
+        "batches/<int:batch_id>/discussion/outcome/", "set_outcome", takes=OutcomeSerializer, who=[Organizer]
     )
     def set_outcome(self, request: Request, batch_id: int) -> None:
         """Store the agreed grade of a unit and why, instead of an earlier outcome."""

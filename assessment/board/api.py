@@ -11,9 +11,8 @@ from assessment.board import differences, exports, selectors
 from assessment.judging import services as task_services
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.schema import file_of
 from web.api.serializers import Strict
-from web.api.views import FILE_RENDERERS, Endpoints, get, parameter, post
+from web.api.views import Endpoints, get, get_file, parameter, post
 from web.downloads import download
 
 
@@ -105,11 +104,10 @@ class Board(Endpoints):
         """Read how far the judging of a track is, how fast it goes, and who has judged what."""
         return selectors.board_page(track_of(request, slug), request.query_params.get("batch", ""))
 
-    @get(
+    @get_file(
         "tracks/<slug:slug>/board/<slug:table>/",
         "board_table",
-        file_of("text/tab-separated-values"),
-        renderers=FILE_RENDERERS,
+        "text/tab-separated-values",
         parameters=[
             parameter("batch", "The id of a batch; without it, all batches of people.", kind="whole number")
         ],
@@ -122,12 +120,7 @@ class Board(Endpoints):
         page = selectors.board_page(track, request.query_params.get("batch", ""))
         return download(exports.tsv(page, table), f"{track.slug}-judging-{table}.tsv")
 
-    @get(
-        "tracks/<slug:slug>/judged-differently/",
-        "judged_differently",
-        file_of("text/csv"),
-        renderers=FILE_RENDERERS,
-    )
+    @get_file("tracks/<slug:slug>/judged-differently/", "judged_differently", "text/csv")
     def download_judged_differently(self, request: Request, slug: str) -> Any:
         """Download which documents are the same, or nearly, and were judged differently, as CSV."""
         track = track_of(request, slug)

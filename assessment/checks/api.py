@@ -17,9 +17,8 @@ from assessment.models.batches import MOST_CHECKS
 from tracks.tracks.api import track_of
 from web.api.filters import Filter
 from web.api.permissions import Organizer
-from web.api.schema import file_of
 from web.api.serializers import Strict, require_valid
-from web.api.views import FILE_RENDERERS, Endpoints, delete, get, post, put
+from web.api.views import Endpoints, delete, get, get_file, post, put
 from web.downloads import download
 
 
@@ -85,12 +84,7 @@ class Checks(Endpoints):
         batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
         return services.configure(batch=batch, **self.validated(request))
 
-    @get(
-        "tracks/<slug:slug>/checks/",
-        "check_results",
-        file_of("text/tab-separated-values"),
-        renderers=FILE_RENDERERS,
-    )
+    @get_file("tracks/<slug:slug>/checks/", "check_results", "text/tab-separated-values")
     def download_check_results(self, request: Request, slug: str) -> Any:
         """Download the results of the hidden checks by assessor, as TSV."""
         track = track_of(request, slug)

@@ -14,9 +14,8 @@ from assessment.models import Judgment
 from tracks.tracks.api import track_of
 from web.api.filters import Filter
 from web.api.permissions import Organizer
-from web.api.schema import file_of
 from web.api.serializers import require_valid
-from web.api.views import FILE_RENDERERS, Endpoints, get, parameter
+from web.api.views import Endpoints, get, get_file, parameter
 from web.downloads import download
 
 
@@ -111,11 +110,11 @@ class Judgments(Endpoints):
             services.note_export(track=batch.pool.track, content={"batch": batch.name, "through": "API"})
         return batch.judgments.select_related("topic", "assessor")
 
-    @get(
+    @get_file(
         "tracks/<slug:slug>/judgments/",
         "export_judgments",
-        file_of("text/csv") | file_of("application/jsonl"),
-        renderers=FILE_RENDERERS,
+        "text/csv",
+        "application/jsonl",
         who=[Organizer],
         parameters=[
             parameter("to", "csv without it.", values=["csv", "jsonl"]),

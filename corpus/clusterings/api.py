@@ -11,9 +11,8 @@ from corpus.clusterings import selectors, services
 from corpus.collections.selectors import collections_for
 from jobs.api import JobSerializer
 from web.api.permissions import Organizer
-from web.api.schema import file_of
 from web.api.serializers import Strict
-from web.api.views import FILE_RENDERERS, Endpoints, accepted, get, post
+from web.api.views import Endpoints, accepted, get_file, post
 from web.downloads import download
 
 
@@ -44,13 +43,7 @@ class Clusterings(Endpoints):
         job = services.start_clustering(collection=collection, by=user, **self.validated(request))
         return accepted(JobSerializer(job).data, job.pk)
 
-    @get(
-        "collections/<slug:slug>/visual-ids/",
-        "visual_id_disagreements",
-        file_of("text/csv"),
-        renderers=FILE_RENDERERS,
-        who=[Organizer],
-    )
+    @get_file("collections/<slug:slug>/visual-ids/", "visual_id_disagreements", "text/csv", who=[Organizer])
     def download_visual_id_disagreements(self, request: Request, slug: str) -> Any:
         """Download where the visual ids of the index and the look of formulas disagree, as CSV."""
         collection = get_object_or_404(collections_for(person_of(request)), slug=slug)

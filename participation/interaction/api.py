@@ -14,10 +14,9 @@ from participation.models import Team
 from participation.teams import selectors as team_selectors
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.schema import FILE
 from web.api.scopes import Scope
 from web.api.serializers import Strict, named
-from web.api.views import FILE_RENDERERS, Endpoints, get, post, put
+from web.api.views import Endpoints, get, get_file, post, put
 from web.downloads import download
 from web.forms import bytes_of
 from web.pages import site_of
@@ -172,7 +171,7 @@ class Interaction(Endpoints):
         upload = self.validated(request)["file"]
         services.store_data(team=team, file=bytes_of(upload), file_name=upload.name or "data", by=user)
 
-    @get("teams/<int:team_id>/sessions/data/", "session_data", FILE, renderers=FILE_RENDERERS)
+    @get_file("teams/<int:team_id>/sessions/data/", "session_data")
     def download_session_data(self, request: Request, team_id: int) -> Any:
         """Download the data of a team's sessions, as uploaded."""
         stored = selectors.data_of(team_of(request, team_id))

@@ -29,10 +29,9 @@ from web.api.conditional import require_match, unless_known
 from web.api.filters import Filter
 from web.api.parsers import FileParser
 from web.api.permissions import Organizer
-from web.api.schema import FILE
 from web.api.scopes import Scope
 from web.api.serializers import Address, Strict
-from web.api.views import FILE_RENDERERS, Endpoints, created, get, patch, post
+from web.api.views import Endpoints, created, get, get_file, patch, post
 from web.downloads import download
 from web.forms import bytes_of
 from web.times import arrived_at
@@ -174,10 +173,7 @@ AS_PARAMETERS = [
     OpenApiParameter(name, OpenApiTypes.STR, description="If the body is the file itself: see the field.")
     for name in DECLARED
 ]
-BODIES = {
-    "multipart/form-data": RunSubmissionSerializer,
-    "application/octet-stream": OpenApiTypes.BINARY,
-}
+BODIES = {"multipart/form-data": RunSubmissionSerializer, "application/octet-stream": OpenApiTypes.BINARY}
 REFUSED = OpenApiExample(
     "A file with errors",
     {
@@ -404,7 +400,7 @@ class Runs(Endpoints):
         page = selectors.run_page(person_of(request), self.run(request, run_id))
         return page.report
 
-    @get("runs/<int:run_id>/file/", "run_file", FILE, renderers=FILE_RENDERERS)
+    @get_file("runs/<int:run_id>/file/", "run_file")
     def get_run_file(self, request: Request, run_id: int) -> Any:
         """Download a run as it was uploaded."""
         run = self.run(request, run_id)

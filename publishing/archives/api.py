@@ -16,9 +16,8 @@ from tracks.tracks.api import track_of
 from web.api.conditional import etag_of, unless_known
 from web.api.filters import Filter
 from web.api.permissions import Organizer
-from web.api.schema import file_of
 from web.api.serializers import Address, JobAddress, Strict, require_valid
-from web.api.views import FILE_RENDERERS, Endpoints, accepted, delete, get, post
+from web.api.views import Endpoints, accepted, delete, get, get_file, post
 from web.downloads import download
 
 
@@ -136,12 +135,7 @@ class Archives(Endpoints):
         """Delete an archive and its file. It can be made again, but it will show the track as it is then."""
         services.delete(archive=get_object_or_404(selectors.archives(), pk=archive_id))
 
-    @get(
-        "archives/<int:archive_id>/file/",
-        "archive_file",
-        file_of("application/zip"),
-        renderers=FILE_RENDERERS,
-    )
+    @get_file("archives/<int:archive_id>/file/", "archive_file", "application/zip")
     def get_archive_file(self, request: Request, archive_id: int) -> Any:
         """Download an archive that is ready."""
         ready = selectors.archives().filter(status=Archive.Status.READY)

@@ -16,10 +16,9 @@ from publishing.published_runs.selectors import TeamConsent
 from tracks.tracks.api import track_of
 from web.api.conditional import etag_of, unless_known
 from web.api.permissions import Everyone, LoggedIn, Organizer
-from web.api.schema import file_of
 from web.api.scopes import Scope
 from web.api.serializers import JobAddress, Strict
-from web.api.views import FILE_RENDERERS, Endpoints, accepted, get, post
+from web.api.views import Endpoints, accepted, get, get_file, post
 from web.downloads import download
 
 
@@ -82,12 +81,7 @@ class Publications(Endpoints):
         """Read what is published of the runs of a track, and which teams agree."""
         return selectors.publication_page(user_of(request), track_of(request, slug))
 
-    @get(
-        "tracks/<slug:slug>/published-runs/file/",
-        "published_runs_file",
-        file_of("application/gzip"),
-        renderers=FILE_RENDERERS,
-    )
+    @get_file("tracks/<slug:slug>/published-runs/file/", "published_runs_file", "application/gzip")
     def get_published_runs_file(self, request: Request, slug: str) -> Any:
         """Download the archive of the published runs."""
         track = track_of(request, slug)

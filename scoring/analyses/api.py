@@ -14,9 +14,8 @@ from scoring.models import Analysis
 from scoring.selectors import leaderboards_for
 from web.api.filters import Filter
 from web.api.permissions import Organizer
-from web.api.schema import file_of
 from web.api.serializers import Address, JobAddress, Strict
-from web.api.views import FILE_RENDERERS, Endpoints, accepted, get, parameter, post
+from web.api.views import Endpoints, accepted, get, get_file, parameter, post
 from web.downloads import download
 
 
@@ -93,11 +92,10 @@ class Analyses(Endpoints):
         analysis = services.request(leaderboard=board, kind=data["kind"], versions=versions, by=user)
         return accepted(AnalysisSerializer(analysis).data, analysis.job_id)
 
-    @get(
+    @get_file(
         "leaderboards/<int:board_id>/reports/<slug:name>/",
         "report",
-        file_of("text/tab-separated-values"),
-        renderers=FILE_RENDERERS,
+        "text/tab-separated-values",
         parameters=[parameter("measure", "One of the leaderboard; the first without it.")],
     )
     def download_report(self, request: Request, board_id: int, name: str) -> Any:

@@ -25,9 +25,8 @@ from tracks.tracks.api import track_of
 from web import times
 from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
-from web.api.schema import file_of
 from web.api.serializers import Address, Strict, check_zone, instant
-from web.api.views import FILE_RENDERERS, Endpoints, TsvRenderer, accepted, delete, get, post, put
+from web.api.views import Endpoints, TsvRenderer, accepted, delete, get, get_file, post, put
 from web.downloads import download
 
 MAX_SEED = 2**63 - 1
@@ -223,12 +222,7 @@ class Leaderboards(Endpoints):
         }
         return Response(content, headers=headers, content_type=TsvRenderer.media_type)
 
-    @get(
-        "leaderboards/<int:board_id>/groups/",
-        "leaderboard_groups",
-        file_of("text/csv"),
-        renderers=FILE_RENDERERS,
-    )
+    @get_file("leaderboards/<int:board_id>/groups/", "leaderboard_groups", "text/csv")
     def download_groups(self, request: Request, board_id: int) -> Any:
         """Download the means by group of assessors as CSV. 404 if the qrels have no groups that you may see."""
         user = user_of(request)
@@ -236,12 +230,7 @@ class Leaderboards(Endpoints):
         content = groups.groups_file(user, board)
         return download(content, f"{board.track.slug}-leaderboard-{board.pk}-groups.csv")
 
-    @get(
-        "leaderboards/<int:board_id>/classes/",
-        "leaderboard_classes",
-        file_of("text/csv"),
-        renderers=FILE_RENDERERS,
-    )
+    @get_file("leaderboards/<int:board_id>/classes/", "leaderboard_classes", "text/csv")
     def download_classes(self, request: Request, board_id: int) -> Any:
         """Download the means by topic class as CSV: before the public release, of your own runs only."""
         user = user_of(request)
@@ -249,11 +238,8 @@ class Leaderboards(Endpoints):
         content = classes.classes_file(user, board)
         return download(content, f"{board.track.slug}-leaderboard-{board.pk}-classes.csv")
 
-    @get(
-        "leaderboards/<int:board_id>/interaction/",
-        "leaderboard_interaction",
-        file_of("text/tab-separated-values"),
-        renderers=FILE_RENDERERS,
+    @get_file(
+        "leaderboards/<int:board_id>/interaction/", "leaderboard_interaction", "text/tab-separated-values"
     )
     def download_interaction(self, request: Request, board_id: int) -> Any:
         """Download how sessions changed the runs of each team, as TSV. 404 if the track has no interaction."""

@@ -24,9 +24,8 @@ from tracks.topics.api import TopicSerializer
 from tracks.tracks.api import track_of
 from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
-from web.api.schema import file_of
 from web.api.serializers import Address, Strict, require_valid
-from web.api.views import FILE_RENDERERS, Endpoints, TsvRenderer, get, parameter, post
+from web.api.views import Endpoints, TsvRenderer, get, get_file, parameter, post
 from web.downloads import download
 
 
@@ -251,11 +250,10 @@ class QrelsVersions(Endpoints):
         track = track_of(request, self.validated(request)["track"])
         return services.offer(qrels=version, track=track, by=user)
 
-    @get(
+    @get_file(
         "qrels/<int:qrels_id>/export/",
         "export_qrels",
-        file_of("application/zip"),
-        renderers=FILE_RENDERERS,
+        "application/zip",
         parameters=[
             parameter("to", "The format: one of those that the page of the version offers, such as `trec`."),
             parameter(
@@ -277,13 +275,7 @@ class QrelsVersions(Endpoints):
             raise serializers.ValidationError({"test_share": f"{error}."}) from error
         return download(package, f"{exports.file_stem(version)}.zip")
 
-    @get(
-        "qrels/<int:qrels_id>/judgments/",
-        "qrels_judgments",
-        file_of("application/zip"),
-        renderers=FILE_RENDERERS,
-        who=[Organizer],
-    )
+    @get_file("qrels/<int:qrels_id>/judgments/", "qrels_judgments", "application/zip", who=[Organizer])
     def download_qrels_judgments(self, request: Request, qrels_id: int) -> Any:
         """Download the judgments of a version's track as a zip, with code names of assessors, without comments."""
         version = get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id)

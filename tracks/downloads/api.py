@@ -24,9 +24,8 @@ from tracks.tracks.api import track_of
 from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
-from web.api.schema import FILE
 from web.api.serializers import Strict, require_valid
-from web.api.views import FILE_RENDERERS, Endpoints, accepted, created, delete, get, patch, post
+from web.api.views import Endpoints, accepted, created, delete, get, get_file, patch, post
 
 
 class ItemSerializer(serializers.Serializer[Item]):
@@ -158,7 +157,7 @@ class Downloads(Endpoints):
         items = {"results": list(selectors.items_for(user_of(request), track))}
         return Response(DownloadsSerializer(items, context={"track": track}).data)
 
-    @get("tracks/<slug:slug>/downloads/<str:file>", "download", FILE, renderers=FILE_RENDERERS)
+    @get_file("tracks/<slug:slug>/downloads/<str:file>", "download")
     def get_download(self, request: Request, slug: str, file: str) -> Any:
         """Download a file, or the part of it that `Range` names. If the track has a data agreement, accept it first.
 

@@ -136,14 +136,6 @@ def _header(name: str, description: str) -> OpenApiParameter:
     return OpenApiParameter(name, OpenApiTypes.STR, OpenApiParameter.HEADER, description=description)
 
 
-def file_of(content_type: str) -> dict[tuple[int, str], OpenApiResponse]:
-    """The answer of an endpoint that sends a file of a type."""
-    return {(200, content_type): OpenApiResponse(OpenApiTypes.BINARY, "The file.")}
-
-
-FILE = file_of("application/octet-stream")
-
-
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """The description of our tokens in the documentation."""
 

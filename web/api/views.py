@@ -12,7 +12,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from django.utils.cache import add_never_cache_headers, patch_vary_headers
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.exceptions import ValidationError
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.renderers import BaseRenderer, JSONRenderer
@@ -305,7 +306,13 @@ class TsvRenderer(BaseRenderer):
         return content
 
 
-FILE_RENDERERS = [JSONRenderer, FileRenderer]  # of an operation that sends a file
+def get_file(
+    address: str, name: str, *content_types: str, **options: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make an operation that sends a file of one of some types, by default of any."""
+    types = content_types or ("application/octet-stream",)
+    gives = {(200, each): OpenApiResponse(OpenApiTypes.BINARY, "The file.") for each in types}
+    return get(address, name, gives, renderers=[JSONRenderer, FileRenderer], **options)
 
 
 def created(data: Any, location: str) -> Response:
