@@ -72,18 +72,14 @@ def cut(html: str) -> tuple[str, list[Formula]]:
         return html, formulas
 
     def mark(match: re.Match[str]) -> str:
-        formula = _marked(match)
+        attributes, source = match["attributes"] or "", match["source"]
+        formula = _mathml(match["mathml"], attributes) if source is None else in_span(source, attributes)
         if formula is None:
             return ""
         formulas.append(formula)
         return f"{CUT if formula.display else BARE}{len(formulas) - 1}{END}"
 
     return _MARKED.sub(mark, html), formulas
-
-
-def _marked(match: re.Match[str]) -> Formula | None:
-    attributes, source = match["attributes"] or "", match["source"]
-    return _mathml(match["mathml"], attributes) if source is None else in_span(source, attributes)
 
 
 def in_span(source: str, attributes: str) -> Formula | None:
