@@ -175,7 +175,7 @@ def submit(
         stored_columns = store("runs/columns", ContentFile(packed))
         stack.enter_context(transaction.atomic())
         track = track_services.lock(track.pk)
-        state = _check_allowed(track=track, team=team, by=by, declared=declared, at=arrived_at)
+        state = _check_open(track, by, declared, arrived_at)
         tag = _tag_with_room(track, team, declared, checked, n_bytes=n_bytes)
         storage.claim(original, stored_columns)
         usual = track.protocol.parsed.runs.usual_use
@@ -201,26 +201,23 @@ def submit(
         return run
 
 
-def _check_allowed(
-    *, track: Track, team: Team, by: User, declared: Declaration, at: datetime | None
-) -> acceptance.Acceptance:
+def _check_allowed(*, track: Track, team: Team, by: User, declared: Declaration, at: datetime | None) -> None:
     """Refuse a run that this user may not submit for this team now, or that arrived at a time outside the deadlines."""
     if team.track_id != track.pk:
         raise SubmissionRefused(f"{team} is not a team of {track}.")
     if not may_submit_for(by, team):
         raise SubmissionRefused(f"{by} is not a member of {team} with the right to submit runs.")
     check_accepted(track=track, user=by)
+    _check_open(track, by, declared, at)
+
+
+def _check_open(track: Track, by: User, declared: Declaration, at: datetime | None) -> acceptance.Acceptance:
+    """Refuse a run that arrived outside the deadlines, or is of a kind that the protocol or the user may not have."""
     state = acceptance.state(track, declared.kind, at)
     if not state.is_accepting:
         raise SubmissionRefused(f"{track} does not accept runs: {state.reason}.")
     if track.status == Track.Status.CLOSED:  # since the file arrived
         track_services.check_opening(track=track)
-    _check_kind(track, by, declared)
-    return state
-
-
-def _check_kind(track: Track, by: User, declared: Declaration) -> None:
-    """Refuse a kind or use that the protocol does not have, and a kind that the user may not submit."""
     rules = track.protocol.parsed.runs
     if problem := rules.why_not_used(declared.uses):
         raise SubmissionRefused(f"Uses {problem}.")
@@ -233,6 +230,7 @@ def _check_kind(track: Track, by: User, declared: Declaration) -> None:
         raise SubmissionRefused(f"Only organizers submit {kind.name} runs.")
     if declared.pooled_as and (complaint := rules.why_not_pooled_as(declared.kind, declared.pooled_as)):
         raise SubmissionRefused(f"The run cannot be pooled as {declared.pooled_as!r}: {complaint}.")
+    return state
 
 
 def _tag(track: Track, team: Team, declared: Declaration, checked: CheckedRun) -> str:
