@@ -13,6 +13,10 @@ from django.shortcuts import render
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 HOUR = 3600
+TOO_MANY = {
+    "title": "Too many requests",
+    "message": "This form was sent too often from your network address. Try again in an hour.",
+}
 IPV6_PREFIX = 64  # bits of a network that is usually one customer, who has all its addresses
 
 
@@ -23,7 +27,7 @@ def limited(name: str, *, per_hour: int) -> Callable[[View[P]], View[P]]:
         @wraps(view)
         def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             if request.method == "POST" and count(f"{name}:{network_of(request)}", HOUR) > per_hour:
-                return render(request, "429.html", status=429)
+                return render(request, "409.html", TOO_MANY, status=429)
             return view(request, *args, **kwargs)
 
         return guarded
