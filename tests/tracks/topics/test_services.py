@@ -213,6 +213,22 @@ def test_labels_in_csv_are_added_to_the_topics() -> None:
 
 
 @pytest.mark.django_db
+def test_labels_are_read_from_a_topic_file_whose_topics_are_not_imported() -> None:
+    track = make_track("arqmath")
+    make_topic(track, "A.1")
+    lines = (
+        b'{"code": "A.1", "title": "changed", "labels": {"category": "proof"}}\n'
+        b'{"code": "A.2", "title": "without labels"}\n'
+    )
+
+    import_labels(track=track, data=lines, name="topics.jsonl")
+
+    topic = track.topics.get()
+    assert topic.labels == {"category": "proof"}
+    assert topic.title != "changed"
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("content", "message"),
     [
