@@ -22,8 +22,14 @@ from jobs.models import Job
 from pooling.pools import services as pool_services
 from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
-from tests.helpers.archives import make_archive, make_loaded_archive
-from tests.helpers.factories import make_collection, make_document, make_image, make_organizer
+from tests.helpers.factories import (
+    make_archive,
+    make_collection,
+    make_document,
+    make_image,
+    make_loaded_archive,
+    make_organizer,
+)
 from tests.helpers.judging import make_import, make_machine
 from tests.scoring.conftest import Scene, build_scene
 from tracks.agreements import services as agreement_services

@@ -24,8 +24,13 @@ from participation.invitations.services import Place, Terms, invite
 from participation.models import JoinRequest
 from scoring.models import Analysis
 from tests.helpers.api import api, make_token
-from tests.helpers.archives import make_archive, make_loaded_archive
-from tests.helpers.factories import make_collection, make_document, make_organizer
+from tests.helpers.factories import (
+    make_archive,
+    make_collection,
+    make_document,
+    make_loaded_archive,
+    make_organizer,
+)
 from tests.helpers.judging import make_import, make_machine
 from tests.scoring.conftest import Scene, build_scene
 from tracks.models import Download

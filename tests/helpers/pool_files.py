@@ -1,9 +1,12 @@
-"""Files for tests of `assay check` and `assay pool`: runs of formulas and of documents, an index and manifests."""
+"""Files for tests of `assay check` and `assay pool`: runs of formulas and documents, an index, manifests, protocols."""
 
 import gzip
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from assay.cli.main import main
+from assay.protocols.schema import Protocol
 from tests.helpers.runs import BROKEN, GOOD, run_bytes
 
 TASK_2 = ["--protocol", "arqmath-2021-task2"]
@@ -81,3 +84,12 @@ def write_trec_files(tmp_path: Path) -> Path:
 def add_the_late_run(folder: Path) -> None:
     with (folder / "m.csv").open("a") as file:
         file.write("late.txt,two,late,primary\n")
+
+
+def with_depths(protocol: Protocol, depths: Mapping[str, int]) -> Protocol:
+    """The protocol in which only the kinds of `depths` are pooled, and no kind as another one."""
+    kinds = tuple(
+        replace(kind, depth=depths.get(kind.key), pooled_as="", pooled_as_by_tag={})
+        for kind in protocol.runs.kinds
+    )
+    return replace(protocol, runs=replace(protocol.runs, kinds=kinds))

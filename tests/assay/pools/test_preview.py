@@ -15,7 +15,7 @@ from assay.pools.strategies import ByTopic, PoolError, PoolInput, build_pool
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Protocol
 from tests.assay.pools.test_distinct_formulas import RUNS, VISUAL, formulas_of, inputs_of
-from tests.helpers.protocols import with_depths
+from tests.helpers.pool_files import with_depths
 
 ANSWERS = load_protocol("arqmath-2021-task1")
 FORMULAS = load_protocol("arqmath-2021-task2")

@@ -12,7 +12,7 @@ from assay.pools.statistics import statistics
 from assay.pools.strategies import PoolError, build_pool
 from assay.protocols.loader import load_protocol
 from tests.assay.pools.test_distinct_formulas import PLAIN, PROTOCOL, RUNS, Ranking, build, inputs_of
-from tests.helpers.protocols import with_depths
+from tests.helpers.pool_files import with_depths
 
 
 def test_top_k_of_distinct_formulas_takes_the_first_ranks() -> None:
