@@ -35,6 +35,7 @@ NOUNS = [
     "corpus.clusterings",
     "participation.teams",
     "pooling.runs",
+    "pooling.baselines",
     "participation.interaction",
     "publishing.published_runs",
     "pooling.pools",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import pooling.baselines.services
 import pooling.pools.services  # noqa: F401 - registers its handlers
 from accounts import letters
 from accounts.letters import Mail

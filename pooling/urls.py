@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from pooling.baselines import views as baselines
 from pooling.pools import views as pools
 from pooling.runs import views as runs
 
@@ -20,6 +21,8 @@ urlpatterns = [
     path("runs/<int:run_id>/reinstate/", runs.reinstate, name="reinstate"),
     path("runs/<int:run_id>/compare/", runs.choose_other, name="choose_run"),
     path("runs/<int:run_id>/compare/<int:other_id>/", runs.compare, name="compare_runs"),
+    path("tracks/<slug:slug>/baselines/", baselines.baselines, name="baselines"),
+    path("runs/<int:run_id>/offer/", baselines.offer, name="offer_baseline"),
     path("tracks/<slug:slug>/pools/", pools.pools, name="pools"),
     path("tracks/<slug:slug>/pools/new/", pools.new_pool, name="new_pool"),
     path("tracks/<slug:slug>/pools/preview/", pools.preview, name="preview"),

@@ -157,6 +157,7 @@ participation:take_back_session               5555555
 participation:end_session                     5555555
 scoring:interaction                     4444444
 scoring:interaction_tsv                 4444444
+pooling:baselines                       L333330
 pooling:choose_run                      L4R444R
 pooling:compare_runs                    L404440
 participation:clone_track                     L333330
@@ -190,6 +191,7 @@ pooling:make_ids                        5555555
 pooling:move                            5555555
 pooling:remind                          5555555
 pooling:new_pool                        L333330
+pooling:offer_baseline                  5555555
 pooling:pool                            L333330
 pooling:pool_contributions              L333330
 pooling:pool_depths                     L333330

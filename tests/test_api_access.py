@@ -84,7 +84,10 @@ PATCH topic                              13333301 3330
 PATCH team                               13333301 3330
 POST check_run                           13003301 3033
 POST close_track                         13333301 3330
+POST baselines                           13333301 3330
 POST disqualify_run                      13333301 3330
+POST fusions                             13333301 3330
+POST offer_baseline                      13333301 3330
 POST move_run                            14044401 3033
 POST open_track                          13333301 3330
 POST reinstate_run                       13333301 3330

@@ -31,14 +31,19 @@ def read_links(path: Path, kinds: Sequence[str]) -> dict[str, set[str]]:
     Raises:
         InputError: The file cannot be read, or a line has other columns.
     """
+    return parse_links(read_text(str(path)), str(path), kinds)
+
+
+def parse_links(text: str, name: str, kinds: Sequence[str]) -> dict[str, set[str]]:
+    """As `read_links`, for the text of a file with a name."""
     links: dict[str, set[str]] = {}
-    for number, line in enumerate(read_text(str(path)).splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         cells = tuple(line.rstrip("\r").split("\t"))
         if not line.strip() or (number == 1 and cells == HEADER):
             continue
         if len(cells) != 3 or cells[2] not in KINDS:
             raise InputError(
-                f"{path}, line {number}: expected question, linked question and {' or '.join(KINDS)}, separated by "
+                f"{name}, line {number}: expected question, linked question and {' or '.join(KINDS)}, separated by "
                 f"tabs; got {line[:80]!r}"
             )
         if cells[2] in kinds:

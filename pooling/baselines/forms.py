@@ -1,0 +1,168 @@
+"""The forms that make a baseline, and that fuse runs."""
+
+import math
+from typing import Any, cast
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from assay.baselines.fusion import RRF_K, Fusion
+from assay.baselines.linked_posts import parse_links
+from assay.errors import InputError
+from assay.formats.runs.words import MAX_NAME
+from pooling.baselines.selectors import TEAM, methods_for, runs_to_fuse
+from pooling.models import Run
+from tracks.models import Track
+from web.forms import StyledForm, bytes_of
+
+METHODS = {
+    "sum": "sum of the scores (CombSUM)",
+    "mnz": "that sum, times the number of runs with the document (CombMNZ)",
+    "rrf": "reciprocal ranks",
+}
+NORMS = {
+    "min-max": "from 0 to 1 (min-max)",
+    "z-score": "distance from the mean (z-score)",
+    "none": "as they are",
+}
+MAX_LINKS = 200_000_000  # bytes of a file
+
+
+class MadeRunForm(StyledForm):
+    """What every run that Assay makes needs: a tag, a team, and the number of documents per topic."""
+
+    tag = forms.CharField(max_length=MAX_NAME, help_text="The run's name, one word.")
+    team = forms.CharField(
+        max_length=100,
+        initial=TEAM,
+        help_text="The team for which it is submitted. It is created if there is none of that name.",
+    )
+    depth = forms.IntegerField(required=False)
+
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.track = track
+        most = track.protocol.parsed.runs.max_ranks
+        self.fields["depth"] = forms.IntegerField(
+            required=False,
+            min_value=1,
+            max_value=most,
+            label="Documents per topic",
+            help_text=f"Empty: {most:,}, as many as the protocol accepts.",
+        )
+
+    def clean_tag(self) -> str:
+        tag: str = self.cleaned_data["tag"]
+        if len(tag.split()) > 1 or not tag.isprintable():
+            raise ValidationError("A tag is one word, without spaces.")
+        return tag
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the service, except track and user."""
+        return {name: self.cleaned_data[name] for name in self.fields}
+
+
+class BaselineForm(MadeRunForm):
+    """A baseline over the collection of the track."""
+
+    method = forms.ChoiceField(label="Baseline")
+    links = forms.FileField(
+        required=False,
+        label="File of links",
+        help_text="For linked posts: <code>private/links.tsv</code> of a build, with question, linked question and "
+        "kind of link. Only the links of your topics are kept.",
+    )
+    field_order = ("method", "links", "tag", "team", "depth")
+
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+        super().__init__(*args, track=track, **kwargs)
+        methods = methods_for(track.protocol.parsed)
+        cast(forms.ChoiceField, self.fields["method"]).choices = list(methods.items())
+        self.fields["tag"].required = False
+        self.fields["tag"].help_text = "The run's name, one word. Empty: that of the baseline."
+        if "linked-posts" not in methods:
+            del self.fields["links"]
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        data["tag"] = data.get("tag") or data.get("method", "")
+        file = data.get("links")
+        if data.get("method") != "linked-posts":
+            data["links"] = None
+        elif file and file.size > MAX_LINKS:
+            self.add_error("links", f"The file has more than {MAX_LINKS // 1_000_000} MB.")
+        elif file:
+            self._read_links(file)
+        elif "links" not in self.errors:
+            self.add_error("links", "Choose the file of links.")
+        return data
+
+    def _read_links(self, file: Any) -> None:
+        threads = set(self.track.topics.exclude(thread="").values_list("thread", flat=True))
+        try:
+            links = parse_links(
+                bytes_of(file).read().decode(errors="replace"), file.name or "links", ["duplicate"]
+            )
+        except InputError as error:
+            self.add_error("links", f"{error}.")
+        else:
+            self.cleaned_data["links"] = {key: linked for key, linked in links.items() if key in threads}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return {"links": None} | super().arguments
+
+
+class FusionForm(MadeRunForm):
+    """Submitted runs of the track, and how they are fused."""
+
+    runs = forms.ModelMultipleChoiceField(
+        Run.objects.none(), label="Runs to fuse", widget=forms.CheckboxSelectMultiple
+    )
+    method = forms.ChoiceField(label="Method", choices=list(METHODS.items()))
+    norm = forms.ChoiceField(
+        label="Scores of each run",
+        choices=list(NORMS.items()),
+        help_text="How they are made comparable, topic by topic. Reciprocal ranks do not use them.",
+    )
+    weights = forms.CharField(
+        required=False,
+        max_length=1000,
+        help_text="One number for each run in the order of the list, such as 2,1. Empty: 1 for each.",
+    )
+    field_order = ("runs", "method", "norm", "weights", "tag", "team", "depth")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        runs = cast("forms.ModelMultipleChoiceField[Run]", self.fields["runs"])
+        runs.queryset = runs_to_fuse(self.track).order_by("pk")
+
+    def clean_weights(self) -> list[float]:
+        words = self.cleaned_data["weights"].replace(",", " ").split()
+        try:
+            weights = [float(word) for word in words]
+        except ValueError:
+            weights = [math.nan]
+        if not all(math.isfinite(weight) and weight > 0 for weight in weights):
+            raise ValidationError("Weights are numbers above 0, such as 2,1.")
+        return weights
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        n_runs, n_weights = len(data.get("runs") or ()), len(data.get("weights") or ())
+        if n_runs == 1:
+            self.add_error("runs", "Choose at least two runs.")
+        elif n_weights and n_weights != n_runs:
+            self.add_error("weights", f"There are {n_weights} weights for {n_runs} runs.")
+        if data.get("method") == "mnz" and data.get("norm") == "z-score":
+            self.add_error(
+                "norm", "CombMNZ cannot use z-scores: they are negative for half of the documents."
+            )
+        return data
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        data = super().arguments
+        fusion = Fusion(data.pop("method"), data.pop("norm"), data.pop("weights"), RRF_K)
+        return data | {"runs": list(data["runs"]), "fusion": fusion}

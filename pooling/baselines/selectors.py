@@ -1,0 +1,101 @@
+"""The baselines of a track, which can be made, and their page."""
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from assay.baselines.ranking import line_form
+from assay.errors import InputError
+from assay.protocols.schema import Protocol
+from jobs.models import Job
+from pooling.models import Run
+from tracks.acceptance import state
+from tracks.models import Download, Track
+
+KIND = "pooling.make_baseline"  # of its jobs
+TEXT = {"tf-idf": "TF-IDF, as Terrier computes it", "bm25": "BM25"}
+LINKED = {"linked-posts": "Linked posts: answers of questions of which a topic is a duplicate"}
+TEAM = "Organizers"
+SHOWN = 20  # jobs
+
+
+@dataclass(frozen=True)
+class BaselineRow:
+    """A baseline and whether its file is in the downloads of the track."""
+
+    run: Run
+    is_offered: bool
+
+
+@dataclass(frozen=True)
+class BaselinesPage:
+    """`why_not` is why no baseline can be made now, a whole sentence; empty if one can.
+
+    `is_marked` tells whether the protocol has a kind of runs for baselines.
+    """
+
+    track: Track
+    rows: list[BaselineRow]
+    jobs: list[Job]
+    kind_name: str
+    is_marked: bool
+    why_not: str
+    tab: str = "runs"
+
+
+def methods_for(protocol: Protocol) -> dict[str, str]:
+    """The baselines that can be made for a protocol, each with its name in words."""
+    if protocol.cites_posts or protocol.unit not in {"answer", "document", "passage"}:
+        return {}
+    return TEXT | (LINKED if protocol.unit == "answer" else {})
+
+
+def kind_of(protocol: Protocol) -> str:
+    """The kind of run of a baseline: one that is marked as such, else the first that the protocol has."""
+    kinds = protocol.runs.kinds
+    return next((kind.key for kind in kinds if kind.baseline), kinds[0].key)
+
+
+def runs_to_fuse(track: Track) -> QuerySet[Run]:
+    """The submitted runs of a track."""
+    return track.runs.filter(status=Run.Status.SUBMITTED).select_related("team")
+
+
+def download_name(run: Run) -> str:
+    """The name under which participants get the file of a baseline."""
+    return f"{run.track.slug}-{run.tag}{''.join(PurePosixPath(run.file_name).suffixes[-2:]) or '.tsv'}"
+
+
+def baselines_page(track: Track) -> BaselinesPage:
+    """The baselines of a track, for organizers."""
+    protocol = track.protocol.parsed
+    kind = protocol.runs.kind(kind_of(protocol))
+    runs = runs_to_fuse(track).filter(kind=kind.key).select_related("track").order_by("pk")
+    if not kind.baseline:
+        runs = runs.filter(team__name__iexact=TEAM)
+    attached = set(Download.objects.filter(track=track).values_list("name", flat=True))
+    return BaselinesPage(
+        track=track,
+        rows=[BaselineRow(run, download_name(run) in attached) for run in runs],
+        jobs=list(_jobs(track)[:SHOWN]),
+        kind_name=kind.name,
+        is_marked=kind.baseline,
+        why_not=_why_not(track, kind.key),
+    )
+
+
+def _jobs(track: Track) -> QuerySet[Job]:
+    """The jobs that are not done, newest first; those that failed only if no later one made their run."""
+    of_track = Job.objects.filter(kind=KIND, arguments__track_id=track.pk)
+    made = of_track.filter(state=Job.State.DONE, arguments__tag=OuterRef("arguments__tag"))
+    return of_track.exclude(state=Job.State.DONE).exclude(Exists(made)).order_by("-pk")
+
+
+def _why_not(track: Track, kind: str) -> str:
+    try:
+        line_form(track.protocol.parsed)
+    except InputError as error:
+        return f"No baselines here: {error}."
+    now = state(track, kind)
+    return "" if now.is_accepting else f"No baseline can be submitted now: {now.reason}."

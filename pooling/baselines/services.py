@@ -1,0 +1,283 @@
+"""Make baselines and fused runs of a track in jobs, and offer their files to participants.
+
+A job writes the collection of the track to a temporary folder as its export does, calls the function of the library
+that the command calls, and submits the run for a team of the organizers. So page, API and command make the same bytes.
+Decision: ADR 49.
+"""
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO, cast
+
+from django.db import transaction
+
+from accounts.models import User
+from assay.baselines.fusion import Fusion, fuse
+from assay.baselines.linked_posts import linked_posts
+from assay.baselines.postings import Model
+from assay.baselines.ranking import Progress, Ranked, line_form, run_of
+from assay.baselines.text import TextIndex, text
+from assay.errors import InputError, Refused
+from assay.formats.declaration import Declaration
+from assay.formats.runs import columns
+from assay.formats.topics.reader import TopicRow
+from corpus.collections.exports import documents
+from corpus.models import Collection
+from jobs import services as jobs
+from jobs.models import Job
+from participation.models import Team
+from participation.teams import services as team_services
+from pooling.baselines.selectors import KIND, TEXT, download_name, kind_of, methods_for
+from pooling.errors import SameBytes
+from pooling.models import Run
+from pooling.runs.services import submit
+from tracks import acceptance
+from tracks.downloads import services as downloads
+from tracks.models import Download, Track
+from tracks.tracks import services as track_services
+
+BATCH = 2_000
+POSTS = "posts.jsonl"
+
+
+class BaselineRefused(Refused):
+    """A baseline that cannot be made for this track now."""
+
+    title = "The baseline was not made"
+
+
+def request(
+    *,
+    track: Track,
+    by: User,
+    method: str,
+    team: str,
+    tag: str,
+    depth: int | None = None,
+    links: Mapping[str, Iterable[str]] | None = None,
+) -> Job:
+    """Queue the job that makes a baseline and submits it for a team, which is created if there is none of that name.
+
+    `links` has the linked questions of each question, for the baseline of linked posts.
+
+    Raises:
+        BaselineRefused: The protocol or the collection does not allow the baseline, or the track accepts no runs now.
+    """
+    if method not in methods_for(track.protocol.parsed):
+        raise BaselineRefused(f"{method} cannot be made for {track.protocol.slug}.")
+    _check_input(track, method, links)
+    arguments = {"method": method, "links": {key: sorted(linked) for key, linked in (links or {}).items()}}
+    return _request(track, by=by, team=team, tag=tag, depth=depth, arguments=arguments)
+
+
+def request_fusion(
+    *,
+    track: Track,
+    by: User,
+    runs: Sequence[Run],
+    fusion: Fusion,
+    team: str,
+    tag: str,
+    depth: int | None = None,
+) -> Job:
+    """Queue the job that fuses submitted runs of a track, in their order, and submits the result.
+
+    Raises:
+        BaselineRefused: As `request`; or there are fewer than two runs.
+    """
+    if len(runs) < 2:
+        raise BaselineRefused("Choose at least two runs to fuse.")
+    settings = {"method": fusion.method, "norm": fusion.norm, "weights": list(fusion.weights), "k": fusion.k}
+    arguments = {"method": "fusion", "runs": [run.pk for run in runs], "fusion": settings}
+    return _request(track, by=by, team=team, tag=tag, depth=depth, arguments=arguments)
+
+
+@transaction.atomic
+def _request(
+    track: Track, *, by: User, team: str, tag: str, depth: int | None, arguments: dict[str, Any]
+) -> Job:
+    track = track_services.lock(track.pk)
+    with _refusing():
+        line_form(track.protocol.parsed)
+    kind = kind_of(track.protocol.parsed)
+    state = acceptance.state(track, kind)
+    if not state.is_accepting:
+        raise BaselineRefused(f"{track} does not accept runs: {state.reason}. Baselines are runs too.")
+    if Run.objects.filter(track=track, tag=tag).exclude(status=Run.Status.WITHDRAWN).exists():
+        raise BaselineRefused(
+            f"{track} already has a run with the tag {tag}. Withdraw it, or choose another tag."
+        )
+    submitting = team_services.named(track=track, name=team)
+    depth = depth or track.protocol.parsed.runs.max_ranks
+    return jobs.request(
+        kind=KIND,
+        title=f"Make the baseline {tag} of {track}"[:200],
+        arguments={"track_id": track.pk, "team_id": submitting.pk, "by_id": by.pk, "tag": tag, "depth": depth}
+        | arguments,
+        by=by,
+        subject=track,
+    )
+
+
+def _check_input(track: Track, method: str, links: Mapping[str, Iterable[str]] | None) -> None:
+    collection = track.collection
+    if collection is None or collection.status != Collection.Status.READY:
+        raise BaselineRefused(
+            f"{track} has no collection that is imported completely, so there is nothing to search."
+        )
+    if not track.topics.exists():
+        raise BaselineRefused(f"{track} has no topics yet. Import or choose them first.")
+    if method != "linked-posts":
+        return
+    if not links:
+        raise BaselineRefused(
+            "Linked posts need the links of the topics’ questions: choose the file of links."
+        )
+    if without := list(track.topics.filter(thread="").values_list("code", flat=True)[:5]):
+        raise BaselineRefused(
+            f"The topics {', '.join(without)} do not name their question, so their links are not known."
+        )
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Make an error of the library a refusal."""
+    try:
+        yield
+    except InputError as error:
+        sentence = str(error)
+        raise BaselineRefused(f"{sentence[:1].upper()}{sentence[1:]}.") from error
+
+
+@jobs.handler(KIND)
+def make(
+    progress: jobs.Progress, *, track_id: int, team_id: int, by_id: int, tag: str, depth: int, **given: Any
+) -> dict[str, Any]:
+    """Make and submit a baseline. Safe to repeat: the same run is submitted once."""
+    track = Track.objects.select_related("protocol", "collection").get(pk=track_id)
+    protocol = track.protocol.parsed
+
+    def report(step: str, done: int, size: int) -> None:
+        progress.update(done, size, step)
+
+    with _refusing():
+        topics = _topic_rows(track)
+        ranked = list(_lists(track, topics, depth=depth, progress=report, **given))
+        content = run_of(ranked, protocol=protocol, tag=tag, topics=[topic.code for topic in topics])
+    team, by = Team.objects.get(pk=team_id), User.objects.get(pk=by_id)
+    run = _submit(progress, track=track, team=team, by=by, tag=tag, content=content)
+    empty = [each.topic for each in ranked if not len(each.docno)]
+    return {"run": run.pk, "lines": run.n_lines, "topics": run.n_topics, "topics without documents": empty}
+
+
+def _topic_rows(track: Track) -> list[TopicRow]:
+    """The topics as a file of complete topics has them."""
+    return [
+        TopicRow(
+            line=0,
+            code=topic.code,
+            title=topic.title,
+            body=topic.body,
+            thread=topic.thread,
+            formula_id=topic.formula_id,
+            latex=topic.latex,
+        )
+        for topic in track.topics.order_by("code")
+    ]
+
+
+def _lists(
+    track: Track,
+    topics: Sequence[TopicRow],
+    *,
+    depth: int,
+    progress: Progress,
+    method: str,
+    links: Mapping[str, Sequence[str]] | None = None,
+    runs: Sequence[int] = (),
+    fusion: Mapping[str, Any] | None = None,
+) -> Iterator[Ranked]:
+    if method == "fusion":
+        yield from fuse(_columns(runs, progress), Fusion(**(fusion or {})), depth=depth)
+        return
+    with TemporaryDirectory(prefix="assay-baseline-") as folder:
+        collection = Path(folder)
+        _write_documents(track, collection / POSTS, progress)
+        if method == "linked-posts":
+            known = {question: set(linked) for question, linked in (links or {}).items()}
+            yield from linked_posts(topics, collection, depth=depth, links=known, progress=progress)
+        elif method in TEXT:
+            index = TextIndex(collection, track.protocol.parsed, progress=progress)
+            yield from text(topics, index, model=cast(Model, method), depth=depth)
+
+
+def _write_documents(track: Track, path: Path, progress: Progress) -> None:
+    collection = track.collection
+    if collection is None:
+        raise BaselineRefused(f"{track} has no collection any more.")
+    total = collection.documents.count()
+    with path.open("w", encoding="utf-8") as file:
+        for n, row in enumerate(documents(collection)):
+            if n % BATCH == 0:
+                progress("reading the collection", n, total)
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _columns(ids: Sequence[int], progress: Progress) -> list[columns.RunColumns]:
+    """The columns of submitted runs, in the order of the ids."""
+    by_id = Run.objects.filter(status=Run.Status.SUBMITTED).in_bulk(ids)
+    if missing := [each for each in ids if each not in by_id]:
+        raise BaselineRefused(f"{len(missing)} of the runs to fuse were withdrawn meanwhile.")
+    loaded = []
+    for n, run_id in enumerate(ids):
+        progress("reading runs", n, len(ids))
+        with by_id[run_id].columns.open("rb") as stored:
+            loaded.append(columns.load(cast(BinaryIO, stored)))
+    return loaded
+
+
+def _submit(progress: jobs.Progress, *, track: Track, team: Team, by: User, tag: str, content: bytes) -> Run:
+    def still_owned(_run: Run) -> None:
+        with progress.storing():
+            pass
+
+    try:
+        return submit(
+            track=track,
+            team=team,
+            by=by,
+            file=io.BytesIO(content),
+            file_name=f"{tag}.tsv",
+            declared=Declaration(tag=tag, kind=kind_of(track.protocol.parsed)),
+            on_stored=still_owned,
+        )
+    except SameBytes as refusal:
+        if refusal.earlier.tag == tag:  # an earlier attempt stored it, but did not finish the job
+            return refusal.earlier
+        raise
+
+
+def offer(*, run: Run, by: User) -> Download:
+    """Attach the file of a baseline to the downloads of its track, so that participants start from it. It is not
+    released yet.
+
+    Raises:
+        BaselineRefused: The run is not a submitted baseline.
+        DownloadRefused: It is attached already.
+    """
+    rules = run.track.protocol.parsed
+    if not run.is_submitted or run.kind != kind_of(rules):
+        raise BaselineRefused(f"{run.tag} is not a submitted baseline, and runs of teams are theirs.")
+    with run.original.open("rb") as file:
+        return downloads.attach_file(
+            track=run.track,
+            kind=Download.Kind.OTHER,
+            file=io.BytesIO(file.read()),
+            name=download_name(run),
+            description=f"The baseline {run.tag}, a run of the organizers.",
+            by=by,
+        )

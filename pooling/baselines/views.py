@@ -1,0 +1,43 @@
+"""The page of baselines, for organizers."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.access import AuthenticatedRequest, organizer_required
+from pooling.baselines import selectors, services
+from pooling.baselines.forms import BaselineForm, FusionForm
+from pooling.runs.selectors import runs_for
+from tracks.tracks.selectors import tracks_for
+from web.forms import refusals_in
+from web.pages import context_of
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def baselines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The baselines of a track; make one, or fuse runs. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    fuses = request.POST.get("action") == "fuse"
+    form = BaselineForm(None if fuses else request.POST or None, request.FILES or None, track=track)
+    fusion = FusionForm(request.POST if fuses else None, track=track, prefix="fusion")
+    sent = fusion if fuses else form
+    if sent.is_valid():
+        with refusals_in(sent):
+            service = services.request_fusion if fuses else services.request
+            service(track=track, by=request.user, **sent.arguments)
+            return redirect("pooling:baselines", track.slug)
+    page = context_of(selectors.baselines_page(track))
+    context = page | {"form": form, "fusion": fusion}
+    return render(request, "pooling/baselines/baselines.html", context, status=422 if sent.errors else 200)
+
+
+@require_POST
+@organizer_required
+def offer(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
+    """Offer the file of a baseline in the downloads of its track, not released yet. Organizers only."""
+    run = get_object_or_404(runs_for(request.user), pk=run_id)
+    row = services.offer(run=run, by=request.user)
+    messages.success(request, f"{row.name} is attached. Release it when participants may have it.")
+    return redirect("tracks:edit_download", run.track.slug, row.pk)

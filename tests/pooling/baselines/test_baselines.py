@@ -1,0 +1,253 @@
+"""Baselines of a track on the page and in the API: the same bytes as by command, submitted once, offered to teams."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from assay import samples
+from assay.cli.main import main
+from corpus.models import Collection
+from jobs import services as jobs
+from jobs.models import Job
+from pooling.models import Run
+from pooling.runs.services import withdraw
+from tests.helpers.api import api, call
+from tests.helpers.factories import make_organizer, make_track
+from tests.pooling.conftest import Scene
+from tracks.models import Download, Track
+from tracks.topics.services import import_topics
+
+pytestmark = pytest.mark.django_db
+
+PROTOCOL = "arqmath-2020-task1"
+TOPICS, POSTS = samples.path("topics.xml"), samples.path("documents.jsonl")
+
+
+@pytest.fixture
+def organizer() -> User:
+    return make_organizer("maud")
+
+
+@pytest.fixture
+def track(folder: Path, organizer: User) -> Track:
+    """An open track of the sample topics, on the sample documents."""
+    call_command("import_collection", "posts", str(POSTS), stdout=io.StringIO(), stderr=io.StringIO())
+    track = make_track(
+        "lab", protocol=PROTOCOL, collection=Collection.objects.get(slug="posts"), status="draft"
+    )
+    import_topics(track=track, data=TOPICS.read_bytes(), name="topics.xml")
+    for line in samples.path("questions.tsv").read_text().splitlines():
+        code, question = line.split("\t")
+        track.topics.filter(code=code).update(thread=question)
+    Track.objects.filter(pk=track.pk).update(status="open")
+    track.refresh_from_db()
+    return track
+
+
+def post(client: Client, track: Track, **data: Any) -> Any:
+    return client.post(reverse("pooling:baselines", args=[track.slug]), data)
+
+
+def made(track: Track, tag: str) -> Run:
+    """The run of the newest job, which runs now."""
+    jobs.run(Job.objects.latest("pk").pk)
+    job = Job.objects.latest("pk")
+    assert job.error == ""
+    run = Run.objects.get(track=track, tag=tag, status=Run.Status.SUBMITTED)
+    assert job.result["run"] == run.pk
+    return run
+
+
+def bytes_of(run: Run) -> bytes:
+    with run.original.open("rb") as file:
+        content: bytes = file.read()
+    return content
+
+
+@pytest.fixture
+def client(client: Client, organizer: User) -> Client:
+    client.force_login(organizer)
+    return client
+
+
+@pytest.mark.parametrize("method", ["tf-idf", "bm25", "linked-posts"])
+def test_baseline_of_the_page_is_that_of_the_command_to_the_byte(
+    track: Track, client: Client, tmp_path: Path, method: str
+) -> None:
+    links = samples.path("links.tsv")
+    files = {"links": SimpleUploadedFile("links.tsv", links.read_bytes())} if method == "linked-posts" else {}
+    output = tmp_path / "run.tsv"
+
+    answer = post(client, track, action="make", method=method, team="Organizers", **files)
+    run = made(track, method)
+    options = ["--links", str(links), "--questions", str(samples.path("questions.tsv"))] if files else []
+    files = ["--topics", str(TOPICS), "--collection", str(POSTS), "--output", str(output)]
+    main(["baseline", method, "--protocol", PROTOCOL, *files, "--processes", "1", "--quiet", *options])
+
+    assert answer.status_code == 302
+    assert bytes_of(run) == output.read_bytes()
+    assert (run.kind, run.team.name) == ("baseline", "Organizers")
+    assert method in client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+
+
+def test_fusion_of_the_page_is_that_of_the_command_to_the_byte(
+    track: Track, client: Client, tmp_path: Path
+) -> None:
+    paths = []
+    for method in ("tf-idf", "bm25"):
+        post(client, track, action="make", method=method, team="Organizers", depth=3)
+        run = made(track, method)
+        paths.append(tmp_path / f"{method}.tsv")
+        paths[-1].write_bytes(bytes_of(run))
+    ids = list(Run.objects.order_by("pk").values_list("pk", flat=True))
+    fused = {"fusion-runs": ids, "fusion-method": "sum", "fusion-norm": "min-max", "fusion-weights": "2,1"}
+
+    answer = post(
+        client, track, action="fuse", **fused, **{"fusion-tag": "both", "fusion-team": "Organizers"}
+    )
+    run = made(track, "both")
+    output = tmp_path / "fused.tsv"
+    weighted = ["--weights", "2,1", "--tag", "both", "--output", str(output)]
+    main(["fuse", "--protocol", PROTOCOL, *weighted, "--quiet", *map(str, paths)])
+
+    assert answer.status_code == 302
+    assert bytes_of(run) == output.read_bytes()
+
+
+def test_repeated_attempt_submits_no_second_run(track: Track, client: Client) -> None:
+    post(client, track, action="make", method="bm25", team="Organizers")
+    run = made(track, "bm25")
+
+    Job.objects.update(
+        state=Job.State.QUEUED
+    )  # as if the worker had been killed before the job was marked as done
+
+    assert made(track, "bm25") == run
+    assert Run.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        ({"method": "linked-posts"}, "Choose the file of links."),
+        ({"method": "bm25", "tag": "two words"}, "A tag is one word"),
+        ({"method": "bm25", "depth": 5000}, "less than or equal to 1000"),
+        ({"method": "word2vec"}, "Select a valid choice"),
+        ({"method": "linked-posts", "links": b"1\tduplicate\n"}, "links.tsv, line 1: expected question"),
+    ],
+)
+def test_wrong_field_is_named_and_no_job_starts(
+    track: Track, client: Client, data: dict[str, Any], complaint: str
+) -> None:
+    if "links" in data:
+        data = data | {"links": SimpleUploadedFile("links.tsv", data["links"])}
+
+    answer = post(client, track, action="make", team="Organizers", **data)
+
+    assert answer.status_code == 422
+    assert complaint in answer.content.decode()
+    assert not Job.objects.filter(kind="pooling.make_baseline").exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        ({"runs": 1}, "Choose at least two runs."),
+        ({"runs": 2, "weights": "1,2,3"}, "There are 3 weights for 2 runs."),
+        ({"runs": 2, "weights": "1,-2"}, "Weights are numbers above 0"),
+        ({"runs": 2, "method": "mnz", "norm": "z-score"}, "CombMNZ cannot use z-scores"),
+    ],
+)
+def test_wrong_fusion_is_named(scene: Scene, client: Client, data: dict[str, Any], complaint: str) -> None:
+    ids = [scene.submit(write(scene, n), tag=f"run-{n}").pk for n in (1, 2)]
+    data = {"method": "sum", "norm": "min-max", "tag": "both", "team": "Organizers"} | data
+    data["runs"] = ids[: data["runs"]]
+
+    answer = post(
+        client, scene.track, action="fuse", **{f"fusion-{name}": value for name, value in data.items()}
+    )
+
+    assert answer.status_code == 422
+    assert complaint in answer.content.decode()
+    assert not Job.objects.exists()
+
+
+def write(scene: Scene, n: int) -> Path:
+    path = scene.folder.parent / f"{n}.tsv"
+    path.write_text("".join(f"A.1\t{100 + rank}\t{rank}\t{10 - rank - n / 8}\trun\n" for rank in (1, 2, 3)))
+    return path
+
+
+def test_track_that_accepts_no_runs_says_why(track: Track, client: Client) -> None:
+    Track.objects.filter(pk=track.pk).update(status="closed")
+
+    page = client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+    answer = post(client, track, action="make", method="bm25", team="Organizers")
+
+    assert "No baseline can be submitted now" in page
+    assert 'value="make"' not in page
+    assert answer.status_code == 422
+    assert not Job.objects.filter(kind="pooling.make_baseline").exists()
+
+
+def test_track_without_collection_or_links_is_refused(track: Track, client: Client) -> None:
+    track.topics.filter(code="A.1").update(thread="")
+    links = SimpleUploadedFile("links.tsv", samples.path("links.tsv").read_bytes())
+
+    no_thread = post(client, track, action="make", method="linked-posts", team="Organizers", links=links)
+    Track.objects.filter(pk=track.pk).update(collection=None)
+    no_collection = post(client, track, action="make", method="bm25", team="Organizers")
+
+    assert "The topics A.1 do not name their question" in no_thread.content.decode()
+    assert "there is nothing to search" in no_collection.content.decode()
+
+
+def test_offered_baseline_is_a_download_and_runs_of_teams_are_not(track: Track, client: Client) -> None:
+    post(client, track, action="make", method="bm25", team="Organizers")
+    run = made(track, "bm25")
+    address = reverse("pooling:offer_baseline", args=[run.pk])
+
+    answer = client.post(address)
+    again = client.post(address)
+    row = Download.objects.get(track=track)
+    Run.objects.filter(pk=run.pk).update(kind="primary")
+    of_team = client.post(address)
+
+    with row.file.open("rb") as file:
+        assert file.read() == bytes_of(run)
+    assert (answer.status_code, again.status_code, of_team.status_code) == (302, 409, 409)
+    assert row.name == "lab-bm25.tsv"
+    assert row.released_at is None
+
+
+def test_withdrawn_run_is_not_fused(scene: Scene) -> None:
+    first, second = (scene.submit(write(scene, n), tag=f"run-{n}") for n in (1, 2))
+    data = {"runs": [first.pk, second.pk], "tag": "both"}
+    answer = call(api(scene.organizer), "post", "fusions", scene.track.slug, data=data)
+    withdraw(run=second, by=scene.organizer)
+
+    jobs.run(answer.json()["id"])
+
+    assert "1 of the runs to fuse were withdrawn" in Job.objects.get().error
+
+
+def test_programs_make_baselines_and_others_may_not(track: Track, organizer: User, scene: Scene) -> None:
+    made_by_api = call(api(organizer), "post", "baselines", track.slug, data={"method": "bm25", "depth": 2})
+    wrong = call(api(organizer), "post", "baselines", track.slug, data={"method": "bm25", "depth": 9999})
+    by_member = call(api(scene.member), "post", "baselines", track.slug, data={"method": "bm25"})
+    run = made(track, "bm25")
+    offered = call(api(organizer), "post", "offer_baseline", run.pk)
+
+    assert made_by_api.status_code == 202
+    assert (wrong.status_code, "depth" in json.dumps(wrong.json()["errors"])) == (400, True)
+    assert by_member.status_code == 403
+    assert max(line.split(b"\t")[2] for line in bytes_of(run).splitlines()) == b"2"
+    assert offered.json()["name"] == "lab-bm25.tsv"
