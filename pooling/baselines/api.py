@@ -13,7 +13,7 @@ from accounts.access import person_of
 from jobs.api import JobSerializer
 from pooling.baselines import services
 from pooling.baselines.forms import METHODS, NORMS, BaselineForm, FusionForm
-from pooling.baselines.selectors import LINKED, TEAM, TEXT
+from pooling.baselines.selectors import FORMULAS, LINKED, TEAM, TEXT
 from pooling.runs.selectors import runs_for
 from tracks.downloads.api import DownloadPartSerializer
 from tracks.tracks.api import track_of
@@ -44,7 +44,7 @@ class MadeRunSerializer(Strict):
 class BaselineRequestSerializer(MadeRunSerializer):
     """The baseline to make."""
 
-    method = serializers.ChoiceField([*TEXT, *LINKED])
+    method = serializers.ChoiceField([*TEXT, *FORMULAS, *LINKED])
     tag = serializers.CharField(
         max_length=100,
         required=False,

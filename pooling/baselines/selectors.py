@@ -15,6 +15,7 @@ from tracks.models import Download, Track
 
 KIND = "pooling.make_baseline"  # of its jobs
 TEXT = {"tf-idf": "TF-IDF, as Terrier computes it", "bm25": "BM25"}
+FORMULAS = {"tangent-s": "Tangent-S: formulas by their symbol layout and operator trees"}
 LINKED = {"linked-posts": "Linked posts: answers of questions of which a topic is a duplicate"}
 TEAM = "Organizers"
 SHOWN = 20  # jobs
@@ -32,7 +33,7 @@ class BaselineRow:
 class BaselinesPage:
     """`why_not` is why no baseline can be made now, a whole sentence; empty if one can.
 
-    `is_marked` tells whether the protocol has a kind of runs for baselines.
+    `is_marked`: the protocol has a kind of runs for baselines.
     """
 
     track: Track
@@ -46,9 +47,13 @@ class BaselinesPage:
 
 def methods_for(protocol: Protocol) -> dict[str, str]:
     """The baselines that can be made for a protocol, each with its name in words."""
-    if protocol.cites_posts or protocol.unit not in {"answer", "document", "passage"}:
+    if protocol.cites_posts:
         return {}
-    return TEXT | (LINKED if protocol.unit == "answer" else {})
+    if protocol.unit in {"formula", "visually-distinct-formula"}:
+        return FORMULAS
+    if protocol.unit == "passage":
+        return TEXT
+    return TEXT | FORMULAS | (LINKED if protocol.unit == "answer" else {})
 
 
 def kind_of(protocol: Protocol) -> str:

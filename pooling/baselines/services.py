@@ -16,17 +16,20 @@ from typing import Any, BinaryIO, cast
 from django.db import transaction
 
 from accounts.models import User
+from assay.baselines.formula_index import FormulaSource, build, index_files
 from assay.baselines.fusion import Fusion, fuse
 from assay.baselines.linked_posts import linked_posts
 from assay.baselines.postings import Model
 from assay.baselines.ranking import Progress, Ranked, line_form, run_of
+from assay.baselines.tangent_s import query_of, tangent_s
 from assay.baselines.text import TextIndex, text
 from assay.errors import InputError, Refused
 from assay.formats.declaration import Declaration
+from assay.formats.documents.indexes import Representation
 from assay.formats.runs import columns
 from assay.formats.topics.reader import TopicRow
-from corpus.collections.exports import documents
-from corpus.models import Collection
+from corpus.collections.exports import documents, formulas
+from corpus.models import Collection, FormulaMathML
 from jobs import services as jobs
 from jobs.models import Job
 from participation.models import Team
@@ -37,11 +40,13 @@ from pooling.models import Run
 from pooling.runs.services import submit
 from tracks import acceptance
 from tracks.downloads import services as downloads
+from tracks.downloads.contents import mathml_indexes
 from tracks.models import Download, Track
 from tracks.tracks import services as track_services
 
 BATCH = 2_000
 POSTS = "posts.jsonl"
+SEED = 1  # as the command has it if none is stated
 
 
 class BaselineRefused(Refused):
@@ -131,6 +136,10 @@ def _check_input(track: Track, method: str, links: Mapping[str, Iterable[str]] |
         )
     if not track.topics.exists():
         raise BaselineRefused(f"{track} has no topics yet. Import or choose them first.")
+    if method == "tangent-s" and not collection.mathml.exists():
+        raise BaselineRefused(
+            f"{collection} has no formulas in MathML. Convert its formulas and import the indexes first."
+        )
     if method != "linked-posts":
         return
     if not links:
@@ -206,6 +215,9 @@ def _lists(
         return
     with TemporaryDirectory(prefix="assay-baseline-") as folder:
         collection = Path(folder)
+        if method == "tangent-s":
+            yield from _by_formulas(track, topics, collection, depth, progress)
+            return
         _write_documents(track, collection / POSTS, progress)
         if method == "linked-posts":
             known = {question: set(linked) for question, linked in (links or {}).items()}
@@ -213,6 +225,41 @@ def _lists(
         elif method in TEXT:
             index = TextIndex(collection, track.protocol.parsed, progress=progress)
             yield from text(topics, index, model=cast(Model, method), depth=depth)
+
+
+def _by_formulas(
+    track: Track, topics: Sequence[TopicRow], folder: Path, depth: int, progress: Progress
+) -> Iterator[Ranked]:
+    """The ranking of Tangent-S, from the formulas of the collection and of the topics that are stored as MathML."""
+    of_topics, of_collection, index = (folder / name for name in ("topics", "collection", "index"))
+    for each in (of_topics, of_collection, index):
+        each.mkdir()
+    rows = list(track.topics.order_by("code"))
+    for item in mathml_indexes(track, rows):
+        (of_topics / item.name).write_bytes(item.content or b"")
+    for form in FormulaMathML.Form.values:
+        _write_formulas(track, form, of_collection / f"{form}.tsv", progress)
+    if not any(of_topics.iterdir()):
+        raise BaselineRefused(
+            f"The formulas of the topics of {track} are not stored as MathML. Import their indexes."
+        )
+    strings = FormulaSource(index_files([of_topics]), processes=0).strings()
+    queries = [query_of(topic, strings, SEED) for topic in topics]
+    source = FormulaSource(index_files([of_collection]), progress=progress)
+    build(index, source)
+    yield from tangent_s(queries, index, unit=track.protocol.parsed.unit, depth=depth, progress=progress)
+
+
+def _write_formulas(track: Track, form: str, path: Path, progress: Progress) -> None:
+    collection = track.collection
+    if collection is None or not collection.mathml.filter(form=form).exists():
+        return
+    total = collection.mathml.filter(form=form).count()
+    with path.open("w", encoding="utf-8") as file:
+        for n, line in enumerate(formulas(collection, cast(Representation, form))):
+            if n % BATCH == 0:
+                progress("reading formulas", min(n, total), total)
+            file.write(line + "\n")
 
 
 def _write_documents(track: Track, path: Path, progress: Progress) -> None:

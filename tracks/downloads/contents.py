@@ -11,7 +11,7 @@ from assay.digests import sha256_of
 from assay.formats.topics import writer
 from assay.formats.topics.writer import TopicFields
 from corpus.models import FormulaMathML
-from tracks.models import Download, TopicImport, Track
+from tracks.models import Download, Topic, TopicImport, Track
 from tracks.topics.selectors import participants_view
 from web.downloads import safe_name
 
@@ -74,15 +74,15 @@ def topic_files(track: Track) -> Iterator[Item]:
         is_empty = not content or (ending == "topic-formulas.tsv" and content.count(b"\n") == 1)
         if not is_empty:
             yield Item.made(Download.Kind.TOPICS, f"{track.slug}-{ending}", DESCRIPTIONS[ending], content)
-    yield from _mathml_indexes(track, rows)
+    yield from mathml_indexes(track, topics)
     if any(topic.labels or topic.split for topic in topics):
         name, about = f"{track.slug}-topic-labels.csv", "The labels of the topics."
         yield Item.made(Download.Kind.TOPICS, name, about, writer.labels(rows))
 
 
-def _mathml_indexes(track: Track, rows: list[TopicFields]) -> Iterator[Item]:
+def mathml_indexes(track: Track, topics: list[Topic]) -> Iterator[Item]:
     """The formulas of the topics as MathML, in each form in which an index of the topics was imported. One query."""
-    collection = track.topic_collection or track.collection
+    collection, rows = track.topic_collection or track.collection, cast("list[TopicFields]", topics)
     by_form: dict[str, dict[str, str]] = {}
     if collection is not None and (ids := writer.formula_ids(rows)):
         stored = collection.mathml.filter(code__in=ids).order_by("form", "pk")

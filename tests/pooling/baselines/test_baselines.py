@@ -89,13 +89,47 @@ def test_baseline_of_the_page_is_that_of_the_command_to_the_byte(
     answer = post(client, track, action="make", method=method, team="Organizers", **files)
     run = made(track, method)
     options = ["--links", str(links), "--questions", str(samples.path("questions.tsv"))] if files else []
-    files = ["--topics", str(TOPICS), "--collection", str(POSTS), "--output", str(output)]
-    main(["baseline", method, "--protocol", PROTOCOL, *files, "--processes", "1", "--quiet", *options])
+    paths = ["--topics", str(TOPICS), "--collection", str(POSTS), "--output", str(output)]
+    main(["baseline", method, "--protocol", PROTOCOL, *paths, "--processes", "1", "--quiet", *options])
 
     assert answer.status_code == 302
     assert bytes_of(run) == output.read_bytes()
     assert (run.kind, run.team.name) == ("baseline", "Organizers")
     assert method in client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+
+
+def test_tangent_s_of_the_page_is_that_of_the_command_to_the_byte(
+    folder: Path, client: Client, tmp_path: Path
+) -> None:
+    index, of_topics = samples.path("formulas-slt.tsv"), samples.path("topic-formulas-slt.tsv")
+    topics, output = samples.path("formula-topics.xml"), tmp_path / "run.tsv"
+    for slug, paths in {
+        "posts": [samples.path("formulas-latex.tsv"), index],
+        "questions": [of_topics],
+    }.items():
+        for path in paths:
+            call_command("import_collection", slug, str(path), stdout=io.StringIO(), stderr=io.StringIO())
+    posts, questions = Collection.objects.get(slug="posts"), Collection.objects.get(slug="questions")
+    track = make_track("formulas", protocol="arqmath-2021-task2", collection=posts, status="draft")
+    Track.objects.filter(pk=track.pk).update(topic_collection=questions)
+    track.refresh_from_db()
+    import_topics(track=track, data=topics.read_bytes(), name="formula-topics.xml")
+    Track.objects.filter(pk=track.pk).update(status="open")
+
+    answer = post(client, track, action="make", method="tangent-s", team="Organizers")
+    run = made(track, "tangent-s")
+    paths = ["--topics", str(topics), "--formulas", str(index), "--topic-formulas", str(of_topics)]
+    options = ["--output", str(output), "--quiet", "--processes", "1"]
+    main(["baseline", "tangent-s", "--protocol", "arqmath-2021-task2", *paths, *options])
+
+    assert answer.status_code == 302
+    assert bytes_of(run) == output.read_bytes()
+
+
+def test_tangent_s_needs_formulas_as_mathml(track: Track, client: Client) -> None:
+    answer = post(client, track, action="make", method="tangent-s", team="Organizers")
+
+    assert "has no formulas in MathML" in answer.content.decode()
 
 
 def test_fusion_of_the_page_is_that_of_the_command_to_the_byte(
