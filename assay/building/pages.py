@@ -232,18 +232,20 @@ def _related(store: Store, paths: Paths, head: Post, up: str) -> str:
 
 
 def _comments(store: Store, post: str) -> str:
-    sql = "SELECT code, text, score, owner, author, created FROM comments WHERE post = ? ORDER BY seq"
+    sql = """
+        SELECT comments.code, text, score, owner, coalesce(nullif(users.name, ''), author), created
+        FROM comments LEFT JOIN users ON users.code = owner WHERE post = ? ORDER BY comments.seq
+    """
     shown = _text if store.about("kinds") else _CLEANER.clean  # a converter makes HTML of comments
     items = [
         f'<li id="comment-{escape(code)}"><span class="text">{shown(text)}</span> '
-        f'<span class="about">Score {score} · {_commenter(store, owner, author)}'
+        f'<span class="about">Score {score} · {_commenter(owner, author)}'
         f'<time datetime="{escape(created)}">{escape(created[:10])}</time></span></li>'
         for code, text, score, owner, author, created in store.rows(sql, (post,))
     ]
     return f'<ul class="comments">{"".join(items)}</ul>' if items else ""
 
 
-def _commenter(store: Store, owner: str, author: str) -> str:
-    row = store.row("SELECT name FROM users WHERE code = ?", (owner,))
-    name = (row[0] if row else "") or author or (f"user{owner}" if owner else "")
+def _commenter(owner: str, author: str) -> str:
+    name = author or (f"user{owner}" if owner else "")
     return f"{escape(name)} · " if name else ""

@@ -13,18 +13,23 @@ parallel, each from its own seed, so the same scale gives the same files.
 
 import gzip
 import multiprocessing
+import os
 import random
+import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from html import escape
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
+from lxml import etree
 from numpy.typing import NDArray
 
-from maintenance.benchmarks.harness import case, figure
+from assay.building.build import build
+from assay.building.settings import Settings, periods
+from maintenance.benchmarks.harness import case, figure, peak_memory
 
 BLOCKS = 1_000  # at scale 1
 QUESTIONS, ANSWERS, COMMENTS, FORMULAS, VOTES, LINKS, USERS = 1_000, 1_500, 10_000, 28_000, 9_000, 150, 300
@@ -414,3 +419,56 @@ def make_collection(folder: Path, *, scale: float = 0.02, gz: bool = False, runs
     for task in tasks(n_blocks):
         write_task(folder, task, runs)
     figure(f"topics, qrels and {runs} runs of each task", time.perf_counter() - start)
+
+
+@case
+def build_collection(
+    *, scale: float = 0.008, processes: int = 2, pages: bool = False, dump: str = ""
+) -> None:
+    """Build a collection from a generated dump (0.4: a million posts), next to a program that only parses its files."""
+    with tempfile.TemporaryDirectory(prefix="assay-benchmark-") as temporary:
+        folder = Path(dump) if dump else Path(temporary) / "made" / "dump"
+        if not dump:
+            write_collection(folder.parent, max(1, round(scale * BLOCKS)), is_packed=False)
+        size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
+        parsed, memory = in_process(parse_only, folder)
+        seconds, peak = in_process(partial(build_from, Path(temporary) / "built", pages, processes), folder)
+        note = f"{size:,.0f} MB, {processes} processes"
+        figure("build, CPU time", seconds, peers={"lxml iterparse": parsed}, note=note)
+        figure(
+            "build, peak memory", peak, "MB", peers={"lxml iterparse": memory}, note="without those that mark"
+        )
+
+
+def in_process(work: Callable[[Path], object], folder: Path) -> tuple[float, float]:
+    """CPU seconds of a forked process with its children, and its own peak memory in MB."""
+    queue: multiprocessing.SimpleQueue[tuple[float, float]] = multiprocessing.SimpleQueue()
+
+    def run() -> None:
+        work(folder)
+        times = os.times()
+        queue.put((times.user + times.system + times.children_user + times.children_system, peak_memory()))
+
+    process = multiprocessing.get_context("fork").Process(target=run)
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise SystemExit("the measured work failed")
+    return queue.get()
+
+
+def parse_only(folder: Path) -> None:
+    """Read every row and its attributes, and forget them: the least that any program does with these files."""
+    for path in folder.iterdir():
+        for _, row in etree.iterparse(path, tag="row", huge_tree=True):
+            dict(row.attrib)
+            row.clear()
+            while row.getprevious() is not None:
+                del row.getparent()[0]
+
+
+def build_from(built: Path, has_pages: bool, processes: int, folder: Path) -> None:
+    """The posts of 2010 to 2018 with all they need, and those of 2019 as candidates, if the dump has so many."""
+    collection, topics = periods("2010", "2018")
+    settings = Settings(collection=collection, topics=topics, has_pages=has_pages)
+    build(folder, built, settings, processes=0 if processes == 1 else processes)
