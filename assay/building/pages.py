@@ -189,6 +189,7 @@ def _article(store: Store, post: Post, related: str) -> str:
         part
         for part in (
             f'<article class="{post.kind}" id="{post.kind}-{escape(post.docno)}">',
+            f"<h2>{post.kind.capitalize()}</h2>" if post.kind in {"answer", "post"} else "",
             f'<p class="about">{" · ".join(about)}</p>' if about else "",
             f'<div class="body">{_CLEANER.clean(post.body)}</div>',
             related,
@@ -228,7 +229,7 @@ def _related(store: Store, paths: Paths, head: Post, up: str) -> str:
         f"{_text(title)}</li>"
         for docno, created, title, kind in rows
     )
-    return f'<section class="related"><h2>Related posts</h2><ul>{"".join(items)}</ul></section>'
+    return f'<section class="related"><h3>Related posts</h3><ul>{"".join(items)}</ul></section>'
 
 
 def _comments(store: Store, post: str) -> str:
@@ -243,7 +244,7 @@ def _comments(store: Store, post: str) -> str:
         f'<time datetime="{escape(created)}">{escape(created[:10])}</time></span></li>'
         for code, text, score, owner, author, created in store.rows(sql, (post,))
     ]
-    return f'<ul class="comments">{"".join(items)}</ul>' if items else ""
+    return f'<section class="comments"><h3>Comments</h3><ul>{"".join(items)}</ul></section>' if items else ""
 
 
 def _commenter(owner: str, author: str) -> str:

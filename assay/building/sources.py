@@ -5,12 +5,13 @@ import subprocess
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from assay.building.settings import NotBuilt
+from assay.errors import BadFile
 from assay.formats.compression import UnpackedFile, Unreadable, damaged
 from assay.formats.documents.articles import SUFFIXES
 from assay.formats.documents.dump import Readable
@@ -155,18 +156,21 @@ def _piped(path: Path, command: Sequence[str]) -> Iterator[Readable]:
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        with closing(_Pipe(process.stdout)) as pipe:
-            try:
-                yield pipe
-            except BaseException:
-                process.kill()
-                raise
+        pipe = _Pipe(process.stdout)
+        try:
+            yield pipe
+        except BadFile:  # the content is wrong, perhaps because the archive is damaged
+            pipe.drain()
+            if status := process.wait():
+                raise _failed(path, command, status, process.stderr.read()) from None
+            raise
+        except BaseException:
+            process.kill()
+            raise
         if not pipe.is_at_end:
             process.kill()
-            return
-        message = process.stderr.read()
-        if process.wait():
-            raise _failed(path, command, process.returncode, message)
+        elif status := process.wait():
+            raise _failed(path, command, status, process.stderr.read())
 
 
 class _Pipe:
@@ -181,5 +185,6 @@ class _Pipe:
         self.is_at_end = self.is_at_end or len(data) < size
         return data
 
-    def close(self) -> None:
-        self._pipe.close()
+    def drain(self) -> None:
+        while self.read(BLOCK):
+            pass
