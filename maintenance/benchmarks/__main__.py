@@ -8,6 +8,7 @@ os.environ.setdefault(
 )  # before NumPy is imported: CPU times are those of one core
 
 from maintenance.benchmarks import (  # noqa: F401  each module adds its cases
+    baselines,
     collection,
     judging,
     library,

@@ -22,6 +22,8 @@ from pathlib import Path
 import pytest
 
 import assay
+from assay.baselines.formula_trees import parse
+from assay.baselines.tokens import tokenize
 from assay.errors import AssayError
 from assay.formats.documents import forum as bolt
 from assay.formats.documents import index_rows, jsonl, stackexchange, trec
@@ -74,6 +76,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "highlight": lambda text: highlight.around(f"{text}{highlight._opening('1')}", "1"),
     "MathML": lambda text: slt(f"{MATH}{text}</math>"),
     "row of MathML": lambda text: slt(f"{MATH}<mrow>{text}</mrow></math>"),
+    "tokens": lambda text: tokenize(f'{text}<span class="math-container">{text}</span>', "english-latex"),
+    "tree of a formula": lambda text: parse(f"[x{text}", "slt"),
     "broken JSONL": lambda text: jsonl.convert(f'{{"docno": {text}'.encode()),
     "separated columns": lambda text: SeparatedLines(b",", ("topic", "docno"), lambda *_: None).take(
         1, f"{text}\n".encode(), is_last=True

@@ -249,6 +249,32 @@ def test_fusion_that_is_not_possible_is_refused(
     assert message in output.err
 
 
+def test_tables_compare_the_best_run_with_the_run_of_a_baseline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    baseline("bm25", "--output", str(tmp_path / "bm25.tsv"))
+    manifest = [f"{LEMMA},Lemma,lemma,primary", f"{tmp_path / 'bm25.tsv'},Organizers,bm25,baseline"]
+    (tmp_path / "manifest.csv").write_text("\n".join(["file,team,tag,kind", *manifest]) + "\n")
+    (tmp_path / "tracks.toml").write_text(
+        f"""[[track]]
+name = "Answers"
+protocol = "{TASK1}"
+runs = "manifest.csv"
+topics = "{TOPICS}"
+qrels = "{samples.path("qrels.txt")}"
+"""
+    )
+    capsys.readouterr()
+
+    status = main(["tables", "--table", "gains", "--measure", "nDCG'", str(tmp_path / "tracks.toml")])
+
+    *_, row = rows(capsys.readouterr().out)
+    assert status == 0
+    assert row[:2] == ["nDCG'", "bm25"]
+    assert row[3] == "Lemma: lemma"
+    assert float(row[5]) == pytest.approx(100 * (float(row[4]) / float(row[2]) - 1), abs=0.05)
+
+
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
