@@ -16,7 +16,7 @@ from assay.formats.topics.reader import MAX_CODE, TopicRow
 FIRST = "A.1"
 _FORMULA = re.compile(r'<span class="math-container"(?: data-formula-id="[^"<>]*")?')
 _CODE = re.compile(r"(\S*?)([0-9]{1,9})")
-_PREFORMATTED = re.compile(r"(<pre>.*?</pre>)", re.DOTALL)
+_PREFORMATTED = re.compile(r"(<pre>(?:(?!<pre>).)*?</pre>)", re.DOTALL)
 
 
 def codes_from(first: str) -> Iterator[str]:

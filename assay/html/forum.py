@@ -18,7 +18,7 @@ from typing import NamedTuple
 from assay.html import images, links
 
 _TOKEN = re.compile(
-    r"""<(?P<end>/?)(?P<name>[A-Za-z_][\w.:-]*+)(?P<attributes>(?>(?:[^<>"']|"[^"]*+"|'[^']*+')*))>
+    r"""<(?P<end>/?)(?P<name>[A-Za-z_][\w.:-]*+)(?P<attributes>(?>(?:[^<>"']|"[^"<]*+"|'[^'<]*+')*))>
     | (?P<entity>&(?:\#[0-9]{1,8}|\#x[0-9a-fA-F]{1,8}|amp|lt|gt|quot|apos);)
     | (?P<space>[ \t\r\n]+)
     | (?P<text>[^<&\ \t\r\n]+|[<&])""",

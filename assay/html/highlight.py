@@ -8,7 +8,7 @@ import re
 from html import escape
 
 CLASS = "is-marked"
-_TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)[^<>]*>")
+_TAG = re.compile(r"<(/?)([a-z][a-z0-9]*+)[^<>]*+>")
 _INNER = frozenset(
     {"blockquote", "caption", "dd", "div", "dt", "h4", "h5", "h6", "li", "p", "pre", "td", "th"}
 )

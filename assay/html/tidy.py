@@ -16,12 +16,10 @@ from dataclasses import dataclass, field
 
 MAX_DEPTH = 100
 
-_ATTRIBUTE = (
-    r"""[\s/]*+([^\s/>][^\s/>=]*+)(?>(?:\s*+=\s*+(?>(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+))?))?)"""
-)
+_ATTRIBUTE = r"""([^\s/>][^\s/>=]*+)(?>(?:\s*+=\s*+(?>(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+))?))?)"""
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 TAG = re.compile(
-    rf"<(/?)([a-z][a-z0-9]*+)(?=[\s/>])((?>(?:{re.sub('[(](?![?])', '(?:', _ATTRIBUTE)})*))[\s/]*+(>?)",
+    rf"<(/?)([a-z][a-z0-9]*+)(?=[\s/>])((?>(?:[\s/]*+{re.sub('[(](?![?])', '(?:', _ATTRIBUTE)})*))[\s/]*+(>?)",
     re.IGNORECASE,
 )
 _VOID = frozenset({"br", "col", "hr", "img"})

@@ -38,6 +38,7 @@ from assay.html import forum, highlight, links
 from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title, plain
 from assay.protocols.loader import load_protocol, parse_protocol
 from assay.protocols.measures import parse_measure
+from tracks.guidelines.markdown import plain_html
 
 SIZE = 8_000  # characters
 FACTOR = 8
@@ -71,6 +72,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "formula in HTML": lambda text: clean_body(f'<p><span class="math-container">{text}</span> x'),
     "MathML in HTML": lambda text: clean_body(f"<math>{text}</math>"),
     "link": lambda text: links.read(f"//{text}"),
+    "guidelines in Markdown": plain_html,
     "links of stored HTML": lambda text: links.resolve(text, {}, ()),
     "posts of links": lambda text: links.posts([text], ()),
     "highlight": lambda text: highlight.around(f"{text}{highlight._opening('1')}", "1"),

@@ -22,7 +22,7 @@ def convert(data: bytes, form: str) -> Batch:
     Raises `Malformed` if a row with commas has a quotation that is not closed, or something after one.
     """
     kind, _, columns = form.partition(" ")
-    places = {field: int(place) - 1 for field, place in re.findall(r"(\w+)=(\d+)", columns)}
+    places = {field: int(place) - 1 for field, place in re.findall(r"\b(\w+)=(\d+)", columns)}
     width = places.pop("of") + 1
     batch = Batch()
     for number, cells in cells_of(data, kind):

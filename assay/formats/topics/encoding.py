@@ -7,7 +7,7 @@ from assay.formats.documents.sources import BOM
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _DECLARATION = re.compile(rb"""\s*+<\?xml\b[^<>]*?encoding\s*=\s*["']([\w.:-]{1,20})["'][^<>]*\?>""")
-_DECLARED = re.compile(rb"""\s+encoding\s*=\s*["'][\w.:-]+["']""")
+_DECLARED = re.compile(rb"""\sencoding\s*+=\s*+["'][\w.:-]++["']""")
 # The codecs that XML may declare. Others of Python need more than linear time, or decode no text.
 _KNOWN = re.compile(
     r"(?:iso-?8859-\d{1,2}|latin-?1|windows-\d{4}|cp\d{4}|koi8-[ru]|gb2312|gbk|gb18030|big5|euc-jp|euc-kr|shift_jis)"
