@@ -274,18 +274,21 @@ def main() -> int:
         prog="make setup", description="Install what Assay needs into .venv and static/vendor."
     )
     parser.add_argument("--browser", action="store_true", help="also a Chromium for the tests")
-    wants_browser = parser.parse_args().browser
+    parser.add_argument(
+        "--no-docs", action="store_true", help="without the documentation, which a check builds"
+    )
+    arguments = parser.parse_args()
     with (ROOT / ".setup.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # a second terminal waits until the first has finished
         try:
-            set_up(wants_browser=wants_browser)
+            set_up(wants_browser=arguments.browser, wants_docs=not arguments.no_docs)
         except SetupError as error:
             sys.stderr.write(f"setup: {error}\n")
             return 1
     return 0
 
 
-def set_up(*, wants_browser: bool) -> None:
+def set_up(*, wants_browser: bool, wants_docs: bool) -> None:
     make_environment()
     pins = [path.name for path in sorted(ROOT.glob("requirements*.txt"))]
     python = digest(*pins, "constraints.txt", "pyproject.toml")
@@ -293,6 +296,14 @@ def set_up(*, wants_browser: bool) -> None:
     front_end = digest("package-lock.json", "package.json", "server/assets.py")
     once("front end", front_end, install_front_end, done=(assets.VENDOR / "bootstrap").is_dir())
     compile_modules()
+    if wants_docs:
+        _keep_documentation()
+    if wants_browser and not browser.find():
+        install_browser()
+
+
+def _keep_documentation() -> None:
+    """Build the documentation again after a page has changed. The site works without it."""
     generated = {"_build", "library"}  # folders that the build itself writes
     pages = [path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md")]
     names = sorted(str(page) for page in pages if not generated & set(page.parts))
@@ -301,8 +312,6 @@ def set_up(*, wants_browser: bool) -> None:
         once("documentation", digest("maintenance/docs/conf.py", *names), build_documentation, done=is_built)
     except SetupError as error:
         say(f"{error}\nsetup: the site works, but without its help pages")
-    if wants_browser and not browser.find():
-        install_browser()
 
 
 if __name__ == "__main__":
