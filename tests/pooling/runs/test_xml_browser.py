@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,7 +11,7 @@ from participation.teams import services as team_services
 from pooling.models import Run
 from tests.helpers.factories import make_topic, make_track, make_user
 from tests.helpers.form_runs import BOLT_TOPICS, NTCIR_TOPICS, bolt_run, ntcir_run
-from tests.pooling.runs.test_browser import NARROW, check_page
+from tests.pooling.runs.test_browser import check_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -26,13 +25,10 @@ def member_of(slug: str, protocol: str, topics: list[str]) -> User:
     return member
 
 
-@pytest.mark.parametrize("options", [{}, NARROW], ids=["wide and light", "narrow and dark"])
-def test_citations_are_submitted_after_a_report(
-    enter: Callable[..., Page], tmp_path: Path, options: dict[str, Any]
-) -> None:
+def test_citations_are_submitted_after_a_report(enter: Callable[..., Page], tmp_path: Path) -> None:
     (tmp_path / "bad.xml").write_bytes(bolt_run('score="0.9"', 'score="9"').replace(b"evaluation", b"phase2"))
     (tmp_path / "good.xml").write_bytes(bolt_run())
-    page = enter(member_of("forum", "bolt-ir-p3", BOLT_TOPICS), **options)
+    page = enter(member_of("forum", "bolt-ir-p3", BOLT_TOPICS))
     page.goto("/tracks/forum/runs/submit/")
     check_page(page)
 
