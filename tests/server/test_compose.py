@@ -294,6 +294,7 @@ def test_the_processes_of_the_compose_file_serve_the_demo(lab: Lab) -> None:
     visitor = Visitor(lab.port)
     wait_until(lambda: _answers(visitor), reason=lambda: f"pages; {lab.running['web'].output()}")
 
+    assert _answer_to_plain_http(lab.port) == (301, "https://assay.example.org/")
     wait_until(lambda: lab.is_healthy("beat"), reason=lab.running["beat"].output)
     wait_until(lambda: lab.is_healthy("worker"), reason=lab.running["worker"].output)
     assert visitor.log_in("organizer", "a-password-of-the-lab") == 302
@@ -317,30 +318,12 @@ def _answers(visitor: Visitor) -> bool:
         return False
 
 
-def test_plain_http_is_redirected_to_https(lab: Lab) -> None:
-    lab.run("web", "python", "manage.py", "collectstatic", "--noinput", "--verbosity", "0")
-    lab.start("web")
-    visitor = Visitor(lab.port)
-    wait_until(lambda: _connects(lab.port))
-
-    connection = http.client.HTTPConnection("127.0.0.1", visitor.port, timeout=60)
+def _answer_to_plain_http(port: int) -> tuple[int, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", "/", headers={"Host": "assay.example.org"})
     response = connection.getresponse()
-    location = response.headers["Location"]
     connection.close()
-
-    assert (response.status, location) == (301, "https://assay.example.org/")
-
-
-def _connects(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    try:
-        connection.connect()
-    except ConnectionError:
-        return False
-    finally:
-        connection.close()
-    return True
+    return response.status, response.headers["Location"]
 
 
 def test_pages_that_respond_are_healthy(live_server: Any) -> None:

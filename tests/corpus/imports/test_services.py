@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import json
-import random
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -538,13 +537,11 @@ def test_real_dump_of_a_site_has_the_same_rows_as_a_plain_reading(data: Path) ->
             assert document.published_at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:23] == post["CreationDate"]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 def test_next_worker_completes_the_import_of_a_killed_worker(
     process_environment: dict[str, str],
     worker: Callable[..., Any],
     beat: Callable[..., Any],
     tmp_path: Path,
-    seed: int,
 ) -> None:
     folder = small_dump(tmp_path)
     write(folder, "Posts.xml", many_posts(24_000))
@@ -554,9 +551,8 @@ def test_next_worker_completes_the_import_of_a_killed_worker(
     job = start_import(collection=killed, sources=recognition.sources_of([folder]), by=None)
     jobs.nudge(job.pk)
     posts = job.imports.get(name="Posts.xml")
-    until = random.Random(seed).randrange(posts.size // 2)
 
-    wait_until(lambda: Import.objects.get(pk=posts.pk).position > until, reason="some chunks are imported")
+    wait_until(lambda: Import.objects.get(pk=posts.pk).position > 0, reason="some chunks are imported")
     victim.kill()
     posts.refresh_from_db()
     n_before = Document.objects.filter(collection=killed).count()
