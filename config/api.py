@@ -27,6 +27,8 @@ NOUNS = [
     "tracks.guidelines",
     "tracks.protocols",
     "tracks.topics",
+    "tracks.candidates",
+    "tracks.choosing",
     "tracks.downloads",
     "tracks.assessors",
     "corpus.imports",

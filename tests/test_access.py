@@ -22,6 +22,7 @@ from jobs.models import Job
 from pooling.pools import services as pool_services
 from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
+from tests.helpers.candidates import make_candidate
 from tests.helpers.factories import (
     make_archive,
     make_collection,
@@ -266,7 +267,18 @@ tokens                                  L000000
 tracks:accept_agreement                 5555555
 tracks:agreement                        0000000
 tracks:agreement_version                0000000
+tracks:candidate                        L333330
+tracks:candidate_sample                 L444440
+tracks:candidates                       L333330
 tracks:close_track                      5555555
+tracks:decide                           L444440
+tracks:import_candidates                L333330
+tracks:make_topics                      5555555
+tracks:name_people                      5555555
+tracks:new_sample                       L333330
+tracks:sample_file                      L333330
+tracks:settle                           L44444R
+tracks:undo_decision                    5555555
 tracks:attach                           L333330
 tracks:checksums                        0000000
 tracks:download                         0000000
@@ -411,6 +423,7 @@ def addresses(scene: Scene) -> dict[str, str]:
     make_document(own, "1")
     images = [make_image(collection) for collection in (searched, own)]
     scene.track.topic_collection = own
+    make_candidate(scene.track, scene.organizer, scene.ada)
     run = scene.submit(scene.ours, "good", "10 é 9")
     batch = scene.judged("high", "medium", "low")
     task = batch.tasks.earliest("pk")
@@ -442,6 +455,10 @@ def addresses(scene: Scene) -> dict[str, str]:
         "slug number": [*track, 2],
         "slug old new": [*track, 1, 2],
         "slug file": [*track, f"{scene.track.slug}-topics.tsv"],
+        "slug docno": [*track, "9"],
+        "slug sample": [*track, 1],
+        "slug sample file": [*track, 1, "sample.json"],
+        "slug sample docno": [*track, 1, "9"],
         "slug key": [*track, "topics"],
         "slug name": [*track, "pairs"],
         "slug name kind": [*track, "runs", "tex"],

@@ -24,6 +24,7 @@ from participation.invitations.services import Place, Terms, invite
 from participation.models import JoinRequest
 from scoring.models import Analysis
 from tests.helpers.api import api, make_token
+from tests.helpers.candidates import make_candidate
 from tests.helpers.factories import (
     make_archive,
     make_collection,
@@ -263,6 +264,17 @@ GET leaderboard_groups                   44444441 4333
 GET leaderboard_classes                  44444401 0333
 GET leaderboard_interaction              44444441 4333
 GET report                               13333301 0333
+GET candidates                           13333301 0333
+POST candidates                          13333301 3330
+GET candidate_samples                    10000001 0333
+POST draw_candidates                     13333301 3330
+PUT choosers                             13333301 3330
+GET candidate_file                       13333301 0333
+GET next_candidate                       14444401 0333
+POST decide                              14444401 3300
+POST undo_decision                       14444401 3300
+POST settle                              14444401 3300
+POST make_topics                         13333301 3330
 """
 OF_COLLECTIONS = (
     "collection",
@@ -323,7 +335,9 @@ def addresses(scene: Scene) -> dict[str, str]:
     of_machine = Token.objects.get(digest=digest_of(make_token(machine.assessor.user)))
     searched = make_collection("posts")
     document = make_document(searched, "1")
+    make_candidate(scene.track, scene.organizer, scene.ada)
     arguments: dict[str, object] = {
+        "sample": 1,
         "run_id": run.pk,
         "team_id": scene.ours.pk,
         "pool_id": scene.pool.pk,
@@ -367,7 +381,7 @@ def addresses(scene: Scene) -> dict[str, str]:
     scene.track.save()
     slugs = dict.fromkeys(OF_COLLECTIONS, searched.slug) | {"protocol": scene.track.protocol.slug}
 
-    others = {"revoke_machine_token": {"token_id": of_machine.pk}}
+    others = {"candidate_file": {"file": "sample.json"}, "revoke_machine_token": {"token_id": of_machine.pk}}
 
     def address(name: str) -> str:
         own = arguments | {"slug": slugs.get(name, scene.track.slug)} | others.get(name, {})

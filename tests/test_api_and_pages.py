@@ -116,11 +116,19 @@ scoring:analyze: POST analyses
 scoring:later_runs: POST later_runs
 scoring:train: POST train_with_qrels
 tracks:milestones: PUT milestones
+tracks:import_candidates: POST candidates
+tracks:new_sample: POST draw_candidates
+tracks:name_people: PUT choosers
+tracks:decide: POST decide
+tracks:undo_decision: POST undo_decision
+tracks:settle: POST settle
+tracks:make_topics: POST make_topics
 """
 
 # The operations that have the content of each file
 FILES = """
 tracks:calendar: GET milestones
+tracks:sample_file: GET candidate_file
 tracks:checksums: GET downloads
 tracks:download: GET download
 tracks:fetches_csv: GET fetches

@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+import tracks.candidates.jobs
 import tracks.downloads.jobs  # noqa: F401 - registers its handlers
 from tracks.deadlines import services
 

@@ -5,6 +5,8 @@ from django.urls.converters import StringConverter
 
 from tracks import history
 from tracks.agreements import views as agreements
+from tracks.candidates import views as candidates
+from tracks.choosing import views as choosing
 from tracks.deadlines import views as deadlines
 from tracks.downloads import views as downloads
 from tracks.guidelines import views as guidelines
@@ -38,6 +40,19 @@ urlpatterns = [
     path("tracks/<slug:slug>/downloads/files/<str:file>", downloads.download_file, name="download"),
     path("tracks/<slug:slug>/downloads/<slug:key>/edit/", downloads.edit, name="edit_download"),
     path("tracks/<slug:slug>/downloads/<slug:key>/remove/", downloads.remove, name="remove_download"),
+    path("tracks/<slug:slug>/candidates/", candidates.candidates, name="candidates"),
+    path("tracks/<slug:slug>/candidates/import/", candidates.import_candidates, name="import_candidates"),
+    path("tracks/<slug:slug>/candidates/draw/", candidates.new_sample, name="new_sample"),
+    path("tracks/<slug:slug>/samples/<int:sample>/", choosing.sample, name="candidate_sample"),
+    path("tracks/<slug:slug>/samples/<int:sample>/people/", choosing.name_people, name="name_people"),
+    path(
+        "tracks/<slug:slug>/samples/<int:sample>/files/<str:file>", choosing.sample_file, name="sample_file"
+    ),
+    path("tracks/<slug:slug>/samples/<int:sample>/decide/", choosing.decide, name="decide"),
+    path("tracks/<slug:slug>/samples/<int:sample>/undo/", choosing.undo_decision, name="undo_decision"),
+    path("tracks/<slug:slug>/samples/<int:sample>/settle/<path:docno>/", choosing.settle, name="settle"),
+    path("tracks/<slug:slug>/samples/<int:sample>/topics/", choosing.make_topics, name="make_topics"),
+    path("tracks/<slug:slug>/candidate/<path:docno>/", candidates.candidate, name="candidate"),
     path("tracks/<slug:slug>/import-topics/", topics.import_topics, name="import_topics"),
     path("tracks/<slug:slug>/edit-topic/<path:code>/", topics.edit, name="edit_topic"),
     path("tracks/<slug:slug>/topics/", topics.topics, name="topics"),

@@ -34,6 +34,10 @@ EXPLAINED = {
     "howto/run-a-campaign.html#offer-downloads": "tracks:attach tracks:edit_download tracks:fetches",
     "howto/run-a-campaign.html#import-the-topics": "tracks:topics",
     "reference/formats.html#topics": "tracks:import_topics",
+    "howto/choose-topics.html": "tracks:candidates tracks:candidate",
+    "reference/formats.html#candidates": "tracks:import_candidates",
+    "howto/choose-topics.html#draw-a-sample": "tracks:new_sample",
+    "howto/choose-topics.html#decide-with-two-people": "tracks:candidate_sample tracks:decide tracks:settle",
     "howto/run-an-ntcir-campaign.html#write-scenario-and-criteria": "tracks:edit_topic",
     "howto/run-a-campaign.html#create-the-track": (
         "tracks:new_track tracks:edit_track participation:clone_track"

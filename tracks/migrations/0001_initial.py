@@ -19,6 +19,24 @@ $$;
 KEEP_ROWS = """
 CREATE TRIGGER keep_rows BEFORE UPDATE OR DELETE ON {} FOR EACH ROW EXECUTE FUNCTION tracks_keep_rows();
 """
+KEEP_DECISIONS = """
+CREATE FUNCTION tracks_keep_decision() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' AND NOT NEW.is_current
+        AND (to_jsonb(NEW) - 'is_current') IS NOT DISTINCT FROM (to_jsonb(OLD) - 'is_current') THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'decision % is kept: a change is a new decision that replaces it', OLD.id
+        USING ERRCODE = 'integrity_constraint_violation';
+END
+$$;
+CREATE TRIGGER keep_decision BEFORE UPDATE OR DELETE ON tracks_candidatedecision
+    FOR EACH ROW EXECUTE FUNCTION tracks_keep_decision();
+"""
+STOP_KEEPING_DECISIONS = """
+DROP TRIGGER keep_decision ON tracks_candidatedecision;
+DROP FUNCTION tracks_keep_decision();
+"""
 
 
 class Migration(migrations.Migration):
@@ -319,6 +337,148 @@ class Migration(migrations.Migration):
             name='guidelines',
             field=models.ForeignKey(editable=False, help_text='The version in force.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tracks.guidelinesversion'),
         ),
+        migrations.AddField(
+            model_name='track',
+            name='derived_from',
+            field=models.ForeignKey(editable=False, help_text='The track from whose topics the formulas of the topics come.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='derived_tracks', to='tracks.track'),
+        ),
+        migrations.CreateModel(
+            name='Candidate',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('docno', models.CharField(db_collation='C', max_length=200)),
+                ('date', models.DateTimeField(null=True)),
+                ('title', models.TextField()),
+                ('body', models.TextField()),
+                ('tags', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), size=None)),
+                ('score', models.IntegerField()),
+                ('answers', models.IntegerField()),
+                ('formulas', models.IntegerField()),
+                ('duplicates', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), size=None)),
+                ('related', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), size=None)),
+                ('reputation', models.IntegerField()),
+                ('length', models.IntegerField()),
+                ('text', models.TextField()),
+                ('n_duplicates', models.GeneratedField(db_persist=True, expression=models.Func('duplicates', function='cardinality'), output_field=models.IntegerField())),
+                ('n_related', models.GeneratedField(db_persist=True, expression=models.Func('related', function='cardinality'), output_field=models.IntegerField())),
+                ('track', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='tracks.track')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='CandidateDecision',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('seat', models.PositiveSmallIntegerField(choices=[(1, 'first person'), (2, 'second person'), (3, 'settlement')])),
+                ('is_accepted', models.BooleanField()),
+                ('reason', models.TextField(blank=True)),
+                ('labels', models.JSONField(default=dict)),
+                ('is_current', models.BooleanField(default=True)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='tracks.candidate')),
+            ],
+            options={
+                'ordering': ['pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='CandidateFile',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.TextField(verbose_name='file name')),
+                ('sha256', models.CharField(max_length=64)),
+                ('n_candidates', models.PositiveIntegerField()),
+                ('file', models.FileField(blank=True, help_text='The upload; empty for a file of the import folder.', max_length=255, upload_to='')),
+                ('imported_at', models.DateTimeField(auto_now=True)),
+                ('track', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='candidate_file', to='tracks.track')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='CandidateSample',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField()),
+                ('content', models.TextField(help_text='The file of the sample, as the command assay writes it.')),
+                ('label_file', models.TextField(blank=True, help_text='The labels that its quotas were drawn by.')),
+                ('labels', models.JSONField(help_text='The names of the labels that people give, each with its values.')),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('track', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='candidate_samples', to='tracks.track')),
+            ],
+            options={
+                'ordering': ['-number'],
+            },
+        ),
+        migrations.CreateModel(
+            name='CandidateChooser',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('seat', models.PositiveSmallIntegerField(choices=[(1, 'first person'), (2, 'second person')])),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='chooses', to=settings.AUTH_USER_MODEL)),
+                ('sample', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='choosers', to='tracks.candidatesample')),
+            ],
+            options={
+                'ordering': ['seat'],
+            },
+        ),
+        migrations.CreateModel(
+            name='SampledCandidate',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('position', models.PositiveIntegerField()),
+                ('stratum', models.PositiveIntegerField()),
+                ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sampled', to='tracks.candidate')),
+                ('sample', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rows', to='tracks.candidatesample')),
+            ],
+            options={
+                'ordering': ['position'],
+            },
+        ),
+        migrations.AddConstraint(
+            model_name='candidate',
+            constraint=models.UniqueConstraint(fields=('track', 'docno'), name='candidate_unique'),
+        ),
+        migrations.AddConstraint(
+            model_name='candidatedecision',
+            constraint=models.UniqueConstraint(condition=models.Q(('is_current', True)), fields=('candidate', 'seat'), name='candidate_decision_current_unique'),
+        ),
+        migrations.AddConstraint(
+            model_name='candidatedecision',
+            constraint=models.UniqueConstraint(condition=models.Q(('is_current', True), models.Q(('seat', 3), _negated=True)), fields=('candidate', 'by'), name='candidate_decision_by_two_people'),
+        ),
+        migrations.AddConstraint(
+            model_name='candidatedecision',
+            constraint=models.CheckConstraint(condition=models.Q(('seat__in', [1, 2, 3])), name='candidate_decision_has_a_seat'),
+        ),
+        migrations.AddConstraint(
+            model_name='candidatedecision',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('reason', ''), _negated=True), models.Q(('is_accepted', True), models.Q(('seat', 3), _negated=True)), _connector='OR'), name='candidate_decision_has_a_reason'),
+        ),
+        migrations.AddConstraint(
+            model_name='candidatesample',
+            constraint=models.UniqueConstraint(fields=('track', 'number'), name='candidate_sample_unique'),
+        ),
+        migrations.AddConstraint(
+            model_name='candidatechooser',
+            constraint=models.UniqueConstraint(fields=('sample', 'seat'), name='candidate_chooser_seat_unique'),
+        ),
+        migrations.AddConstraint(
+            model_name='candidatechooser',
+            constraint=models.UniqueConstraint(fields=('sample', 'user'), name='candidate_chooser_unique'),
+        ),
+        migrations.AddConstraint(
+            model_name='candidatechooser',
+            constraint=models.CheckConstraint(condition=models.Q(('seat__in', [1, 2])), name='candidate_chooser_has_a_seat'),
+        ),
+        migrations.AddConstraint(
+            model_name='sampledcandidate',
+            constraint=models.UniqueConstraint(fields=('sample', 'position'), name='sampled_position_unique'),
+        ),
+        migrations.AddConstraint(
+            model_name='sampledcandidate',
+            constraint=models.UniqueConstraint(fields=('sample', 'candidate'), name='sampled_candidate_unique'),
+        ),
         migrations.RunSQL(KEEP, "DROP FUNCTION tracks_keep_rows();"),
         *(migrations.RunSQL(KEEP_ROWS.format(table), f"DROP TRIGGER keep_rows ON {table};") for table in KEPT),
+        migrations.RunSQL(KEEP_DECISIONS, STOP_KEEPING_DECISIONS),
     ]

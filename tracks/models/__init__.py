@@ -1,5 +1,14 @@
 from tracks.models.agreements import AgreementAcceptance, AgreementVersion
 from tracks.models.assessors import Assessor, Machine
+from tracks.models.candidates import (
+    Candidate,
+    CandidateChooser,
+    CandidateDecision,
+    CandidateFile,
+    CandidateSample,
+    SampledCandidate,
+    Seat,
+)
 from tracks.models.deadlines import Deadline, Milestone
 from tracks.models.downloads import Download, Fetch
 from tracks.models.guidelines import GuidelinesDraft, GuidelinesReading, GuidelinesVersion
@@ -12,6 +21,11 @@ __all__ = [
     "AgreementAcceptance",
     "AgreementVersion",
     "Assessor",
+    "Candidate",
+    "CandidateChooser",
+    "CandidateDecision",
+    "CandidateFile",
+    "CandidateSample",
     "Deadline",
     "Download",
     "Fetch",
@@ -20,6 +34,8 @@ __all__ = [
     "GuidelinesVersion",
     "Machine",
     "Milestone",
+    "SampledCandidate",
+    "Seat",
     "SitePage",
     "StoredProtocol",
     "Topic",

@@ -65,6 +65,14 @@ class Track(models.Model):
         help_text="Everyone sees the labels of the topics, and gets them with the topics. Otherwise, only "
         "organizers and assessors see them.",
     )
+    derived_from = models.ForeignKey(
+        "self",
+        models.PROTECT,
+        null=True,
+        editable=False,
+        related_name="derived_tracks",
+        help_text="The track from whose topics the formulas of the topics come.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

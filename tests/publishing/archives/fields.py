@@ -55,6 +55,7 @@ FILES = "it gives out files, which stay where they are"
 WORK = "it plans work; an archive has the judgments that came of it"
 JOB = "jobs are of one installation"
 IDS = "it has ids of rows; the tables of the equal archive and the pages of the track are compared"
+CANDIDATES = "it led to the topics; an archive has these with their labels, and candidates are documents"
 COLLECTION = "documents are not in archives"
 LEFT_OUT = {
     "tracks.StoredProtocol": SHARED,
@@ -69,6 +70,12 @@ LEFT_OUT = {
     "tracks.GuidelinesDraft": WORK,
     "tracks.GuidelinesReading": WORK,
     "tracks.TopicImport": FILES,
+    "tracks.Candidate": CANDIDATES,
+    "tracks.CandidateFile": CANDIDATES,
+    "tracks.CandidateSample": CANDIDATES,
+    "tracks.CandidateChooser": PEOPLE,
+    "tracks.CandidateDecision": CANDIDATES,
+    "tracks.SampledCandidate": CANDIDATES,
     "participation.Membership": PEOPLE,
     "participation.EndedMembership": PEOPLE,
     "participation.Interaction": PEOPLE,
@@ -90,6 +97,7 @@ LEFT_OUT = {
     "tracks.Track.topic_collection": COLLECTION,
     "tracks.Track.is_closed_by_deadline": RUNNING,
     "tracks.Track.agreement": RUNNING,
+    "tracks.Track.derived_from": "the other track has an archive of its own",
     "tracks.Track.shows_labels": RUNNING,
     "tracks.Track.created_at": "the index has it; the loaded track is a new one",
     "tracks.Assessor.user": ACCOUNT,

@@ -1,0 +1,152 @@
+"""Import the candidates of a track in a job, from an upload or a file of the import folder.
+
+The file is read outside a transaction, into lines for COPY in a temporary file; they are stored in one transaction. A
+second attempt, or a later import, replaces all candidates.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from django.core.files import File
+from django.db import connection, transaction
+
+from accounts.audit import services as audit
+from accounts.models import User
+from assay.candidates.reader import Candidate as Row
+from assay.candidates.reader import CandidateLines
+from assay.errors import Refused
+from assay.formats.documents.batch import array, copy_line
+from corpus.imports.selectors import is_folder_here, offered_path
+from corpus.locations import FOLDER, UPLOAD, open_file, place_of
+from jobs import services as jobs
+from jobs.files import storage
+from jobs.models import Job
+from tracks.models import Candidate, CandidateDecision, CandidateFile, Track
+from tracks.tracks import services as track_services
+
+KIND = "tracks.candidates.import"
+BLOCK = 1 << 20
+REPORTED = 500  # candidates between two reports of the progress
+COLUMNS = (
+    *("docno", "date", "title", "body", "tags", "score", "answers", "formulas"),
+    *("duplicates", "related", "reputation", "length", "text"),
+)
+
+
+class CandidatesRefused(Refused):
+    """The track does not take these candidates."""
+
+    title = "These candidates cannot be imported"
+
+
+def request_import(*, track: Track, upload: "File[bytes] | None" = None, path: str = "", by: User) -> Job:
+    """Import candidates from an upload, or from a path in the import folder, in a job. They replace earlier ones.
+
+    Raises:
+        CandidatesRefused: The track is not a draft, somebody has decided on its candidates, or there is no such file.
+        NotStored: The storage is full or does not answer.
+    """
+    if upload is None:
+        if is_folder_here() and offered_path(path) is None:
+            raise CandidatesRefused(f"The import folder has no file {path}.")
+        return _request(track, FOLDER + path, path, by)
+    with storage.storing() as store:
+        name = store("candidates", upload)
+        return _request(track, UPLOAD + name, upload.name or "candidates.jsonl", by)
+
+
+@transaction.atomic
+def _request(track: Track, location: str, name: str, by: User) -> Job:
+    _check(track_services.lock(track.pk))
+    arguments = {"track_id": track.pk, "location": location, "name": name, "by_id": by.pk}
+    title = f"Import candidates for {track} from {name}"[:200]
+    place = place_of([location])
+    job = jobs.request(kind=KIND, title=title, arguments=arguments, by=by, subject=track, place=place)
+    if location.startswith(UPLOAD):
+        storage.claim(location.removeprefix(UPLOAD))
+    return job
+
+
+def _check(track: Track) -> None:
+    if track.status != Track.Status.DRAFT:
+        raise CandidatesRefused(
+            f"{track} is {track.get_status_display()}; topics are chosen for a draft only."
+        )
+    n = CandidateDecision.objects.filter(candidate__track=track).count()
+    if n:
+        raise CandidatesRefused(
+            f"There are {n:,} decisions on the candidates of {track}, which another file would take away."
+        )
+
+
+def _discard(*, location: str, **_: Any) -> None:
+    """Delete the upload of an import that failed: its file has errors, or it is uploaded again."""
+    if location.startswith(UPLOAD):
+        storage.discard([location.removeprefix(UPLOAD)])
+
+
+@jobs.handler(KIND, failed=_discard)
+def import_candidates(
+    progress: jobs.Progress, *, track_id: int, location: str, name: str, by_id: int
+) -> dict[str, Any]:
+    """Import the candidates of a file.
+
+    Raises:
+        BadFile: The file cannot be read, or a line has an error; the message has all of them.
+        CandidatesRefused: As `request_import`.
+    """
+    with open_file(location, name) as (text, raw), tempfile.TemporaryFile() as lines:
+        blocks = iter(lambda: text.read(BLOCK), b"")
+        rows = CandidateLines(blocks, name, has_text=True)
+        size = raw.seek(0, 2)
+        for row in _reported(rows, progress, raw, size):
+            lines.write(_line(track_id, row).encode())
+        lines.seek(0)
+        with progress.storing():
+            track = track_services.lock(track_id)
+            _check(track)
+            track.candidate_samples.all().delete()
+            track.candidates.all().delete()
+            with connection.cursor() as cursor:
+                columns = ", ".join(("track_id", *COLUMNS))
+                cursor.copy_expert(f"COPY {Candidate._meta.db_table} ({columns}) FROM STDIN", lines)
+            _record(track, rows, location, by_id)
+    return {"candidates": rows.n, "sha256": rows.sha256}
+
+
+def _reported(rows: CandidateLines, progress: jobs.Progress, raw: BinaryIO, size: int) -> Iterator[Row]:
+    for n, row in enumerate(rows):
+        if n % REPORTED == 0:
+            n_read = min(raw.tell(), size)  # prose: allow a method of files
+            progress.update(n_read, size, f"{n:,} candidates")
+        yield row
+
+
+def _line(track_id: int, row: Row) -> str:
+    numbers = {
+        name: str(getattr(row, name)) for name in ("score", "answers", "formulas", "reputation", "length")
+    }
+    lists = {name: array(getattr(row, name)) for name in ("tags", "duplicates", "related")}
+    texts = {
+        "docno": row.id,
+        "date": row.date or None,
+        "title": row.title,
+        "body": row.body,
+        "text": row.text,
+    }
+    values: dict[str, str | None] = numbers | lists | texts  # type: ignore[operator]
+    return copy_line([str(track_id), *(values[name] for name in COLUMNS)])
+
+
+def _record(track: Track, rows: CandidateLines, location: str, by_id: int) -> None:
+    """Name the file of the candidates in place of an earlier one, which is deleted."""
+    earlier = CandidateFile.objects.filter(track=track).first()
+    file = location.removeprefix(UPLOAD) if location.startswith(UPLOAD) else ""
+    if earlier and earlier.file and earlier.file.name != file:
+        storage.discard([str(earlier.file.name)])
+    fields = {"name": rows.name, "sha256": rows.sha256, "n_candidates": rows.n, "file": file}
+    CandidateFile.objects.update_or_create(track=track, defaults=fields)
+    details = {"file": rows.name, "candidates": rows.n, "sha256": rows.sha256}
+    by = User.objects.get(pk=by_id)
+    audit.record(action="candidates.imported", subject=track, track=track, details=details, by=by)

@@ -1,0 +1,142 @@
+"""Decisions on candidates for programs: two people decide, disagreements are settled, topics are made."""
+
+from typing import Any
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+
+from accounts.access import person_of
+from assay.candidates.topics import FIRST
+from assay.formats.topics.reader import MAX_CODE
+from tracks.candidates import services as candidate_services
+from tracks.candidates.api import CandidateSerializer, PeopleSerializer, SampleSerializer, people_of
+from tracks.candidates.selectors import samples_for
+from tracks.choosing import selectors, services
+from tracks.choosing.forms import MAX_REASON
+from tracks.models import CandidateDecision, CandidateSample
+from web.api.permissions import LoggedIn, Organizer
+from web.api.scopes import Scope
+from web.api.serializers import Strict
+from web.api.views import Endpoints, get, get_file, parameter, post, put
+from web.downloads import download
+
+DECIDING = (Scope.JUDGE, Scope.MANAGE)
+
+
+class DecisionSerializer(serializers.ModelSerializer[CandidateDecision]):
+    """What one person decided on a candidate, or how it was settled."""
+
+    candidate = serializers.CharField(source="candidate.docno")
+    by = serializers.CharField(source="by.username")
+    place = serializers.CharField(source="get_seat_display")
+    labels = serializers.DictField()
+
+    class Meta:
+        model = CandidateDecision
+        fields = ["candidate", "place", "by", "is_accepted", "reason", "labels", "is_current", "created_at"]
+
+
+class NewDecisionSerializer(Strict):
+    """Whether a candidate becomes a topic. An accepted one needs a value of each label, a rejected one a reason."""
+
+    candidate = serializers.CharField(max_length=200)
+    is_accepted = serializers.BooleanField()
+    reason = serializers.CharField(required=False, default="", allow_blank=True, max_length=MAX_REASON)
+    labels = serializers.DictField(child=serializers.CharField(), required=False, default=dict)
+
+
+class FirstCodeSerializer(Strict):
+    """The code of the first topic; the others count up."""
+
+    first = serializers.CharField(required=False, default=FIRST, max_length=MAX_CODE)
+
+
+class MadeSerializer(serializers.Serializer[Any]):
+    result = serializers.CharField(help_text="What was made, in a sentence.")
+
+
+def _sample(request: Request, slug: str, sample: int) -> CandidateSample:
+    return get_object_or_404(samples_for(person_of(request)), track__slug=slug, number=sample)
+
+
+def _arguments(data: dict[str, Any]) -> dict[str, Any]:
+    return {("docno" if name == "candidate" else name): value for name, value in data.items()}
+
+
+class Choosing(Endpoints):
+    tag = "Topics"
+    permission_classes = [LoggedIn]
+    address = "tracks/<slug:slug>/candidate-samples/<int:sample>/"
+
+    @put(f"{address}people/", "choosers", SampleSerializer, takes=PeopleSerializer, who=[Organizer])
+    def name_choosers(self, request: Request, slug: str, sample: int) -> Any:
+        """Name the two people who decide on a sample."""
+        drawn = _sample(request, slug, sample)
+        people = people_of(drawn.track, self.validated(request)["people"])
+        return candidate_services.name_people(sample=drawn, people=people, by=person_of(request))
+
+    @get_file(
+        f"{address}files/<str:file>",
+        "candidate_file",
+        parameters=[parameter("first", "The code of the first topic in `topics.xml`.")],
+        who=[Organizer],
+    )
+    def candidate_file(self, request: Request, slug: str, sample: int, file: str) -> Any:
+        """Download sample.json, labels.csv, decided.csv, decisions.csv or topics.xml of a sample."""
+        drawn = _sample(request, slug, sample)
+        content = selectors.file_of(person_of(request), drawn, file)
+        if file == "topics.xml":
+            content = services.topics_xml(drawn, first=request.query_params.get("first", FIRST))
+        if not content:
+            raise Http404
+        return download(content, file)
+
+    @get(f"{address}next/", "next_candidate", CandidateSerializer, write_scopes=DECIDING)
+    def next_candidate(self, request: Request, slug: str, sample: int) -> Any:
+        """Read the next candidate on which you have not decided; nothing after the last one."""
+        drawn = _sample(request, slug, sample)
+        seat = selectors.seat_of(person_of(request), drawn)
+        if seat is None:
+            raise PermissionDenied("You are not one of the two people who decide on this sample.")
+        return next((place.candidate for place in selectors.next_places(drawn, seat, 1)), None)
+
+    @post(
+        f"{address}decisions/",
+        "decide",
+        DecisionSerializer,
+        takes=NewDecisionSerializer,
+        write_scopes=DECIDING,
+    )
+    def decide_on_candidate(self, request: Request, slug: str, sample: int) -> Any:
+        """Accept or reject a candidate, as one of the two people. It replaces your earlier decision."""
+        drawn = _sample(request, slug, sample)
+        return services.decide(sample=drawn, **_arguments(self.validated(request)), by=person_of(request))
+
+    @post(f"{address}undo/", "undo_decision", DecisionSerializer, write_scopes=DECIDING)
+    def undo_decision(self, request: Request, slug: str, sample: int) -> Any:
+        """Take back your latest decision. It stays on record."""
+        return services.undo(sample=_sample(request, slug, sample), by=person_of(request))
+
+    @post(
+        f"{address}settlements/",
+        "settle",
+        DecisionSerializer,
+        takes=NewDecisionSerializer,
+        write_scopes=DECIDING,
+    )
+    def settle_candidate(self, request: Request, slug: str, sample: int) -> Any:
+        """Settle a disagreement of the two people, with a reason."""
+        drawn = _sample(request, slug, sample)
+        return services.settle(sample=drawn, **_arguments(self.validated(request)), by=person_of(request))
+
+    @post(f"{address}topics/", "make_topics", MadeSerializer, takes=FirstCodeSerializer, who=[Organizer])
+    def make_topics(self, request: Request, slug: str, sample: int) -> Any:
+        """Make topics of the accepted candidates, with their labels."""
+        drawn, first = _sample(request, slug, sample), self.validated(request)["first"]
+        return {"result": services.make_topics(sample=drawn, first=first, by=person_of(request))}
+
+
+urlpatterns = Choosing.urls()
