@@ -47,6 +47,10 @@ def text_baselines(*, documents: int = 40_000, topics: int = 100, posts: int = 0
     """
     import bm25s
 
+    if posts:  # first: a command that a large process starts would have its peak memory
+        with tempfile.TemporaryDirectory() as name:
+            write_posts(Path(name), posts)
+            run_command("bm25", Path(name), f"{posts:,} posts", "--collection", f"{name}/posts.jsonl")
     rows = list(texts(documents, 1))
     queries = [words[:TOPIC] for words in texts(topics, 2)]
     model = bm25s.BM25(k1=1.2, b=0.75)
@@ -74,10 +78,6 @@ def text_baselines(*, documents: int = 40_000, topics: int = 100, posts: int = 0
 
         retrieve = timed(lambda: model.retrieve(queries, k=k, show_progress=False), 3)
         figure(f"search {topics} topics", timed(search, 3).cpu, peers={"bm25s": retrieve.cpu})
-    if posts:
-        with tempfile.TemporaryDirectory() as name:
-            write_posts(Path(name), posts)
-            run_command("bm25", Path(name), f"{posts:,} posts", "--collection", f"{name}/posts.jsonl")
 
 
 @case
