@@ -20,9 +20,7 @@ from assay.formulas.extraction import mark
 from assay.html.sanitize import clean_body, plain
 
 # Line ends mean something in code, and after a comment in LaTeX.
-_LINES_KEPT = re.compile(
-    r'(<pre\b.*?</pre>|<span class="math-container"[^<>]*>[^<]*%[^<]*</span>)', re.DOTALL
-)
+_LINES_KEPT = re.compile(r'<(/?)pre\b|<span class="math-container"[^<>]*+>[^<]*+</span>', re.IGNORECASE)
 _OF_POST = f"EXISTS (SELECT 1 FROM posts WHERE docno = {{}} AND {KEPT})"
 _NAMED = f"""
     SELECT owner FROM posts WHERE {KEPT} UNION SELECT owner FROM comments WHERE {_OF_POST.format("comments.post")}
@@ -39,9 +37,19 @@ def one_line(html: str) -> str:
     """
     if "\n" not in html and "\r" not in html:
         return html
-    pieces = _LINES_KEPT.split(html.replace("\r\n", "\n").replace("\r", "\n"))
-    pieces[::2] = (piece.replace("\n", " ") for piece in pieces[::2])
-    return "".join(pieces)
+    html = html.replace("\r\n", "\n").replace("\r", "\n")
+    pieces, position, is_code = list[str](), 0, False
+    for match in _LINES_KEPT.finditer(html):
+        before, element = html[position : match.start()], match[0]
+        pieces.append(before if is_code else before.replace("\n", " "))
+        if element.startswith("<span"):
+            pieces.append(element if is_code or "%" in element else element.replace("\n", " "))
+        else:
+            pieces.append(element)
+            is_code = not match[1]
+        position = match.end()
+    rest = html[position:]
+    return "".join([*pieces, rest if is_code else rest.replace("\n", " ")])
 
 
 def xml_parts(store: Store, kind: str) -> Iterator[str]:

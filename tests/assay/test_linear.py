@@ -27,7 +27,7 @@ from assay.baselines.tokens import tokenize
 from assay.errors import AssayError
 from assay.formats.documents import forum as bolt
 from assay.formats.documents import index_rows, jsonl, stackexchange, trec
-from assay.formats.documents.batch import Malformed, Unusable
+from assay.formats.documents.batch import Batch, Malformed, Unusable
 from assay.formats.documents.dump import Reader
 from assay.formats.qrels.reader import QrelsError, parse_qrels
 from assay.formats.runs.reader import check_run
@@ -114,6 +114,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.documents.indexes.recognized": {"name": "x.tsv"},
     "formats.documents.sources.form_of": {"name": "x.xml"},
     "formats.documents.stackexchange.convert": {"form": "posts"},
+    "formats.documents.stackexchange.elements": {"batch": Batch()},
     "formats.documents.table_rows.convert": {"form": "csv of=2 docno=1 body=2"},
     "formats.documents.table_rows.cells_of": {"kind": "csv"},
     "formats.judgments.reader.parse_judgments": {"name": "x.csv"},
