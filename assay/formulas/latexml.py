@@ -1,0 +1,232 @@
+r"""LaTeX as Presentation and Content MathML by LaTeXML, many formulas at a time.
+
+LaTeXML starts in one to two seconds and then needs about 40 ms for a formula, so it gets a document of 100 formulas.
+A formula that breaks the document is found by trying again with ten, and then with one. A process may use a limited
+amount of memory and processor time; where it runs longer than it should, it is ended with all that it started.
+
+Two properties of ARQMath's conversion are left out on purpose. It kept only the first `math` element of a formula: here
+all are kept, in one row. And it removed `share` elements, so that a < b < c lost an operand: here the operand is
+copied.
+"""
+
+import copy
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+from lxml import etree
+
+from assay.errors import InputError
+from assay.formulas.mathml import MATHML
+
+PROGRAM: Final = "latexmlc"
+BATCHES: Final = (100, 10, 1)
+MEMORY: Final = 2_000_000  # kilobytes of address space
+_SECONDS: Final = (30, 1)  # processor time of a process, and of each formula
+_WALL: Final = 20  # a process may wait for the processor this many times longer
+_LONGEST: Final = 2_000_000  # characters of a formula's MathML
+_OPTIONS: Final = "--preload=amsmath --preload=amsfonts --pmml --cmml --profile=fragment -"
+_XHTML: Final = "{http://www.w3.org/1999/xhtml}"
+_M: Final = f"{{{MATHML}}}"
+_LABEL: Final = re.compile(r"Formula #(\d+):")
+_MESSAGE: Final = re.compile(r"^(?:Error|Fatal):(.*)$", re.MULTILINE)
+
+
+class Conversion(NamedTuple):
+    """MathML of a formula; empty with the reason in `message` where there is none."""
+
+    presentation: str = ""
+    content: str = ""
+    message: str = ""
+
+
+class _Output(NamedTuple):
+    """Paragraphs of formulas, and whether the formula after them broke the document."""
+
+    paragraphs: list[etree._Element]
+    message: str
+    has_broken: bool = False
+
+
+@cache
+def version() -> str:
+    """The version of the installed LaTeXML, such as 0.8.7. Raises `InputError` if it is not installed."""
+    if shutil.which(PROGRAM) is None:
+        raise InputError(
+            f"LaTeXML is not installed: there is no {PROGRAM}. Install it (Debian, Ubuntu: apt-get install latexml), "
+            "or use the converter latex2mathml, which makes Presentation MathML only."
+        )
+    result = subprocess.run([PROGRAM, "--VERSION"], capture_output=True, text=True, check=False)  # noqa: S603
+    match = re.search(r"LaTeXML version ([\w.]+)", result.stdout + result.stderr)
+    return match[1] if match else "unknown"
+
+
+def convert(formulas: Sequence[str]) -> list[Conversion]:
+    """The MathML of prepared formulas, in their order."""
+    return list(_converted(formulas, 0))
+
+
+def _converted(formulas: Sequence[str], level: int) -> Iterator[Conversion]:
+    """Convert batches of a size. The formula that breaks the document is tried alone, and the others again."""
+    position = 0
+    while position < len(formulas):
+        batch = formulas[position : position + BATCHES[level]]
+        position += len(batch)
+        if len(batch) == 1:
+            yield _single(batch[0])
+            continue
+        output = _run(batch)
+        yield from map(_conversion, output.paragraphs)
+        n = len(output.paragraphs)
+        if output.has_broken:
+            yield _single(batch[n])
+            position += n + 1 - len(batch)
+        elif n < len(batch):
+            yield from _converted(batch, next(at for at, size in enumerate(BATCHES) if size < len(batch)))
+
+
+def _single(formula: str) -> Conversion:
+    output = _run([formula])
+    conversion = _conversion(output.paragraphs[0]) if output.paragraphs else Conversion()
+    return conversion if any(conversion) else Conversion(message=output.message)
+
+
+def _run(formulas: Sequence[str]) -> _Output:
+    """The paragraphs of the formulas before the first one that breaks the document, if there is one.
+
+    After several formulas there is a label without a formula, so that it shows if the last one breaks the document.
+    """
+    parts = [f"Formula \\#{n}: {{${formula}$}}" for n, formula in enumerate(formulas)]
+    parts += [f"Formula \\#{len(formulas)}:"] * (len(formulas) > 1)
+    output, errors = _process("\n\n".join(parts) + "\n", seconds=_SECONDS[0] + _SECONDS[1] * len(formulas))
+    if errors is None:
+        return _Output([], "LaTeXML did not end in time")
+    words = [" ".join(message.split())[:200] for message in _MESSAGE.findall(errors)]
+    message = words[0] if words else "LaTeXML made no formula of it"
+    try:
+        page = etree.fromstring(output, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
+    except etree.LxmlError:
+        return _Output([], message)
+    labels = ((p, _LABEL.match(p.text or "")) for p in page.iter(f"{_XHTML}p"))
+    labeled = [(p, int(label[1])) for p, label in labels if label]
+    right = [p for n, (p, number) in enumerate(labeled) if number == n]
+    if len(right) == len(parts) == len(labeled):
+        return _Output(right[: len(formulas)], message)
+    return _Output(right[:-1], message, has_broken=bool(right))
+
+
+def _process(document: str, *, seconds: int) -> tuple[bytes, str | None]:
+    """The output and the messages of LaTeXML; no messages if it ran out of time."""
+    limits = f"ulimit -v {MEMORY}; ulimit -t {seconds}; exec {PROGRAM} {_OPTIONS}"
+    with subprocess.Popen(  # noqa: S603 -- a program and options that are written here
+        ["/bin/sh", "-c", limits],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            output, errors = process.communicate(document.encode(), timeout=_WALL * seconds)
+        except subprocess.TimeoutExpired:
+            return b"", None
+        finally:
+            _end_group(process.pid)
+    is_late = process.returncode in {-signal.SIGXCPU, -signal.SIGKILL}
+    return output, None if is_late else errors.decode(errors="replace")
+
+
+def _end_group(group: int) -> None:
+    """End a process with all that it started."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _conversion(paragraph: etree._Element) -> Conversion:
+    """The MathML in the paragraph of a formula."""
+    maths = [m for m in paragraph.iter(f"{_M}math") if not any(p.tag == m.tag for p in m.iterancestors())]
+    try:
+        contents = [element for math in maths for element in _taken_content(math)]
+    except ValueError as error:
+        return Conversion(message=str(error))
+    if not maths or _has_text(paragraph):
+        text = _LABEL.sub("", " ".join("".join(map(str, paragraph.itertext())).split())).strip()
+        return _text(text) if text else Conversion()
+    presentations = [list(_inner(math)) for math in maths]
+    alttext = " ".join(math.get("alttext", "") for math in maths)
+    conversion = Conversion(
+        _written(alttext, [element for row in presentations for element in row], is_content=False),
+        _written(alttext, contents, is_content=True),
+    )
+    is_long = max(map(len, conversion)) > _LONGEST
+    return Conversion(message=f"the MathML is longer than {_LONGEST:,} characters") if is_long else conversion
+
+
+def _has_text(paragraph: etree._Element) -> bool:
+    """Return whether a paragraph contains text that is not in its formulas, as in `\\mbox{if $a$}`."""
+    outside = "".join(paragraph.xpath(".//text()[not(ancestor::*[local-name()='math'])]"))
+    return bool(_LABEL.sub("", outside).strip())
+
+
+def _text(text: str) -> Conversion:
+    """A formula that is only text, which LaTeXML writes as text."""
+    words, outer = etree.Element(f"{_M}mtext", nsmap={None: MATHML}), etree.Element(f"{_M}ci")
+    words.text = text
+    outer.append(copy.deepcopy(words))
+    return Conversion(_written(text, [words], is_content=False), _written(text, [outer], is_content=True))
+
+
+def _taken_content(math: etree._Element) -> list[etree._Element]:
+    """Take the Content MathML out of a formula, with a copy of the operand instead of each `share`."""
+    taken = []
+    for annotation in list(math.iter(f"{_M}annotation-xml", f"{_M}annotation")):
+        parent = annotation.getparent()
+        if annotation.get("encoding") == "MathML-Content":
+            taken += list(annotation)
+        if parent is not None:
+            parent.remove(annotation)
+    for element in taken:
+        _share(element)
+    return taken
+
+
+def _share(content: etree._Element) -> None:
+    by_id = {element.get("id"): element for element in content.iter(etree.Element)}
+    n = 0
+    for share in list(content.iter(f"{_M}share")):
+        source, parent = by_id.get(share.get("href", "").removeprefix("#")), share.getparent()
+        if source is None or parent is None:
+            continue
+        n += sum(1 for _ in source.iter())
+        if n > _LONGEST // 100:
+            raise ValueError("its operands are shared too often")
+        parent.replace(share, copy.deepcopy(source))
+
+
+def _inner(math: etree._Element) -> Iterator[etree._Element]:
+    """The presentation of a formula, without `semantics`."""
+    for element in math:
+        yield from element if element.tag == f"{_M}semantics" else [element]
+
+
+def _written(alttext: str, elements: Sequence[etree._Element], *, is_content: bool) -> str:
+    """A `math` element in the published form, without ids."""
+    if not elements:
+        return ""
+    math = etree.Element(f"{_M}math", nsmap={None: MATHML})
+    math.set("alttext", alttext)
+    math.set(*(("encoding", "MathML-Content") if is_content else ("display", "inline")))
+    outer = math if is_content else etree.SubElement(math, f"{_M}semantics")
+    if len(elements) > 1:
+        outer = etree.SubElement(outer, f"{_M}{'apply' if is_content else 'mrow'}")
+    if is_content and len(elements) > 1:
+        etree.SubElement(outer, f"{_M}csymbol", cd="ambiguous").text = "formulae-sequence"
+    outer.extend(elements)
+    for element in math.iter(etree.Element):
+        for name in ("id", "xref"):
+            element.attrib.pop(name, None)
+    etree.cleanup_namespaces(math)
+    return etree.tostring(math, encoding="unicode", with_tail=False)
