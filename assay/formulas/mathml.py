@@ -53,6 +53,18 @@ def read_xml(text: str) -> etree._Element:
     return _presentation(root, f"{{{MATHML}}}") if "annotation" in text else root
 
 
+def read_content(text: str) -> etree._Element:
+    """The element whose children are the Content MathML of an isolated formula: an annotation, or `math` itself.
+
+    Raises `LxmlError` or `ValueError` if the text is not XML.
+    """
+    root = etree.fromstring(text, _xml)
+    if root.tag != MATH:
+        root = etree.fromstring(_in_mathml(text), _xml)
+    content = _annotation(root, f"{{{MATHML}}}annotation-xml", "mathml-content") if "annotation" in text else None
+    return root if content is None else content
+
+
 def read_html(text: str) -> etree._Element:
     """The presentation element of any isolated formula: parsed as HTML, written as XML, and parsed again.
 
