@@ -233,7 +233,7 @@ def _names_of_table(head: bytes) -> list[str] | None:
 
 def _table(content: Readable, name: str, names: Sequence[str]) -> Iterator[list[Row]]:
     """The rows of a table of formulas. A line with a wrong number of columns, or without an id, is an error."""
-    lines = _lines(content, name)
+    lines = lines_of(content, name)
     next(lines)
     reader = csv.reader(lines, delimiter="\t")
     rows = []
@@ -252,7 +252,7 @@ def _table(content: Readable, name: str, names: Sequence[str]) -> Iterator[list[
     yield rows
 
 
-def _lines(content: Readable, name: str) -> Iterator[str]:
+def lines_of(content: Readable, name: str) -> Iterator[str]:
     """The lines of a text with their ends."""
     rest, n = b"", 0
     try:

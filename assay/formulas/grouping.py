@@ -16,23 +16,37 @@ from contextlib import suppress
 from functools import lru_cache
 from html import unescape
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 from unicodedata import category, lookup
-from xml.etree import ElementTree as ET
 
 from latex2mathml import exceptions
 from latex2mathml.converter import Converter
+from lxml import etree
 
-_FAILURES: Final = (
-    *(kind for kind in vars(exceptions).values() if isinstance(kind, type)),
-    *(AttributeError, IndexError, KeyError, RecursionError, StopIteration, TypeError, ValueError, RuntimeError),
+from assay.formulas.mathml import MATHML
+
+_FAILURES: Final[tuple[type[Exception], ...]] = (
+    *(kind for kind in vars(exceptions).values() if isinstance(kind, type) and issubclass(kind, Exception)),
+    *(
+        AttributeError,
+        IndexError,
+        KeyError,
+        RecursionError,
+        StopIteration,
+        TypeError,
+        ValueError,
+        RuntimeError,
+    ),
 )
+_M: Final = f"{{{MATHML}}}"
+_MI: Final = f"{_M}mi"
+_MO: Final = f"{_M}mo"
 _CLOSED_BY: Final = {"(": ")", "[": "]", "{": "}"}
 _CLOSING: Final = frozenset(_CLOSED_BY.values())
-_KINDS: Final = dict.fromkeys("\u2032:;!\u2223", "mo") | dict.fromkeys("\u221e\u2026\u2205", "mi")
+_KINDS: Final = dict.fromkeys("\u2032:;!\u2223", _MO) | dict.fromkeys("\u221e\u2026\u2205", _MI)
 _CHARACTERS: Final = {"\u00b7": "\u22c5", "\u2033": "\u2032\u2032", "\u2034": "\u2032\u2032\u2032"}
 _SYMBOLS: Final = frozenset({"Sm", "Ps", "Pe"})  # categories of Unicode: mathematical signs and brackets
-_SIGNS: Final = {":=": ("mo", ":="), "...": ("mi", "\u2026")}
+_SIGNS: Final = {":=": (_MO, ":="), "...": (_MI, "\u2026")}
 _FONTS: Final = {
     "bold": ("MATHEMATICAL BOLD",),
     "bold-italic": ("MATHEMATICAL BOLD ITALIC",),
@@ -42,39 +56,59 @@ _FONTS: Final = {
     "sans-serif": ("MATHEMATICAL SANS-SERIF",),
     "script": ("MATHEMATICAL SCRIPT", "SCRIPT"),
 }
-_ROWS: Final = frozenset({"math", "menclose", "mphantom", "mrow", "msqrt", "mstyle", "mtd"})
-_SCRIPTS: Final = frozenset({"msub", "msup", "msubsup", "munder", "mover", "munderover"})
+_ROWS: Final = frozenset(
+    f"{_M}{name}" for name in ("math", "menclose", "mphantom", "mrow", "msqrt", "mstyle", "mtd")
+)
+_SCRIPTS: Final = frozenset(
+    f"{_M}{name}" for name in ("msub", "msup", "msubsup", "munder", "mover", "munderover")
+)
+_OF_ONE: Final = frozenset({f"{_M}math", f"{_M}mstyle"})  # they should have one child
 _ALIGNED: Final = re.compile(r"\\(begin|end)\{(?:aligned|alignedat|gathered)\*?\}(?:(?<=at\})\s*\{[^{}]*\})?")
 
 
 def presentation_of(latex: str) -> str:
     """The MathML of a formula. Raises `ValueError` if `latex2mathml` cannot read it."""
     try:
-        math = Converter().convert_to_element(_ALIGNED.sub(r"\\\1{align*}", latex))
-        return ET.tostring(grouped(math), encoding="unicode")
+        math = _in_lxml(Converter().convert_to_element(_ALIGNED.sub(r"\\\1{align*}", latex)))
+        return etree.tostring(grouped(math), encoding="unicode")
     except _FAILURES as error:
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__.removesuffix("Error")).lower()
         raise ValueError(f"latex2mathml cannot read it: {words}") from error
 
 
-def grouped(math: ET.Element) -> ET.Element:
+def _in_lxml(root: Any) -> etree._Element:
+    """A copy of the element of the standard library that `latex2mathml` makes."""
+    math = etree.Element(f"{_M}math", nsmap={None: MATHML})  # type: ignore[dict-item]
+    math.set("display", root.get("display"))
+    waiting = [(root, math)]
+    while waiting:
+        source, copy = waiting.pop()
+        for child in source:
+            inner = etree.SubElement(copy, f"{_M}{child.tag}", child.attrib)
+            inner.text = unescape(child.text or "") or None
+            waiting.append((child, inner))
+    return math
+
+
+def grouped(math: etree._Element) -> etree._Element:
     """A formula of `latex2mathml` with rows for balanced brackets. The element is changed."""
     for element in list(math.iter()):
         _set_text(element)
     for element in list(math.iter()):
         if element.tag in _ROWS and len(element) > 1:
             element[:] = _with_groups(_with_signs(list(element)))
-        if element.tag in {"math", "mstyle"} and len(element) > 1:
+        if element.tag in _OF_ONE and len(element) > 1:
             element[:] = [_row(list(element))]
     return math
 
 
-def _set_text(element: ET.Element) -> None:
+def _set_text(element: etree._Element) -> None:
     """Set the text of an element, and whether it is an operator or an identifier, as LaTeXML does."""
-    text = unescape(element.text or "")
-    if element.tag in {"mi", "mo"}:
+    text = element.text or ""
+    if element.tag in {_MI, _MO}:
         text = _CHARACTERS.get(text, text)
-        element.tag = _KINDS.get(text[:1]) or ("mo" if text and category(text[0]) in _SYMBOLS else element.tag)
+        is_sign = bool(text) and category(text[0]) in _SYMBOLS
+        element.tag = _KINDS.get(text[:1]) or (_MO if is_sign else str(element.tag))
         text = "".join(_in_font(letter, element.get("mathvariant", "")) for letter in text)
     element.text = text or None
 
@@ -90,15 +124,15 @@ def _in_font(letter: str, font: str) -> str:
     return letter
 
 
-def _with_signs(children: list[ET.Element]) -> list[ET.Element]:
+def _with_signs(children: list[etree._Element]) -> list[etree._Element]:
     """The children of a row, with one element for each sign that is written with several operators."""
-    signs: list[ET.Element] = []
+    signs: list[etree._Element] = []
     i = 0
     while i < len(children):
         for written, (tag, text) in _SIGNS.items():
             part = children[i : i + len(written)]
-            if [child.text for child in part if child.tag == "mo"] == list(written):
-                signs.append(ET.Element(tag))
+            if [child.text for child in part if child.tag == _MO] == list(written):
+                signs.append(etree.Element(tag))
                 signs[-1].text = text
                 i += len(written)
                 break
@@ -108,18 +142,18 @@ def _with_signs(children: list[ET.Element]) -> list[ET.Element]:
     return signs
 
 
-def _row(children: list[ET.Element]) -> ET.Element:
-    row = ET.Element("mrow")
+def _row(children: list[etree._Element]) -> etree._Element:
+    row = etree.Element(f"{_M}mrow")
     row.extend(children)
     return row
 
 
-def _with_groups(children: list[ET.Element]) -> list[ET.Element]:
+def _with_groups(children: list[etree._Element]) -> list[etree._Element]:
     """The children of a row, with a row for each pair of brackets."""
-    levels: list[list[ET.Element]] = [[]]  # of the open brackets, each with what follows it
+    levels: list[list[etree._Element]] = [[]]  # of the open brackets, each with what follows it
     for child in children:
         base = child[0] if child.tag in _SCRIPTS and len(child) else child
-        bracket = base.text if base.tag == "mo" else None
+        bracket = base.text if base.tag == _MO else None
         if bracket in _CLOSED_BY and base is child:
             levels.append([child])
         elif bracket in _CLOSING and len(levels) > 1 and _CLOSED_BY[levels[-1][0].text or ""] == bracket:

@@ -17,7 +17,7 @@ import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lxml import etree
 
@@ -33,6 +33,7 @@ _LONGEST: Final = 2_000_000  # characters of a formula's MathML
 _OPTIONS: Final = "--preload=amsmath --preload=amsfonts --pmml --cmml --profile=fragment -"
 _XHTML: Final = "{http://www.w3.org/1999/xhtml}"
 _M: Final = f"{{{MATHML}}}"
+_NAMESPACES: Final[Any] = {None: MATHML}
 _LABEL: Final = re.compile(r"Formula #(\d+):")
 _MESSAGE: Final = re.compile(r"^(?:Error|Fatal):(.*)$", re.MULTILINE)
 
@@ -61,7 +62,7 @@ def version() -> str:
             f"LaTeXML is not installed: there is no {PROGRAM}. Install it (Debian, Ubuntu: apt-get install latexml), "
             "or use the converter latex2mathml, which makes Presentation MathML only."
         )
-    result = subprocess.run([PROGRAM, "--VERSION"], capture_output=True, text=True, check=False)  # noqa: S603
+    result = subprocess.run([PROGRAM, "--VERSION"], capture_output=True, text=True, check=False)
     match = re.search(r"LaTeXML version ([\w.]+)", result.stdout + result.stderr)
     return match[1] if match else "unknown"
 
@@ -109,7 +110,9 @@ def _run(formulas: Sequence[str]) -> _Output:
     words = [" ".join(message.split())[:200] for message in _MESSAGE.findall(errors)]
     message = words[0] if words else "LaTeXML made no formula of it"
     try:
-        page = etree.fromstring(output, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
+        page = etree.fromstring(
+            output, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+        )
     except etree.LxmlError:
         return _Output([], message)
     labels = ((p, _LABEL.match(p.text or "")) for p in page.iter(f"{_XHTML}p"))
@@ -123,7 +126,7 @@ def _run(formulas: Sequence[str]) -> _Output:
 def _process(document: str, *, seconds: int) -> tuple[bytes, str | None]:
     """The output and the messages of LaTeXML; no messages if it ran out of time."""
     limits = f"ulimit -v {MEMORY}; ulimit -t {seconds}; exec {PROGRAM} {_OPTIONS}"
-    with subprocess.Popen(  # noqa: S603 -- a program and options that are written here
+    with subprocess.Popen(
         ["/bin/sh", "-c", limits],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     ) as process:  # fmt: skip
@@ -167,13 +170,14 @@ def _conversion(paragraph: etree._Element) -> Conversion:
 
 def _has_text(paragraph: etree._Element) -> bool:
     """Return whether a paragraph contains text that is not in its formulas, as in `\\mbox{if $a$}`."""
-    outside = "".join(paragraph.xpath(".//text()[not(ancestor::*[local-name()='math'])]"))
-    return bool(_LABEL.sub("", outside).strip())
+    inside = sum(len("".join(map(str, math.itertext()))) for math in paragraph.iter(f"{_M}math"))
+    everything = "".join(map(str, paragraph.itertext()))
+    return len(_LABEL.sub("", everything).strip()) > inside
 
 
 def _text(text: str) -> Conversion:
     """A formula that is only text, which LaTeXML writes as text."""
-    words, outer = etree.Element(f"{_M}mtext", nsmap={None: MATHML}), etree.Element(f"{_M}ci")
+    words, outer = etree.Element(f"{_M}mtext", nsmap=_NAMESPACES), etree.Element(f"{_M}ci")
     words.text = text
     outer.append(copy.deepcopy(words))
     return Conversion(_written(text, [words], is_content=False), _written(text, [outer], is_content=True))
@@ -216,7 +220,7 @@ def _written(alttext: str, elements: Sequence[etree._Element], *, is_content: bo
     """A `math` element in the published form, without ids."""
     if not elements:
         return ""
-    math = etree.Element(f"{_M}math", nsmap={None: MATHML})
+    math = etree.Element(f"{_M}math", nsmap=_NAMESPACES)
     math.set("alttext", alttext)
     math.set(*(("encoding", "MathML-Content") if is_content else ("display", "inline")))
     outer = math if is_content else etree.SubElement(math, f"{_M}semantics")
@@ -227,6 +231,7 @@ def _written(alttext: str, elements: Sequence[etree._Element], *, is_content: bo
     outer.extend(elements)
     for element in math.iter(etree.Element):
         for name in ("id", "xref"):
-            element.attrib.pop(name, None)
+            if name in element.attrib:
+                del element.attrib[name]
     etree.cleanup_namespaces(math)
     return etree.tostring(math, encoding="unicode", with_tail=False)

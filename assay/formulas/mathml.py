@@ -61,7 +61,9 @@ def read_content(text: str) -> etree._Element:
     root = etree.fromstring(text, _xml)
     if root.tag != MATH:
         root = etree.fromstring(_in_mathml(text), _xml)
-    content = _annotation(root, f"{{{MATHML}}}annotation-xml", "mathml-content") if "annotation" in text else None
+    content = (
+        _annotation(root, f"{{{MATHML}}}annotation-xml", "mathml-content") if "annotation" in text else None
+    )
     return root if content is None else content
 
 

@@ -1,0 +1,197 @@
+"""Converts formula indexes from LaTeX to MathML, file by file, in the published form.
+
+From `latex/1.tsv`, `convert_file` writes `slt/1.tsv` and `opt/1.tsv`: the same rows in the same order, with
+Presentation or Content MathML in the last column, which is empty where the conversion failed; and `failures/1.tsv`, a
+row for each failure with its reason. `convert_index` does this for all files of a folder.
+
+The files are independent of each other: several processes may convert different files with one cache. A file that was
+converted is skipped, and a file that was begun continues, because the cache has its formulas. Memory holds the
+distinct formulas of one file in LaTeX.
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final, NamedTuple, TextIO
+
+from assay.errors import BadFile, InputError
+from assay.formats.compression import UnpackedFile
+from assay.formats.documents.sources import BOM, files_of
+from assay.formats.formulas import lines_of
+from assay.formats.spreadsheet import tsv_lines
+from assay.formulas.conversion import Cache, fill
+from assay.formulas.latexml import Conversion
+
+CONVERTER: Final = "converter.txt"
+FAILURES: Final = "failures"
+_ROWS: Final = 2_000
+_HEADER: Final = ("id", "post_id", "type", "representation", "message")
+_UNPARSED: Final = "LaTeXML could not parse the formula"
+
+
+class Step(NamedTuple):
+    """How far a conversion is: the file, its number of all, and how many of its new formulas are converted."""
+
+    file: str
+    number: int
+    n_files: int
+    done: int
+    total: int
+
+
+class Counts(NamedTuple):
+    """The formulas of some files, and how many have no MathML."""
+
+    formulas: int = 0
+    without_slt: int = 0
+    without_opt: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":  # type: ignore[override]
+        return Counts(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+def convert_index(
+    source: Path,
+    out: Path,
+    *,
+    cache: Cache,
+    processes: int = 0,
+    progress: Callable[[Step], object] = lambda _step: None,
+) -> Counts:
+    """Convert a formula index, or a folder of them, into `slt` and `opt` in a folder.
+
+    Raises `BadFile` if a file is not a formula index in LaTeX, with the line; `InputError` if the folder has formulas
+    of another converter.
+    """
+    files = list(files_of([source]))
+    counts = Counts()
+    for number, path in enumerate(files, 1):
+
+        def report(done: int, total: int, path: Path = path, number: int = number) -> None:
+            progress(Step(path.name, number, len(files), done, total))
+
+        counts += convert_file(path, out, cache=cache, processes=processes, progress=report)
+    return counts
+
+
+def convert_file(
+    path: Path,
+    out: Path,
+    *,
+    cache: Cache,
+    processes: int = 0,
+    progress: Callable[[int, int], object] = lambda _done, _total: None,
+) -> Counts:
+    """Convert a formula index, unless that was done before; see `convert_index`."""
+    _check_converter(out, cache.converter.full_name)
+    forms = ("slt", "opt") if cache.converter.has_content else ("slt",)
+    targets = {form: out / form / f"{path.name.split('.', 1)[0]}.tsv" for form in (*forms, FAILURES)}
+    if not all(
+        target.is_file() and target.stat().st_mtime >= path.stat().st_mtime for target in targets.values()
+    ):
+        fill(cache, (row[-1] for row in _rows(path)), processes=processes, progress=progress)
+        _write(path, targets, cache)
+    return _counts(targets)
+
+
+def _check_converter(out: Path, name: str) -> None:
+    """Visual ids of two converters are not comparable, so a folder has the formulas of one."""
+    out.mkdir(parents=True, exist_ok=True)
+    file = out / CONVERTER
+    if not file.exists():
+        file.write_text(f"{name}\n")
+    if (other := file.read_text().strip()) != name:
+        raise InputError(
+            f"{out} has formulas of {other}, not of {name}; use that converter, or another folder."
+        )
+
+
+def _rows(path: Path) -> Iterator[list[str]]:
+    """The rows of an index in LaTeX, after its header."""
+    csv.field_size_limit(2**31 - 1)
+    with path.open("rb") as file:
+        reader = csv.reader(lines_of(UnpackedFile(file, path.name), path.name), delimiter="\t", strict=True)
+        try:
+            header = _header(reader, path.name)
+            for row in reader:
+                if len(row) != len(header) or not row[0]:
+                    got = f"got {len(row)}" if len(row) != len(header) else "the id is empty"
+                    raise BadFile(
+                        f"{path.name}, line {reader.line_num:,}: expected {len(header)} columns; {got}."
+                    )
+                yield row
+        except csv.Error as error:
+            raise BadFile(f"{path.name}, line {reader.line_num:,}: {error}.") from None
+
+
+def _header(reader: Iterable[Sequence[str]], name: str) -> list[str]:
+    header = [word.removeprefix(BOM.decode()).lower() for word in next(iter(reader), ())]
+    if len(header) < 2 or header[0] not in {"id", "formula_id"} or header[-1] not in {"formula", "latex"}:
+        raise BadFile(
+            f"{name} is not a formula index in LaTeX: its first line is {' '.join(header)[:200]!r}; the first column "
+            "is id, and the last one formula."
+        )
+    return header
+
+
+def _write(path: Path, targets: Mapping[str, Path], cache: Cache) -> None:
+    """Write all files of an index; they get their names when they are complete."""
+    parts = {form: target.with_suffix(".part") for form, target in targets.items()}
+    with ExitStack() as stack:
+        files: dict[str, TextIO] = {}
+        for form, part in parts.items():
+            part.parent.mkdir(parents=True, exist_ok=True)
+            files[form] = stack.enter_context(part.open("w", encoding="utf-8", newline=""))
+            header = _HEADER if form == FAILURES else _header_of(path)
+            files[form].writelines(tsv_lines([header]))
+        for rows in _some(_rows(path)):
+            results = cache.known(list({row[-1] for row in rows}))
+            for form in targets.keys() - {FAILURES}:
+                files[form].writelines(
+                    tsv_lines([*row[:-1], _mathml(results[row[-1]], form)] for row in rows)
+                )
+            files[FAILURES].writelines(tsv_lines(_failures(rows, results, targets)))
+    for form, part in parts.items():
+        part.replace(targets[form])
+
+
+def _header_of(path: Path) -> list[str]:
+    with path.open("rb") as file:
+        lines = lines_of(UnpackedFile(file, path.name), path.name)
+        return [*_header(csv.reader(lines, delimiter="\t"), path.name)[:-1], "formula"]
+
+
+def _some(rows: Iterator[list[str]]) -> Iterator[list[list[str]]]:
+    chunk: list[list[str]] = []
+    for row in rows:
+        chunk.append(row)
+        if len(chunk) == _ROWS:
+            yield chunk
+            chunk = []
+    yield chunk
+
+
+def _mathml(result: Conversion, form: str) -> str:
+    return result.presentation if form == "slt" else result.content
+
+
+def _failures(
+    rows: Iterable[Sequence[str]], results: Mapping[str, Conversion], forms: Iterable[str]
+) -> Iterator[Sequence[str]]:
+    for row in rows:
+        result = results[row[-1]]
+        for form in forms:
+            if form != FAILURES and not _mathml(result, form):
+                yield (row[0], *row[1:2], row[3] if len(row) > 4 else "", form, result.message or _UNPARSED)
+
+
+def _counts(targets: Mapping[str, Path]) -> Counts:
+    """The counts of files that were written."""
+    n: dict[str, int] = {}
+    with targets["slt"].open(encoding="utf-8", newline="") as file:
+        n["formulas"] = sum(1 for _ in csv.reader(file, delimiter="\t")) - 1
+    with targets[FAILURES].open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            n[row["representation"]] = n.get(row["representation"], 0) + 1
+    return Counts(n["formulas"], n.get("slt", 0), n.get("opt", 0))
