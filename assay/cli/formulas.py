@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import Literal, TextIO, TypeVar
 
 from tqdm import tqdm
 
@@ -25,14 +25,18 @@ def add_work_options(parser: argparse.ArgumentParser) -> None:
 
 
 def results(
-    work: Callable[[Sequence[Row]], R], paths: Sequence[Path], options: argparse.Namespace
+    work: Callable[[Sequence[Row]], R],
+    paths: Sequence[Path],
+    options: argparse.Namespace,
+    *,
+    form: Literal["slt", "opt"] = "slt",
 ) -> Iterator[R]:
     """The result of the work for the rows of the files, in order, with a progress bar on a terminal."""
     csv.field_size_limit(LONGEST_CELL)
     with tqdm(
         unit="B", unit_scale=True, desc="reading formulas", disable=options.quiet or None, leave=False
     ) as bar:
-        source = Source(paths, report_bytes=bar.update)
+        source = Source(paths, report_bytes=bar.update, form=form)
         bar.reset(source.size or None)
         is_small = source.size < SMALL
         n_processes = options.processes or (1 if is_small else processors())

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Final, NamedTuple, TextIO
 
 from assay.errors import BadFile, InputError
-from assay.formats.compression import UnpackedFile
-from assay.formats.documents.sources import BOM, files_of
+from assay.formats.compression import UnpackedFile, read_file
+from assay.formats.documents.sources import BOM, HEAD, files_of
 from assay.formats.formulas import lines_of
 from assay.formats.spreadsheet import tsv_lines
+from assay.formats.topics import writer
+from assay.formats.topics.reader import read_topics
 from assay.formulas.conversion import Cache, fill
 from assay.formulas.latexml import Conversion
 
@@ -49,6 +51,40 @@ class Counts(NamedTuple):
 
     def __add__(self, other: "Counts") -> "Counts":  # type: ignore[override]
         return Counts(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+def indexes_of(source: Path, out: Path | None) -> tuple[Path, Path]:
+    """The indexes in LaTeX of a source, and the folder of results, which is made.
+
+    Args:
+        source: output of `assay collection build`, a folder of indexes, an index, or a topic file. The index of a
+            topic file is written into the results.
+        out: the folder; None for the one that contains a folder of indexes.
+
+    Raises `InputError` if the folder is not given and not clear, and `BadFile` if the topics have errors.
+    """
+    built = source / "formulas" / "latex"
+    source = built if built.is_dir() else source
+    if out is None:
+        if not source.is_dir():
+            raise InputError("--output is missing: the folder for the MathML of topics or of a single index.")
+        out = source.resolve().parent
+    out.mkdir(parents=True, exist_ok=True)
+    if source.is_dir() or is_index(source):
+        return source, out
+    index = writer.formulas(read_topics(read_file(str(source)), source.name))
+    target = out / "latex" / f"{source.name.split('.', 1)[0]}.tsv"
+    target.parent.mkdir(exist_ok=True)
+    if not target.is_file() or target.read_bytes() != index:  # else the conversion continues
+        target.write_bytes(index)
+    return target, out
+
+
+def is_index(path: Path) -> bool:
+    """Return whether a file begins as a table whose first column is an id."""
+    with path.open("rb") as file:
+        first = UnpackedFile(file, path.name).read(HEAD).partition(b"\n")[0].removeprefix(BOM)
+    return first.split(b"\t")[0].strip(b'"').lower() in {b"id", b"formula_id"}
 
 
 def convert_index(
@@ -143,7 +179,7 @@ def _write(path: Path, targets: Mapping[str, Path], cache: Cache) -> None:
         for form, part in parts.items():
             part.parent.mkdir(parents=True, exist_ok=True)
             files[form] = stack.enter_context(part.open("w", encoding="utf-8", newline=""))
-            header = _HEADER if form == FAILURES else _header_of(path)
+            header = _HEADER if form == FAILURES else [*_header_of(path)[:-1], form]
             files[form].writelines(tsv_lines([header]))
         for rows in _some(_rows(path)):
             results = cache.known(list({row[-1] for row in rows}))
@@ -159,7 +195,7 @@ def _write(path: Path, targets: Mapping[str, Path], cache: Cache) -> None:
 def _header_of(path: Path) -> list[str]:
     with path.open("rb") as file:
         lines = lines_of(UnpackedFile(file, path.name), path.name)
-        return [*_header(csv.reader(lines, delimiter="\t"), path.name)[:-1], "formula"]
+        return _header(csv.reader(lines, delimiter="\t"), path.name)
 
 
 def _some(rows: Iterator[list[str]]) -> Iterator[list[list[str]]]:

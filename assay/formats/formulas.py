@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,11 @@ from assay.errors import BadFile
 from assay.formats.compression import UnpackedFile
 from assay.formats.documents import index_rows
 from assay.formats.documents.dump import MAX_ROW, Readable, Reader
-from assay.formats.documents.indexes import Index
+from assay.formats.documents.indexes import IN_WORDS, Index
 from assay.formats.documents.sources import BOM, HEAD, files_of
 from assay.formulas import PLACE_ALIASES, PLACES
 from assay.formulas.columns import Formulas
+from assay.formulas.opt import opt
 from assay.formulas.slt import slt
 from assay.formulas.visual_ids import key_of, latex_key
 
@@ -43,6 +44,8 @@ _IN_MAPS = {"formula_id": "id", "post": "post_id", "thread": "thread_id", "place
 _IN_TABLES = {"formula_id": "id", "presentation_mathml": "mathml"}
 _PLACES = {place.encode(): number for number, place in enumerate(PLACES)}
 _PLACES |= {alias.encode(): _PLACES[place.encode()] for alias, place in PLACE_ALIASES.items()}
+_OTHER: dict[str, Literal["slt", "opt"]] = {"slt": "opt", "opt": "slt"}
+_WHAT = {"slt": "how formulas look", "opt": "what formulas mean"}
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
 _ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r"}
 _AT = {name: at for at, name in enumerate(index_rows.COLUMNS.split(", "))}
@@ -177,11 +180,15 @@ class Row(NamedTuple):
 
 @dataclass
 class Source:
-    """Files that are read row by row. `skipped` counts skipped rows; `report_bytes` is called with the bytes read."""
+    """Files that are read row by row. `skipped` counts skipped rows; `report_bytes` is called with the bytes read.
+
+    `form`: an index in MathML must have Presentation (`slt`) or Content MathML (`opt`).
+    """
 
     paths: Sequence[Path]
     report_bytes: Callable[[int], object] = lambda _n: None
     skipped: Counter[str] = field(default_factory=Counter)
+    form: Literal["slt", "opt"] = "slt"
 
     @property
     def size(self) -> int:
@@ -212,9 +219,10 @@ class Source:
         index = Index.of(reader.form.name)
         if index is None:
             raise BadFile(f"{name} contains {reader.form.name}; use a formula index or a table of formulas.")
-        if index.representation == "opt":
+        if index.representation == _OTHER[self.form]:
             raise BadFile(
-                f"{name} contains Content MathML, which does not describe how formulas look. Use Presentation MathML."
+                f"{name} contains {IN_WORDS[_OTHER[self.form]]}, which does not describe {_WHAT[self.form]}. Use "
+                f"{IN_WORDS[self.form]}."
             )
         for chunk in reader:
             packed = index_rows.convert(chunk.data, index.form)
@@ -288,9 +296,10 @@ def _plain(value: bytes) -> str:
     return value.decode()
 
 
-def strings_of(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Id and SLT string of each row with MathML; the string is empty if the MathML has none."""
-    return [(row.code, slt(row.mathml) or "") for row in rows if row.mathml is not None]
+def strings_of(rows: Sequence[Row], *, form: Literal["slt", "opt"] = "slt") -> list[tuple[str, str]]:
+    """Id and SLT or OPT string of each row with MathML; the string is empty if the MathML has none."""
+    string = slt if form == "slt" else opt
+    return [(row.code, string(row.mathml) or "") for row in rows if row.mathml is not None]
 
 
 def keys_of(rows: Sequence[Row]) -> list[tuple[str, bytes, bytes, str]]:

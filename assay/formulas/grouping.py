@@ -159,7 +159,7 @@ def _with_groups(children: list[etree._Element]) -> list[etree._Element]:
         elif bracket in _CLOSING and len(levels) > 1 and _CLOSED_BY[levels[-1][0].text or ""] == bracket:
             group = _row([*levels.pop(), base])
             if base is not child:
-                child[0] = group
+                child.insert(0, group)  # the base has left it
             levels[-1].append(group if base is child else child)
         else:
             levels[-1].append(child)

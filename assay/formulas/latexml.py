@@ -15,8 +15,10 @@ import re
 import shutil
 import signal
 import subprocess
+from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
+from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from lxml import etree
@@ -30,7 +32,7 @@ MEMORY: Final = 2_000_000  # kilobytes of address space
 _SECONDS: Final = (30, 1)  # processor time of a process, and of each formula
 _WALL: Final = 20  # a process may wait for the processor this many times longer
 _LONGEST: Final = 2_000_000  # characters of a formula's MathML
-_OPTIONS: Final = "--preload=amsmath --preload=amsfonts --pmml --cmml --profile=fragment -"
+_OPTIONS: Final = "--preload=amsmath --preload=amsfonts --pmml --cmml --profile=fragment --log=log -"
 _XHTML: Final = "{http://www.w3.org/1999/xhtml}"
 _M: Final = f"{{{MATHML}}}"
 _NAMESPACES: Final[Any] = {None: MATHML}
@@ -126,8 +128,9 @@ def _run(formulas: Sequence[str]) -> _Output:
 def _process(document: str, *, seconds: int) -> tuple[bytes, str | None]:
     """The output and the messages of LaTeXML; no messages if it ran out of time."""
     limits = f"ulimit -v {MEMORY}; ulimit -t {seconds}; exec {PROGRAM} {_OPTIONS}"
-    with subprocess.Popen(
-        ["/bin/sh", "-c", limits],
+    # LaTeXML replaces the file of its log: as root, /dev/null itself. So the log goes to a folder of its own.
+    with TemporaryDirectory(prefix="assay-latexml-") as folder, subprocess.Popen(
+        ["/bin/sh", "-c", limits], cwd=folder,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     ) as process:  # fmt: skip
         try:
@@ -198,16 +201,24 @@ def _taken_content(math: etree._Element) -> list[etree._Element]:
 
 
 def _share(content: etree._Element) -> None:
+    """Put a copy of the operand instead of each `share`; the copy may contain one, too."""
     by_id = {element.get("id"): element for element in content.iter(etree.Element)}
-    n = 0
-    for share in list(content.iter(f"{_M}share")):
+    n, waiting = 0, deque(content.iter(f"{_M}share"))
+    while waiting:
+        share = waiting.popleft()
         source, parent = by_id.get(share.get("href", "").removeprefix("#")), share.getparent()
-        if source is None or parent is None:
+        if parent is None:
             continue
-        n += sum(1 for _ in source.iter())
+        if source is None:  # the id is missing in some formulas: the last operand of the relation before
+            before = parent.getprevious()
+            source = before[-1] if before is not None and len(before) else etree.Element(f"{_M}ci")
+        operand = copy.deepcopy(source)
+        n += sum(1 for _ in operand.iter())
         if n > _LONGEST // 100:
             raise ValueError("its operands are shared too often")
-        parent.replace(share, copy.deepcopy(source))
+        operand.tail = None
+        parent.replace(share, operand)
+        waiting.extend(operand.iter(f"{_M}share"))
 
 
 def _inner(math: etree._Element) -> Iterator[etree._Element]:

@@ -14,10 +14,15 @@ from assay.building.settings import OVERLAP, Duplicates, Settings, periods
 from assay.cli.formulas import note
 from assay.cli.options import Parser, add, share
 from assay.formats.compression import read_file, read_text
+from assay.formats.conversion import convert_index, indexes_of
 from assay.formats.topics.reader import read_topics
+from assay.formulas.conversion import NAMES, Cache, Converter
+from assay.processes import processors
 
 EXAMPLE = "assay collection build dump --output built --from 2010 --until 2018 --topics-until 2019"
+CONVERT_EXAMPLE = "assay collection convert built"
 LEAKS_EXAMPLE = "assay collection leaks built --topics topics.xml"
+CACHE = "cache.sqlite"
 PRIVATE_REPORT = "private/leaks.tsv"
 
 
@@ -29,6 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "leaks", help="check a built collection against the topics, and remove posts", example=LEAKS_EXAMPLE
     )
     _add_leaks(checker)
+    converter = actions.add_parser(
+        "convert", help="convert the formulas of a collection or of topics to MathML", example=CONVERT_EXAMPLE
+    )
+    _add_convert(converter)
 
 
 def _add_build(parser: argparse.ArgumentParser) -> None:
@@ -96,8 +105,57 @@ def _add_leaks(parser: argparse.ArgumentParser) -> None:
     add(parser, "--quiet")
 
 
+def _add_convert(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source",
+        type=Path,
+        metavar="SOURCE",
+        help="output of assay collection build, a formula index in LaTeX, a folder of indexes, or a topic file",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="folder of the results; topics and single indexes need it (default: beside the folder of indexes)",
+    )
+    parser.add_argument(
+        "--converter",
+        choices=NAMES,
+        default="auto",
+        help="latexml, or latex2mathml for Presentation MathML only (default: LaTeXML where it is installed)",
+    )
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        metavar="FILE",
+        help="SQLite file of converted formulas, which conversions may share (default: cache.sqlite in the results)",
+    )
+    add(parser, "--processes", "--quiet")
+
+
 def run(arguments: argparse.Namespace) -> int:
-    return _build(arguments) if arguments.action == "build" else _leaks(arguments)
+    return {"build": _build, "leaks": _leaks, "convert": _convert}[arguments.action](arguments)
+
+
+def _convert(arguments: argparse.Namespace) -> int:
+    converter = Converter.named(arguments.converter)
+    source, out = indexes_of(arguments.source, arguments.output)
+    cache = Cache(arguments.cache or out / CACHE, converter)
+    n = arguments.processes or processors()
+    with Bar(is_quiet=arguments.quiet) as bar:
+        counts = convert_index(
+            source,
+            out,
+            cache=cache,
+            processes=0 if n == 1 else n,
+            progress=lambda step: bar.show(f"{step.file} of {step.n_files:,}", step.done, step.total),
+        )
+    slt, opt = f"{counts.without_slt:,} without SLT", f", {counts.without_opt:,} without OPT"
+    note(
+        f"{counts.formulas:,} formulas by {converter.full_name}: {slt}{opt * converter.has_content}",
+        arguments,
+    )
+    return 0
 
 
 def _build(arguments: argparse.Namespace) -> int:

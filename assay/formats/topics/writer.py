@@ -112,7 +112,7 @@ def as_table(topics: Iterable[TopicFields]) -> bytes:
     return _tsv(TABLE, rows)
 
 
-def formulas(topics: Iterable[TopicFields]) -> bytes:
+def formulas(topics: Iterable[TopicFields | TopicRow]) -> bytes:
     """The formulas of the topics in LaTeX. One without an id gets the code of its topic and a number."""
     return _tsv(FORMULAS, (row for topic in topics for row in _formulas(topic)))
 
@@ -128,7 +128,7 @@ def formulas_as_mathml(topics: Iterable[TopicFields], form: str, mathml: Mapping
     return _tsv((*FORMULAS[:-1], form), ((*row[:-1], mathml[row[0]]) for row in rows if row[0] in mathml))
 
 
-def _formulas(topic: TopicFields) -> Iterator[tuple[str, ...]]:
+def _formulas(topic: TopicFields | TopicRow) -> Iterator[tuple[str, ...]]:
     n = 0
     for place, text in (("title", topic.title), ("question", topic.body), ("question", topic.narrative)):
         for match in _FORMULA.finditer(text):
