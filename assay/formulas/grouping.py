@@ -8,7 +8,7 @@ this in three steps:
 2. The identifiers ′ : ; ! ∣ become operators.
 3. Several children of `math` become one row.
 
-Of the 778 formulas of `../shared/data/slt`, the strings of 46.0 % equal LaTeXML's before, and 80.1 % after.
+X
 """
 
 import re

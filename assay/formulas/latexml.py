@@ -153,16 +153,16 @@ def _end_group(group: int) -> None:
 
 def _conversion(paragraph: etree._Element) -> Conversion:
     """The MathML in the paragraph of a formula."""
-    maths = [m for m in paragraph.iter(f"{_M}math") if not any(p.tag == m.tag for p in m.iterancestors())]
+    elements = [m for m in paragraph.iter(f"{_M}math") if not any(p.tag == m.tag for p in m.iterancestors())]
     try:
-        contents = [element for math in maths for element in _taken_content(math)]
+        contents = [element for math in elements for element in _taken_content(math)]
     except ValueError as error:
         return Conversion(message=str(error))
-    if not maths or _has_text(paragraph):
+    if not elements or _has_text(paragraph):
         text = _LABEL.sub("", " ".join("".join(map(str, paragraph.itertext())).split())).strip()
         return _text(text) if text else Conversion()
-    presentations = [list(_inner(math)) for math in maths]
-    alttext = " ".join(math.get("alttext", "") for math in maths)
+    presentations = [list(_inner(math)) for math in elements]
+    alttext = " ".join(math.get("alttext", "") for math in elements)
     conversion = Conversion(
         _written(alttext, [element for row in presentations for element in row], is_content=False),
         _written(alttext, contents, is_content=True),
@@ -238,7 +238,7 @@ def _written(alttext: str, elements: Sequence[etree._Element], *, is_content: bo
     if len(elements) > 1:
         outer = etree.SubElement(outer, f"{_M}{'apply' if is_content else 'mrow'}")
     if is_content and len(elements) > 1:
-        etree.SubElement(outer, f"{_M}csymbol", cd="ambiguous").text = "formulae-sequence"
+        etree.SubElement(outer, f"{_M}csymbol", cd="ambiguous").text = "formulae-sequence"  # prose: allow a name of LaTeXML
     outer.extend(elements)
     for element in math.iter(etree.Element):
         for name in ("id", "xref"):

@@ -53,7 +53,7 @@ _LATEXML: Final = {
 _AMBIGUOUS: Final = {
     "subscript": "O!SUB",
     "superscript": "O!SUP",
-    "formulae-sequence": "O!form-seq",
+    "formulae-sequence": "O!form-seq",  # prose: allow a name of LaTeXML
     "fragments": "O!fragments",
     "missing-subexpression": "W!",
 }

@@ -116,7 +116,7 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FOLDER",
-        help="folder of the results; topics and single indexes need it (default: beside the folder of indexes)",
+        help="folder of the results; topics and single indexes need it (default: the folder that contains the indexes)",
     )
     parser.add_argument(
         "--converter",

@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from assay import samples
 from assay.cli.main import main
+from assay.formulas import latexml
 from tests.helpers.dumps import dump, plain_rows, question, write
 
 Captured = pytest.CaptureFixture[str]
@@ -166,3 +168,48 @@ def test_leaks_of_a_folder_that_is_not_built_are_refused(tmp_path: Path, capsys:
 
     assert leaks(tmp_path) == 2
     assert "is not the output of a build" in capsys.readouterr().err
+
+
+def test_convert_writes_mathml_next_to_the_latex(tmp_path: Path, capsys: Captured) -> None:
+    run(tmp_path, *PERIODS)
+    capsys.readouterr()
+
+    status = main(["collection", "convert", str(tmp_path / "built"), "--converter", "latex2mathml"])
+
+    out, err = capsys.readouterr()
+    assert (status, out) == (0, "")
+    assert re.fullmatch(r"15 formulas by latex2mathml [\d.]+: 0 without SLT\n", err)
+    latex, slt = (
+        {f.name for f in (tmp_path / "built" / "formulas" / form).iterdir()} for form in ("latex", "slt")
+    )
+    assert latex == slt
+
+
+def test_convert_makes_the_index_of_topics_and_may_share_a_cache(tmp_path: Path, capsys: Captured) -> None:
+    topics, cache = str(SAMPLES / "dump-topics.xml"), tmp_path / "shared.sqlite"
+    options = ["--converter", "latex2mathml", "--cache", str(cache), "--quiet"]
+
+    for name in ("first", "second"):
+        assert main(["collection", "convert", topics, "--output", str(tmp_path / name), *options]) == 0
+
+    assert capsys.readouterr() == ("", "")
+    assert sorted(path.name for path in (tmp_path / "first").iterdir()) == [
+        "converter.txt",
+        "failures",
+        "latex",
+        "slt",
+    ]
+    strings = [(tmp_path / name / "slt" / "dump-topics.tsv").read_bytes() for name in ("first", "second")]
+    assert strings[0] == strings[1]
+    assert b"<msup>" in strings[0] or b"<msqrt>" in strings[0]
+
+
+def test_convert_refuses_topics_without_a_place_and_a_missing_program(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["collection", "convert", str(SAMPLES / "dump-topics.xml")]) == 2
+    assert "--output is missing" in capsys.readouterr().err
+    monkeypatch.setenv("PATH", str(tmp_path))
+    latexml.version.cache_clear()
+    assert main(["collection", "convert", str(tmp_path), "--converter", "latexml"]) == 2
+    assert "apt-get install latexml" in capsys.readouterr().err
