@@ -2,13 +2,14 @@
 
 `latex2mathml` writes what is between two brackets as siblings of the brackets. LaTeXML, which made the published
 MathML, puts them into a row of their own, so the SLT strings of most formulas with brackets differ. `grouped` repairs
-this in three steps:
+this, and what else differs in many formulas:
 
 1. Balanced brackets ( ), [ ], { } in a row become a row of their own, also if the closing bracket carries a script.
-2. The identifiers ′ : ; ! ∣ become operators.
-3. Several children of `math` become one row.
+2. The identifiers ′ : ; ! and signs become operators, the operators ∞ … ∅ identifiers; := and ... become one sign.
+3. Several children of `math` or `mstyle` become one row: of `mstyle`, the string describes the first child only.
+4. Letters of fonts become the characters that Unicode has for them. Without this, ℚ and Q would look alike.
 
-X
+ADR 52 has the part of formulas whose string equals LaTeXML's.
 """
 
 import re

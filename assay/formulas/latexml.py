@@ -238,7 +238,9 @@ def _written(alttext: str, elements: Sequence[etree._Element], *, is_content: bo
     if len(elements) > 1:
         outer = etree.SubElement(outer, f"{_M}{'apply' if is_content else 'mrow'}")
     if is_content and len(elements) > 1:
-        etree.SubElement(outer, f"{_M}csymbol", cd="ambiguous").text = "formulae-sequence"  # prose: allow a name of LaTeXML
+        etree.SubElement(
+            outer, f"{_M}csymbol", cd="ambiguous"
+        ).text = "formulae-sequence"  # prose: allow a name of LaTeXML
     outer.extend(elements)
     for element in math.iter(etree.Element):
         for name in ("id", "xref"):

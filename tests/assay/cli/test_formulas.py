@@ -44,6 +44,19 @@ def test_strings_of_an_index_come_in_its_order(tmp_path: Path, capsys: Captured)
     assert rows == [["formula_id", "slt"], ["q_2", "[V!b]"], ["q_1", ""], ["q_3", '[V!"a"]']]
 
 
+def test_operator_trees_are_printed_of_content_mathml_only(tmp_path: Path, capsys: Captured) -> None:
+    content = tmp_path / "opt.tsv"
+    content.write_text(V1 + "1\t2\t3\tanswer\t<math><apply><plus/><ci>x</ci></apply></math>\n")
+    presentation = slt_index(tmp_path / "slt.tsv", q_1=letter("x"))
+
+    statuses = [main(["slt", "--opt", "--input", str(path)]) for path in (content, presentation)]
+
+    out, err = capsys.readouterr()
+    assert statuses == [0, 2]
+    assert out.splitlines()[:2] == ["formula_id\topt", "1\t[U!plus,0[V!x]]"]
+    assert "slt.tsv contains Presentation MathML, which does not describe what formulas mean" in err
+
+
 def test_strings_of_a_table_are_the_reference_by_one_process_or_two(data: Path, tmp_path: Path) -> None:
     path = data / "slt" / "slt_reference.tsv.gz"
     with gzip.open(path, "rt", newline="") as file:
