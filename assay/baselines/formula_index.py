@@ -35,9 +35,10 @@ from assay.formats.documents.indexes import Index
 from assay.formats.documents.reading import map_chunks
 from assay.formats.documents.sources import files_of
 from assay.formats.formulas import Row, rows_of_index
+from assay.formulas.opt import opt
 from assay.formulas.slt import slt
 
-CONVERTERS: Mapping[Kind, Callable[[str], str | None]] = {"slt": slt}
+CONVERTERS: Mapping[Kind, Callable[[str], str | None]] = {"slt": slt, "opt": opt}
 
 
 class TreeBatch(NamedTuple):
@@ -120,7 +121,7 @@ def index_files(paths: Sequence[Path]) -> dict[Kind, list[Path]]:
                 index = Index.of(Reader(UnpackedFile(raw, file.name), file.name).form.name)
             if index is None:
                 raise BadFile(f"{file.name} is not a formula index.")
-            if index.representation != "latex" and index.representation in CONVERTERS:
+            if index.representation != "latex":
                 files[index.representation].append(file)
     if not any(files.values()):
         names = ", ".join(map(str, paths))

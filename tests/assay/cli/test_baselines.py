@@ -154,6 +154,23 @@ def test_tangent_s_ranks_formulas_with_their_posts(
     assert main([*check, str(path)]) == 0
 
 
+def test_operator_trees_take_part_if_index_and_topics_have_them(capsys: pytest.CaptureFixture[str]) -> None:
+    tangent()
+    without = {line[1]: float(line[4]) for line in rows(capsys.readouterr().out)}
+    options = ["--formulas", str(samples.path("formulas-opt.tsv"))]
+    options += ["--topic-formulas", str(samples.path("topic-formulas-opt.tsv"))]
+
+    status = tangent(*options)
+
+    output = capsys.readouterr()
+    scores = {line[1]: float(line[4]) for line in rows(output.out)}
+    assert status == 0
+    assert "without OPT:" not in output.err
+    # The OPT of formula 2401 has 7 symbols, of which all but one number match that of the topic exactly.
+    assert scores["2401"] - without["2401"] == pytest.approx(0.9657 - 0.0153 - 0.3301 * 6 / 7)
+    assert set(without) < set(scores)
+
+
 def test_tangent_s_ranks_answers_where_the_protocol_retrieves_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
