@@ -32,6 +32,7 @@ NOUNS = [
     "tracks.downloads",
     "tracks.assessors",
     "corpus.imports",
+    "corpus.builds",
     "corpus.collections",
     "corpus.threads",
     "corpus.clusterings",

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from corpus.builds import views as builds
 from corpus.clusterings import views as clusterings
 from corpus.formulas import views as formulas
 from corpus.images import views as images
@@ -16,8 +17,11 @@ urlpatterns = [
     path("imports/", imports.imports, name="imports"),
     path("imports/new/", imports.start_import, name="start_import"),
     path("imports/<int:job_id>/", imports.import_job, name="import"),
+    path("builds/new/", builds.start_build, name="start_build"),
     path("collections/", threads.collections, name="collections"),
     path(f"{COLLECTION}/", threads.collection, name="collection"),
+    path(f"{COLLECTION}/build/", builds.build, name="build"),
+    path(f"{COLLECTION}/build/<str:name>", builds.build_file, name="build_file"),
     path(f"{COLLECTION}/find/", threads.find, name="find"),
     path(f"{COLLECTION}/imports/", imports.collection_imports, name="collection_imports"),
     path(f"{COLLECTION}/images/<slug:sha256>/", images.image, name="image"),

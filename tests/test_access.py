@@ -115,6 +115,8 @@ assessment:skip                         5555555
 assessment:stored                       L444044
 assessment:task                         L444044
 assessment:undo                         5555555
+corpus:build                            L333334
+corpus:build_file                       L333334
 corpus:collection                       L000000
 corpus:collection, of topics            L444000
 corpus:collection_imports               L333330
@@ -129,6 +131,7 @@ corpus:image, of topics                 L444000
 corpus:import                           L333334
 corpus:imports                          L333330
 corpus:start_clustering                 5555555
+corpus:start_build                      L333330
 corpus:start_import                     L333330
 corpus:thread                           L000000
 corpus:thread, of topics                L444000

@@ -55,6 +55,8 @@ LET_IN = {200, 201, 202, 204, 400, 409, 415, 422}
 
 # method, name                           people   scopes
 MATRIX = """
+GET build                                13333341 4333
+GET build_file                           13333341 4333
 GET collection                           10000001 0333
 GET collections                          10000001 0333
 GET document                             10000001 0333
@@ -86,6 +88,7 @@ PATCH team                               13333301 3330
 POST check_run                           13003301 3033
 POST close_track                         13333301 3330
 POST baselines                           13333301 3330
+POST build_collection                    13333301 3330
 POST disqualify_run                      13333301 3330
 POST fusions                             13333301 3330
 POST offer_baseline                      13333301 3330

@@ -20,6 +20,7 @@ revoke_token: POST revoke_token
 jobs:retry: POST retry_job
 jobs:cancel: POST cancel_job
 corpus:start_import: POST import_collection
+corpus:start_build: POST build_collection
 tracks:deadlines: PUT deadlines
 tracks:import_topics: POST import_topics
 tracks:edit_topic: PATCH topic

@@ -253,6 +253,41 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('collection', 'code'), name='author_code_unique')],
             },
         ),
+        migrations.CreateModel(
+            name='Build',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('sources', models.JSONField(default=list)),
+                ('settings', models.JSONField(default=dict)),
+                ('converter', models.CharField(blank=True, help_text='Of LaTeX to MathML. Empty: formulas stay LaTeX.', max_length=20)),
+                ('manifest', models.JSONField(default=dict)),
+                ('conversion', models.JSONField(default=dict, help_text='The converter, and the formulas without MathML by representation.')),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('collection', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='build', to='corpus.collection')),
+                ('import_job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='jobs.job')),
+                ('job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='jobs.job')),
+            ],
+            options={
+                'ordering': ['-id'],
+            },
+        ),
+        migrations.CreateModel(
+            name='BuildFile',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=200)),
+                ('description', models.CharField(max_length=200)),
+                ('is_private', models.BooleanField(default=False)),
+                ('file', models.FileField(max_length=255, upload_to='')),
+                ('n_bytes', models.PositiveBigIntegerField()),
+                ('sha256', models.CharField(max_length=64)),
+                ('build', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='files', to='corpus.build')),
+            ],
+            options={
+                'ordering': ['is_private', 'id'],
+                'constraints': [models.UniqueConstraint(fields=('build', 'name'), name='build_file_unique')],
+            },
+        ),
         *(
             migrations.RunSQL(_STATISTICS.format(table, column, 0), _STATISTICS.format(table, column, -1))
             for table, column in (("corpus_formulamathml", "content"), ("corpus_formula", "latex"))

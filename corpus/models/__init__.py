@@ -1,3 +1,4 @@
+from corpus.models.builds import Build, BuildFile
 from corpus.models.clusterings import Clustering, ClusteringPart, Disagreement
 from corpus.models.collections import Collection
 from corpus.models.documents import Author, Comment, Document, DocumentLink, Tag, VoteCount
@@ -7,6 +8,8 @@ from corpus.models.imports import Import
 
 __all__ = [
     "Author",
+    "Build",
+    "BuildFile",
     "Clustering",
     "ClusteringPart",
     "Collection",

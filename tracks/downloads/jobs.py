@@ -7,9 +7,11 @@ second export, replaces the file of the first.
 import gzip
 import json
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from django.core.files import File
 from django.db import transaction
@@ -19,6 +21,7 @@ from accounts.models import User
 from corpus.collections.exports import documents, formulas
 from corpus.imports.selectors import offered_path
 from corpus.locations import FOLDER, open_raw, place_of
+from corpus.models import BuildFile, Collection
 from jobs import services as jobs
 from jobs.files import storage
 from jobs.models import Job
@@ -83,7 +86,8 @@ def request_file_of_folder(*, track: Track, kind: str, path: str, description: s
 def request_export(*, track: Track, by: User) -> Job:
     """Write the documents and formulas of the track's collection to files in a job. They are not released yet.
 
-    Files of an earlier export are replaced, and stay released as they are.
+    If the collection was built on this site, the files are those of the build that are not private. Files of an earlier
+    export are replaced, and stay released as they are.
 
     Raises:
         DownloadRefused: The track has no collection, or one that is not imported completely.
@@ -138,21 +142,10 @@ def export(progress: jobs.Progress, *, track_id: int, by_id: int) -> dict[str, A
     collection = track.collection
     if collection is None:
         raise services.DownloadRefused(f"{track} has no collection any more.")
-    n_documents = collection.documents.count()
-    parts: dict[str, tuple[Iterator[str], int]] = {
-        f"{collection.slug}-documents.jsonl.gz": (
-            (json.dumps(row, ensure_ascii=False) for row in documents(collection)),
-            n_documents,
-        )
-    }
-    if collection.formulas.exists():
-        parts[f"{collection.slug}-formulas.tsv.gz"] = (formulas(collection), collection.formulas.count())
-    mathml = collection.mathml.order_by().values_list("form").annotate(n=Count("pk"))
-    for form, n in mathml.order_by("form"):
-        parts[f"{collection.slug}-formulas-{form}.tsv.gz"] = (formulas(collection, form), n)
-    for name, (lines, total) in parts.items():
-        with tempfile.TemporaryFile() as file:
-            write_packed(file, _counted(progress, lines, total, name))
+    names = []
+    for name, opened in _built(collection) or _exported(progress, collection):
+        with opened() as file:
+            progress.update(0, None, f"storing {name}")
             sha256, n_bytes = services.digest_of(file)
             with storage.storing() as store:
                 stored = store("downloads", File(file))
@@ -160,7 +153,43 @@ def export(progress: jobs.Progress, *, track_id: int, by_id: int) -> dict[str, A
                     services.replace_file(
                         track=track, name=name, stored=stored, sha256=sha256, n_bytes=n_bytes, by_id=by_id
                     )
-    return {"files": sorted(parts)}
+        names.append(name)
+    return {"files": sorted(names)}
+
+
+Opened = Callable[[], AbstractContextManager[BinaryIO]]
+
+
+def _built(collection: Collection) -> list[tuple[str, Opened]]:
+    """The files of the collection's build that participants may have; none if it was not built here."""
+    files = BuildFile.objects.filter(build__collection=collection, is_private=False)
+    return [(file.name, partial(cast(Any, file.file.open), "rb")) for file in files]
+
+
+def _exported(progress: jobs.Progress, collection: Collection) -> list[tuple[str, Opened]]:
+    n_documents = collection.documents.count()
+    parts: dict[str, tuple[Callable[[], Iterator[str]], int]] = {
+        f"{collection.slug}-documents.jsonl.gz": (
+            lambda: (json.dumps(row, ensure_ascii=False) for row in documents(collection)),
+            n_documents,
+        )
+    }
+    if collection.formulas.exists():
+        n_formulas = collection.formulas.count()
+        parts[f"{collection.slug}-formulas.tsv.gz"] = (partial(formulas, collection), n_formulas)
+    mathml = collection.mathml.order_by().values_list("form").annotate(n=Count("pk"))
+    for form, n in mathml.order_by("form"):
+        parts[f"{collection.slug}-formulas-{form}.tsv.gz"] = (partial(formulas, collection, form), n)
+    return [(name, partial(_written, progress, lines, total, name)) for name, (lines, total) in parts.items()]
+
+
+@contextmanager
+def _written(
+    progress: jobs.Progress, lines: Callable[[], Iterator[str]], total: int, name: str
+) -> Iterator[BinaryIO]:
+    with tempfile.TemporaryFile() as file:
+        write_packed(cast(BinaryIO, file), _counted(progress, lines(), total, name))
+        yield cast(BinaryIO, file)
 
 
 def _counted(progress: jobs.Progress, lines: Iterable[str], total: int, name: str) -> Iterator[str]:

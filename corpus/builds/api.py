@@ -1,0 +1,153 @@
+"""Builds of collections for programs."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils.datastructures import MultiValueDict
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+
+from accounts.access import person_of
+from corpus.builds import selectors, services
+from corpus.builds.forms import CONVERTERS, DUPLICATES, BuildForm
+from corpus.models import Build, BuildFile
+from web.api.parsers import JSONParser
+from web.api.permissions import Organizer
+from web.api.serializers import JobAddress, Strict, require_valid
+from web.api.views import Endpoints, accepted, get, get_file, post
+from web.downloads import download
+
+
+class BuildFileSerializer(serializers.ModelSerializer[BuildFile]):
+    """A file of a build."""
+
+    url = serializers.SerializerMethodField(help_text="The address of the file in the API.")
+
+    class Meta:
+        model = BuildFile
+        fields = ["url", "name", "description", "is_private", "n_bytes", "sha256"]
+
+    def get_url(self, file: BuildFile) -> str:
+        return reverse("api:build_file", args=[file.build.collection.slug, file.name])
+
+
+class BuildSerializer(serializers.ModelSerializer[Build]):
+    """A collection that is cut from a source. Counts and files come when its job is done."""
+
+    collection = serializers.CharField(source="collection.slug")
+    job = JobAddress(help_text="The address of the job that builds it.")
+    import_job = serializers.IntegerField(
+        source="import_job_id",
+        allow_null=True,
+        help_text="The id of the job that imports it; null until it is built.",
+    )
+    settings = serializers.DictField(help_text="As the manifest has them.")
+    manifest = serializers.DictField(
+        help_text="Counts before and after the cut, and the digest of each file."
+    )
+    conversion = serializers.DictField(help_text="The converter, and the number of formulas without MathML.")
+    files = BuildFileSerializer(many=True)
+
+    class Meta:
+        model = Build
+        fields = [
+            "collection",
+            "job",
+            "import_job",
+            "settings",
+            "converter",
+            "conversion",
+            "manifest",
+            "files",
+            "created_at",
+        ]
+
+
+class BuildRequestSerializer(Strict):
+    """A source, the dates at which it is cut, and what is made of it."""
+
+    slug = serializers.SlugField(max_length=100, help_text="The short name of the new collection.")
+    name = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
+    license = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
+    hosts = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=1000,
+        help_text="Links to these hosts, separated by spaces, lead into the collection.",
+    )
+    files = serializers.ListField(
+        child=serializers.FileField(),
+        required=False,
+        default=list,
+        help_text="The files of a dump, one archive of them, or documents. Either `files` or `path`.",
+    )
+    path = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="A file or folder in the import folder of the server.",
+    )
+    first = serializers.CharField(
+        required=False, default="", allow_blank=True, help_text="First year, month or day of the collection."
+    )
+    last = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="Last year, month or day, which belongs to it.",
+    )
+    topics_first = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="Of candidates; without it: after the collection.",
+    )
+    topics_last = serializers.CharField(required=False, default="", allow_blank=True)
+    duplicates = serializers.ChoiceField(list(DUPLICATES), required=False, default="keep")
+    has_formulas = serializers.BooleanField(required=False, default=True, help_text="Look for formulas.")
+    converter = serializers.ChoiceField(
+        list(CONVERTERS), required=False, default="", allow_blank=True, help_text="Of LaTeX to MathML."
+    )
+    has_pages = serializers.BooleanField(
+        required=False, default=True, help_text="Write a page of HTML for each thread."
+    )
+
+
+class Builds(Endpoints):
+    tag = "Collections"
+    permission_classes = [Organizer]
+
+    @post(
+        "collections/build/",
+        "build_collection",
+        BuildSerializer,
+        takes=BuildRequestSerializer,
+        status=202,
+        parsers=[MultiPartParser, JSONParser],
+        stores_files=True,
+    )
+    def build_collection(self, request: Request) -> Any:
+        """Build a collection from a dump or from documents in a job, which then imports it."""
+        data = self.validated(request)
+        form = BuildForm(data, MultiValueDict({"upload": data.pop("files")}))
+        require_valid(form)
+        build = services.request(by=person_of(request), **form.arguments)
+        return accepted(BuildSerializer(build).data, build.job_id)
+
+    @get("collections/<slug:slug>/build/", "build", BuildSerializer)
+    def get_build(self, request: Request, slug: str) -> Any:
+        """A build with its counts and files."""
+        return get_object_or_404(selectors.builds_for(person_of(request)), collection__slug=slug)
+
+    @get_file("collections/<slug:slug>/build/<str:name>", "build_file")
+    def get_build_file(self, request: Request, slug: str, name: str) -> Any:
+        """A file of a build."""
+        build = get_object_or_404(selectors.builds_for(person_of(request)), collection__slug=slug)
+        file = get_object_or_404(build.files, name=name)
+        return download(file.file.open("rb"), file.name)
+
+
+urlpatterns = Builds.urls()

@@ -1,0 +1,40 @@
+"""The pages with which organizers build collections."""
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.access import AuthenticatedRequest, organizer_required
+from corpus.builds import selectors, services
+from corpus.builds.forms import BuildForm
+from web.downloads import download
+from web.forms import refusals_in
+from web.pages import context_of
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def start_build(request: AuthenticatedRequest) -> HttpResponse:
+    """Build a collection. Organizers only."""
+    form = BuildForm(request.POST or None, request.FILES or None)
+    with refusals_in(form):
+        if form.is_valid():
+            return redirect(services.request(by=request.user, **form.arguments))
+    return render(request, "corpus/builds/start.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@require_safe
+@organizer_required
+def build(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """A build: its progress, counts before and after, and files. Organizers only."""
+    row = get_object_or_404(selectors.builds_for(request.user), collection__slug=slug)
+    return render(request, "corpus/builds/build.html", context_of(selectors.build_page(row)))
+
+
+@require_safe
+@organizer_required
+def build_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpResponseBase:
+    """A file of a build. Organizers only."""
+    row = get_object_or_404(selectors.builds_for(request.user), collection__slug=slug)
+    file = get_object_or_404(row.files, name=name)
+    return download(file.file.open("rb"), file.name)

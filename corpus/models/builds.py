@@ -1,0 +1,58 @@
+"""Collections that the site builds from a dump or from documents."""
+
+from django.db import models
+from django.urls import reverse
+
+from corpus.models.collections import Collection
+from jobs.models import Job
+
+
+class Build(models.Model):
+    """A collection that a job cuts from a source. `sources` are locations as of imports, with the names of the files.
+
+    `settings` are those of `assay.building`, and `manifest` is what it made, with counts and digests.
+    """
+
+    JOB = "corpus.builds.build"  # the kind of the jobs
+
+    collection = models.OneToOneField(Collection, models.PROTECT, related_name="build")
+    sources = models.JSONField(default=list)
+    settings = models.JSONField(default=dict)
+    converter = models.CharField(
+        max_length=20, blank=True, help_text="Of LaTeX to MathML. Empty: formulas stay LaTeX."
+    )
+    manifest = models.JSONField(default=dict)
+    conversion = models.JSONField(
+        default=dict, help_text="The converter, and the formulas without MathML by representation."
+    )
+    job = models.ForeignKey(Job, models.PROTECT, null=True, related_name="+")
+    import_job = models.ForeignKey(Job, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"build of {self.collection}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("corpus:build", args=[self.collection.slug])
+
+
+class BuildFile(models.Model):
+    """A file of a build. Participants may get it through the downloads of a track, unless it is private."""
+
+    build = models.ForeignKey(Build, models.PROTECT, related_name="files")
+    name = models.CharField(max_length=200)
+    description = models.CharField(max_length=200)
+    is_private = models.BooleanField(default=False)
+    file = models.FileField(max_length=255)
+    n_bytes = models.PositiveBigIntegerField()
+    sha256 = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ["is_private", "id"]
+        constraints = [models.UniqueConstraint(fields=["build", "name"], name="build_file_unique")]
+
+    def __str__(self) -> str:
+        return self.name
