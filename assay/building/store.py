@@ -17,6 +17,9 @@ from assay.building.settings import NotBuilt
 
 NAME = "build.sqlite"
 ROWS_AT_ONCE = 500
+PAGES_AT_ONCE = (
+    16_384  # of 4 kB, in the log before they are written to the file: each time, the disk is waited for
+)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS steps (name TEXT PRIMARY KEY, state TEXT NOT NULL, is_done INTEGER NOT NULL);
@@ -76,6 +79,7 @@ class Store:
             for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "cache_size = -65536"):
                 self._base.execute(f"PRAGMA {setting}")
             self._base.execute("PRAGMA synchronous = NORMAL")
+            self._base.execute(f"PRAGMA wal_autocheckpoint = {PAGES_AT_ONCE}")
             self._base.executescript(_SCHEMA)
 
     def close(self) -> None:
