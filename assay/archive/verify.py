@@ -5,7 +5,7 @@ Decision: ADR 35.
 
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -27,12 +27,12 @@ from assay.archive.records import (
 from assay.digests import sha256_of
 from assay.formats.judgments.reader import JudgmentsError, open_judgments
 from assay.formats.judgments.rows import JudgmentRow
-from assay.formats.qrels.reader import format_qrels
+from assay.formats.qrels.reader import QrelsColumns, format_qrels
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores
 from assay.pools.files import contributions_tsv, member_contributions_tsv, members_tsv, pool_tsv
 from assay.protocols.measures import Measure, parse_measures
-from assay.qrels import Unit
+from assay.qrels import ALWAYS, Unit
 from assay.statistics.leaderboard import counted, leaderboard_statistics
 from assay.statistics.significance import above_diagonal
 
@@ -205,23 +205,61 @@ def _check_judgments(contents: Contents, rows: list[JudgmentRow]) -> Finding:
 def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding]:
     for qrels in contents.index.qrels:
         columns = contents.qrels_columns(qrels)
-        given = contents.given_grades(qrels)
         problems = []
         if sha256_of(format_qrels(columns)) != qrels.sha256:
             problems.append("its digest is not that of the index")
         if qrels.source == "frozen" and "known_items" not in qrels.report:
-            codes = columns.topics.tolist()
-            rows = zip(
-                columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True
-            )
-            judged = _grades(contents, qrels, judgments)
-            for topic, docno, grade in rows:
-                unit = Unit(codes[topic], docno.decode())
-                if grade >= 0 and grade not in judged.get(unit, ()) and given.get(unit) != grade:
-                    reason = "its judgments give another" if unit in judged else "nobody judged it"
-                    problems.append(f"{unit.topic} {unit.docno} has grade {grade}, and {reason}")
+            problems += _wrong_grades(contents, qrels, judgments, columns)
         content = f"{len(columns.topics):,} topics, {len(columns.grade):,} units"
         yield Finding(f"qrels version {qrels.version}", content, _few(problems))
+
+
+def _wrong_grades(
+    contents: Contents, qrels: QrelsRecord, judgments: list[JudgmentRow], columns: QrelsColumns
+) -> Iterator[str]:
+    """The units whose grades are not those of the judgments, and those that are left out."""
+    judged, given = _grades(contents, qrels, judgments), contents.given_grades(qrels)
+    codes, units = columns.topics.tolist(), set()
+    rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
+    for topic, docno, grade in rows:
+        unit = Unit(codes[topic], docno.decode())
+        units.add(unit)
+        if grade >= 0 and grade not in judged.get(unit, ()) and given.get(unit) != grade:
+            reason = "its judgments give another" if unit in judged else "nobody judged it"
+            yield f"{unit.topic} {unit.docno} has grade {grade}, and {reason}"
+    for unit in _left_out(contents, qrels, judgments, units):
+        yield f"{unit.topic} {unit.docno} is left out, and its judgments give a grade"
+
+
+def _left_out(
+    contents: Contents, qrels: QrelsRecord, judgments: list[JudgmentRow], units: Set[Unit]
+) -> Iterator[Unit]:
+    """The units that people graded when the version was made, and that it does not have.
+
+    Only what is certain: the topic has a grade by the same assessor, so that it was assigned then, and nobody gave a
+    non-answer. Sums of several judges, judgments of members, groups and machines are not examined.
+    """
+    if qrels.machine or "group" in qrels.report or contents.protocol(qrels.protocol).qrels.aggregate == "sum":
+        return
+    chain = [] if qrels.pool is None else contents.chain(contents.pools[qrels.pool])
+    pools, made = {pool.name for pool in chain}, _made(qrels)
+    of_units: defaultdict[Unit, list[JudgmentRow]] = defaultdict(list)
+    for row in judgments:
+        is_kept = not (row.is_check or row.is_withdrawn) and row.unit in {"", row.docno}
+        if is_kept and row.pool in pools and row.kind in ALWAYS:
+            of_units[Unit(row.topic, row.docno)].append(row)
+    counted = {(row.topic, row.assessor) for unit in of_units.keys() & units for row in of_units[unit]}
+    for unit, rows in of_units.items():
+        is_graded = all(row.grade is not None and row.judged_at and row.judged_at < made for row in rows)
+        if unit not in units and is_graded and any((row.topic, row.assessor) in counted for row in rows):
+            yield unit
+
+
+def _made(qrels: QrelsRecord) -> datetime:
+    try:
+        return datetime.fromisoformat(qrels.created_at)
+    except (ValueError, TypeError) as error:
+        raise BadArchive(f"The time of the qrels version {qrels.version}: {error}.") from None
 
 
 def _grades(contents: Contents, qrels: QrelsRecord, judgments: list[JudgmentRow]) -> dict[Unit, set[int]]:
@@ -230,10 +268,10 @@ def _grades(contents: Contents, qrels: QrelsRecord, judgments: list[JudgmentRow]
     A judgment that was replaced before the version was made gives none. Which judges count for a unit can depend on
     assignments that have changed since, so each of them may.
     """
+    made = _made(qrels)
     try:
-        made = datetime.fromisoformat(qrels.created_at)
         replaced = {row.replaces for row in judgments if row.judged_at is None or row.judged_at <= made}
-    except (ValueError, TypeError) as error:
+    except TypeError as error:
         raise BadArchive(f"The time of the qrels version {qrels.version}: {error}.") from None
     by_judge: defaultdict[Unit, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for row in judgments:

@@ -232,6 +232,24 @@ def test_forged_qrels_are_found_if_all_digests_are_made_again(
 
 
 @pytest.mark.django_db
+def test_line_that_is_left_out_of_qrels_is_found_if_all_digests_are_made_again(
+    archive_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Reader.of(archive_file) as reader:
+        data = reader.read("qrels/1.tsv")
+    lines = data.splitlines(keepends=True)
+    shorter = b"".join(lines[1:])
+
+    def forge(name: str, content: bytes) -> bytes:
+        digests = sha256_of(data).encode(), sha256_of(shorter).encode()
+        return {"qrels/1.tsv": shorter, "archive.json": content.replace(*digests)}.get(name, content)
+
+    assert main(["archive", "verify", "--quiet", str(rewritten(archive_file, forge))]) == 1
+    topic, _, docno, _ = lines[0].decode().split()
+    assert f"{topic} {docno} is left out, and its judgments give a grade" in capsys.readouterr().out
+
+
+@pytest.mark.django_db
 def test_a_wrong_archive_is_not_loaded(archive_file: Path) -> None:
     def other_score(name: str, data: bytes) -> bytes:
         return data.replace(b"\t1.0\n", b"\t0.9\n", 1) if name.endswith("scores.tsv") else data
