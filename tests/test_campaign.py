@@ -34,7 +34,7 @@ RUNS = {
     "alpha05": "prim_MathDowsers-task1-alpha05noReRank-auto-both-A.tsv",
 }
 PEOPLE = "Ada; ada@example.org; assessor\nPat; pat@example.org; contact; Abacus\n"
-MOST_CLICKS = 40  # of the organizer, from the first page to the release; it takes 36
+MOST_CLICKS = 30  # of the organizer, from the first page to the release
 SHOTS = os.environ.get("ASSAY_SCREENSHOTS")
 
 Qrels = dict[str, dict[str, int]]
@@ -137,7 +137,6 @@ def import_collection(organizer: Person, files: list[Path]) -> None:
     """All files of the dump and a formula index at once, as a browser uploads them; a worker reads them in order."""
     page = organizer.page
     organizer.follow("Import a collection")
-    organizer.follow("Import files")
     organizer.type(slug="math-se", name="Math Stack Exchange pages", hosts="math.stackexchange.com")
     organizer.upload("upload", *files)
     organizer.press("Import files")
@@ -163,12 +162,10 @@ def make_track(organizer: Person, topics: Path, people: str) -> None:
     expect(page.get_by_text("98 topics: 98 new")).to_be_visible()
     organizer.shot("track-new")
     organizer.follow("Next: Add assessors")
-    organizer.follow("Add people from a list")
     organizer.type(text=people)
     organizer.press("Check the list")
     organizer.press("Add 2 people")
     organizer.shot("people")
-    organizer.follow("Overview")
     organizer.press("Next: Open for runs")
     expect(page.get_by_text("open for runs").first).to_be_visible()
     organizer.shot("track")
@@ -211,10 +208,8 @@ def assign_topics(organizer: Person) -> None:
     page = organizer.page
     organizer.follow("Create a batch")
     organizer.press("Create batch")
-    organizer.press("Preview the change")
-    organizer.press("Make the change")
     organizer.shot("planned")
-    organizer.press("Open batch")
+    organizer.press("Share and open the batch")
     expect(page.get_by_text("open").first).to_be_visible()
     organizer.shot("batch")
 
@@ -249,7 +244,6 @@ def judge_everything(assessor: Person, judged: Qrels) -> int:
 def close_freeze_and_score(organizer: Person) -> None:
     page = organizer.page
     organizer.press("Close batch")
-    organizer.follow("Answers 2020")
     organizer.follow("Next: Freeze qrels")
     expect(page.get_by_text("Nothing is stored yet")).to_be_visible()
     organizer.shot("preview-of-qrels")

@@ -103,6 +103,11 @@ class Grid:
         return 0 if self.batch.kind == Batch.Kind.DUAL else sum(row.n_missing for row in self.rows)
 
     @property
+    def is_new(self) -> bool:
+        """True for a draft in which nobody has a topic: no change can take anything from anybody."""
+        return self.batch.status == Batch.Status.DRAFT and not self.holders
+
+    @property
     def empty_groups(self) -> list[str]:
         """The groups that the protocol needs and of which no assessor can get topics."""
         able = {column.group for column in self.columns if not column.reason}

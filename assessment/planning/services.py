@@ -9,7 +9,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from assessment.batches.progress import track_progress
-from assessment.batches.services import lock_for_managing, work_changed
+from assessment.batches.services import lock_for_managing, open_for_judging, work_changed
 from assessment.models import Batch, Task, TopicAssignment
 from assessment.planning import proposals
 from assessment.planning.rules import Change, Holding, Plan
@@ -46,8 +46,8 @@ def reassign(*, batch: Batch, topic: Topic, from_assessor: User, to_assessor: Us
 
 
 @transaction.atomic
-def change(*, batch: Batch, changes: Collection[Change], seen: str = "") -> None:
-    """Withdraw and assign topics: all of it, or nothing if one change is refused.
+def change(*, batch: Batch, changes: Collection[Change], seen: str = "", is_open: bool = False) -> None:
+    """Withdraw and assign topics: all of it, or nothing if one change is refused. Then open the batch, if asked to.
 
     A topic that is withdrawn from one assessor and assigned to another is moved: it keeps its seat, as in `reassign`.
     `seen` is the digest of the plan for which the changes were made.
@@ -61,6 +61,8 @@ def change(*, batch: Batch, changes: Collection[Change], seen: str = "") -> None
             title="The plan has changed",
         )
     _apply(plan, changes)
+    if is_open:
+        open_for_judging(batch=batch)
 
 
 def check_change(*, batch: Batch, changes: Collection[Change]) -> None:

@@ -3,14 +3,15 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assessment.batches.selectors import batches_for_organizer
+from assessment.models import Batch
 from assessment.planning import services as assignment_services
 from assessment.planning.forms import FORMS, ConfirmForm
 from assessment.planning.grid import grid_of, packed, preview
+from assessment.planning.rules import Change
 from web.forms import refusals_in
 from web.pages import counted
 
@@ -29,6 +30,8 @@ def plan(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
         with refusals_in(form):
             if form.is_valid():
                 shown = preview(batch=batch, changes=form.changes())
+                if "open" in request.POST:
+                    return _changed(request, batch, shown.changes, shown.seen, is_open=True)
                 context |= {"preview": shown, "changes": [packed(change) for change in shown.changes]}
                 return render(request, "assessment/planning/preview.html", context)
     context |= {"grid": grid, "forms": forms}
@@ -46,8 +49,15 @@ def change(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, "Nothing was changed. Make the change again from this page.")
         return redirect("assessment:plan", batch.pk)
-    changes = form.cleaned_data["change"]
-    assignment_services.change(batch=batch, changes=changes, seen=form.cleaned_data["seen"])
-    n = len({each.topic.pk for each in changes})
-    messages.success(request, f"The assessors of {counted(n, 'topic')} are changed.")
-    return redirect(reverse("assessment:plan", args=[batch.pk]))
+    return _changed(request, batch, form.cleaned_data["change"], form.cleaned_data["seen"])
+
+
+def _changed(
+    request: AuthenticatedRequest, batch: Batch, changes: list[Change], seen: str, *, is_open: bool = False
+) -> HttpResponse:
+    """Make changes, and open the batch if `is_open`."""
+    assignment_services.change(batch=batch, changes=changes, seen=seen, is_open=is_open)
+    n = counted(len({each.topic.pk for each in changes}), "topic")
+    opened = f" The batch “{batch}” is open: its assessors now see it under Judge." if is_open else ""
+    messages.success(request, f"The assessors of {n} are changed.{opened}")
+    return redirect(batch) if is_open else redirect("assessment:plan", batch.pk)

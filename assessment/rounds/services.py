@@ -17,9 +17,15 @@ from tracks.models import Topic, Track
 
 @transaction.atomic
 def create_dual(
-    *, pool: Pool, name: str, second: Mapping[Topic, User], minutes_allotted: int = 120, by: User
+    *,
+    pool: Pool,
+    name: str,
+    second: Mapping[Topic, User],
+    minutes_allotted: int = 120,
+    is_open: bool = False,
+    by: User,
 ) -> Batch:
-    """Create the draft of a dual batch in which each topic has a second assessor: all topics, or nothing."""
+    """Create a dual batch, a draft unless `is_open`: each topic has a second assessor, or nothing is created."""
     if not second:
         raise Refused(
             "No topic has a second assessor. Choose one for at least one topic.", code="nothing-chosen"
@@ -30,7 +36,7 @@ def create_dual(
     for assessor in sorted(set(second.values()), key=lambda user: user.pk):
         own = [topic for topic, user in second.items() if user == assessor]
         assignment_services.assign(batch=batch, assessor=assessor, topics=own)
-    return batch
+    return batch_services.open_for_judging(batch=batch) if is_open else batch
 
 
 @transaction.atomic
@@ -44,9 +50,10 @@ def create_training(
     docnos: Sequence[str] = (),
     units: Sequence[int] = (),
     minutes_allotted: int = 120,
+    is_open: bool = False,
     by: User,
 ) -> Batch:
-    """Create the draft of a training round, in which every assessor judges the same units.
+    """Create a training round, in which every assessor judges the same units; a draft unless `is_open`.
 
     The units are the pool entries `units` (by id) and the documents `docnos` of the topics. Without both, they are
     `n_units` of each topic, spread over the ranks of the runs.
@@ -58,7 +65,7 @@ def create_training(
     entries = picked or spread_entries(pool, list(topics), n_units or 1)
     batch_services.select_entries(batch=batch, entries=entries)
     assignment_services.share(batch=batch, assessors=assessors)
-    return batch
+    return batch_services.open_for_judging(batch=batch) if is_open else batch
 
 
 def _picked(pool: Pool, topics: Sequence[Topic], docnos: Sequence[str]) -> list[int]:

@@ -15,6 +15,9 @@ from assessment.rounds.forms import AdjudicationForm, DualForm, TrainingForm
 from tracks.tracks.selectors import tracks_for
 from web.forms import refusals_in
 
+OPEN = "The batch is open. Its assessors now see it under Judge."
+DRAFT = "The batch is a draft."
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @organizer_required
@@ -24,9 +27,12 @@ def dual(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     form = DualForm(request.POST or None, proposal=dual_proposal(pool))
     with refusals_in(form):
         if form.is_valid():
-            batch = services.create_dual(pool=pool, by=request.user, **form.arguments)
-            messages.success(request, "The dual batch is a draft. Change its plan as you like, then open it.")
-            return redirect("assessment:plan", batch.pk)
+            is_open = "open" in request.POST
+            batch = services.create_dual(pool=pool, is_open=is_open, by=request.user, **form.arguments)
+            messages.success(
+                request, OPEN if is_open else f"{DRAFT} Change its plan as you like, then open it."
+            )
+            return redirect(batch) if is_open else redirect("assessment:plan", batch.pk)
     context = {"track": pool.track, "pool": pool, "form": form, "rule": rule_in_words(pool), "tab": "judging"}
     return render(request, "assessment/rounds/dual.html", context, status=422 if form.errors else 200)
 
@@ -44,8 +50,9 @@ def training(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     )
     with refusals_in(form):
         if form.is_valid():
-            batch = services.create_training(pool=pool, by=request.user, **form.arguments)
-            messages.success(request, "The training round is a draft. Open it to give out its tasks.")
+            is_open = "open" in request.POST
+            batch = services.create_training(pool=pool, is_open=is_open, by=request.user, **form.arguments)
+            messages.success(request, OPEN if is_open else f"{DRAFT} Open it to give out its tasks.")
             return redirect(batch)
     context = {"track": pool.track, "pool": pool, "form": form, "tab": "judging"}
     return render(request, "assessment/rounds/training.html", context, status=422 if form.errors else 200)

@@ -26,6 +26,7 @@ from tracks.models import Deadline, GuidelinesDraft, Track
 from web.pages import counted
 
 NAMED = 5  # names in a sentence
+PLANS = {Batch.Kind.TRAINING: "assessment:new_training", Batch.Kind.DUAL: "assessment:new_dual"}
 
 
 class Point(NamedTuple):
@@ -141,7 +142,7 @@ def _set_up(campaign: _Campaign) -> list[Point]:
         Point(
             "Assessors",
             counted(n_people, "person,people") if n_people else "nobody yet",
-            address("participation:people"),
+            address("participation:people" if n_people or campaign.teams else "participation:add_people"),
             n_people >= judges,
             few,
             action="Add assessors",
@@ -346,9 +347,11 @@ def _batches(campaign: _Campaign, batches: list[Batch], kind: Batch.Kind) -> Poi
     state = f"{counted(len(batches), 'batch,batches')}, {n_open} open" if batches else "no batch"
     first = next((batch for batch in batches if batch.status != Batch.Status.CLOSED), None)
     address = first.get_absolute_url() if first else campaign.address("assessment:judging")
-    has_pool = any(pool.status == Pool.Status.READY for pool in campaign.pools)
-    if not batches and kind == Batch.Kind.MAIN and has_pool:
+    pool = next((pool for pool in campaign.pools if pool.status == Pool.Status.READY), None)
+    if not batches and kind == Batch.Kind.MAIN and pool:
         address = campaign.address("assessment:new_batch")
+    elif not batches and kind in PLANS and pool:
+        address = reverse(PLANS[kind], args=[pool.pk])
     action = "Create a batch" if not batches else "Plan and open the batch" if drafts else "Watch the judging"
     is_done = bool(batches) and not n_open and not drafts
     return Point("", state, address, is_done, tuple(problems), action=action)

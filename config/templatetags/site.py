@@ -88,6 +88,15 @@ def campaign_checklist(context: template.Context, track: Track) -> dict[str, obj
     return context_of(checklist(track)) | {"csrf_token": context.get("csrf_token")}
 
 
+@register.inclusion_tag("components/next_step.html", takes_context=True)
+def next_step(context: template.Context, track: Track) -> dict[str, object]:
+    """The next step of a campaign, for organizers who have just done one; nothing for others."""
+    user = context["request"].user
+    is_organizer = isinstance(user, User) and user.is_organizer
+    step = checklist(track).following if is_organizer else None
+    return {"step": step, "csrf_token": context.get("csrf_token")}
+
+
 @register.simple_tag
 def time_of(moment: datetime | None) -> SafeString | str:
     """A time in UTC, to the minute; the `datetime` attribute has the exact time."""

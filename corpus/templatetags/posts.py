@@ -6,8 +6,10 @@ from django import template
 from django.utils.safestring import SafeString, mark_safe
 
 from assay.html import images, links, sanitize
+from corpus.collections.selectors import in_words
 
 register = template.Library()
+register.filter("in_words", in_words)
 
 
 @register.filter

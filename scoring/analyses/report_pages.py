@@ -63,6 +63,13 @@ class ReportsPage(LeaderboardPage):
     sections: list[Section]
     versions: list[Qrels]
 
+    @property
+    def startable(self) -> list[str]:
+        """The kinds of analyses that need no choice and were not started yet."""
+        return [
+            each.kind for each in self.sections if not each.analysis and each.kind != Analysis.Kind.COMPARE
+        ]
+
 
 def reports_page(user: AnyUser, board: Leaderboard, measure: str = "") -> ReportsPage:
     """Units per topic, rankings by the labels of topics, and the newest analysis of each kind."""

@@ -1,6 +1,7 @@
 """Pages and files of reports and analyses. Organizers only: they show what each team contributed."""
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -21,7 +22,8 @@ def reports(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """The reports of a leaderboard. Organizers only."""
     board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
     page = report_pages.reports_page(request.user, board, request.GET.get("measure", ""))
-    return render(request, "scoring/analyses/reports.html", context_of(page))
+    context = context_of(page) | {"startable": page.startable}
+    return render(request, "scoring/analyses/reports.html", context)
 
 
 @require_safe
@@ -44,12 +46,13 @@ def effect(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 @organizer_required
 def analyze(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
-    """Start an analysis. Organizers only."""
+    """Start an analysis, or several that need no choice. Organizers only."""
     board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
     chosen = set(request.POST.getlist("versions"))
     versions = [version for version in selectors.other_versions(board) if str(version.pk) in chosen]
-    kind = request.POST.get("kind", "")
-    services.request(leaderboard=board, kind=kind, versions=versions, by=request.user)
+    with transaction.atomic():
+        for kind in request.POST.getlist("kind") or [""]:
+            services.request(leaderboard=board, kind=kind, versions=versions, by=request.user)
     return redirect("scoring:reports", board.pk)
 
 

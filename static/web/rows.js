@@ -1,5 +1,6 @@
 // A search for the rows of a table (`components/row_filter.html`): hides rows, and counts those that are chosen. A row is
-// chosen if its box is ticked or its list has a value. A box `data-all` in the head of the table ticks all rows in sight.
+// chosen if its box is ticked or its list has a value; a row without a control, if it has the attribute `data-chosen`.
+// A box `data-all` in the head of the table ticks all rows in sight.
 "use strict";
 
 const textOf = (row) =>
@@ -8,6 +9,7 @@ const textOf = (row) =>
     .toLowerCase();
 const isChosen = (row) => {
   const control = row.querySelector("input[type=checkbox], select");
+  if (!control) return "chosen" in row.dataset;
   return control.type === "checkbox" ? control.checked : control.value !== "";
 };
 

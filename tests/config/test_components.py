@@ -1,9 +1,14 @@
-"""The components of templates/components/."""
+"""The components of templates/components/, and rules that hold for every template."""
+
+import re
+from pathlib import Path
 
 import pytest
 from django.core.paginator import Paginator
 from django.template import RequestContext, Template
 from django.test import RequestFactory
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 
 
 def rendered(source: str, query: str = "", **context: object) -> str:
@@ -80,3 +85,16 @@ def test_measure_tabs_mark_the_chosen_measure() -> None:
 
     assert 'href="?measure=P%405"' in text
     assert text.count('aria-current="true"') == 1
+
+
+COUNT = re.compile(r"\{\{ ?(?:[a-z_]+\.)*(?:n|n_[a-z_]+|judged|total|to_do) ?\}\}")
+TAG = re.compile(r"<[a-zA-Z/!](?:[^<>{}]|\{\{.*?\}\}|\{%.*?%\})*>", re.DOTALL)
+
+
+def test_numbers_that_people_read_are_grouped() -> None:
+    """A count in the text of a page has a filter, such as `intcomma` or `counted`; in attributes it is a number."""
+    pages = [path for path in TEMPLATES.rglob("*.html") if "admin" not in path.parts]
+
+    raw = {str(path): COUNT.findall(TAG.sub("", path.read_text())) for path in pages}
+
+    assert {path: counts for path, counts in raw.items() if counts} == {}

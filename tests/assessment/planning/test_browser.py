@@ -10,7 +10,7 @@ from assessment.models import Batch, TopicAssignment
 from tests.assessment.conftest import build_scene
 from tests.helpers.browser import assert_accessible, log_in, violations
 from tests.helpers.factories import make_organizer, make_topic
-from tests.helpers.judging import judge_all, make_batch, make_pool
+from tests.helpers.judging import accept, judge, judge_all, make_batch, make_pool
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -74,6 +74,24 @@ def test_topics_of_rounds_are_found_by_search(
     batch = Batch.objects.get(kind=Batch.Kind.TRAINING)
     trained = set(batch.selected.values_list("entry__topic__code", flat=True))
     assert trained == {"A.10", "A.20", "A.30", "A.40", "A.50", "A.60"}
+
+
+def test_topics_of_a_batch_that_are_left_are_shown_alone(
+    transactional_db: None, live_server: Any, new_page: Callable[..., Page]
+) -> None:
+    scene = build_scene()
+    for _ in range(3):
+        judge(accept(scene.batch, scene.ada))
+    page = new_page()
+    log_in(page, live_server.url, make_organizer())
+
+    page.goto(f"{live_server.url}/judge/batches/{scene.batch.pk}/")
+    expect(page.get_by_text("1 of 2 topics left to judge")).to_be_visible()
+    page.get_by_label("Only topics left to judge").check()
+
+    rows = page.get_by_role("region", name="Progress by topic").locator("tbody tr:visible")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("A.2")
 
 
 def test_dual_plan_opens_with_the_topics_that_are_proposed(

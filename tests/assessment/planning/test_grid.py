@@ -306,6 +306,22 @@ def test_wrong_assessor_of_a_topic_is_named(scene: Scene, organizer: Client) -> 
     assert "A.1:" in html
 
 
+def test_new_batch_is_shared_and_opened_at_once(scene: Scene, organizer: Client) -> None:
+    batch = make_batch(scene.pool, {}, is_open=False)
+    address = reverse("assessment:plan", args=[batch.pk])
+    shared = {"action": "share", "assessors": [scene.ada.pk, scene.bob.pk], "open": "1"}
+
+    before = organizer.get(address).content.decode()
+    organizer.post(address, shared)
+    after = organizer.get(address).content.decode()
+
+    batch.refresh_from_db()
+    assert batch.status == Batch.Status.OPEN
+    assert batch.topic_assignments.values("assessor").distinct().count() == 2
+    assert "Share and open the batch" in before
+    assert "Share and open the batch" not in after
+
+
 def test_plan_with_free_places_opens_at_sharing(scene: Scene, organizer: Client) -> None:
     shared = organizer.get(plan(scene.batch)).content.decode()
     add_entries(scene.pool, make_topic(scene.track, "A.9"), 1)

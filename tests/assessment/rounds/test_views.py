@@ -246,9 +246,22 @@ def test_plans_of_rounds_name_topics_by_their_titles(judged: Scene, organizer: C
     training = organizer.get(address("training", judged)).content.decode()
     dual = organizer.get(address("dual", judged)).content.decode()
 
-    assert '<label for="id_topics_0">Sum of <b>cubes</b></label>' in training
+    assert re.search(r'<label for="id_topics_0">\s*Sum of <b>cubes</b>\s*</label>', training)
     assert f'<td class="num">{judged.pool.entries.filter(topic=judged.first).count()}</td>' in training
-    assert 'data-label="Title">Sum of <b>cubes</b>' in dual
+    assert re.search(r'data-label="Title">\s*Sum of <b>cubes</b>', dual)
+
+
+@pytest.mark.parametrize("name", ["dual", "training"])
+def test_round_can_be_opened_at_once(judged: Scene, organizer: Client, name: str) -> None:
+    people = {"topics": [judged.first.pk], "n_units": 1, "assessors": [judged.ada.pk, judged.bob.pk]}
+    fields = {**_as_proposed(judged), **people, "open": "1"}
+
+    response = organizer.post(address(name, judged), fields, follow=True)
+
+    batch = Batch.objects.get(kind=name)
+    assert batch.status == Batch.Status.OPEN
+    assert response.redirect_chain == [(batch.get_absolute_url(), 302)]
+    assert "Its assessors now see it under Judge." in response.content.decode()
 
 
 def test_training_units_are_spread_over_the_ranks(judged: Scene, organizer: Client) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 from django.test import Client
+from django.urls import reverse
 
 from assessment.batches import services as batch_services
 from assessment.models import Batch
@@ -14,7 +15,7 @@ from pooling.models import Pool
 from pooling.pools import services as pool_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.qrels import services as qrels_services
-from tests.helpers.factories import make_collection, make_organizer, make_topic, make_track
+from tests.helpers.factories import make_assessor, make_collection, make_organizer, make_topic, make_track
 from tests.scoring.conftest import Scene, build_scene
 from tests.scoring.qrels.test_services import NINE
 from tracks.models import Track
@@ -88,6 +89,35 @@ def test_checklist_leads_through_a_campaign(scene: Scene) -> None:
     leaderboard_services.release(leaderboard=board, level="public", by=scene.organizer)
     assert following(track) == ""
     assert checklist(track).n_done == checklist(track).n_required
+
+
+def test_next_step_is_offered_where_one_was_done(client: Client) -> None:
+    track, organizer = make_track(), make_organizer()
+    make_topic(track)
+    address = reverse("participation:add_people", args=[track.slug])
+    client.force_login(organizer)
+
+    before = client.get(reverse("participation:people", args=[track.slug])).content.decode()
+    done = client.post(address, {"text": "Ada; ada@example.org; assessor", "action": "add"}, follow=True)
+    overview = client.get(track.get_absolute_url()).content.decode()
+
+    assert "Next: " not in before
+    assert "Next: Add teams" in done.content.decode()
+    assert overview.count("Next: ") == 1
+
+
+def test_people_are_added_from_the_checklist_directly(client: Client) -> None:
+    track = make_track()
+    make_topic(track)
+    client.force_login(make_organizer())
+    address = reverse("participation:add_people", args=[track.slug])
+
+    empty = client.get(track.get_absolute_url()).content.decode()
+    make_assessor(track)
+    some = client.get(track.get_absolute_url()).content.decode()
+
+    assert f'href="{address}">Next: Add assessors' in empty
+    assert f'href="{address}"' not in some
 
 
 def test_checklist_names_what_is_wrong(scene: Scene) -> None:
