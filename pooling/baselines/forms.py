@@ -10,7 +10,7 @@ from assay.baselines.fusion import RRF_K, Fusion
 from assay.baselines.linked_posts import parse_links
 from assay.errors import InputError
 from assay.formats.runs.words import MAX_NAME
-from pooling.baselines.selectors import TEAM, methods_for, runs_to_fuse
+from pooling.baselines.selectors import TEAM, links_of_candidates, methods_for, runs_to_fuse
 from pooling.models import Run
 from tracks.models import Track
 from web.forms import StyledForm, bytes_of
@@ -71,7 +71,7 @@ class BaselineForm(MadeRunForm):
         required=False,
         label="File of links",
         help_text="For linked posts: <code>private/links.tsv</code> of a build, with question, linked question and "
-        "kind of link. Only the links of your topics are kept.",
+        "kind of link. Without it, the links of the candidates that became topics.",
     )
     field_order = ("method", "links", "tag", "team", "depth")
 
@@ -95,7 +95,12 @@ class BaselineForm(MadeRunForm):
         elif file:
             self._read_links(file)
         elif "links" not in self.errors:
-            self.add_error("links", "Choose the file of links.")
+            data["links"] = links_of_candidates(self.track)
+            if not data["links"]:
+                self.add_error(
+                    "links",
+                    "Choose the file of links: the topics were not chosen among candidates of this track.",
+                )
         return data
 
     def _read_links(self, file: Any) -> None:

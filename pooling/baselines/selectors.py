@@ -67,6 +67,13 @@ def runs_to_fuse(track: Track) -> QuerySet[Run]:
     return track.runs.filter(status=Run.Status.SUBMITTED).select_related("team")
 
 
+def links_of_candidates(track: Track) -> dict[str, set[str]]:
+    """The questions of which the topics' own questions are duplicates, as the candidates of the track know them."""
+    threads = track.topics.exclude(thread="").values("thread")
+    candidates = track.candidates.filter(docno__in=threads, n_duplicates__gt=0)
+    return {docno: set(linked) for docno, linked in candidates.values_list("docno", "duplicates")}
+
+
 def download_name(run: Run) -> str:
     """The name under which participants get the file of a baseline."""
     return f"{run.track.slug}-{run.tag}{''.join(PurePosixPath(run.file_name).suffixes[-2:]) or '.tsv'}"

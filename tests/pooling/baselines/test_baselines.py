@@ -22,7 +22,7 @@ from pooling.runs.services import withdraw
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_organizer, make_track
 from tests.pooling.conftest import Scene
-from tracks.models import Download, Track
+from tracks.models import Candidate, Download, Track
 from tracks.topics.services import import_topics
 
 pytestmark = pytest.mark.django_db
@@ -156,6 +156,23 @@ def test_fusion_of_the_page_is_that_of_the_command_to_the_byte(
     assert bytes_of(run) == output.read_bytes()
 
 
+def test_links_of_candidates_give_the_same_linked_posts(track: Track, client: Client) -> None:
+    links = samples.path("links.tsv")
+    file = SimpleUploadedFile("links.tsv", links.read_bytes())
+    post(client, track, action="make", method="linked-posts", team="Organizers", tag="by-file", links=file)
+    by_file = bytes_of(made(track, "by-file"))
+    rows = [line.split("\t") for line in links.read_text().splitlines()[1:]]
+    counts = dict.fromkeys(("score", "answers", "formulas", "reputation", "length"), 0)
+    for docno in {question for question, _, _ in rows}:
+        linked = [each for question, each, kind in rows if (question, kind) == (docno, "duplicate")]
+        fields = {"title": "", "body": "", "text": "", "tags": [], "related": [], "duplicates": linked}
+        Candidate.objects.create(track=track, docno=docno, **fields, **counts)
+
+    post(client, track, action="make", method="linked-posts", team="Organizers", tag="by-candidates")
+
+    assert bytes_of(made(track, "by-candidates")) == by_file.replace(b"by-file", b"by-candidates")
+
+
 def test_repeated_attempt_submits_no_second_run(track: Track, client: Client) -> None:
     post(client, track, action="make", method="bm25", team="Organizers")
     run = made(track, "bm25")
@@ -171,7 +188,7 @@ def test_repeated_attempt_submits_no_second_run(track: Track, client: Client) ->
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
-        ({"method": "linked-posts"}, "Choose the file of links."),
+        ({"method": "linked-posts"}, "Choose the file of links: the topics were not chosen among candidates"),
         ({"method": "bm25", "tag": "two words"}, "A tag is one word"),
         ({"method": "bm25", "depth": 5000}, "less than or equal to 1000"),
         ({"method": "word2vec"}, "Select a valid choice"),
