@@ -278,6 +278,9 @@ tracks:decide                           L444440
 tracks:import_candidates                L333330
 tracks:make_topics                      5555555
 tracks:name_people                      5555555
+tracks:new_topic                        L333330
+tracks:derive_topics                    L333330
+tracks:delete_topic                     5555555
 tracks:new_sample                       L333330
 tracks:sample_file                      L333330
 tracks:settle                           L44444R

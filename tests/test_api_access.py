@@ -278,6 +278,9 @@ POST decide                              14444401 3300
 POST undo_decision                       14444401 3300
 POST settle                              14444401 3300
 POST make_topics                         13333301 3330
+POST new_topic                           13333301 3330
+POST derive_topics                       13333301 3330
+DELETE topic                             13333301 3330
 """
 OF_COLLECTIONS = (
     "collection",

@@ -124,6 +124,9 @@ tracks:decide: POST decide
 tracks:undo_decision: POST undo_decision
 tracks:settle: POST settle
 tracks:make_topics: POST make_topics
+tracks:new_topic: POST new_topic
+tracks:derive_topics: POST derive_topics
+tracks:delete_topic: DELETE topic
 """
 
 # The operations that have the content of each file

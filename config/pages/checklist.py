@@ -22,7 +22,7 @@ from publishing.models import Archive
 from scoring.leaderboards.releases import hindrances
 from scoring.models import Analysis, Leaderboard, Qrels
 from tracks.acceptance import is_accepting, states
-from tracks.models import Deadline, GuidelinesDraft, Track
+from tracks.models import CandidateFile, Deadline, GuidelinesDraft, Track
 from web.pages import counted
 
 NAMED = 5  # names in a sentence
@@ -113,6 +113,26 @@ def named(names: list[str]) -> str:
     return f"{', '.join(names[:NAMED])}{more}"
 
 
+def _choice(campaign: _Campaign) -> list[Point]:
+    """How far the choice of topics among candidates is, if a draft has candidates."""
+    track = campaign.track
+    file = CandidateFile.objects.filter(track=track).first()
+    if file is None or track.status != Track.Status.DRAFT:
+        return []
+    sample = track.candidate_samples.first()
+    if sample is None:
+        return [_choice_point(counted(file.n_candidates, "candidate"), campaign.address("tracks:candidates"))]
+    both = Count("candidate__decisions", filter=Q(candidate__decisions__is_current=True))
+    rows = sample.rows.annotate(n_decisions=both)
+    n_done = rows.filter(n_decisions__gte=2).count()
+    state = f"{sample}: both people have decided on {n_done:,} of {counted(rows.count(), 'candidate')}"
+    return [_choice_point(state, sample.get_absolute_url())]
+
+
+def _choice_point(state: str, address: str) -> Point:
+    return Point("Choice of topics", state, address, False, action="Choose topics", is_optional=True)
+
+
 def _set_up(campaign: _Campaign) -> list[Point]:
     track, address, judges = campaign.track, campaign.address, campaign.protocol.judging.judges
     n_topics = track.topics.count()
@@ -132,6 +152,7 @@ def _set_up(campaign: _Campaign) -> list[Point]:
             n_topics > 0,
             action="Import topics",
         ),
+        *_choice(campaign),
         Point(
             "Guidelines",
             str(guidelines),

@@ -35,6 +35,8 @@ EXPLAINED = {
     "howto/run-a-campaign.html#import-the-topics": "tracks:topics",
     "reference/formats.html#topics": "tracks:import_topics",
     "howto/choose-topics.html": "tracks:candidates tracks:candidate",
+    "howto/choose-topics.html#write-topics": "tracks:new_topic",
+    "howto/choose-topics.html#derive-the-topics-of-a-formula-task": "tracks:derive_topics",
     "reference/formats.html#candidates": "tracks:import_candidates",
     "howto/choose-topics.html#draw-a-sample": "tracks:new_sample",
     "howto/choose-topics.html#decide-with-two-people": "tracks:candidate_sample tracks:decide tracks:settle",

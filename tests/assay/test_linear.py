@@ -38,7 +38,7 @@ from assay.html import forum, highlight, links
 from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title, plain
 from assay.protocols.loader import load_protocol, parse_protocol
 from assay.protocols.measures import parse_measure
-from tracks.guidelines.markdown import plain_html
+from tracks.markdown import plain_html
 
 SIZE = 8_000  # characters
 FACTOR = 8

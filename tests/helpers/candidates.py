@@ -71,9 +71,7 @@ def make_candidate(track: Track, *people: User, docno: str = "9") -> CandidateSa
     )
     row = Row(id=docno)
     content = as_record(draw([row], Settings(1, (Stratum(1),)), {}), sha256="0" * 64).decode()
-    sample = CandidateSample.objects.create(
-        track=track, number=1, content=content, labels={}, created_by=people[0]
-    )
+    sample = CandidateSample.objects.create(track=track, number=1, content=content, created_by=people[0])
     sample.rows.create(candidate=candidate, position=1, stratum=1)
     for seat, user in enumerate(people, 1):
         sample.choosers.create(user=user, seat=seat)

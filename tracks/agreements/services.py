@@ -9,7 +9,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from tracks.agreements.selectors import has_accepted
-from tracks.guidelines.markdown import plain_html
+from tracks.markdown import plain_html
 from tracks.models import AgreementAcceptance, AgreementVersion, Track
 from tracks.tracks.services import lock
 

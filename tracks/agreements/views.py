@@ -11,7 +11,7 @@ from accounts.access import AuthenticatedRequest, login_required, organizer_requ
 from assay.errors import Refused
 from tracks.agreements import selectors, services
 from tracks.guidelines.forms import MarkdownForm
-from tracks.guidelines.markdown import plain_html
+from tracks.markdown import plain_html
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.pages import context_of, local_address

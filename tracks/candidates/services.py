@@ -88,7 +88,7 @@ def draw_sample(
             number=number,
             content=content.decode(),
             label_file=label_text,
-            labels={name: list(values) for name, values in labels.items()},
+            label_words=[[name, list(values)] for name, values in labels.items()],
             created_by=by,
         )
         _store_rows(stored, sample)

@@ -14,12 +14,14 @@ from assay.formats.topics.reader import MAX_CODE
 from tracks.candidates import services as candidate_services
 from tracks.candidates.api import CandidateSerializer, PeopleSerializer, SampleSerializer, people_of
 from tracks.candidates.selectors import samples_for
-from tracks.choosing import selectors, services
+from tracks.choosing import derivation, selectors, services
+from tracks.choosing.derivation import PREFIX
 from tracks.choosing.forms import MAX_REASON
 from tracks.models import CandidateDecision, CandidateSample
+from tracks.tracks.api import track_of
 from web.api.permissions import LoggedIn, Organizer
 from web.api.scopes import Scope
-from web.api.serializers import Strict
+from web.api.serializers import Strict, named
 from web.api.views import Endpoints, get, get_file, parameter, post, put
 from web.downloads import download
 
@@ -52,6 +54,29 @@ class FirstCodeSerializer(Strict):
     """The code of the first topic; the others count up."""
 
     first = serializers.CharField(required=False, default=FIRST, max_length=MAX_CODE)
+
+
+class DerivationSerializer(Strict):
+    """Formulas to make topics of."""
+
+    track = serializers.SlugField(help_text="The track of questions.")
+    formulas = serializers.DictField(
+        child=serializers.CharField(max_length=MAX_CODE),
+        allow_empty=False,
+        help_text="Of each topic, by its code: the id of the formula.",
+    )
+    labels = serializers.DictField(
+        child=serializers.DictField(child=serializers.CharField()),
+        required=False,
+        default=dict,
+        help_text="By the same codes: the labels of the formula.",
+    )
+    prefix = serializers.CharField(
+        required=False,
+        default=PREFIX,
+        max_length=20,
+        help_text="Of the codes, before the number of the topic.",
+    )
 
 
 class MadeSerializer(serializers.Serializer[Any]):
@@ -137,6 +162,20 @@ class Choosing(Endpoints):
         """Make topics of the accepted candidates, with their labels."""
         drawn, first = _sample(request, slug, sample), self.validated(request)["first"]
         return {"result": services.make_topics(sample=drawn, first=first, by=person_of(request))}
+
+    @post(
+        "tracks/<slug:slug>/derive-topics/",
+        "derive_topics",
+        MadeSerializer,
+        takes=DerivationSerializer,
+        who=[Organizer],
+    )
+    def derive_topics(self, request: Request, slug: str) -> Any:
+        """Derive the formula topics of a draft from the topics of another track, at most one formula of each."""
+        track, data = track_of(request, slug), self.validated(request)
+        sources = {each.slug: each for each in derivation.sources_for(person_of(request), track)}
+        data["source"] = named(sources, data.pop("track"), "track")
+        return {"result": derivation.derive(track=track, by=person_of(request), **data)}
 
 
 urlpatterns = Choosing.urls()

@@ -19,6 +19,7 @@ from assay.formats.topics.writer import as_xml
 from tracks.choosing import selectors
 from tracks.models import Candidate, CandidateDecision, CandidateSample, Seat, Topic, Track
 from tracks.topics import services as topics
+from tracks.topics.selectors import FORMULA_UNITS
 from web.pages import counted
 
 FORMULA_PREFIX = "q_"
@@ -193,7 +194,7 @@ def make_topics(*, sample: CandidateSample, first: str, by: User) -> str:
         TopicsRefused: The track is not a draft.
     """
     track = sample.track
-    if track.protocol.parsed.unit in topics.FORMULA_UNITS:
+    if track.protocol.parsed.unit in FORMULA_UNITS:
         raise DecisionRefused(
             f"{track.protocol.slug} asks for a formula in each topic. Make topics of questions in another track, and "
             "derive the topics of this one from them."

@@ -11,9 +11,10 @@ from assay.candidates.topics import FIRST
 from tracks.candidates import services as candidate_services
 from tracks.candidates.forms import PeopleForm
 from tracks.candidates.selectors import samples_for
-from tracks.choosing import selectors, services
+from tracks.choosing import derivation, selectors, services
 from tracks.choosing.forms import DecisionForm, TopicsForm
 from tracks.models import CandidateSample
+from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import context_of
@@ -144,3 +145,19 @@ def make_topics(request: AuthenticatedRequest, slug: str, sample: int) -> HttpRe
         return redirect("tracks:topics", slug)
     messages.error(request, "Enter the code of the first topic.")
     return redirect(drawn)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def derive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Derive the formula topics of a draft from the topics of another track. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    source = derivation.sources_for(request.user, track).filter(slug=request.GET.get("source", "")).first()
+    prefix = request.POST.get("prefix", derivation.PREFIX).strip()
+    if request.method == "POST" and source:
+        given = derivation.picked(request.POST, source, track.protocol.parsed.topics.labels)
+        result = derivation.derive(track=track, source=source, prefix=prefix, by=request.user, **given)
+        messages.success(request, result)
+        return redirect("tracks:topics", slug)
+    page = derivation.derive_page(request.user, track, source, prefix=prefix)
+    return render(request, "tracks/choosing/derive.html", context_of(page))

@@ -12,7 +12,7 @@ from accounts.access import AnyUser, is_organizer
 from jobs.models import Job
 from tracks.agreements.selectors import has_accepted
 from tracks.downloads.contents import Item, is_private, original_name, originals, sample_runs, topic_files
-from tracks.guidelines.markdown import plain_html
+from tracks.markdown import plain_html
 from tracks.models import Download, Fetch, Track
 from tracks.tracks.selectors import released_to
 from web import times

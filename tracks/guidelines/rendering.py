@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 from assay.protocols.schema import JudgingRules
 from corpus.models import Document, Formula
 from corpus.threads.selectors import render_document
-from tracks.guidelines.markdown import Example, as_html, parse
+from tracks.markdown import Example, as_html, parse
 from tracks.models import Topic, Track
 from tracks.topics.selectors import render_topic
 

@@ -400,7 +400,7 @@ class Migration(migrations.Migration):
                 ('number', models.PositiveIntegerField()),
                 ('content', models.TextField(help_text='The file of the sample, as the command assay writes it.')),
                 ('label_file', models.TextField(blank=True, help_text='The labels that its quotas were drawn by.')),
-                ('labels', models.JSONField(help_text='The names of the labels that people give, each with its values.')),
+                ('label_words', models.JSONField(default=list, help_text='The labels that people give: pairs of a name and its values, in their order.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('track', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='candidate_samples', to='tracks.track')),

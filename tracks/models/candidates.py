@@ -72,7 +72,9 @@ class CandidateSample(models.Model):
     number = models.PositiveIntegerField()
     content = models.TextField(help_text="The file of the sample, as the command assay writes it.")
     label_file = models.TextField(blank=True, help_text="The labels that its quotas were drawn by.")
-    labels = models.JSONField(help_text="The names of the labels that people give, each with its values.")
+    label_words = models.JSONField(
+        default=list, help_text="The labels that people give: pairs of a name and its values, in their order."
+    )
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -85,6 +87,11 @@ class CandidateSample(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("tracks:candidate_sample", args=[self.track.slug, self.number])
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """The values that each label may have."""
+        return dict(self.label_words)
 
     @property
     def sha256(self) -> str:
@@ -171,3 +178,9 @@ class CandidateDecision(models.Model):
     @property
     def choice(self) -> str:
         return "accepted" if self.is_accepted else "rejected"
+
+    @property
+    def details(self) -> str:
+        """The labels and the reason, as they follow the choice in a sentence."""
+        labels = "".join(f", {value}" for value in self.labels.values())
+        return f"{labels}: {self.reason}" if self.reason else labels

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.utils.safestring import SafeString
 
-from tracks.guidelines.markdown import plain_html
+from tracks.markdown import plain_html
 from tracks.models import SitePage
 
 DEFAULTS = Path(__file__).with_name("defaults")

@@ -5,7 +5,7 @@ from django.db import IntegrityError, transaction
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
-from tracks.guidelines.markdown import plain_html
+from tracks.markdown import plain_html
 from tracks.models import SitePage
 from tracks.pages.selectors import page_text
 

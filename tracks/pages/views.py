@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
 from tracks.guidelines.forms import MarkdownForm
-from tracks.guidelines.markdown import plain_html
+from tracks.markdown import plain_html
 from tracks.pages import selectors, services
 
 

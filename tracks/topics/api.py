@@ -10,15 +10,15 @@ from rest_framework.response import Response
 
 from accounts.access import organizer_of, user_of
 from assay.formats.documents.batch import MAX_NAME
-from assay.formats.topics.reader import split_of
+from assay.formats.topics.reader import MAX_CODE, split_of
 from tracks.models import Topic
 from tracks.topics import selectors, services
-from tracks.topics.forms import MAX_TEXT
+from tracks.topics.forms import MAX_BODY, MAX_TEXT
 from tracks.tracks.api import track_of
 from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Strict
-from web.api.views import Endpoints, get, patch, post
+from web.api.views import Endpoints, delete, get, patch, post
 
 
 class TopicSerializer(serializers.ModelSerializer[Topic]):
@@ -57,6 +57,27 @@ class TopicTextSerializer(Strict):
 
     def validate_split(self, split: str) -> str:
         return split_of(split)
+
+
+class TopicContentSerializer(TopicTextSerializer):
+    """A topic. Its title, body and tags can change in a draft only."""
+
+    title = serializers.CharField(required=False, allow_blank=True, max_length=MAX_TEXT)
+    body = serializers.CharField(
+        required=False, allow_blank=True, max_length=MAX_BODY, help_text="HTML, with LaTeX between dollars."
+    )
+    narrative = serializers.CharField(
+        required=False, allow_blank=True, max_length=MAX_BODY, help_text="HTML."
+    )
+    tags = serializers.ListField(child=serializers.CharField(max_length=MAX_NAME), required=False)
+    latex = serializers.CharField(required=False, allow_blank=True, max_length=MAX_TEXT)
+    formula_id = serializers.CharField(required=False, allow_blank=True, max_length=MAX_CODE)
+
+
+class NewTopicSerializer(TopicContentSerializer):
+    """A new topic of a draft."""
+
+    code = serializers.CharField(max_length=MAX_CODE, help_text="As in runs and qrels.")
 
 
 class TopicFileSerializer(Strict):
@@ -124,6 +145,18 @@ class Topics(Endpoints):
         topics = selectors.hide_fields(user, track, page)
         return self.get_paginated_response(TopicSerializer(topics, many=True).data)
 
+    @post(
+        "tracks/<slug:slug>/new-topic/",
+        "new_topic",
+        TopicSerializer,
+        takes=NewTopicSerializer,
+        who=[Organizer],
+    )
+    def write_topic(self, request: Request, slug: str) -> Any:
+        """Write a topic of a draft."""
+        track = track_of(request, slug)
+        return services.write(track=track, by=organizer_of(request), **self.validated(request))
+
     @get("tracks/<slug:slug>/topics/<path:code>/", "topic", TopicSerializer)
     def get_topic(self, request: Request, slug: str, code: str) -> Any:
         """Read a topic."""
@@ -133,11 +166,19 @@ class Topics(Endpoints):
         [visible] = selectors.hide_fields(user, track, [topic])
         return visible
 
-    @patch("tracks/<slug:slug>/topics/<path:code>/", "topic", TopicSerializer, takes=TopicTextSerializer)
-    def update_topic(self, request: Request, slug: str, code: str) -> Any:
-        """Set the scenario, the criteria, the known item, the split or the labels of a topic. Organizers only.
+    @delete("tracks/<slug:slug>/topics/<path:code>/", "topic")
+    def delete_topic(self, request: Request, slug: str, code: str) -> None:
+        """Delete a topic of a draft. Organizers only."""
+        user = organizer_of(request)
+        track = track_of(request, slug)
+        topic = get_object_or_404(selectors.topics_for(user, track), code=code)
+        services.delete(topic=topic, by=user)
 
-        Fields that are left out stay.
+    @patch("tracks/<slug:slug>/topics/<path:code>/", "topic", TopicSerializer, takes=TopicContentSerializer)
+    def update_topic(self, request: Request, slug: str, code: str) -> Any:
+        """Change a topic. In a track that was opened, only scenario, criteria, known item, split and labels can change.
+
+        Organizers only. Fields that are left out stay.
         """
         user = organizer_of(request)
         track = track_of(request, slug)

@@ -5,13 +5,16 @@ from typing import Any, cast
 from django import forms
 
 from assay.formats.documents.batch import MAX_NAME
-from assay.formats.topics.reader import split_of
+from assay.formats.topics.reader import MAX_CODE, split_of
+from tracks.markdown import plain_html
 from tracks.models import StoredProtocol, Topic, Track
+from tracks.topics.selectors import FORMULA_UNITS
 from tracks.tracks.forms import TrackForm
 from web.forms import StyledForm
 
 TOPIC_FILES = ".xml,.jsonl,.json,.csv,.tsv,.txt,.sgml,.gz,.xz,.zip"  # the names that a browser offers
 MAX_TEXT = 20_000  # characters of a scenario or of criteria
+MAX_BODY = 200_000
 
 
 class TopicFileForm(StyledForm):
@@ -66,7 +69,7 @@ class TopicTextForm(StyledForm):
 
     def __init__(self, *args: Any, topic: Topic, **kwargs: Any) -> None:
         self.allowed = topic.track.protocol.parsed.topics.labels
-        kwargs["initial"] = {name: getattr(topic, name) for name in self.base_fields}
+        kwargs["initial"] = {name: getattr(topic, name, "") for name in self.base_fields}
         kwargs["initial"] |= {f"label-{label}": topic.labels.get(label, "") for label in self.allowed}
         super().__init__(*args, **kwargs)
         for label, values in self.allowed.items():
@@ -90,6 +93,56 @@ class TopicTextForm(StyledForm):
         if len(docno.split()) > 1:
             raise forms.ValidationError("A docno has no white space.")
         return docno
+
+
+MARKDOWN, HTML = "markdown", "html"
+
+
+class TopicForm(TopicTextForm):
+    """All of a topic of a draft. Its body is HTML or Markdown, with LaTeX between dollars."""
+
+    title = forms.CharField(
+        required=False, max_length=MAX_TEXT, help_text="Text, with LaTeX between dollars: <code>$x^2$</code>."
+    )
+    body = forms.CharField(required=False, max_length=MAX_BODY, widget=forms.Textarea(attrs={"rows": 10}))
+    markup = forms.ChoiceField(
+        required=False, choices=[(HTML, "HTML"), (MARKDOWN, "Markdown")], label="The body is written in"
+    )
+    tags = forms.CharField(required=False, max_length=MAX_TEXT, help_text="Separated by commas.")
+    latex = forms.CharField(required=False, max_length=MAX_TEXT, label="LaTeX of the topic formula")
+    formula_id = forms.CharField(
+        required=False,
+        max_length=MAX_CODE,
+        label="Id of the topic formula",
+        help_text="Its id in the title or the body, such as <code>q_1</code>.",
+    )
+    field_order = ("code", "title", "body", "markup", "tags", "latex", "formula_id")
+
+    def __init__(self, *args: Any, topic: Topic, **kwargs: Any) -> None:
+        super().__init__(*args, topic=topic, **kwargs)
+        self.initial.update(tags=", ".join(topic.tags), markup=HTML if topic.pk else MARKDOWN)
+        if topic.track.protocol.parsed.unit not in FORMULA_UNITS:
+            del self.fields["latex"], self.fields["formula_id"]
+
+    def clean_tags(self) -> list[str]:
+        return [tag.strip() for tag in self.cleaned_data["tags"].split(",") if tag.strip()]
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean()
+        if data.pop("markup", "") == MARKDOWN:
+            data["body"] = plain_html(data.get("body", ""))
+        return data
+
+
+class NewTopicForm(TopicForm):
+    """Also the code of the topic."""
+
+    code = forms.CharField(max_length=MAX_CODE, help_text="As in runs and qrels, such as <code>A.1</code>.")
+
+
+def form_for(topic: Topic) -> type[TopicTextForm]:
+    """The form that edits a topic: all of it in a draft, only what runs do not depend on in an opened track."""
+    return TopicForm if topic.track.status == Track.Status.DRAFT else TopicTextForm
 
 
 class ProtocolChoice(forms.ModelChoiceField[StoredProtocol]):

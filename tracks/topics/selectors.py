@@ -1,21 +1,23 @@
 """Topics, which parts of them a user may see, and their pages."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
 
 from accounts.access import AnyUser, is_organizer
 from assay.formats.topics.bolt import citations, visible_source
 from assay.html.highlight import mark
-from assay.html.sanitize import clean_text
+from assay.html.sanitize import clean_body, clean_text, clean_title
 from corpus.collections.selectors import collections_for
 from corpus.models import Collection
 from corpus.threads.selectors import RenderedText, addresses, resolve_links, safe_html
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Download, Topic, Track
 from tracks.tracks.selectors import released_to
+
+FORMULA_UNITS = {"formula", "visually-distinct-formula"}
 
 # The names of the parts of a topic in a protocol, with their field and its empty value. The code is always visible, and
 # query and rules are BOLT's names of title and narrative.
@@ -46,6 +48,7 @@ class TopicsPage:
     has_labels: bool
     n_without_criteria: int
     n_without_item: int
+    is_formula_task: bool
 
 
 class ShownCitation(NamedTuple):
@@ -148,6 +151,7 @@ def topics_page(user: AnyUser, track: Track) -> TopicsPage:
         has_labels=any(topic.labels or topic.split for topic in topics),
         n_without_criteria=n_without if is_organizer(user) and n_without < len(topics) else 0,
         n_without_item=n_without_item if is_organizer(user) and is_known_item else 0,
+        is_formula_task=track.protocol.parsed.unit in FORMULA_UNITS,
     )
 
 
@@ -183,6 +187,18 @@ def topic_page(user: AnyUser, track: Track, topic: Topic) -> TopicPage:
         next=codes[place + 1] if place + 1 < len(codes) else "",
         is_organizer=is_organizer(user),
     )
+
+
+def preview(topic: Topic, values: Mapping[str, Any]) -> RenderedText:
+    """A topic as it would be with the values of a form, sanitized as when it is saved. It is not stored."""
+    shown = Topic(track=topic.track, formula_id=values.get("formula_id", topic.formula_id))
+    shown.title = clean_title(values.get("title", topic.title))
+    shown.body = clean_body(values.get("body", topic.body))
+    shown.tags = values.get("tags", topic.tags)
+    for name in ("scenario", "criteria"):
+        setattr(shown, name, values.get(name, getattr(topic, name)))
+    shown.narrative = topic.narrative
+    return render_topic(shown, [], has_rules=topic.track.protocol.parsed.cites_posts)
 
 
 def render_topic(topic: Topic, collections: Sequence[Collection], *, has_rules: bool = False) -> RenderedText:

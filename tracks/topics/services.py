@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.core.files import File
 from django.core.files.base import ContentFile
@@ -15,25 +15,35 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.digests import sha256_of
 from assay.errors import Refused
+from assay.formats.documents.batch import Unusable
 from assay.formats.topics.reader import (
     MAX_SIZE,
     SPLIT,
     BadTopics,
     TopicFile,
     TopicRow,
+    code_of,
     comparable,
     read_known_items,
     read_labels,
     read_topic_file,
 )
+from assay.html.sanitize import clean_body, clean_title, without_controls
 from corpus.models import Collection, Document
 from jobs.files import storage
 from tracks.models import Topic, TopicImport, Track
+from tracks.topics.selectors import FORMULA_UNITS
 from tracks.tracks import services as track_services
 
 TOPICS_NAMED = 20  # in one message
+WRITTEN: Mapping[str, Callable[[str], str]] = {  # texts of a draft's topic, and how each is sanitized
+    "title": clean_title,
+    "body": clean_body,
+    "narrative": clean_body,
+    "formula_id": without_controls,
+    "latex": without_controls,
+}
 EDITABLE = ("scenario", "criteria", "known_item", "split")  # texts of a topic, also when its track was opened
-FORMULA_UNITS = {"formula", "visually-distinct-formula"}
 
 
 class TopicsRefused(Refused):
@@ -103,10 +113,7 @@ def import_topics(
     is_formula = track.protocol.parsed.unit in FORMULA_UNITS
     content = read_topic_file(data, name, is_formula=is_formula)
     with _storing(track, data) as (current, file):
-        if current.status != Track.Status.DRAFT:  # runs depend on the topics of an opened track
-            raise TopicsRefused(
-                f"{current} is {current.get_status_display()}; only the topics of a draft can change."
-            )
+        _draft(current)
         rows, dropped = _without_other_labels(content, current)
         _check(rows, current, name)
         threads = _threads(rows, current.topic_collection)
@@ -396,22 +403,84 @@ def _check_known_items(track: Track) -> None:
         )
 
 
+def _draft(track: Track) -> Track:
+    """The locked track, if it is a draft: runs depend on the topics of an opened one."""
+    current = track_services.lock(track.pk)
+    if current.status != Track.Status.DRAFT:
+        raise TopicsRefused(
+            f"{current} is {current.get_status_display()}; only the topics of a draft can change."
+        )
+    return current
+
+
 @transaction.atomic
-def edit(*, topic: Topic, by: User, labels: object = None, **texts: str) -> Topic:
-    """Set the `EDITABLE` texts of a topic that are given, and all of its labels. Possible in every state of the track.
+def write(*, track: Track, code: str, by: User, **fields: Any) -> Topic:
+    """Write a new topic of a draft. `fields` are those of `edit`.
 
     Raises:
-        TopicsRefused: A known item is given, and the protocol has none, or it does not allow a label.
+        TopicsRefused: The track is not a draft, it has the code, the code cannot be used, or the protocol needs other
+            topics.
+    """
+    current = _draft(track)
+    try:
+        usable = code_of(code)
+    except Unusable as reason:
+        raise TopicsRefused(f"{str(reason)[0].upper()}{str(reason)[1:]}.") from None
+    if current.topics.filter(code=usable).exists():
+        raise TopicsRefused(f"{current} has a topic {usable} already; choose another code.")
+    topic = Topic.objects.create(track=current, code=usable)
+    written = edit(topic=topic, by=by, **fields)
+    _check_form(written, current)
+    audit.record(action="topic.written", subject=written, track=current, by=by)
+    return written
+
+
+def _check_form(topic: Topic, track: Track) -> None:
+    """Refuse a topic that is empty, or that is a formula or none where the protocol needs the other."""
+    is_formula = track.protocol.parsed.unit in FORMULA_UNITS
+    if is_formula and not topic.latex:
+        raise TopicsRefused(f"{track.protocol.slug} needs a formula in each topic: enter its LaTeX.")
+    if not is_formula and not (topic.title or topic.body):
+        raise TopicsRefused("Enter a title or a body.")
+
+
+@transaction.atomic
+def delete(*, topic: Topic, by: User) -> None:
+    """Delete a topic of a draft.
+
+    Raises:
+        TopicsRefused: The track is not a draft.
+    """
+    track = _draft(topic.track)
+    audit.record(action="topic.deleted", subject=topic.code, track=track, by=by)
+    topic.delete()
+
+
+@transaction.atomic
+def edit(
+    *, topic: Topic, by: User, labels: object = None, tags: Sequence[str] | None = None, **texts: str
+) -> Topic:
+    """Set the texts of a topic that are given, all of its tags and of its labels.
+
+    The `EDITABLE` texts and the labels can change in every state of the track, the `WRITTEN` ones and tags in a draft.
+
+    Raises:
+        TopicsRefused: A known item is given, and the protocol has none, it does not allow a label, or a text of a topic
+            changes whose track is not a draft.
     """
     current = Topic.objects.select_for_update(of=("self",)).select_related("track__protocol").get(pk=topic.pk)
     if texts.get("known_item"):
         _check_known_items(current.track)
-    given: dict[str, object] = dict(texts)
+    given: dict[str, object] = {name: WRITTEN.get(name, str)(text) for name, text in texts.items()}
+    if tags is not None:
+        given["tags"] = list(dict.fromkeys(tags))
     if labels is not None:
         given["labels"] = checked_labels(topic=current, labels=labels)
     changed = [name for name, value in given.items() if value != getattr(current, name)]
     for name in changed:
         setattr(current, name, given[name])
+    if not {*WRITTEN, "tags"}.isdisjoint(changed):
+        _check_form(current, _draft(current.track))
     if changed:
         current.save(update_fields=changed)
         details = {"changed": changed}

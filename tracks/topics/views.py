@@ -3,13 +3,15 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
+from tracks.models import Topic
 from tracks.topics import selectors, services
-from tracks.topics.forms import NewTrackForm, TopicFileForm, TopicTextForm
+from tracks.topics.forms import NewTopicForm, NewTrackForm, TopicFileForm, form_for
 from tracks.tracks.selectors import tracks_for
+from web.forms import refusals_in
 from web.pages import context_of
 
 
@@ -70,13 +72,48 @@ def topic(request: HttpRequest, slug: str, code: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @organizer_required
 def edit(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
-    """Write the scenario, the criteria and the labels of a topic. Organizers only."""
+    """Edit a topic: all of it in a draft, otherwise its scenario, criteria and labels. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
-    form = TopicTextForm(request.POST or None, topic=topic)
-    if request.method == "POST" and form.is_valid():
-        services.edit(topic=topic, by=request.user, **form.cleaned_data)
-        messages.success(request, f"Topic {topic} is saved.")
-        return redirect("tracks:topic", track.slug, topic.code)
+    form = form_for(topic)(request.POST or None, topic=topic)
+    if form.is_valid() and not _is_preview(request):
+        with refusals_in(form):
+            services.edit(topic=topic, by=request.user, **form.cleaned_data)
+            messages.success(request, f"Topic {topic} is saved.")
+            return redirect("tracks:topic", track.slug, topic.code)
     context = context_of(selectors.topic_page(request.user, track, topic)) | {"form": form}
+    if form.is_bound:
+        context["rendered"] = selectors.preview(topic, form.cleaned_data)
     return render(request, "tracks/topics/edit.html", context)
+
+
+def _is_preview(request: AuthenticatedRequest) -> bool:
+    return request.POST.get("action") == "preview"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def new_topic(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Write a topic of a draft. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    topic = Topic(track=track)
+    form = NewTopicForm(request.POST or None, topic=topic)
+    if form.is_valid() and not _is_preview(request):
+        with refusals_in(form):
+            topic = services.write(track=track, by=request.user, **form.cleaned_data)
+            messages.success(request, f"Topic {topic} is written.")
+            return redirect("tracks:topic", track.slug, topic.code)
+    rendered = selectors.preview(topic, form.cleaned_data if form.is_bound else {})
+    context = {"track": track, "form": form, "rendered": rendered, "tab": "topics"}
+    return render(request, "tracks/topics/new.html", context)
+
+
+@require_POST
+@organizer_required
+def delete_topic(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
+    """Delete a topic of a draft. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
+    services.delete(topic=topic, by=request.user)
+    messages.success(request, f"Topic {code} is deleted.")
+    return redirect("tracks:topics", track.slug)

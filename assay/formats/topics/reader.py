@@ -229,17 +229,7 @@ def _of_lines(data: bytes) -> trec.Reading:
 
 
 def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
-    given = row.get("code")
-    is_number = isinstance(given, int) and not isinstance(given, bool)
-    code = text_of(str(given) if is_number else given, "the topic's code").strip()
-    if not _CODE.fullmatch(code) or code != without_controls(code) or len(code.encode()) > MAX_CODE:
-        raise Unusable(
-            f"a topic's code has 1 to {MAX_CODE} bytes without white space and control characters, got {code[:40]!r}"
-        )
-    if code == MEAN:
-        raise Unusable(
-            f"a topic cannot be named {MEAN!r}, because tables of scores use that name for the mean"
-        )
+    code = code_of(row.get("code"))
     if row.get("body") is not None:
         body = clean_body(text_of(row["body"], "body"))
     else:
@@ -267,6 +257,24 @@ def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
         source=source,
         **texts,
     )
+
+
+def code_of(given: object) -> str:
+    """The code of a topic, from a string or a whole number.
+
+    Raises `Unusable` if runs and tables of scores could not name it.
+    """
+    is_number = isinstance(given, int) and not isinstance(given, bool)
+    code = text_of(str(given) if is_number else given, "the topic's code").strip()
+    if not _CODE.fullmatch(code) or code != without_controls(code) or len(code.encode()) > MAX_CODE:
+        raise Unusable(
+            f"a topic's code has 1 to {MAX_CODE} bytes without white space and control characters, got {code[:40]!r}"
+        )
+    if code == MEAN:
+        raise Unusable(
+            f"a topic cannot be named {MEAN!r}, because tables of scores use that name for the mean"
+        )
+    return code
 
 
 def split_of(text: str) -> str:

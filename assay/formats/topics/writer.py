@@ -114,21 +114,22 @@ def as_table(topics: Iterable[TopicFields]) -> bytes:
 
 def formulas(topics: Iterable[TopicFields | TopicRow]) -> bytes:
     """The formulas of the topics in LaTeX. One without an id gets the code of its topic and a number."""
-    return _tsv(FORMULAS, (row for topic in topics for row in _formulas(topic)))
+    return _tsv(FORMULAS, (row for topic in topics for row in formulas_of(topic)))
 
 
 def formula_ids(topics: Iterable[TopicFields]) -> list[str]:
     """The ids of the formulas that `formulas` writes."""
-    return [row[0] for topic in topics for row in _formulas(topic)]
+    return [row[0] for topic in topics for row in formulas_of(topic)]
 
 
 def formulas_as_mathml(topics: Iterable[TopicFields], form: str, mathml: Mapping[str, str]) -> bytes:
     """The formulas of the topics that have MathML of a form, `slt` or `opt`. `mathml`: by the id of the formula."""
-    rows = (row for topic in topics for row in _formulas(topic))
+    rows = (row for topic in topics for row in formulas_of(topic))
     return _tsv((*FORMULAS[:-1], form), ((*row[:-1], mathml[row[0]]) for row in rows if row[0] in mathml))
 
 
-def _formulas(topic: TopicFields | TopicRow) -> Iterator[tuple[str, ...]]:
+def formulas_of(topic: TopicFields | TopicRow) -> Iterator[tuple[str, ...]]:
+    """The formulas of a topic as rows of an index: id, topic, topic, place and LaTeX; title before body."""
     n = 0
     for place, text in (("title", topic.title), ("question", topic.body), ("question", topic.narrative)):
         for match in _FORMULA.finditer(text):

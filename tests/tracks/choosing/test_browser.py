@@ -80,7 +80,7 @@ def test_next_candidate_is_shown_typeset_from_what_was_prepared(
 ) -> None:
     page = new_page()
     start(page, live_server.url, choice.second)
-    expect(page.locator("html[data-math=ready]")).to_be_attached()
+    expect(page.locator("html[data-math=done]")).to_be_attached()
     page.evaluate("""() => {
       const { renderMath } = window.assay;
       window.assay.renderMath = (root) => {

@@ -119,7 +119,7 @@ def test_each_sees_the_others_decision_only_after_their_own(choice: Choice) -> N
 
     after = text(client.get(address("decide")).content)
     assert "Far too vague" not in before
-    assert 'marek <span class="decision-rejected">rejected</span>' in after
+    assert '<span class="decision-rejected">rejected</span>: Far too vague' in after
     assert "Far too vague" in after
     assert "Far too vague" in client.get(address("sample_file", "decisions.csv")).content.decode()
     assert "Settle it" in after
@@ -155,7 +155,7 @@ def test_decision_is_changed_by_a_new_one(choice: Choice) -> None:
     decide(choice, docno, choice.first)  # the same again, as after a lost answer
     client.post(address("decide"), form(docno, "rejected", "Off topic"))
 
-    assert "Another choice replaces it" in page.content.decode()
+    assert "Another choice replaces yours" in page.content.decode()
     stored = CandidateDecision.objects.order_by("pk").values_list("is_accepted", "is_current")
     assert list(stored) == [(True, False), (False, True)]
 

@@ -1,4 +1,4 @@
-"""Guidelines in Markdown as HTML: CommonMark with tables, LaTeX between dollars, and worked examples.
+"""Texts in Markdown, such as guidelines, as HTML: CommonMark with tables, LaTeX between dollars, and worked examples.
 
     ::: example A.12 1234 high
     Why this document has this grade.

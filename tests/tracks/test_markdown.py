@@ -3,7 +3,7 @@
 import pytest
 
 from tracks.guidelines.differences import Part, differences
-from tracks.guidelines.markdown import Example, as_html, parse
+from tracks.markdown import Example, as_html, parse
 
 
 def html_of(text: str) -> str:
