@@ -55,7 +55,7 @@ def mark(html: str, *, first_id: int | None, prefix: str = "", has_delimiters: b
     Args:
         html: a body, or escaped text.
         first_id: the number of the first formula; None for marks without ids.
-        prefix: what is written before the number, such as "q_" for topics.
+        prefix: what is written before the number, such as `q_` for topics.
         has_delimiters: keep the delimiters in the marks, as published topics have them.
 
     >>> mark(r"If $x &lt; 2$ costs \$5", first_id=7)

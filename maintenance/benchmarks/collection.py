@@ -11,25 +11,31 @@ Each formula of the index is in the post, title or comment that the index names.
 parallel, each from its own seed, so the same scale gives the same files.
 """
 
+import csv
 import gzip
 import multiprocessing
+import operator
 import os
 import random
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from html import escape
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+import latex2mathml.converter
 import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
 from assay.building.build import build
 from assay.building.settings import Settings, periods
-from maintenance.benchmarks.harness import case, figure, peak_memory
+from assay.formulas.grouping import presentation_of
+from assay.formulas.slt import slt
+from maintenance.benchmarks.harness import SHARED, case, figure, peak_memory, timed
 
 BLOCKS = 1_000  # at scale 1
 QUESTIONS, ANSWERS, COMMENTS, FORMULAS, VOTES, LINKS, USERS = 1_000, 1_500, 10_000, 28_000, 9_000, 150, 300
@@ -472,3 +478,44 @@ def build_from(built: Path, has_pages: bool, processes: int, folder: Path) -> No
     collection, topics = periods("2010", "2018")
     settings = Settings(collection=collection, topics=topics, has_pages=has_pages)
     build(folder, built, settings, processes=0 if processes == 1 else processes)
+
+
+@case
+def formula_conversion(*, pairs: Path = SHARED / "data" / "slt" / "latex_mathml_slt.tsv.gz") -> None:
+    """Convert 778 formulas of ARQMath to Presentation MathML, compared with plain latex2mathml.
+
+    Seconds are CPU time of this process for all formulas. The share is of formulas whose SLT string equals that of
+    LaTeXML's MathML.
+    """
+    csv.field_size_limit(sys.maxsize)
+    with gzip.open(pairs, "rt", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    ways = {"latex2mathml": latex2mathml.converter.convert, "repaired": presentation_of}
+    costs = {
+        name: timed(partial(_strings, [row["latex"] for row in rows], way)) for name, way in ways.items()
+    }
+    shares = {
+        name: sum(map(operator.eq, cost.result, (row["tangent_slt_string"] for row in rows))) / len(rows)
+        for name, cost in costs.items()
+    }
+    figure(
+        "conversion of formulas, CPU",
+        costs["repaired"].cpu,
+        peers={"latex2mathml": costs["latex2mathml"].cpu},
+    )
+    figure(
+        "SLT strings equal to LaTeXML's",
+        100 * shares["repaired"],
+        "%",
+        {"latex2mathml": 100 * shares["latex2mathml"]},
+    )
+
+
+def _strings(formulas: Sequence[str], convert: Callable[[str], str]) -> list[str]:
+    strings = []
+    for formula in formulas:
+        try:
+            strings.append(slt(convert(formula)) or "")
+        except Exception:  # noqa: BLE001 -- whatever latex2mathml raises
+            strings.append("")
+    return strings
