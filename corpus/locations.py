@@ -34,9 +34,15 @@ def open_raw(location: str, name: str) -> BinaryIO:
     """A file as it is.
 
     Raises:
-        BadFile: It cannot be opened.
+        BadFile: It cannot be opened, or leads out of the import folder.
     """
     path = path_of(location)
+    if (
+        path
+        and location.startswith(FOLDER)
+        and not path.resolve().is_relative_to(Path(settings.IMPORT_DIR).resolve())
+    ):
+        raise BadFile(f"{name} is not in the import folder.")
     try:
         if path is None:
             return cast("BinaryIO", default_storage.open(location.removeprefix(UPLOAD), "rb"))

@@ -9,5 +9,5 @@ from corpus.builds import services as builds
 
 @shared_task(name="corpus.tasks.delete_work_folders", ignore_result=True)
 def delete_work_folders() -> None:
-    """Delete the working folders on this machine of builds that are imported."""
+    """Delete the working folders on this machine of builds that are imported or not known here."""
     builds.delete_work_folders()

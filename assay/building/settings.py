@@ -95,7 +95,7 @@ def _day(text: str, name: str) -> date:
     """The first day of a year, month or day."""
     parts = _DATE.fullmatch(text)
     try:
-        if parts is None:
+        if parts is None or parts[1] == "9999":  # the day after its last one is no date
             raise ValueError
         return date(int(parts[1]), int(parts[2] or 1), int(parts[3] or 1))
     except ValueError:

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -56,6 +57,9 @@ def files_of(path: Path) -> list[File]:
         files = _of_file(path)
     if not files:
         raise NotBuilt(f"{path} contains no file.")
+    names = Counter(file.name for file in files)
+    if twice := [name for name, n in names.items() if n > 1]:
+        raise NotBuilt(f"{path.name} contains two files named {twice[0]}; give one of them.")
     return sorted(files, key=lambda file: file.name)
 
 
@@ -111,13 +115,15 @@ def _of_seven_zip(path: Path) -> list[File]:
         )
     status = path.stat()
     stamp = f"{status.st_size} {status.st_mtime_ns}"
+    # After --, a name in the archive is neither an option nor a list of names.
     if tool == "bsdtar":
-        sizes = {name: 0 for name in _output([tool, "-tf", str(path)], path).splitlines() if name[-1:] != "/"}
-        words = [tool, "-xOf", str(path)]
+        names = _output([tool, "-tf", str(path)], path).splitlines()
+        sizes = [(name, 0) for name in names if name[-1:] != "/"]
+        words = [tool, "-xOf", str(path), "--"]
     else:
-        sizes = _listed(_output([tool, "l", "-slt", "-ba", str(path)], path))
-        words = [tool, "x", "-so", "-bd", str(path)]
-    return [File(name, size, stamp, partial(_piped, path, [*words, name])) for name, size in sizes.items()]
+        sizes = _listed(_output([tool, "l", "-slt", "-ba", "--", str(path)], path))
+        words = [tool, "x", "-so", "-bd", "-spd", "--", str(path)]
+    return [File(name, size, stamp, partial(_piped, path, [*words, name])) for name, size in sizes]
 
 
 def _output(command: Sequence[str], path: Path) -> str:
@@ -134,9 +140,9 @@ def _failed(path: Path, command: Sequence[str], status: int, stderr: bytes) -> U
     )
 
 
-def _listed(listing: str) -> dict[str, int]:
-    """The size of each file in the output of `7z l -slt -ba`."""
-    sizes: dict[str, int] = {}
+def _listed(listing: str) -> list[tuple[str, int]]:
+    """The name and size of each file in the output of `7z l -slt -ba`."""
+    sizes: list[tuple[str, int]] = []
     for block in listing.replace("\r", "").split("\n\n"):
         values = dict(line.split(" = ", 1) for line in block.splitlines() if " = " in line)
         if (
@@ -144,7 +150,7 @@ def _listed(listing: str) -> dict[str, int]:
             and not values.get("Attributes", "").startswith("D")
             and values.get("Folder") != "+"
         ):
-            sizes[values["Path"]] = int(values.get("Size") or 0)
+            sizes.append((values["Path"], int(values.get("Size") or 0)))
     return sizes
 
 

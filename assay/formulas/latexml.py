@@ -2,7 +2,8 @@ r"""LaTeX as Presentation and Content MathML by LaTeXML, many formulas at a time
 
 LaTeXML starts in one to two seconds and then needs about 40 ms for a formula, so it gets a document of 100 formulas.
 A formula that breaks the document is found by trying again with ten, and then with one. A process may use a limited
-amount of memory and processor time; where it runs longer than it should, it is ended with all that it started.
+amount of memory and processor time; where it runs longer than it should, it is ended with all that it started. It
+reads no files but its own: formulas are texts of strangers.
 
 Two properties of ARQMath's conversion are left out on purpose. It kept only the first `math` element of a formula: here
 all are kept, in one row. And it removed `share` elements, so that a < b < c lost an operand: here the operand is
@@ -18,6 +19,7 @@ import subprocess
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
@@ -32,7 +34,20 @@ MEMORY: Final = 2_000_000  # kilobytes of address space
 _SECONDS: Final = (30, 1)  # processor time of a process, and of each formula
 _WALL: Final = 20  # a process may wait for the processor this many times longer
 _LONGEST: Final = 2_000_000  # characters of a formula's MathML
-_OPTIONS: Final = "--preload=amsmath --preload=amsfonts --pmml --cmml --profile=fragment --log=log -"
+_OPTIONS: Final = (
+    "--preload=amsmath --preload=amsfonts --preload=guard.sty --pmml --cmml --profile=fragment --log=log -"
+)
+# LaTeXML looks for all files that TeX reads with this function.
+_GUARD: Final = r"""
+package LaTeXML::Package::Pool;
+use LaTeXML::Package;
+my ($own, $find) = ($INC{'LaTeXML/Package.pm'} =~ s/\.pm$//r, \&LaTeXML::Package::FindFile_aux);
+no warnings 'redefine';
+*LaTeXML::Package::FindFile_aux = sub {
+  my $path = $find->(@_);
+  return defined $path && $path =~ m{^\Q$own\E/[^/]+\.ltxml$} ? $path : undef; };
+1;
+"""
 _XHTML: Final = "{http://www.w3.org/1999/xhtml}"
 _M: Final = f"{{{MATHML}}}"
 _NAMESPACES: Final[Any] = {None: MATHML}
@@ -129,16 +144,18 @@ def _process(document: str, *, seconds: int) -> tuple[bytes, str | None]:
     """The output and the messages of LaTeXML; no messages if it ran out of time."""
     limits = f"ulimit -v {MEMORY}; ulimit -t {seconds}; exec {PROGRAM} {_OPTIONS}"
     # LaTeXML replaces the file of its log: as root, /dev/null itself. So the log goes to a folder of its own.
-    with TemporaryDirectory(prefix="assay-latexml-") as folder, subprocess.Popen(
-        ["/bin/sh", "-c", limits], cwd=folder,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-    ) as process:  # fmt: skip
-        try:
-            output, errors = process.communicate(document.encode(), timeout=_WALL * seconds)
-        except subprocess.TimeoutExpired:
-            return b"", None
-        finally:
-            _end_group(process.pid)
+    with TemporaryDirectory(prefix="assay-latexml-") as folder:
+        Path(folder, "guard.sty.ltxml").write_text(_GUARD)
+        with subprocess.Popen(
+            ["/bin/sh", "-c", limits], cwd=folder,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        ) as process:  # fmt: skip
+            try:
+                output, errors = process.communicate(document.encode(), timeout=_WALL * seconds)
+            except subprocess.TimeoutExpired:
+                return b"", None
+            finally:
+                _end_group(process.pid)
     is_late = process.returncode in {-signal.SIGXCPU, -signal.SIGKILL}
     return output, None if is_late else errors.decode(errors="replace")
 

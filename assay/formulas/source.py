@@ -18,12 +18,14 @@ _COMMANDS: Final = (
     "batchmode", "catcode", "csname", "def", "documentclass", "edef", "endinput", "errhelp", "everymath", "everypar",
     "expandafter", "futurelet", "gdef", "globaldefs", "immediate", "include", "includegraphics", "input", "let", "loop",
     "lstinputlisting", "lowercase", "mathcode", "DeclareMathOperator", "DeclareMathSymbol", "DeclareRobustCommand",
+    "InputIfFileExists", "makeatletter",
     "newcommand", "newcount", "newenvironment", "newread", "newtheorem", "newwrite", "openin", "openout",
     "providecommand", "read", "renewcommand", "renewenvironment", "RequirePackage", "scantokens", "special",
     "uppercase", "usepackage", "verbatiminput", "write", "xdef",
 )
 # fmt: on
-_REFUSED: Final = re.compile(rf"\\({'|'.join(_COMMANDS)})(?![A-Za-z])|(\^\^)")
+# \begin{input} executes \input
+_REFUSED: Final = re.compile(rf"\\(?:begin\s*\{{\s*)?({'|'.join(_COMMANDS)})(?![A-Za-z])|(\^\^)")
 _ENTITY: Final = re.compile("&(lt|gt|amp);")
 _CHARACTERS: Final = {"lt": "<", "gt": ">", "amp": "&"}
 _COMMENT: Final = re.compile(r"(?<!\\)%[^\n]*+")
@@ -49,14 +51,19 @@ def prepared(latex: str) -> str:
     """
     if len(latex) > LONGEST:
         raise ValueError(f"{len(latex):,} characters; at most {LONGEST:,} are converted")
-    if match := _REFUSED.search(latex):
-        raise ValueError(f"{match[0]} is refused: a formula must not define commands or read files")
+    _check_commands(latex)
     text = _ENTITY.sub(lambda entity: _CHARACTERS[entity[1]], latex)
     text = " ".join(_COMMENT.sub("", text).split())
     repaired = _Repair().run(text).strip()
     if not repaired:
         raise ValueError("the formula is empty")
+    _check_commands(repaired)  # what is left out, as the brace in \in}put, can join a command
     return repaired
+
+
+def _check_commands(latex: str) -> None:
+    if match := _REFUSED.search(latex):
+        raise ValueError(f"{match[0]} is refused: a formula must not define commands or read files")
 
 
 class _Repair:

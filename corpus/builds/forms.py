@@ -95,6 +95,9 @@ class BuildForm(StyledForm):
         data = self.cleaned_data
         if bool(data.get("upload")) == bool(data.get("path")) and not self.errors:
             self.add_error("upload", "Choose files to upload or a path on the server, not both.")
+        names = [file.name for file in data.get("upload") or ()]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            self.add_error("upload", f"Two files are named {twice[0]}; choose one of them.")
         if data.get("converter") and not data.get("has_formulas"):
             self.add_error("converter", "Without formulas there is nothing to convert.")
         if not self.errors:

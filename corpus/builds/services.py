@@ -122,9 +122,13 @@ def _refusing() -> Iterator[None]:
         raise NotBuilt(f"{sentence[:1].upper()}{sentence[1:]}.".replace("..", ".")) from error
 
 
+def _work_folders() -> Path:
+    return Path(site.VAR_DIR, "builds")
+
+
 def work_folder(build: Build) -> Path:
     """The folder on the disk of this worker in which a build works."""
-    return Path(site.VAR_DIR, "builds", str(build.pk))
+    return _work_folders() / str(build.pk)
 
 
 @jobs.handler(Build.JOB)
@@ -246,9 +250,11 @@ def _import(build: Build, built: Path) -> Job:
 
 
 def delete_work_folders() -> int:
-    """Delete the folders on this machine of builds that are imported. Returns their number."""
-    done = Build.objects.filter(import_job__state=Job.State.DONE)
-    folders = [folder for folder in map(work_folder, done) if folder.is_dir()]
+    """Delete the folders on this machine of builds that are imported or not known here. Returns their number."""
+    everything = list(_work_folders().glob("*"))  # before the query: a folder is made after its row
+    waiting = Build.objects.exclude(import_job__state=Job.State.DONE).values_list("pk", flat=True)
+    names = {str(pk) for pk in waiting}
+    folders = [folder for folder in everything if folder.name not in names]
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
     return len(folders)

@@ -100,7 +100,7 @@ def _met(condition: Condition) -> Q:
     low, high, column = condition.low, condition.high, column_of(condition.name)
     if condition.name == "date":
         low = _midnight(low) if low else None
-        high = _midnight(high) + timedelta(days=1) - timedelta(microseconds=1) if high else None
+        high = _midnight(high) + (timedelta(days=1) - timedelta(microseconds=1)) if high else None
     met = Q(**{f"{column}__gte": low}) if low is not None else Q(**{f"{column}__isnull": False})
     return met & Q(**{f"{column}__lte": high}) if high is not None else met
 

@@ -389,6 +389,7 @@ def test_periods_include_their_last_day(dates: tuple[str, ...], expected: object
     [
         (("2018-13",), "--from: '2018-13' is not a date"),
         (("", "soon"), "--until: 'soon' is not a date"),
+        (("", "9999"), "--until: '9999' is not a date"),
         (("2018", "2017"), "--until 2017 is before --from 2018"),
         (("", "2018", "2018-12-31"), "overlap"),
         (("", "", "2019"), "overlap"),

@@ -57,6 +57,37 @@ def test_seven_zip_without_a_tool_is_refused_with_advice(
         files_of(path)
 
 
+def test_names_in_an_archive_are_no_options_of_the_tool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, "dump.7z", b"7z\xbc\xaf\x27\x1c and more")
+    listing = "".join(f"Path = {name}\nSize = 3\n\n" for name in ("-oevil", "@list", "*.xml"))
+    for tool, names in (("7zz", listing), ("bsdtar", "-oevil\n@list\n*.xml\n")):
+        script = tmp_path / tool
+        script.write_text(
+            f"#!/bin/sh\ncase $1 in l|-tf) printf '%s' '{names}';; *) printf '%s\\n' \"$@\";; esac\n"
+        )
+        script.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin{os.pathsep}/bin")
+
+        for file in files_of(path):
+            before, _, after = file.head().decode().partition("--\n")
+            assert file.name not in before.splitlines()
+            assert file.name in after.splitlines()
+        script.unlink()
+
+
+def test_two_files_of_one_name_in_an_archive_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "documents.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "first")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("a.txt", "second")
+
+    with pytest.raises(NotBuilt, match=r"documents.zip contains two files named a.txt; give one of them."):
+        files_of(path)
+
+
 @pytest.mark.skipif(not any(map(shutil.which, TOOLS[:3])), reason="7-Zip is not installed")
 def test_seven_zip_is_read_by_the_installed_tool(tmp_path: Path) -> None:
     tool = next(filter(None, map(shutil.which, TOOLS[:3])))

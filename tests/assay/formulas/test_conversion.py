@@ -54,6 +54,10 @@ def test_latex_is_repaired(latex: str, expected: str) -> None:
         (r"\newcommand{\x}{y} \x", r"\\newcommand is refused"),
         (r"\input{/etc/passwd}", r"\\input is refused"),
         (r"^^5cinput{x}", r"\^\^ is refused"),
+        (r"\in}put{/etc/passwd}", r"\\input is refused"),
+        (r"\in$put{/etc/passwd}", r"\\input is refused"),
+        (r"\begin {input}{/etc/passwd}\end{input}", r"\\begin {input is refused"),
+        (r"\InputIfFileExists{/etc/passwd}{}{}", r"\\InputIfFileExists is refused"),
     ],
 )
 def test_latex_that_must_not_run_is_refused(latex: str, reason: str) -> None:
@@ -128,6 +132,25 @@ def test_latexml_makes_both_forms_and_keeps_formulas_apart() -> None:
     assert strings[2] == ("[([V!x]]", None)
     assert [string for string, _ in strings[3:]] == ["[T!if]", "[T!if a]", "[V!y]"]
     assert "xref" not in "".join(map("".join, conversions))
+
+
+@has_latexml
+def test_latexml_reads_no_file_that_a_formula_names(tmp_path: Path) -> None:
+    (tmp_path / "secret.tex").write_text("91827")
+    (tmp_path / "secret.sty.ltxml").write_text("DefMacro('\\secret', '91827'); 1;")
+    secret = tmp_path / "secret"
+
+    conversions = latexml.convert(
+        [
+            rf"a \input{{{secret}}}",
+            rf"b \csname @@input\endcsname {secret}.tex ",
+            rf"c \newread\f\openin\f={secret}.tex \read\f to\x \x",
+            rf"d \RequirePackage{{{secret}}}\secret",
+        ]
+    )
+
+    # a command that is refused only by its name can be written in another way, so LaTeXML itself must not obey
+    assert "91827" not in "".join(map("".join, conversions))
 
 
 @has_latexml

@@ -149,6 +149,17 @@ def test_working_folder_goes_once_the_collection_is_imported(client: Client, tmp
     assert not services.work_folder(build).exists()
 
 
+def test_working_folder_without_a_build_goes(client: Client) -> None:
+    start(client)
+    build = Build.objects.get()
+    folders = [services.work_folder(build), services.work_folder(Build(pk=build.pk + 1))]
+    for folder in folders:  # the other one was left by a build that a restored backup does not have
+        folder.mkdir(parents=True)
+
+    assert services.delete_work_folders() == 1
+    assert [folder.exists() for folder in folders] == [True, False]
+
+
 def test_repeated_attempt_imports_once(client: Client) -> None:
     start(client)
     build = finish()
@@ -168,6 +179,7 @@ def test_repeated_attempt_imports_once(client: Client) -> None:
     [
         ({"last": "2018-13"}, "is not a date; use a year, month or day"),
         ({"topics_first": "2017", "topics_last": "2017"}, "overlap"),
+        ({"upload": [source(), source()]}, "Two files are named dump.zip; choose one of them."),
         ({"upload": []}, "Choose files to upload or a path on the server"),
         ({"has_formulas": "", "converter": "latex2mathml"}, "Without formulas there is nothing to convert."),
         ({"slug": ""}, "This field is required."),

@@ -98,6 +98,23 @@ def test_file_of_the_import_folder_is_imported(organizer: Client, track: Track, 
     assert "Choose a file to upload or a path on the server, not both." in neither
 
 
+def test_worker_reads_no_file_outside_of_the_import_folder(
+    organizer: Client, track: Track, settings: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "secret.jsonl").write_bytes(CANDIDATES)
+    here, settings.IMPORT_DIR = (
+        settings.IMPORT_DIR,
+        str(tmp_path / "elsewhere"),
+    )  # only the worker sees the folder
+    organizer.post(address("import_candidates"), {"path": "../secret.jsonl"})
+    settings.IMPORT_DIR = here
+
+    jobs.run(Job.objects.get().pk)
+
+    assert "secret.jsonl is not in the import folder." in Job.objects.get().error
+    assert not track.candidates.exists()
+
+
 def test_file_with_errors_changes_nothing_and_is_not_kept(
     organizer: Client, track: Track, django_capture_on_commit_callbacks: Any
 ) -> None:
@@ -163,6 +180,7 @@ CONDITIONS = [
         "tags=calculus|parity",
         "text=sum digits",
         "text=WHY is",
+        "date=2020-01-01..9999-12-31",
     ),
 ]
 
