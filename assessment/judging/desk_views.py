@@ -17,6 +17,7 @@ from assessment.judging.keys import judged_protocols
 from assessment.judging.page import stored_page
 from participation.interaction.selectors import tracks_with_sessions
 from tracks.assessors.selectors import is_assessor
+from tracks.candidates.selectors import samples_of
 from tracks.guidelines import services as guidelines_services
 from tracks.guidelines.selectors import tracks_with_guidelines
 from tracks.tracks.selectors import tracks_for
@@ -30,6 +31,7 @@ def mine(request: AuthenticatedRequest) -> HttpResponse:
     context = {
         "desk": selectors.desk(request.user),
         "sessions": tracks_with_sessions(request.user),
+        "samples": samples_of(request.user),
         "closed": selectors.closed_batches(request.user),
     }
     return render(request, "assessment/judging/mine.html", context)

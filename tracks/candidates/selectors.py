@@ -207,6 +207,11 @@ def samples_for(user: AnyUser) -> QuerySet[CandidateSample]:
     return samples.filter(choosers__user=user, track__status=Track.Status.DRAFT)
 
 
+def samples_of(user: User) -> QuerySet[CandidateSample]:
+    """The samples of drafts on which a person decides."""
+    return samples_for(user).filter(choosers__user=user, track__status=Track.Status.DRAFT).order_by("-pk")
+
+
 def people_who_may_choose(track: Track) -> QuerySet[User]:
     """Organizers, and the people who judge for the track. No member of a team is among the latter."""
     judges = track.assessors.filter(user=OuterRef("pk"), machine=None, ended_at=None)

@@ -125,6 +125,13 @@ def test_each_sees_the_others_decision_only_after_their_own(choice: Choice) -> N
     assert "Settle it" in after
 
 
+def test_desk_of_a_person_leads_to_the_sample(choice: Choice) -> None:
+    link = f'<a href="{address("candidate_sample")}">sample 1</a>'
+
+    assert link in as_user(choice.second).get(reverse("assessment:mine")).content.decode()
+    assert link not in as_user(make_organizer()).get(reverse("assessment:mine")).content.decode()
+
+
 def test_organizer_who_does_not_decide_sees_all(choice: Choice) -> None:
     decide(choice, order(choice)[0], choice.second, accept=False, reason="Far too vague")
 
