@@ -64,8 +64,10 @@ def test_body_can_be_html(organizer: Client, track: Track) -> None:
 
 
 def test_preview_stores_nothing(organizer: Client, track: Track) -> None:
+    empty = organizer.get(reverse("tracks:new_topic", args=["lab"])).content.decode()
     page = write(organizer, action="preview")
 
+    assert "DatabaseDefault" not in empty
     assert '<div id="preview">' in page
     assert "<em>known</em>" in page
     assert not track.topics.exists()
