@@ -73,11 +73,16 @@ def indexes_of(source: Path, out: Path | None) -> tuple[Path, Path]:
     if source.is_dir() or is_index(source):
         return source, out
     index = writer.formulas(read_topics(read_file(str(source)), source.name))
-    target = out / "latex" / f"{source.name.split('.', 1)[0]}.tsv"
+    target = out / "latex" / _name_of(source)
     target.parent.mkdir(exist_ok=True)
     if not target.is_file() or target.read_bytes() != index:  # else the conversion continues
         target.write_bytes(index)
     return target, out
+
+
+def _name_of(path: Path) -> str:
+    """The name of the results of a file, which may be compressed."""
+    return f"{path.name.split('.', 1)[0]}.tsv"
 
 
 def is_index(path: Path) -> bool:
@@ -98,9 +103,13 @@ def convert_index(
     """Convert a formula index, or a folder of them, into `slt` and `opt` in a folder.
 
     Raises `BadFile` if a file is not a formula index in LaTeX, with the line; `InputError` if the folder has formulas
-    of another converter.
+    of another converter, or two files have the same name before the first dot, which is that of their results.
     """
     files = list(files_of([source]))
+    by_name: dict[str, Path] = {}
+    for path in files:
+        if (other := by_name.setdefault(_name_of(path), path)) is not path:
+            raise InputError(f"{other.name} and {path.name} would have the same results; rename one of them.")
     counts = Counts()
     for number, path in enumerate(files, 1):
 
@@ -122,7 +131,7 @@ def convert_file(
     """Convert a formula index, unless that was done before; see `convert_index`."""
     _check_converter(out, cache.converter.full_name)
     forms = ("slt", "opt") if cache.converter.has_content else ("slt",)
-    targets = {form: out / form / f"{path.name.split('.', 1)[0]}.tsv" for form in (*forms, FAILURES)}
+    targets = {form: out / form / _name_of(path) for form in (*forms, FAILURES)}
     if not all(
         target.is_file() and target.stat().st_mtime >= path.stat().st_mtime for target in targets.values()
     ):

@@ -150,6 +150,15 @@ def test_compressed_index_is_converted(latex: Path, tmp_path: Path, cache: Cache
     assert (tmp_path / "slt" / "9.tsv").is_file()
 
 
+def test_files_with_the_same_results_are_refused(latex: Path, tmp_path: Path, cache: Cache) -> None:
+    (latex / "1.new.tsv").write_text(HEADER + ROWS[0])
+
+    with pytest.raises(InputError, match=r"1.new.tsv and 1.tsv would have the same results; rename one"):
+        convert_index(latex, tmp_path, cache=cache)
+
+    assert not (tmp_path / "slt").exists()
+
+
 def test_formulas_of_real_topics_have_the_published_ids_and_latex(data: Path, tmp_path: Path) -> None:
     topics = data / "arqmath" / "topics" / "topics.arqmath-2021-task1-origin.xml"
 
