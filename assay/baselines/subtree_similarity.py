@@ -19,7 +19,7 @@ from typing import NamedTuple
 from assay.baselines.formula_trees import Kind, Tree
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_SIZE = re.compile(r"(\d+)x(\d+)\Z")
+_SIZE = re.compile(r"(\d{1,9})x(\d{1,9})\Z")
 _SAME_EDGE = frozenset("naboucd")
 _IN_ORDER = frozenset("DVSLR")  # kinds of OPT structures whose children correspond in order
 
@@ -121,10 +121,16 @@ def _elements_in_pairs(q: int, c: int, query: Tree, candidate: Tree) -> Iterator
     if 1 in size and 1 in other_size:
         yield from zip(mine, others, strict=False)
         return
-    by_cell = dict(zip(product(*map(range, other_size)), others, strict=False))
-    for cell, node in zip(product(*map(range, size)), mine, strict=False):
+    by_cell = _by_cell(others, other_size)
+    for cell, node in _by_cell(mine, size).items():
         if cell in by_cell:
             yield node, by_cell[cell]
+
+
+def _by_cell(elements: list[int], size: tuple[int, int]) -> dict[tuple[int, int], int]:
+    """Elements by row and column. A label may claim any size, so only the cells that have elements are looked at."""
+    rows, columns = size
+    return {divmod(n, columns): node for n, node in enumerate(elements[: rows * columns])}
 
 
 def _elements(tree: Tree, node: int) -> list[int]:

@@ -139,6 +139,12 @@ def test_similarity_is_that_of_tangent_s_to_the_last_digit(
     assert similarity(parse(query, kind), parse(candidate, kind), kind) == expected
 
 
+def test_size_that_a_label_claims_is_not_enumerated() -> None:
+    tree = parse(f"[M!(){'9' * 20}x2,w[V!x]]", "slt")  # as of <menclose notation="M!()99…x2">
+
+    assert similarity(tree, tree, "slt") == (1, 1, 1)
+
+
 def test_elements_of_tables_match_by_row_and_column() -> None:
     # The cell 1 is at the same row and column in both; the cell 3 is not, though it is the third in both.
     query = parse("[M!2x2,w[N!1,e[V!a,e[N!3,e[N!4]]]]]", "slt")
