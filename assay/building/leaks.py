@@ -20,10 +20,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from assay.building.settings import NotBuilt
-from assay.building.shingles import fingerprint, shingles, words
+from assay.building.shingles import fingerprint, shingles
+from assay.building.shingles import words as words_of_html
 from assay.building.store import HEADS, KEPT, Store
 from assay.formats.spreadsheet import tsv_lines
 from assay.formats.topics.reader import TopicRow
+from assay.html.images import without_placeholders
 from assay.html.sanitize import clean_title, plain
 
 FORBIDDEN = ("own thread", "published link", "mention")
@@ -106,6 +108,11 @@ def _own_questions(store: Store, topics: Sequence[TopicRow]) -> tuple[dict[str, 
             if code:
                 own.setdefault(code, docno)
     return own, [topic.code for topic in topics if topic.code not in own]
+
+
+def words(html: str) -> list[str]:
+    """The words of a post or a topic. A topic has placeholders where its candidate in the dump has images."""
+    return words_of_html(without_placeholders(html))
 
 
 def _print(title: str, body: str) -> int:

@@ -20,10 +20,9 @@ MAX_PARTS = 12  # of a path
 _SCHEME = re.compile(r"(?:https?:)?//(?:www\.)?", re.IGNORECASE)
 # What would need escaping in an attribute, begins a formula, or is no part of a usual file name.
 _UNFIT = re.compile('[\x00-\x1f\x7f"<>&$\\\\`:|*?#\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]')
-_PLACEHOLDER = re.compile(
-    r'<span class="image-placeholder" data-image="([^"]*)">'
-    r'([^<]*+(?>(?:<span class="(?:math-container|dollar)"[^<>]*>[^<]*+</span>[^<]*+)*))</span>'
-)
+_DESCRIPTION = r'([^<]*+(?>(?:<span class="(?:math-container|dollar)"[^<>]*>[^<]*+</span>[^<]*+)*))</span>'
+_PLACEHOLDER = re.compile(r'<span class="image-placeholder" data-image="([^"]*)">' + _DESCRIPTION)
+_ANY_PLACEHOLDER = re.compile(r'<span class="image-placeholder"(?: data-image="[^"]*")?>' + _DESCRIPTION)
 _REFERENCE = re.compile(r'<span class="image-placeholder" data-image="[^"]*">')
 _FORMULA = re.compile(r'<span class="math-container"[^<>]*>([^<]*)</span>')
 _TAG = re.compile("<[^<>]*>")
@@ -68,6 +67,11 @@ def file_names(reference: str) -> list[str]:
     """The names of the files that match a reference, the most exact first."""
     parts = reference.split("/")
     return ["/".join(parts[i:]) for i in range(len(parts))]
+
+
+def without_placeholders(html: str) -> str:
+    """Sanitized HTML without the placeholders of its images, whose words the source does not have."""
+    return _ANY_PLACEHOLDER.sub("", html) if "image-placeholder" in html else html
 
 
 def references(texts: Iterable[str]) -> set[str]:

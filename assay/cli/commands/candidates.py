@@ -87,6 +87,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CODE",
         help="code of the first topic; the others count up (default: A.1)",
     )
+    topics.add_argument(
+        "--questions",
+        type=Path,
+        metavar="FILE",
+        help="write lines of topic and its candidate to FILE, as assay baseline linked-posts reads them; participants "
+        "must not see it",
+    )
     add(topics, "--output", "--quiet")
 
 
@@ -209,6 +216,8 @@ def _topics(arguments: argparse.Namespace) -> int:
     chosen.sort(key=lambda candidate: wanted[candidate.id])
     topics = topics_of(chosen, codes=codes_from(arguments.first))
     _write(arguments, as_xml(topics))
+    if arguments.questions:
+        arguments.questions.write_text("".join(f"{topic.code}\t{topic.thread}\n" for topic in topics))
     if not arguments.quiet:
         print(f"{len(topics)} topics", file=sys.stderr)  # noqa: T201
     return 0

@@ -10,6 +10,7 @@ from assay.building.build import build, opened, publish
 from assay.building.leaks import Report, check, decisions, remove
 from assay.building.settings import NotBuilt, Period, Settings
 from assay.formats.topics.reader import TopicRow
+from assay.html.sanitize import clean_body
 from tests.helpers.dumps import answer, dump, plain_rows, question, row, write
 
 SETTINGS = Settings(collection=Period("", "2019-01-01"), topics=Period("2019-01-01"))
@@ -93,6 +94,24 @@ def test_own_thread_and_links_to_it_are_leaks(folder: Path, tmp_path: Path) -> N
         ("published link", "3"),
     ]
     assert all(leak.is_forbidden for leak in report.leaks)
+
+
+def test_question_of_a_topic_with_an_image_is_known(tmp_path: Path) -> None:
+    image = (
+        '<p>See <a href="https://i.example/b.png"><img src="https://i.example/b.png" alt="a graph"></a></p>'
+    )
+    posts = [
+        question(1, CreationDate=EARLY, Body="<p>See /questions/20/bounded</p>"),
+        question(20, CreationDate=LATE, Title="Bounded", Body=TEXT + image),
+    ]
+    build(write(tmp_path, "Posts.xml", dump("posts", *posts)), tmp_path / "built", SETTINGS, processes=0)
+    body = clean_body(TEXT + image)
+
+    report = leaks_of(tmp_path / "built", TopicRow(1, "A.1", title="Bounded", body=body))
+
+    assert "[Image: a graph" in body
+    assert report.unknown == []
+    assert [(leak.kind, leak.docno) for leak in report.leaks] == [("mention", "1")]
 
 
 def test_topic_without_a_known_question_is_named(folder: Path) -> None:

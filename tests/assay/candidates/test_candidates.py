@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from assay.baselines.linked_posts import read_questions
 from assay.cli.main import main
 from assay.formats.topics.reader import read_topics
 from assay.samples import path
@@ -219,6 +220,7 @@ def test_topics_have_the_published_form_and_are_read_again(tmp_path: Path) -> No
     labels.write_text(f"id,decision\n{order[0]},accepted\n{order[1]},rejected\n{order[2]},accepted\n")
 
     options = ["--labels", str(labels), "--first", "A.201", "--output", str(out), "--quiet"]
+    options += ["--questions", str(tmp_path / "questions.tsv")]
     assert main(["candidates", "topics", str(tmp_path / "s"), str(candidates), *options]) == 0
 
     text = out.read_text()
@@ -231,6 +233,7 @@ def test_topics_have_the_published_form_and_are_read_again(tmp_path: Path) -> No
     assert [topic.code for topic in topics] == ["A.201", "A.202"]
     assert 'data-formula-id="q_6" data-display="block">b</span>' in topics[1].body
     assert topics[0].tags == ("p", "q")
+    assert read_questions(tmp_path / "questions.tsv") == {"A.201": order[0], "A.202": order[2]}
 
 
 def test_topics_need_a_code_and_all_candidates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
