@@ -84,6 +84,10 @@ class BuildForm(StyledForm):
         self.offered = selectors.offered_paths()
         if selectors.import_dir() is None or not selectors.is_folder_here():
             del self.fields["path"]
+            self.fields["upload"].required = True
+        else:
+            for name in ("upload", "path"):
+                self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]
 
     def clean_path(self) -> str:
         name: str = self.cleaned_data["path"]

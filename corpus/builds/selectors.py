@@ -11,11 +11,11 @@ from corpus.models import Build, BuildFile
 
 
 class CountRow(NamedTuple):
-    """A number of the source and of the collection; None where it was not counted."""
+    """A number of the source, None where it is not counted there, and of the collection."""
 
     name: str
     before: int | None
-    after: int | None
+    after: int
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def _counts(manifest: dict[str, Any]) -> list[CountRow]:
     before, after = manifest["before"], dict(manifest["after"])
     after |= {"formulas": manifest["formulas"]["all"], "candidates for topics": manifest["candidates"]}
     names = sorted({*before, *after})
-    return [CountRow(name, before.get(name), after.get(name)) for name in names]
+    return [CountRow(name, before.get(name), after.get(name, 0)) for name in names]
 
 
 def _failures(build: Build) -> list[tuple[str, int]]:

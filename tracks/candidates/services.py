@@ -73,8 +73,10 @@ def draw_sample(
 
     Raises:
         QuotasRefused: The candidates do not suffice for a quota.
-        SampleRefused: There are no candidates, the track is not a draft, or somebody cannot be one of the two people.
+        SampleRefused: There are no candidates, the track is not a draft, its protocol has other values for a label, or
+            somebody cannot be one of the two people.
     """
+    _check_labels(track, labels)
     with transaction.atomic():
         current = track_services.lock(track.pk)
         file = CandidateFile.objects.filter(track=current).first()
@@ -96,6 +98,17 @@ def draw_sample(
         details = {"number": number, "candidates": len(sample.rows), "sha256": stored.sha256}
         audit.record(action="candidates.drawn", subject=stored, track=current, details=details, by=by)
     return stored
+
+
+def _check_labels(track: Track, labels: Mapping[str, Sequence[str]]) -> None:
+    """Refuse what could not become a label of a topic. A label that the protocol does not name stays private."""
+    allowed = track.protocol.parsed.topics.labels
+    for name, values in labels.items():
+        wrong = [value for value in values if value not in allowed.get(name, ())]
+        if allowed.get(name) and wrong:
+            raise SampleRefused(
+                f"{track.protocol.slug} has no {name} {wrong[0]!r}; use {', '.join(allowed[name])}, or another name."
+            )
 
 
 def _drawn(track: Track, file: CandidateFile, settings: Settings) -> tuple[bytes, str, Sample]:

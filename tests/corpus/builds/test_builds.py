@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,10 @@ def test_built_collection_is_imported_with_its_formulas_and_without_later_posts(
     assert Collection.objects.get(pk=collection.pk).status == Collection.Status.READY
     assert "from 2016-01-01 until 2018-12-31" in page
     assert "math-candidates.jsonl" in page
+    rows = re.findall(
+        r'fw-normal">([^<]*)</th>\s*<td class="num">(\w*)</td>\s*<td class="num">(\w*)</td>', page
+    )
+    assert {("candidates for topics", "", "1"), ("other posts: a tag wiki", "1", "0")} <= set(rows)
 
 
 def test_participants_get_the_public_files_of_the_build(client: Client) -> None:
@@ -180,7 +185,7 @@ def test_repeated_attempt_imports_once(client: Client) -> None:
         ({"last": "2018-13"}, "is not a date; use a year, month or day"),
         ({"topics_first": "2017", "topics_last": "2017"}, "overlap"),
         ({"upload": [source(), source()]}, "Two files are named dump.zip; choose one of them."),
-        ({"upload": []}, "Choose files to upload or a path on the server"),
+        ({"upload": []}, "This field is required."),
         ({"has_formulas": "", "converter": "latex2mathml"}, "Without formulas there is nothing to convert."),
         ({"slug": ""}, "This field is required."),
     ],

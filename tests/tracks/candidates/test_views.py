@@ -290,6 +290,7 @@ def test_drawn_sample_is_that_of_the_command_to_the_byte(
         ({"where": "score=x"}, "score=x cannot be read"),
         ({"labels": "category"}, "“category” is not a name, a colon and values"),
         ({"labels": "score: 1, 2"}, "“score: 1, 2” is not a name"),
+        ({"labels": "category: policy"}, "has no category &#x27;policy&#x27;; use"),
         ({"second_person": None}, "Name two different people"),
     ],
 )
