@@ -143,7 +143,8 @@ class Candidates(Endpoints):
     def import_candidates(self, request: Request, slug: str) -> Any:
         """Import the candidates of a file in a job. They replace those of an earlier file."""
         track, data = track_of(request, slug), self.validated(request)
-        form = ImportForm({"path": data["path"]}, {"upload": data["file"]} if "file" in data else {})
+        files = {"upload": data["file"]} if "file" in data else {}
+        form = ImportForm({"path": data["path"]}, files, track=track)
         require_valid(form)
         job = jobs.request_import(track=track, **form.cleaned_data, by=person_of(request))
         response = accepted(JobSerializer(job).data, job.pk)

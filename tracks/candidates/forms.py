@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.core.files import File
 
 from accounts.models import User
 from assay.candidates.conditions import FIELDS, Condition, parse_conditions
 from assay.candidates.samples import MOST_PER_TOPIC, Settings, Stratum, parse_stratum
 from assay.errors import InputError
 from corpus.imports.selectors import import_dir, offered_paths
+from corpus.models import BuildFile
 from tracks.candidates.selectors import DECISION, label_words, people_who_may_choose
 from tracks.models import Track
 from web.forms import StyledForm
@@ -21,7 +23,7 @@ EXAMPLES = {"date": "2020-01-01..", "tags": "calculus|limits", "text": "words"}
 
 
 class ImportForm(StyledForm):
-    """An upload, or a file of the import folder."""
+    """An upload, a file of the import folder, or without both the candidates of the build of the collection."""
 
     upload = forms.FileField(
         required=False, label="File", widget=forms.ClearableFileInput(attrs={"accept": ACCEPTED})
@@ -34,9 +36,15 @@ class ImportForm(StyledForm):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "list": "server-paths"}),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.offered = offered_paths()
+        files = BuildFile.objects.filter(build__collection=track.collection_id, is_private=True)
+        self.built = files.filter(name__endswith="-candidates.jsonl").first()
+        if self.built is not None:
+            self.fields[
+                "upload"
+            ].help_text = f"Without a file: {self.built.name}, made when {track.collection} was built."
         if import_dir() is None:
             del self.fields["path"]
         for field in self.fields.values():
@@ -44,6 +52,8 @@ class ImportForm(StyledForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
+        if self.built is not None and not data.get("upload") and not data.get("path") and not self.errors:
+            data["upload"] = File(self.built.file.open("rb"), name=self.built.name)
         if bool(data.get("upload")) == bool(data.get("path")) and not self.errors:
             either = " or a path on the server, not both" if "path" in self.fields else ""
             self.add_error("upload", f"Choose a file to upload{either}.")

@@ -51,7 +51,7 @@ def request_import(*, track: Track, upload: "File[bytes] | None" = None, path: s
         if is_folder_here() and offered_path(path) is None:
             raise CandidatesRefused(f"The import folder has no file {path}.")
         return _request(track, FOLDER + path, path, by)
-    with storage.storing() as store:
+    with storage.storing() as store, upload:
         name = store("candidates", upload)
         return _request(track, UPLOAD + name, upload.name or "candidates.jsonl", by)
 

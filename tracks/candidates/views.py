@@ -42,7 +42,7 @@ def candidate(request: AuthenticatedRequest, slug: str, docno: str) -> HttpRespo
 def import_candidates(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import candidates from a file. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = ImportForm(request.POST or None, request.FILES or None)
+    form = ImportForm(request.POST or None, request.FILES or None, track=track)
     if request.method == "POST" and form.is_valid():
         with refusals_in(form):
             jobs.request_import(track=track, **form.cleaned_data, by=request.user)

@@ -182,7 +182,7 @@ def _next_formula(track: Track) -> int:
     for title, body in track.topics.values_list("title", "body"):
         for part in f"{title}{body}".split(f'data-formula-id="{FORMULA_PREFIX}')[1:]:
             number = part.partition('"')[0]
-            numbers.append(int(number) if number.isdigit() else 0)
+            numbers.append(int(number) if number.isdecimal() else 0)
     return max(numbers) + 1
 
 

@@ -141,6 +141,21 @@ def test_participants_get_the_public_files_of_the_build(client: Client) -> None:
     assert "math-xml.zip" in digests
 
 
+def test_candidates_of_the_build_become_those_of_a_track_without_another_upload(client: Client) -> None:
+    start(client)
+    build = finish()
+    track = make_track("lab", collection=build.collection, status="draft")
+    address = reverse("tracks:import_candidates", args=[track.slug])
+
+    page = client.get(address).content.decode()
+    answer = client.post(address, {"path": ""})
+    jobs.run(Job.objects.latest("pk").pk)
+
+    assert "Without a file: math-candidates.jsonl" in page
+    assert answer.status_code == 302
+    assert list(track.candidates.values_list("docno", "duplicates")) == [("3", ["1"])]
+
+
 def test_working_folder_goes_once_the_collection_is_imported(client: Client, tmp_path: Path) -> None:
     start(client)
     build = Build.objects.get()
