@@ -54,7 +54,7 @@ EXPLAINED = {
     "roles/participant.html#join-a-track": (
         "tracks:agreement tracks:agreement_version participation:join participation:ask_to_join"
     ),
-    "howto/run-a-campaign.html#add-people": (
+    "howto/run-a-campaign.html#invite-assessors-and-teams": (
         "tracks:edit_agreement participation:people participation:add_people participation:invite_person "
         "participation:make_login_link"
     ),
