@@ -8,7 +8,6 @@ import pytest
 from django.test import Client
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
-from drf_spectacular.validation import validate_schema
 from jsonschema import Draft202012Validator
 
 from tests.helpers.factories import make_organizer, make_user
@@ -21,9 +20,7 @@ def schema() -> dict[str, Any]:
         return SchemaGenerator().get_schema(request=None, public=True)
 
 
-def test_schema_is_valid_and_made_without_a_warning(schema: dict[str, Any]) -> None:
-    validate_schema(schema)
-
+def test_schema_is_made_without_a_warning(schema: dict[str, Any]) -> None:
     assert not GENERATOR_STATS._warn_cache
     assert not GENERATOR_STATS._error_cache
 
