@@ -51,6 +51,8 @@ NO_PAGES = {
         "corpus:disagreements",
         "corpus:image",
     ),
+    *("corpus:build_file", "pooling:offer_baseline", "tracks:delete_topic", "tracks:make_topics"),
+    *("tracks:name_people", "tracks:sample_file", "tracks:undo_decision"),
     *("tracks:download", "tracks:checksums", "tracks:export_collection", "tracks:fetches_csv"),
     *("tracks:remove_download", "scoring:cancel_release", "scoring:offer_qrels"),
     *("tracks:history_csv", "tracks:site_history_csv"),
