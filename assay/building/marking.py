@@ -25,7 +25,9 @@ INDEX_HEADER = HEADERS[3]
 INDEX_FILES = 100  # and one more for the rest
 _NUMBER = "\ue000"  # before a number that counts from 1 in its field
 _NUMBERED = re.compile(f'(?<= id="){_NUMBER}([0-9]+)(?=")')
-MARK = re.compile(r'(<span class="math-container"(?: id="[^"<>]*")?>[^<>]*</span>)')
+MARK = re.compile(
+    r'(<span class="math-container"(?: (?:id|data-formula-id|data-display)="[^"<>]*")*>[^<>]*</span>)'
+)
 _CODE = re.compile(r"(?<!`)(`++[^`]++`++)(?!`)")
 
 Source = Literal["title", "body", "comment"]
