@@ -6,7 +6,7 @@ row for each failure with its reason. `convert_index` does this for all files of
 
 The files are independent of each other: several processes may convert different files with one cache. A file that was
 converted is skipped, and a file that was begun continues, because the cache has its formulas. Memory holds the
-distinct formulas of one file in LaTeX.
+distinct formulas of one file in LaTeX, or of some small ones.
 """
 
 import csv
@@ -28,6 +28,7 @@ from assay.formulas.latexml import Conversion
 CONVERTER: Final = "converter.txt"
 FAILURES: Final = "failures"
 _ROWS: Final = 2_000
+_SMALL: Final = 4_000_000  # bytes of files whose formulas are converted together
 _HEADER: Final = ("id", "post_id", "type", "representation", "message")
 _UNPARSED: Final = "LaTeXML could not parse the formula"
 
@@ -110,14 +111,33 @@ def convert_index(
     for path in files:
         if (other := by_name.setdefault(_name_of(path), path)) is not path:
             raise InputError(f"{other.name} and {path.name} would have the same results; rename one of them.")
-    counts = Counts()
-    for number, path in enumerate(files, 1):
+    counts, number = Counts(), 0
 
-        def report(done: int, total: int, path: Path = path, number: int = number) -> None:
-            progress(Step(path.name, number, len(files), done, total))
+    def of(path: Path, number: int) -> Callable[[int, int], object]:
+        return lambda done, total: progress(Step(path.name, number, len(files), done, total))
 
-        counts += convert_file(path, out, cache=cache, processes=processes, progress=report)
+    for group in _groups(files):
+        new = [path for path in group if not _is_converted(path, _targets(path, out, cache))]
+        if len(new) > 1:
+            _check_converter(out, cache.converter.full_name)
+            formulas = (row[-1] for path in new for row in _rows(path))
+            fill(cache, formulas, processes=processes, progress=of(new[-1], number + len(group)))
+        for path in group:
+            number += 1
+            counts += convert_file(path, out, cache=cache, processes=processes, progress=of(path, number))
     return counts
+
+
+def _groups(files: Sequence[Path]) -> Iterator[list[Path]]:
+    """Files in their order, small ones together: a converter then starts once for them."""
+    group: list[Path] = []
+    for path in files:
+        if group and sum(each.stat().st_size for each in (*group, path)) > _SMALL:
+            yield group
+            group = []
+        group.append(path)
+    if group:
+        yield group
 
 
 def convert_file(
@@ -130,14 +150,21 @@ def convert_file(
 ) -> Counts:
     """Convert a formula index, unless that was done before; see `convert_index`."""
     _check_converter(out, cache.converter.full_name)
-    forms = ("slt", "opt") if cache.converter.has_content else ("slt",)
-    targets = {form: out / form / _name_of(path) for form in (*forms, FAILURES)}
-    if not all(
-        target.is_file() and target.stat().st_mtime >= path.stat().st_mtime for target in targets.values()
-    ):
+    targets = _targets(path, out, cache)
+    if not _is_converted(path, targets):
         fill(cache, (row[-1] for row in _rows(path)), processes=processes, progress=progress)
         _write(path, targets, cache)
     return _counts(targets)
+
+
+def _targets(path: Path, out: Path, cache: Cache) -> dict[str, Path]:
+    forms = ("slt", "opt") if cache.converter.has_content else ("slt",)
+    return {form: out / form / _name_of(path) for form in (*forms, FAILURES)}
+
+
+def _is_converted(path: Path, targets: Mapping[str, Path]) -> bool:
+    changed = path.stat().st_mtime
+    return all(target.is_file() and target.stat().st_mtime >= changed for target in targets.values())
 
 
 def _check_converter(out: Path, name: str) -> None:
