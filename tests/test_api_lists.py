@@ -29,7 +29,8 @@ from web.api.views import Endpoint
 
 pytestmark = pytest.mark.django_db
 __all__ = ["addresses", "scene"]  # fixtures
-WITHOUT_FILTER = {"guidelines"}  # a few numbered versions
+# a few numbered versions and samples; candidates are filtered by conditions (`where`)
+WITHOUT_FILTER = {"guidelines", "candidate_samples", "candidates"}
 
 
 def lists(addresses: dict[str, str]) -> Iterator[tuple[str, Endpoint]]:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from assay.baselines.formula_trees import Kind, Tree
 
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _SIZE = re.compile(r"(\d{1,9})x(\d{1,9})\Z")
 _SAME_EDGE = frozenset("naboucd")
 _IN_ORDER = frozenset("DVSLR")  # kinds of OPT structures whose children correspond in order

@@ -142,7 +142,15 @@ class Builds(Endpoints):
         """A build with its counts and files."""
         return get_object_or_404(selectors.builds_for(person_of(request)), collection__slug=slug)
 
-    @get_file("collections/<slug:slug>/build/<str:name>", "build_file")
+    @get_file(
+        "collections/<slug:slug>/build/<str:name>",
+        "build_file",
+        "application/octet-stream",
+        "application/zip",
+        "application/json",
+        "text/tab-separated-values",
+        "application/jsonl",
+    )
     def get_build_file(self, request: Request, slug: str, name: str) -> Any:
         """A file of a build."""
         build = get_object_or_404(selectors.builds_for(person_of(request)), collection__slug=slug)

@@ -112,6 +112,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.documents.index_rows.convert": {"form": "formulas-latex-v1"},
     "formats.documents.index_rows.names_of": None,
     "formats.documents.indexes.recognized": {"name": "x.tsv"},
+    "formats.documents.reading.convert": {"form": "jsonl"},
     "formats.documents.sources.form_of": {"name": "x.xml"},
     "formats.documents.stackexchange.convert": {"form": "posts"},
     "formats.documents.stackexchange.elements": {"batch": Batch()},
@@ -135,6 +136,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.topics.tables.read_table": None,
     "formulas.extraction.mark": {"first_id": 1},
     "formulas.grouping.presentation_of": None,  # of prepared formulas, which are short: it is another library's
+    "formulas.mathml.read_content": None,
     "formulas.mathml.read_xml": None,
     "html.forum.passage": {"span": forum.Span(0, 1)},
     "html.highlight.mark": {"formula_id": "1"},

@@ -106,6 +106,9 @@ class Choosing(Endpoints):
     @get_file(
         f"{address}files/<str:file>",
         "candidate_file",
+        "application/json",
+        "application/xml",
+        "text/csv",
         parameters=[parameter("first", "The code of the first topic in `topics.xml`.")],
         who=[Organizer],
     )

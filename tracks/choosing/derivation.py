@@ -26,7 +26,7 @@ from web.pages import counted
 
 PREFIX = "B."
 FORMULA, LABEL = "formula-", "label-"  # before the code of a topic, in names of fields
-_NUMBER = re.compile(r"[0-9]+$")
+_NUMBER = re.compile(r"(?<![0-9])[0-9]+$")
 
 
 class Formula(NamedTuple):

@@ -103,7 +103,7 @@ class DeadlinesForm(StyledForm):
         }
 
 
-LINE = re.compile(r"(\d{4}-\d\d-\d\d)(?: to (\d{4}-\d\d-\d\d))? +(.+)")
+LINE = re.compile(r"(\d{4}-\d\d-\d\d)(?: to (\d{4}-\d\d-\d\d))? ++(.+)")
 MAX_TITLE = Milestone._meta.get_field("title").max_length or 0
 
 

@@ -311,7 +311,10 @@ def get_file(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make an operation that sends a file of one of some types, by default of any."""
     types = content_types or ("application/octet-stream",)
-    gives = {(200, each): OpenApiResponse(OpenApiTypes.BINARY, "The file.") for each in types}
+    schemas = {"application/json": OpenApiTypes.OBJECT}
+    gives = {
+        (200, each): OpenApiResponse(schemas.get(each, OpenApiTypes.BINARY), "The file.") for each in types
+    }
     return get(address, name, gives, renderers=[JSONRenderer, FileRenderer], **options)
 
 
