@@ -31,7 +31,7 @@ RRF_K = 60
 
 
 class Fusion(NamedTuple):
-    """How runs are fused. Weights are those of the runs, in their order; without them each run has the weight 1."""
+    """The settings of a fusion. Weights are in the order of the runs; without them each run has the weight 1."""
 
     method: Method = "sum"
     norm: Norm = "min-max"

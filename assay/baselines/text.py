@@ -44,7 +44,7 @@ class TextIndex:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the content of the index depends on."""
+        """The values on which the content of the index depends."""
         return {
             "version": VERSION,
             "tokenizer": self.tokenizer or self.protocol.baselines.tokenizer,

@@ -47,7 +47,7 @@ _POST = "EXISTS (SELECT 1 FROM posts WHERE docno = ?2 AND role = 'collection')"
 
 
 class Kind(NamedTuple):
-    """How the rows of a file are stored."""
+    """The form in which the rows of a file are stored."""
 
     sql: str
     values: Callable[[Row, Settings, Counts], Sequence[object]]  # those after the number of the row

@@ -39,7 +39,7 @@ ANY = Period()
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What decides the bytes of a build, with its source."""
+    """The options that decide the bytes of a build, together with its source."""
 
     collection: Period = ANY
     topics: Period | None = None  # the candidates; None if there are none

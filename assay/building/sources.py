@@ -156,7 +156,7 @@ def _listed(listing: str) -> list[tuple[str, int]]:
 
 @contextmanager
 def _piped(path: Path, command: Sequence[str]) -> Iterator[Readable]:
-    """What a tool writes to its standard output. It is stopped if it is not read to its end."""
+    """The standard output of a tool. The tool is stopped if it is not read to its end."""
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
     ) as process:

@@ -122,7 +122,7 @@ class Store:
         return int(row[0] or 0) if row else 0
 
     def about(self, key: str) -> Any:
-        """What was noted under a key; None for nothing."""
+        """The value noted under a key; None if there is none."""
         row = self.row("SELECT value FROM about WHERE key = ?", (key,))
         return json.loads(row[0]) if row else None
 

@@ -175,7 +175,7 @@ def sample_page(user: User, sample: CandidateSample, *, show: str) -> SamplePage
 
 
 def _row(place: SampledCandidate, seat: int | None, topics: Mapping[str, str]) -> Row:
-    """The row of a candidate. A person who has not decided yet sees nobody else's decision."""
+    """The row of a candidate. Other decisions are hidden from a person until their own."""
     decisions: list[CandidateDecision] = place.candidate.current_decisions  # type: ignore[attr-defined]
     by_seat = {decision.seat: decision for decision in decisions}
     outcome = outcome_of(decisions)
@@ -219,7 +219,7 @@ def bars(settings: Settings, rows: Iterable[Row]) -> list[Bar]:
 
 
 def next_places(sample: CandidateSample, seat: int, n: int = 2) -> list[SampledCandidate]:
-    """The next candidates on which a seat has not decided, in the order of the sample."""
+    """The next undecided candidates of a seat, in the order of the sample."""
     decided = CandidateDecision.objects.filter(
         candidate=OuterRef("candidate"), is_current=True, seat__in=[seat, Seat.SETTLEMENT]
     )
