@@ -19,7 +19,7 @@ Row = TypeVar("Row", bound=models.Model)
 
 def text_of(moment: datetime | None) -> str:
     """A time in ISO 8601; empty if there is none."""
-    return "" if moment is None else moment.isoformat(timespec="seconds")
+    return "" if moment is None else moment.isoformat()
 
 
 def moment_of(text: str) -> datetime:

@@ -298,6 +298,11 @@ def test_archive_that_this_version_does_not_know_changes_nothing(archive: Path) 
         assert all_rows(this_database()) == before
 
 
+def contents(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def is_damaged(path: Path) -> bool:
     try:
         with Backup.of(path) as backup:
@@ -318,9 +323,11 @@ def test_every_wrong_byte_of_the_content_and_every_missing_end_is_noticed(archiv
     with zipfile.ZipFile(archive) as source:
         members = source.infolist()
     for member in members:
-        place = member.header_offset + 30 + len(member.filename) + 20 + member.compress_size // 2
+        start = member.header_offset + 30 + len(member.filename)
+        extra = int.from_bytes(whole[member.header_offset + 28 : member.header_offset + 30], "little")
+        place = start + extra + member.compress_size // 2
         damaged.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        assert is_damaged(damaged)
+        assert is_damaged(damaged) or contents(damaged) == contents(archive)  # two codes can mean the same bytes
 
 
 def test_damaged_archive_changes_nothing(archive: Path) -> None:
