@@ -38,7 +38,10 @@ class DecisionSerializer(serializers.ModelSerializer[CandidateDecision]):
 
     class Meta:
         model = CandidateDecision
-        fields = ["candidate", "place", "by", "is_accepted", "reason", "labels", "is_current", "created_at"]
+        fields = [
+            *("candidate", "place", "by", "is_accepted", "reason", "labels"),
+            *("changed_after_seeing", "is_current", "created_at"),
+        ]
 
 
 class NewDecisionSerializer(Strict):

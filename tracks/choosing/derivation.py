@@ -4,7 +4,6 @@ At most one formula is picked of each topic. The title is proposed before the bo
 The tracks then know each other, and a topic keeps the number, the texts, the tags and the thread of its question.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -15,7 +14,7 @@ from accounts.access import AnyUser
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.candidates.topics import as_import
-from assay.formats.topics.reader import TopicRow
+from assay.formats.topics.reader import TopicRow, number_of
 from assay.formats.topics.writer import formulas_of
 from tracks.choosing.services import DecisionRefused
 from tracks.models import Topic, Track
@@ -26,7 +25,6 @@ from web.pages import counted
 
 PREFIX = "B."
 FORMULA, LABEL = "formula-", "label-"  # before the code of a topic, in names of fields
-_NUMBER = re.compile(r"(?<![0-9])[0-9]+$")
 
 
 class Formula(NamedTuple):
@@ -98,8 +96,7 @@ def proposed(formulas: Sequence[tuple[str, str, str]]) -> str:
 
 def code_of(topic: Topic, prefix: str) -> str:
     """The code of the topic that is derived from a topic: the same number after another prefix."""
-    number = _NUMBER.search(topic.code)
-    return f"{prefix}{number[0] if number else topic.code}"
+    return f"{prefix}{number_of(topic.code)}"
 
 
 def picked(data: Mapping[str, Any], source: Track, labels: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -98,7 +98,10 @@ class SamplePage:
 
 @dataclass(frozen=True)
 class DecidePage:
-    """`chosen` is the latest decision of the person on the candidate; `other` is shown only after their own."""
+    """`chosen` is the latest decision of the person on the candidate; `other` is shown only after their own.
+
+    `has_seen_other`: a new decision is one that was changed after seeing the other's.
+    """
 
     track: Track
     sample: CandidateSample
@@ -113,6 +116,7 @@ class DecidePage:
     last_other: CandidateDecision | None
     is_disagreement: bool
     reasons: list[str]
+    has_seen_other: bool
     n_done: int
     n_rows: int
     bars: list[Bar]
@@ -255,6 +259,7 @@ def decide_page(user: User, sample: CandidateSample, seat: int, *, docno: str = 
         last_other=last_other,
         is_disagreement=bool(last and last_other and disagree(last, last_other)),
         reasons=_reasons(user, sample),
+        has_seen_other=bool(chosen and current and has_seen_other(user, current)),
         n_done=sum(any(d.seat == seat for d in row.place.candidate.current_decisions) for row in rows),  # type: ignore[attr-defined]
         n_rows=len(rows),
         bars=bars(settings, rows),
@@ -293,6 +298,15 @@ def _other(candidate: Candidate, seat: int) -> CandidateDecision | None:
     """The current decision of the other person."""
     decisions = candidate.decisions.filter(is_current=True).exclude(seat__in=[seat, Seat.SETTLEMENT])
     return decisions.select_related("by").first()
+
+
+def has_seen_other(user: User, candidate: Candidate) -> bool:
+    """Return whether a person could see the other's decision: both had decided at the same time. One query."""
+    decisions = list(candidate.decisions.exclude(seat=Seat.SETTLEMENT).order_by("pk"))
+    own = [each for each in decisions if each.by_id == user.pk]
+    first = own[0].pk if own else None
+    later = (each for each in decisions if first is not None and each.pk > first)
+    return any(each.is_second for each in own) or any(each.is_second for each in later)
 
 
 def may_be_settled(decisions: Iterable[CandidateDecision]) -> bool:
@@ -339,14 +353,15 @@ def decisions_csv(user: User, sample: CandidateSample) -> str:
     rows = list(decisions.order_by("pk"))
     own = {row.candidate_id for row in rows if row.is_current and row.seat == seat}
     names = list(sample.labels)
-    header = ["candidate", "seat", "person", "decision", "reason", *names, "is_current", "time"]
+    header = ["candidate", "seat", "person", "decision", "reason", *names]
+    header += ["changed_after_seeing", "is_current", "time"]
     return as_csv(
         header,
         [
             [
                 *(row.candidate.docno, row.get_seat_display(), row.by.username, row.choice, row.reason),
                 *(row.labels.get(name, "") for name in names),
-                *(row.is_current, row.created_at.isoformat()),
+                *(row.changed_after_seeing, row.is_current, row.created_at.isoformat()),
             ]
             for row in rows
             if seat is None or row.by_id == user.pk or row.candidate_id in own

@@ -43,6 +43,8 @@ def decide(
 ) -> CandidateDecision:
     """Store what one of the two people decides; it replaces their own earlier decision. Repeating it changes nothing.
 
+    A person who changes a decision after they could see the other's may do so, but the decision says it.
+
     Raises:
         DecisionRefused: They are not one of the two people, the candidate is settled, a label or the reason is missing,
             or the seat's person before them has decided.
@@ -95,9 +97,16 @@ def _checked(sample: CandidateSample, is_accepted: bool, reason: str, labels: Ma
 
 
 def _append(candidate: Candidate, seat: int, values: Values, by: User) -> CandidateDecision:
+    others = candidate.decisions.filter(is_current=True).exclude(seat__in=[seat, Seat.SETTLEMENT])
+    is_of_two = seat != Seat.SETTLEMENT
+    seen = {
+        "is_second": is_of_two and others.exists(),
+        "changed_after_seeing": is_of_two and selectors.has_seen_other(by, candidate),
+    }
     candidate.decisions.filter(seat=seat, is_current=True).update(is_current=False)
     is_accepted, reason, labels = values
-    return candidate.decisions.create(seat=seat, by=by, is_accepted=is_accepted, reason=reason, labels=labels)
+    given = {"is_accepted": is_accepted, "reason": reason, "labels": labels}
+    return candidate.decisions.create(seat=seat, by=by, **given, **seen)
 
 
 @transaction.atomic

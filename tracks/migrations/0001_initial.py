@@ -372,6 +372,8 @@ class Migration(migrations.Migration):
                 ('is_accepted', models.BooleanField()),
                 ('reason', models.TextField(blank=True)),
                 ('labels', models.JSONField(default=dict)),
+                ('is_second', models.BooleanField(default=False, help_text='The other person had decided already: from now on each sees both.')),
+                ('changed_after_seeing', models.BooleanField(default=False, help_text="The person had seen the other's decision, after an earlier one of their own.")),
                 ('is_current', models.BooleanField(default=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),

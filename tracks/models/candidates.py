@@ -152,6 +152,13 @@ class CandidateDecision(models.Model):
     is_accepted = models.BooleanField()
     reason = models.TextField(blank=True)
     labels = models.JSONField(default=dict)
+    is_second = models.BooleanField(
+        default=False, help_text="The other person had decided already: from now on each sees both."
+    )
+    changed_after_seeing = models.BooleanField(
+        default=False,
+        help_text="The person had seen the other's decision, after an earlier one of their own.",
+    )
     is_current = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -182,5 +189,6 @@ class CandidateDecision(models.Model):
     @property
     def details(self) -> str:
         """The labels and the reason, as they follow the choice in a sentence."""
-        labels = "".join(f", {value}" for value in self.labels.values())
-        return f"{labels}: {self.reason}" if self.reason else labels
+        details = "".join(f", {value}" for value in self.labels.values())
+        details += f": {self.reason}" if self.reason else ""
+        return f"{details} (changed after seeing the other’s)" if self.changed_after_seeing else details

@@ -167,6 +167,47 @@ def test_decision_is_changed_by_a_new_one(choice: Choice) -> None:
     assert list(stored) == [(True, False), (False, True)]
 
 
+@pytest.mark.parametrize("undoes", [True, False])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_decision_that_is_changed_after_seeing_the_others_says_so(
+    choice: Choice, undoes: bool, is_first: bool
+) -> None:
+    docno, people = order(choice)[0], [choice.first, choice.second]
+    person, other = people if is_first else people[::-1]
+    client = as_user(person)
+    decide(choice, docno, choice.first, accept=choice.first != person, reason="No")
+    decide(choice, docno, choice.second, accept=choice.second != person, reason="No")
+
+    page = client.get(f"{address('decide')}?candidate={docno}")
+    if undoes:
+        page = client.post(address("undo_decision"), follow=True)
+    client.post(address("decide"), form(docno))
+
+    note = "You had seen the other’s decision" if undoes else "and says that you had seen the other’s"
+    assert note in text(page.content)
+    stored = CandidateDecision.objects.order_by("pk").values_list("by__username", "changed_after_seeing")
+    assert list(stored) == [("ines", False), ("marek", False), (person.username, True)]
+    for reader in (person, other):
+        listed = text(as_user(reader).get(address("candidate_sample")).content)
+        assert listed.count("(changed after seeing the other’s)") == 1
+    content = as_user(choice.first).get(address("sample_file", "decisions.csv")).content.decode()
+    changed = [row["changed_after_seeing"] for row in csv.DictReader(io.StringIO(content))]
+    assert changed == ["False", "False", "True"]
+
+
+def test_decision_that_is_changed_before_the_other_decides_does_not(choice: Choice) -> None:
+    docno = order(choice)[0]
+    decide(choice, docno, choice.first, accept=False, reason="No")
+    services.undo(sample=choice.sample, by=choice.first)
+    decide(choice, docno, choice.second)
+
+    page = as_user(choice.first).get(address("decide"))
+    decide(choice, docno, choice.first)
+
+    assert "You had seen" not in page.content.decode()
+    assert not CandidateDecision.objects.filter(changed_after_seeing=True).exists()
+
+
 def test_decisions_are_kept_by_the_database(choice: Choice) -> None:
     decision = decide(choice, "9001", choice.first)
 
