@@ -51,13 +51,19 @@ def _token(label: str, other: str, path: str) -> bytes:
     return token if len(token) <= LONGEST else blake2b(token, digest_size=16).hexdigest().encode()
 
 
-def candidates(tree: Tree, kind: Kind, index: Postings, *, k: int) -> NDArray[np.intp]:
-    """(at most k,) the numbers of the formulas of an index with the highest scores; only those with a common pair."""
+def candidates(
+    tree: Tree, kind: Kind, index: Postings, *, k: int, only: NDArray[np.bool_] | None = None
+) -> NDArray[np.intp]:
+    """(at most k,) the numbers of the formulas of an index with the highest scores; only those with a common pair.
+
+    Args:
+        only: (n,) whether each formula of the index may be a candidate; None: all.
+    """
     tokens = pairs(tree, kind)
     common = np.zeros(len(index.docno), dtype=np.int32)
     for number, n in index.numbers_of(tokens).items():
         formulas, frequency = index.of(number)
         common[formulas] += np.minimum(frequency, n)
-    rows = np.flatnonzero(common)
+    rows = np.flatnonzero(common if only is None else common * only)
     score = 2 * common[rows] / (len(tokens) + index.length[rows])
     return rows[top(index.docno[rows], score, k=k)]

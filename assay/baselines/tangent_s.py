@@ -8,13 +8,16 @@
 The formula of a question is one in its title, or else in its text: that with the most nodes; a tie is broken at random
 with the seed.
 
+The formulas may be limited to those of some posts of each topic: the posts that a pool of questions has for it. So the
+pool of an answer task seeds that of a formula task, as in ARQMath-1.
+
 Source: Mansouri, Zanibbi, Oard and Agarwal, "Overview of ARQMath-2 (2021)", sections 4.3 and 5.6,
 doi:10.1007/978-3-030-85251-1_17; weights by regression on NTCIR-12: Davila and Zanibbi (2017),
 doi:10.1145/3077136.3080748.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +31,7 @@ from assay.baselines.ranking import Progress, Ranked, best, no_progress
 from assay.baselines.subtree_similarity import similarity
 from assay.baselines.symbol_pairs import candidates
 from assay.errors import InputError
-from assay.formats.topics.reader import TopicRow
+from assay.formats.topics.reader import TopicRow, number_of
 from assay.pools.random_draws import stream_starts
 from assay.processes import map_fresh, processors
 from assay.protocols.schema import Protocol, Unit
@@ -46,11 +49,15 @@ Strings = Mapping[Kind, Mapping[str, str]]  # of the formulas of topics, by kind
 
 
 class Query(NamedTuple):
-    """The formula of a topic: the string of each of its trees. Without any, nothing is found."""
+    """The formula of a topic: the string of each of its trees. Without any, nothing is found.
+
+    `posts` are the docnos of the posts whose formulas are ranked; None: all.
+    """
 
     topic: str
     formula: str
     strings: Mapping[Kind, str]
+    posts: frozenset[str] | None = None
 
 
 class Compared(NamedTuple):
@@ -85,6 +92,28 @@ def query_of(topic: TopicRow, strings: Strings, seed: int) -> Query:
     return Query(topic.code, chosen, trees)
 
 
+def within(queries: Sequence[Query], pool: Mapping[str, Collection[str]]) -> list[Query]:
+    """The queries, each for the formulas of the posts that a pool has for the topic with the same number.
+
+    Args:
+        pool: docnos by topic.
+
+    Raises:
+        InputError: Two topics of the pool have one number, or none has the number of a query.
+    """
+    posts: dict[str, frozenset[str]] = {}
+    for code in sorted(pool):
+        if number_of(code) in posts:
+            raise InputError(f"the pool has two topics with the number {number_of(code)}, one of them {code}")
+        posts[number_of(code)] = frozenset(pool[code])
+    if not any(number_of(query.topic) in posts for query in queries):
+        raise InputError(
+            f"no topic of the pool has the number of a topic: {', '.join(sorted(pool)[:3])} and "
+            f"{', '.join(query.topic for query in queries[:3])}"
+        )
+    return [query._replace(posts=posts.get(number_of(query.topic), frozenset())) for query in queries]
+
+
 def tangent_s(
     queries: Sequence[Query],
     folder: Path,
@@ -107,7 +136,7 @@ def tangent_s(
     work = partial(compared, folder=folder, k=k)
     compared_topics = map_fresh(work, queries, processes=processors() if processes is None else processes)
     for n, (query, results) in enumerate(compared_topics, 1):
-        yield _ranked(query.topic, results, index, unit=unit, depth=depth)
+        yield _ranked(query, results, index, unit=unit, depth=depth)
         progress("comparing formulas", n, len(queries))
 
 
@@ -120,20 +149,43 @@ def compared(query: Query, *, folder: Path, k: int) -> dict[Kind, Compared]:
     """The first two stages for a topic."""
     index = _opened(folder)
     results: dict[Kind, Compared] = {}
+    is_within = _is_within(query, index)
     for kind in index.kinds:
         if kind not in query.strings:
             continue
         tree, weights = parse(query.strings[kind], kind), np.array(WEIGHTS[kind])
-        rows = candidates(tree, kind, index.pairs[kind], k=k)
+        only = (
+            None
+            if is_within is None
+            else _trees_of(index.trees[kind][is_within], len(index.pairs[kind].docno))
+        )
+        rows = candidates(tree, kind, index.pairs[kind], k=k, only=only)
         scores = [similarity(tree, parse(index.string(kind, row), kind), kind) for row in rows.tolist()]
         results[kind] = Compared(rows, np.array(scores).reshape(len(rows), 3) @ weights)
     return results
 
 
+def _is_within(query: Query, index: FormulaIndex) -> NDArray[np.bool_] | None:
+    """(n,) whether each formula is in one of the query's posts; None if all are."""
+    if query.posts is None:
+        return None
+    posts = np.array([docno.encode() for docno in query.posts], dtype=np.bytes_)
+    in_posts: NDArray[np.bool_] = np.isin(index.docno, posts)[index.post]
+    return in_posts
+
+
+def _trees_of(trees: NDArray[np.int32], n: int) -> NDArray[np.bool_]:
+    """(n,) whether each tree is that of one of some formulas."""
+    is_tree = np.zeros(n, dtype=np.bool_)
+    is_tree[trees[trees >= 0]] = True
+    return is_tree
+
+
 def _ranked(
-    topic: str, results: Mapping[Kind, Compared], index: FormulaIndex, *, unit: Unit, depth: int
+    query: Query, results: Mapping[Kind, Compared], index: FormulaIndex, *, unit: Unit, depth: int
 ) -> Ranked:
     """The third stage: every formula whose SLT or OPT was compared, or the posts with such formulas."""
+    topic, is_within = query.topic, _is_within(query, index)
     total = np.full(len(index.formula), CONSTANT)
     is_candidate = np.zeros(len(index.formula), dtype=np.bool_)
     for kind, (trees, scores) in results.items():
@@ -144,6 +196,8 @@ def _ranked(
         is_candidate |= is_compared[index.trees[kind]]
     if unit == "answer":
         is_candidate &= index.is_answer
+    if is_within is not None:
+        is_candidate &= is_within
     rows = np.flatnonzero(is_candidate)
     if unit in N_CANDIDATES:
         posts = index.docno[index.post[rows]]

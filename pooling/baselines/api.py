@@ -53,6 +53,15 @@ class BaselineRequestSerializer(MadeRunSerializer):
     links = serializers.FileField(
         required=False, help_text="For linked posts: a table of question, linked question and kind of link."
     )
+    related = serializers.BooleanField(
+        required=False, default=False, help_text="For linked posts: follow links to related questions too."
+    )
+    pool = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="For Tangent-S: the id of a pool of a track of questions; only formulas of its posts are ranked.",
+    )
 
 
 class FusionRequestSerializer(MadeRunSerializer):
@@ -92,6 +101,8 @@ class Baselines(Endpoints):
         files = MultiValueDict({"links": [data.pop("links")]} if data.get("links") else {})
         track = track_of(request, slug)
         form = BaselineForm(data, files, track=track)
+        if data["pool"] is not None and "pool" not in form.fields:
+            raise serializers.ValidationError({"pool": f"{track} ranks no formulas of a pool of questions."})
         require_valid(form)
         job = services.request(track=track, by=person_of(request), **form.arguments)
         return accepted(JobSerializer(job).data, job.pk)

@@ -7,13 +7,23 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from assay.baselines.fusion import RRF_K, Fusion
+from assay.baselines.linked_posts import KINDS as LINK_KINDS
 from assay.baselines.linked_posts import parse_links
 from assay.errors import InputError
 from assay.formats.runs.words import MAX_NAME
-from pooling.baselines.selectors import TEAM, links_of_candidates, methods_for, runs_to_fuse
-from pooling.models import Run
+from pooling.baselines.selectors import (
+    TEAM,
+    links_of_candidates,
+    methods_for,
+    question_pools,
+    runs_to_fuse,
+    topics_with_answers,
+)
+from pooling.models import Pool, Run
 from tracks.models import Track
+from tracks.topics.selectors import FORMULA_UNITS
 from web.forms import StyledForm, bytes_of
+from web.pages import counted
 
 METHODS = {
     "sum": "sum of the scores (CombSUM)",
@@ -73,7 +83,20 @@ class BaselineForm(MadeRunForm):
         help_text="For linked posts: <code>private/links.tsv</code> of a build, with question, linked question and "
         "kind of link. Without it, the links of the candidates that became topics.",
     )
-    field_order = ("method", "links", "tag", "team", "depth")
+    related = forms.BooleanField(
+        required=False,
+        label="Follow links to related questions too",
+        help_text="For linked posts: not only to duplicates.",
+    )
+    pool = forms.ModelChoiceField(
+        Pool.objects.none(),
+        required=False,
+        label="Only formulas in the posts of a pool",
+        empty_label="all formulas of the collection",
+        help_text="For Tangent-S: each topic gets the formulas of the posts that this pool has for the question with "
+        "its number. The run brings them into the pool of this track.",
+    )
+    field_order = ("method", "links", "related", "pool", "tag", "team", "depth")
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, track=track, **kwargs)
@@ -81,8 +104,31 @@ class BaselineForm(MadeRunForm):
         cast(forms.ChoiceField, self.fields["method"]).choices = list(methods.items())
         self.fields["tag"].required = False
         self.fields["tag"].help_text = "The run's name, one word. Empty: that of the baseline."
-        if "linked-posts" not in methods:
-            del self.fields["links"]
+        if "linked-posts" in methods:
+            self.fields["links"].help_text += f" {self._known_links()}"
+        else:
+            del self.fields["links"], self.fields["related"]
+        pools = question_pools(track) if "tangent-s" in methods else Pool.objects.none()
+        if track.protocol.parsed.unit in FORMULA_UNITS and pools:
+            cast("forms.ModelChoiceField[Pool]", self.fields["pool"]).queryset = pools
+            cast(Any, self.fields["pool"]).label_from_instance = lambda pool: f"{pool} of {pool.track}"
+        else:
+            del self.fields["pool"]
+
+    def _known_links(self) -> str:
+        counts = [
+            topics_with_answers(self.track, links_of_candidates(self.track, [kind])) for kind in LINK_KINDS
+        ]
+        known = [
+            f"{kind} questions for {counted(n, 'topic')}"
+            for kind, n in zip(LINK_KINDS, counts, strict=True)
+            if n
+        ]
+        return (
+            f"They lead to answers in the collection: {', '.join(known)}."
+            if known
+            else "They lead to no answer."
+        )
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
@@ -95,19 +141,27 @@ class BaselineForm(MadeRunForm):
         elif file:
             self._read_links(file)
         elif "links" not in self.errors:
-            data["links"] = links_of_candidates(self.track)
-            if not data["links"]:
-                self.add_error(
-                    "links",
-                    "Choose the file of links: the topics were not chosen among candidates of this track.",
-                )
+            data["links"] = links_of_candidates(self.track, self._kinds)
+        if data.get("links") is not None and not topics_with_answers(self.track, data["links"]):
+            of = "The file knows" if file else "The candidates that became topics know"
+            self.add_error(
+                "links",
+                f"{of} no {' or '.join(self._kinds)} question of a topic that has answers in the collection, so the "
+                "run would be empty. Choose another file of links.",
+            )
+        if data.get("related") and data.get("method") != "linked-posts":
+            self.add_error("related", "Only linked posts follow links.")
         return data
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        return LINK_KINDS if self.cleaned_data.get("related") else LINK_KINDS[:1]
 
     def _read_links(self, file: Any) -> None:
         threads = set(self.track.topics.exclude(thread="").values_list("thread", flat=True))
         try:
             links = parse_links(
-                bytes_of(file).read().decode(errors="replace"), file.name or "links", ["duplicate"]
+                bytes_of(file).read().decode(errors="replace"), file.name or "links", self._kinds
             )
         except InputError as error:
             self.add_error("links", f"{error}.")
@@ -116,7 +170,9 @@ class BaselineForm(MadeRunForm):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        return {"links": None} | super().arguments
+        data = {"links": None, "pool": None} | super().arguments
+        data.pop("related", None)
+        return data
 
 
 class FusionForm(MadeRunForm):

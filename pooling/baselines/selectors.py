@@ -1,5 +1,6 @@
 """The baselines of a track, which can be made, and their page."""
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -8,8 +9,9 @@ from django.db.models import Exists, OuterRef, QuerySet
 from assay.baselines.ranking import line_form
 from assay.errors import InputError
 from assay.protocols.schema import Protocol
+from corpus.models import Document
 from jobs.models import Job
-from pooling.models import Run
+from pooling.models import Pool, Run
 from tracks.acceptance import state
 from tracks.models import Download, Track
 
@@ -67,11 +69,32 @@ def runs_to_fuse(track: Track) -> QuerySet[Run]:
     return track.runs.filter(status=Run.Status.SUBMITTED).select_related("team")
 
 
-def links_of_candidates(track: Track) -> dict[str, set[str]]:
-    """The questions of which the topics' own questions are duplicates, as the candidates of the track know them."""
+def links_of_candidates(track: Track, kinds: Collection[str]) -> dict[str, set[str]]:
+    """The questions that the topics' own questions are linked to, as the candidates of the track know them."""
     threads = track.topics.exclude(thread="").values("thread")
-    candidates = track.candidates.filter(docno__in=threads, n_duplicates__gt=0)
-    return {docno: set(linked) for docno, linked in candidates.values_list("docno", "duplicates")}
+    links: dict[str, set[str]] = {}
+    for kind, name in (("duplicate", "duplicates"), ("related", "related")):
+        candidates = track.candidates.filter(docno__in=threads) if kind in kinds else track.candidates.none()
+        for docno, linked in candidates.values_list("docno", name):
+            links.setdefault(docno, set()).update(linked)
+    return links
+
+
+def topics_with_answers(track: Track, links: Mapping[str, Iterable[str]]) -> int:
+    """The number of topics whose questions are linked to a question with answers in the collection. Two queries."""
+    answers = Document.objects.filter(collection=track.collection_id, kind=Document.Kind.ANSWER)
+    linked = set().union(*links.values())
+    answered = set(answers.filter(thread__in=linked).values_list("thread", flat=True).distinct())
+    threads = track.topics.exclude(thread="").values_list("thread", flat=True)
+    return sum(not answered.isdisjoint(links.get(thread, ())) for thread in threads)
+
+
+def question_pools(track: Track) -> QuerySet[Pool]:
+    """The pools whose posts may limit the formulas that are ranked: those of tracks of questions on the collection."""
+    pools = Pool.objects.filter(status=Pool.Status.READY, track__collection=track.collection_id)
+    pools = pools.exclude(track=track).select_related("track", "protocol")
+    ids = [pool.pk for pool in pools if pool.protocol.parsed.unit in {"answer", "document"}]
+    return pools.filter(pk__in=ids).order_by("track__name", "pk") if track.collection_id else pools.none()
 
 
 def download_name(run: Run) -> str:

@@ -21,7 +21,7 @@ from assay.baselines.fusion import Fusion, fuse
 from assay.baselines.linked_posts import linked_posts
 from assay.baselines.postings import Model
 from assay.baselines.ranking import Progress, Ranked, line_form, run_of
-from assay.baselines.tangent_s import query_of, tangent_s
+from assay.baselines.tangent_s import query_of, tangent_s, within
 from assay.baselines.text import TextIndex, text
 from assay.errors import InputError, Refused
 from assay.formats.declaration import Declaration
@@ -36,7 +36,7 @@ from participation.models import Team
 from participation.teams import services as team_services
 from pooling.baselines.selectors import KIND, TEXT, download_name, kind_of, methods_for
 from pooling.errors import SameBytes
-from pooling.models import Run
+from pooling.models import Pool, PoolEntry, Run
 from pooling.runs.services import submit
 from tracks import acceptance
 from tracks.downloads import services as downloads
@@ -64,10 +64,12 @@ def request(
     tag: str,
     depth: int | None = None,
     links: Mapping[str, Iterable[str]] | None = None,
+    pool: Pool | None = None,
 ) -> Job:
     """Queue the job that makes a baseline and submits it for a team, which is created if there is none of that name.
 
-    `links` has the linked questions of each question, for the baseline of linked posts.
+    `links` has the linked questions of each question, for the baseline of linked posts. With a `pool` of questions,
+    Tangent-S ranks only formulas of its posts.
 
     Raises:
         BaselineRefused: The protocol or the collection does not allow the baseline, or the track accepts no runs now.
@@ -75,7 +77,8 @@ def request(
     if method not in methods_for(track.protocol.parsed):
         raise BaselineRefused(f"{method} cannot be made for {track.protocol.slug}.")
     _check_input(track, method, links)
-    arguments = {"method": method, "links": {key: sorted(linked) for key, linked in (links or {}).items()}}
+    known = {key: sorted(linked) for key, linked in (links or {}).items()}
+    arguments = {"method": method, "links": known, "pool_id": pool and pool.pk}
     return _request(track, by=by, team=team, tag=tag, depth=depth, arguments=arguments)
 
 
@@ -207,6 +210,7 @@ def _lists(
     progress: Progress,
     method: str,
     links: Mapping[str, Sequence[str]] | None = None,
+    pool_id: int | None = None,
     runs: Sequence[int] = (),
     fusion: Mapping[str, Any] | None = None,
 ) -> Iterator[Ranked]:
@@ -216,7 +220,7 @@ def _lists(
     with TemporaryDirectory(prefix="assay-baseline-") as folder:
         collection = Path(folder)
         if method == "tangent-s":
-            yield from _by_formulas(track, topics, collection, depth, progress)
+            yield from _by_formulas(track, topics, collection, depth, progress, pool_id)
             return
         _write_documents(track, collection / POSTS, progress)
         if method == "linked-posts":
@@ -228,7 +232,12 @@ def _lists(
 
 
 def _by_formulas(
-    track: Track, topics: Sequence[TopicRow], folder: Path, depth: int, progress: Progress
+    track: Track,
+    topics: Sequence[TopicRow],
+    folder: Path,
+    depth: int,
+    progress: Progress,
+    pool_id: int | None,
 ) -> Iterator[Ranked]:
     """The ranking of Tangent-S, from the formulas of the collection and of the topics that are stored as MathML."""
     of_topics, of_collection, index = (folder / name for name in ("topics", "collection", "index"))
@@ -245,9 +254,18 @@ def _by_formulas(
         )
     strings = FormulaSource(index_files([of_topics]), processes=0).strings()
     queries = [query_of(topic, strings, SEED) for topic in topics]
+    queries = within(queries, _posts_of(pool_id)) if pool_id is not None else queries
     source = FormulaSource(index_files([of_collection]), progress=progress)
     build(index, source)
     yield from tangent_s(queries, index, unit=track.protocol.parsed.unit, depth=depth, progress=progress)
+
+
+def _posts_of(pool_id: int) -> dict[str, set[str]]:
+    """The posts of a pool of questions by topic, as its file has them."""
+    posts: dict[str, set[str]] = {}
+    for topic, docno in PoolEntry.objects.filter(pool=pool_id).values_list("topic__code", "docno"):
+        posts.setdefault(topic, set()).add(docno)
+    return posts
 
 
 def _write_formulas(track: Track, form: str, path: Path, progress: Progress) -> None:

@@ -13,12 +13,13 @@ from assay.baselines.formula_trees import KINDS as TREES
 from assay.baselines.linked_posts import KINDS, LINKS, linked_posts, read_links, read_questions
 from assay.baselines.postings import index_folder, states_of
 from assay.baselines.ranking import depth_of, line_form
-from assay.baselines.tangent_s import check_unit, query_of, tangent_s
+from assay.baselines.tangent_s import check_unit, query_of, tangent_s, within
 from assay.baselines.text import K1, B, TextIndex, text
 from assay.cli.baselines import add_run_options, progress_bars, read_topic_rows, write_run_file
 from assay.cli.formulas import note
 from assay.cli.options import Parser, add, add_seed, positive
 from assay.errors import InputError
+from assay.pools.files import read_docnos
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Tokenizer
 
@@ -112,6 +113,12 @@ def _add_tangent_options(parser: argparse.ArgumentParser) -> None:
         help="distinct formulas of each kind of tree that are compared with that of a topic (default: 2000 if the "
         "protocol retrieves formulas, else 1000)",
     )
+    parser.add_argument(
+        "--pool",
+        type=Path,
+        metavar="FILE",
+        help="only formulas of the posts that this pool of a question task has for the topic with the same number",
+    )
     add_seed(parser)
 
 
@@ -195,6 +202,8 @@ def _tangent_s(arguments: argparse.Namespace) -> int:
         reasons = "; ".join(f"{n:,}: {reason}" for reason, n in of_topics.skipped.items())
         raise InputError(f"no formula of the topics has a tree ({reasons})")
     queries = [query_of(topic, strings, arguments.seed) for topic in topics]
+    if arguments.pool:
+        queries = within(queries, read_docnos(arguments.pool))
     source = FormulaSource(index_files(arguments.formulas), arguments.processes, progress)
     settings: dict[str, object] = {kind: states_of(source.files[kind]) for kind in TREES}
     with index_folder(arguments.index, settings, partial(build, source=source)) as folder:

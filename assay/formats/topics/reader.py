@@ -42,6 +42,7 @@ from assay.html.sanitize import clean_body, clean_text, clean_title, without_con
 
 MAX_SIZE = 50 * 2**20  # bytes of a topic file
 MAX_CODE = 100  # bytes, as in runs and qrels
+_NUMBER = re.compile(r"(?<![0-9])[0-9]+$")
 MEAN = "all"  # the name of the mean in tables of scores, in the column of topics
 MAX_COMPLAINTS = 20  # in a message for people
 MAX_ERRORS = 1_000  # for programs
@@ -275,6 +276,16 @@ def code_of(given: object) -> str:
             f"a topic cannot be named {MEAN!r}, because tables of scores use that name for the mean"
         )
     return code
+
+
+def number_of(code: str) -> str:
+    """The number that a code ends in, or the code if it ends in none. Topics of two tasks share it: A.201 and B.201.
+
+    >>> number_of("B.201")
+    '201'
+    """
+    number = _NUMBER.search(code)
+    return number[0] if number else code
 
 
 def split_of(text: str) -> str:

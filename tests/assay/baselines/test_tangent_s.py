@@ -252,7 +252,7 @@ def test_tree_that_was_not_compared_counts_zero(index: Path) -> None:
         "opt": Compared(np.array([0]), np.array([0.25])),
     }
 
-    ranked = _ranked("T", results, both, unit="formula", depth=10)
+    ranked = _ranked(Query("T", "", {}), results, both, unit="formula", depth=10)
 
     assert ranked.docno.tolist() == [
         b"2",

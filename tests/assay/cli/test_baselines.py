@@ -182,6 +182,41 @@ def test_tangent_s_ranks_answers_where_the_protocol_retrieves_them(
     assert "no documents for A.3 A.4 A.5: they have no formula with a tree" in output.err
 
 
+def test_pool_of_questions_limits_the_formulas_to_those_of_its_posts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pool = tmp_path / "pool.tsv"
+    tangent()
+    complete = rows(capsys.readouterr().out)
+    pool.write_text("A.1\t24\t1\nA.1\t23\t2\nA.7\t21\t1\n")
+
+    tangent("--pool", str(pool), "--candidates", "2")
+
+    output = capsys.readouterr()
+    seeded = rows(output.out)
+    of_pool = [line[:3] + line[4:] for line in complete if line[0] == "B.1" and line[2] in {"23", "24"}]
+    assert [line[:3] + line[4:] for line in seeded] == of_pool[:2]
+    assert "no documents for B.2" in output.err
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        ("A.8\t24\t1\n", "no topic of the pool has the number of a topic: A.8 and B.1, B.2"),
+        ("A.1\t24\t1\nC.1\t23\t1\n", "the pool has two topics with the number 1, one of them C.1"),
+        ("A.1\n", "pool.tsv: line 1: expected a topic and, in column 2, a docno"),
+    ],
+)
+def test_pool_that_fits_no_topic_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: str, complaint: str
+) -> None:
+    pool = tmp_path / "pool.tsv"
+    pool.write_text(lines)
+
+    assert tangent("--pool", str(pool)) == 2
+    assert complaint in capsys.readouterr().err
+
+
 def test_index_of_formulas_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tangent("--index", str(tmp_path / "index"))
     built = capsys.readouterr().out

@@ -327,7 +327,9 @@ def test_every_wrong_byte_of_the_content_and_every_missing_end_is_noticed(archiv
         extra = int.from_bytes(whole[member.header_offset + 28 : member.header_offset + 30], "little")
         place = start + extra + member.compress_size // 2
         damaged.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        assert is_damaged(damaged) or contents(damaged) == contents(archive)  # two codes can mean the same bytes
+        assert is_damaged(damaged) or contents(damaged) == contents(
+            archive
+        )  # two codes can mean the same bytes
 
 
 def test_damaged_archive_changes_nothing(archive: Path) -> None:

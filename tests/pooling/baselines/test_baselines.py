@@ -17,10 +17,10 @@ from assay.cli.main import main
 from corpus.models import Collection
 from jobs import services as jobs
 from jobs.models import Job
-from pooling.models import Run
+from pooling.models import Pool, PoolEntry, Run
 from pooling.runs.services import withdraw
 from tests.helpers.api import api, call
-from tests.helpers.factories import make_organizer, make_track
+from tests.helpers.factories import make_organizer, make_topic, make_track
 from tests.pooling.conftest import Scene
 from tracks.models import Candidate, Download, Track
 from tracks.topics.services import import_topics
@@ -98,8 +98,9 @@ def test_baseline_of_the_page_is_that_of_the_command_to_the_byte(
     assert method in client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
 
 
+@pytest.mark.parametrize("seeds", ["no pool", "by page", "by program"])
 def test_tangent_s_of_the_page_is_that_of_the_command_to_the_byte(
-    folder: Path, client: Client, tmp_path: Path
+    folder: Path, client: Client, organizer: User, tmp_path: Path, seeds: str
 ) -> None:
     index, of_topics = samples.path("formulas-slt.tsv"), samples.path("topic-formulas-slt.tsv")
     topics, output = samples.path("formula-topics.xml"), tmp_path / "run.tsv"
@@ -115,15 +116,50 @@ def test_tangent_s_of_the_page_is_that_of_the_command_to_the_byte(
     track.refresh_from_db()
     import_topics(track=track, data=topics.read_bytes(), name="formula-topics.xml")
     Track.objects.filter(pk=track.pk).update(status="open")
+    pool, file = question_pool(posts, organizer), tmp_path / "pool.tsv"
+    file.write_text("A.1\t24\t1\nA.1\t23\t2\n")
+    data = {"method": "tangent-s"} | ({} if seeds == "no pool" else {"pool": pool.pk})
 
-    answer = post(client, track, action="make", method="tangent-s", team="Organizers")
+    if seeds == "by program":
+        answer = call(api(organizer), "post", "baselines", track.slug, data=data)
+    else:
+        answer = post(client, track, action="make", team="Organizers", **data)
     run = made(track, "tangent-s")
     paths = ["--topics", str(topics), "--formulas", str(index), "--topic-formulas", str(of_topics)]
     options = ["--output", str(output), "--quiet", "--processes", "1"]
+    options += [] if seeds == "no pool" else ["--pool", str(file)]
     main(["baseline", "tangent-s", "--protocol", "arqmath-2021-task2", *paths, *options])
 
-    assert answer.status_code == 302
+    assert answer.status_code in {302, 202}
     assert bytes_of(run) == output.read_bytes()
+    assert (run.n_topics == 1) == (seeds != "no pool")
+    assert (
+        f"{pool} of questions" in client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+    )
+
+
+def question_pool(collection: Collection, by: User) -> Pool:
+    """A pool of two answers of topic A.1, in a track of questions on the same collection."""
+    track = make_track("questions", collection=collection)
+    topic = make_topic(track, "A.1")
+    pool = Pool.objects.create(
+        track=track, name="Main", protocol=track.protocol, seed=1, status=Pool.Status.READY, created_by=by
+    )
+    for position, docno in enumerate(("24", "23"), 1):
+        PoolEntry.objects.create(pool=pool, topic=topic, docno=docno, position=position)
+    return pool
+
+
+def test_pool_of_another_collection_or_of_formulas_is_no_choice(
+    track: Track, client: Client, organizer: User
+) -> None:
+    pool = question_pool(track.collection, organizer)  # type: ignore[arg-type]  # the track has one
+
+    page = client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+    answer = call(api(organizer), "post", "baselines", track.slug, data={"method": "bm25", "pool": pool.pk})
+
+    assert "Only formulas in the posts" not in page
+    assert (answer.status_code, "lab ranks no formulas" in json.dumps(answer.json())) == (400, True)
 
 
 def test_tangent_s_needs_formulas_as_mathml(track: Track, client: Client) -> None:
@@ -173,6 +209,27 @@ def test_links_of_candidates_give_the_same_linked_posts(track: Track, client: Cl
     assert bytes_of(made(track, "by-candidates")) == by_file.replace(b"by-file", b"by-candidates")
 
 
+def test_page_says_for_how_many_topics_links_lead_to_answers(track: Track, client: Client) -> None:
+    links = [line.split("\t") for line in samples.path("links.tsv").read_text().splitlines()[1:]]
+    answered = set(track.collection.documents.filter(kind="answer").values_list("thread", flat=True))  # type: ignore[union-attr]
+    related = {question for question, linked, kind in links if kind == "related" and linked in answered}
+    before = client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+    for docno in related:
+        fields = {"title": "", "body": "", "text": "", "tags": [], "duplicates": []}
+        counts = dict.fromkeys(("score", "answers", "formulas", "reputation", "length"), 0)
+        own = [linked for question, linked, kind in links if (question, kind) == (docno, "related")]
+        Candidate.objects.create(track=track, docno=docno, related=own, **fields, **counts)
+
+    after = client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+    post(client, track, action="make", method="linked-posts", team="Organizers", related="on")
+
+    n = track.topics.filter(thread__in=related).count()
+    assert n
+    assert "They lead to no answer." in before
+    assert f"They lead to answers in the collection: related questions for {n} topic" in after
+    assert made(track, "linked-posts").n_topics == n
+
+
 def test_repeated_attempt_submits_no_second_run(track: Track, client: Client) -> None:
     post(client, track, action="make", method="bm25", team="Organizers")
     run = made(track, "bm25")
@@ -188,8 +245,20 @@ def test_repeated_attempt_submits_no_second_run(track: Track, client: Client) ->
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
-        ({"method": "linked-posts"}, "Choose the file of links: the topics were not chosen among candidates"),
+        (
+            {"method": "linked-posts"},
+            "The candidates that became topics know no duplicate question of a topic",
+        ),
+        (
+            {"method": "linked-posts", "links": b"1\t2\tduplicate\n"},
+            "The file knows no duplicate question of a",
+        ),
+        (
+            {"method": "linked-posts", "links": b"1\t2\tduplicate\n", "related": "on"},
+            "no duplicate or related question of a topic that has answers in the collection",
+        ),
         ({"method": "bm25", "tag": "two words"}, "A tag is one word"),
+        ({"method": "bm25", "related": "on"}, "Only linked posts follow links."),
         ({"method": "bm25", "depth": 5000}, "less than or equal to 1000"),
         ({"method": "word2vec"}, "Select a valid choice"),
         ({"method": "linked-posts", "links": b"1\tduplicate\n"}, "links.tsv, line 1: expected question"),
