@@ -19,9 +19,10 @@ from typing import Any
 
 from assay.building import documents, dump, duplicates, marking, pages, publication
 from assay.building.reading import Counts
-from assay.building.settings import NotBuilt, Period, Settings
+from assay.building.settings import NotBuilt, Settings
 from assay.building.sources import File, files_of
 from assay.building.store import HEADS, KEPT, NAME, Store, refusals
+from assay.formats.conversion import CONVERTED
 from assay.formats.spreadsheet import tsv_lines
 from assay.processes import processors
 from assay.version import VERSION
@@ -44,18 +45,20 @@ def build(
     progress: Progress = silent,
     *,
     processes: int | None = None,
+    within: Path | None = None,
 ) -> dict[str, Any]:
     """Build a collection, or continue a build that was interrupted, and return its manifest.
 
     Args:
         source: a dump or documents: a folder, an archive or a file.
         processes: how many processes look for formulas; by default one per processor, 0 for this one.
+        within: the folder out of which no link of the source may lead; by default, links are followed.
 
     Raises:
         NotBuilt: The source has nothing in the period, or the folder belongs to another build.
         BadFile: A file of the source cannot be read: its line.
     """
-    files = files_of(source)
+    files = files_of(source, within=within)
     with refusals(folder):
         _prepare(folder)
         with opened(folder) as store:
@@ -82,7 +85,7 @@ def publish(store: Store, folder: Path, progress: Progress = silent) -> dict[str
         pages.write_all(store, folder / pages.FOLDER, _of(progress, "writing pages", total))
         name = f"{pages.FOLDER}/{pages.SUMS}"
         files[name] = _write(store, folder, name, pages.sums(store))
-    _delete_others(folder / "formulas" / "latex", files, folder)
+    _delete_others(folder / "formulas", files, folder)
     manifest = _manifest(store, after, files)
     _replace(folder / MANIFEST, [json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"])
     return manifest
@@ -144,8 +147,7 @@ def settings_of(store: Store) -> Settings:
         raise NotBuilt(
             f"The build in {store.path.parent.parent} was never started. Start it with `assay collection build`."
         )
-    topics = Period(**noted["topics"]) if noted["topics"] else None
-    return Settings(**noted | {"collection": Period(**noted["collection"]), "topics": topics})
+    return Settings.of(noted)
 
 
 def _read(store: Store, files: Sequence[File], settings: Settings, progress: Progress) -> None:
@@ -243,10 +245,15 @@ def _digest(path: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def _delete_others(index: Path, files: dict[str, dict[str, Any]], folder: Path) -> None:
-    """Delete the files of an index that had more files before posts were removed."""
-    for path in index.glob("*.tsv") if index.is_dir() else ():
+def _delete_others(formulas: Path, files: dict[str, dict[str, Any]], folder: Path) -> None:
+    """Delete the files of an index that had more files before posts were removed, and MathML that is older than it."""
+    latex = formulas / "latex"
+    for path in latex.glob("*.tsv"):
         if path.relative_to(folder).as_posix() not in files:
+            path.unlink()
+    for path in (path for form in CONVERTED for path in (formulas / form).glob("*.tsv")):
+        source = latex / path.name
+        if not source.exists() or path.stat().st_mtime < source.stat().st_mtime:
             path.unlink()
 
 

@@ -1,9 +1,10 @@
 """The settings of a build: the periods of the collection and of the topics, and what is made of the posts."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 from assay.errors import InputError, Refused
 
@@ -28,10 +29,14 @@ class Period(NamedTuple):
         """Return whether a date and time in ISO 8601 is in the period; a missing one is if there are no limits."""
         return self.start <= moment and (not self.before or (bool(moment) and moment < self.before))
 
+    @property
+    def last(self) -> str:
+        """The last day; empty without a limit."""
+        return (date.fromisoformat(self.before) - timedelta(days=1)).isoformat() if self.before else ""
+
     def __str__(self) -> str:
-        last = (date.fromisoformat(self.before) - timedelta(days=1)).isoformat() if self.before else ""
         words = [f"from {self.start}"] if self.start else []
-        return " ".join([*words, f"until {last}"] if last else words) or "any date"
+        return " ".join([*words, f"until {self.last}"] if self.before else words) or "any date"
 
 
 ANY = Period()
@@ -51,6 +56,12 @@ class Settings:
     def as_json(self) -> dict[str, Any]:
         topics = self.topics._asdict() if self.topics else None
         return asdict(self) | {"collection": self.collection._asdict(), "topics": topics}
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Self:
+        """The settings that `as_json` gave."""
+        topics = Period(**data["topics"]) if data["topics"] else None
+        return cls(**{**data, "collection": Period(**data["collection"]), "topics": topics})
 
 
 def periods(

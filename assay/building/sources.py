@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
+from threading import Thread
 from typing import IO, NamedTuple
 
 from assay.building.settings import NotBuilt
@@ -18,9 +19,11 @@ from assay.formats.documents.articles import SUFFIXES
 from assay.formats.documents.dump import Readable
 from assay.formats.documents.sources import HEAD
 
-SEVEN_ZIP = b"7z\xbc\xaf\x27\x1c"
+SEVEN_ZIP, ZIP = b"7z\xbc\xaf\x27\x1c", (b"PK\x03\x04", b"PK\x05\x06")
+ARCHIVES = {".7z": "a 7z archive", ".zip": "a zip archive"}
 TOOLS = ("7zz", "7z", "7za", "bsdtar")
 BLOCK = 1 << 18
+LAST = 4096  # bytes of the messages of a tool that are kept
 
 
 class File(NamedTuple):
@@ -41,19 +44,24 @@ class File(NamedTuple):
             return file.read(HEAD)
 
 
-def files_of(path: Path) -> list[File]:
+def files_of(path: Path, *, within: Path | None = None) -> list[File]:
     """The files of a folder with its subfolders, of an archive, or one file, sorted by name.
 
+    Args:
+        within: the folder out of which no link may lead, for a source that strangers can change.
+
     Raises:
-        NotBuilt: There is no such file, it contains none, or no installed tool can read it.
+        NotBuilt: There is no such file, it contains none, a link leads out, or no installed tool can read it.
         Unreadable: An archive is damaged.
     """
     if not path.exists():
         raise NotBuilt(f"There is no file or folder {path}.")
     if path.is_dir():
-        paths = (entry for entry in path.rglob("*") if entry.is_file() and not entry.name.startswith("."))
+        paths = [entry for entry in path.rglob("*") if entry.is_file() and not entry.name.startswith(".")]
+        _check_within([path, *paths], within)
         files = [_plain(entry, entry.relative_to(path).as_posix()) for entry in paths]
     else:
+        _check_within([path], within)
         files = _of_file(path)
     if not files:
         raise NotBuilt(f"{path} contains no file.")
@@ -63,12 +71,29 @@ def files_of(path: Path) -> list[File]:
     return sorted(files, key=lambda file: file.name)
 
 
+def _check_within(paths: Sequence[Path], root: Path | None) -> None:
+    outside = (path for path in paths if root and not path.resolve().is_relative_to(root.resolve()))
+    if path := next(outside, None):
+        raise NotBuilt(f"{path.name} is a link that leads out of the import folder. Copy the file into it.")
+
+
 def _of_file(path: Path) -> list[File]:
     with path.open("rb") as file:
-        head = file.read(8)
+        head = file.read(40)
     if head.startswith(SEVEN_ZIP):
         return _of_seven_zip(path)
-    return _of_zip(path) if head.startswith((b"PK\x03\x04", b"PK\x05\x06")) else [_plain(path, path.name)]
+    if head.startswith(ZIP):
+        return _of_zip(path)
+    if kind := ARCHIVES.get(path.suffix.lower()):
+        words = " ".join(head.decode(errors="replace").split())
+        is_text = words.isprintable() and "\ufffd" not in words
+        begin = (
+            "it contains no text" if not is_text else f"it begins with “{words}”" if words else "it is empty"
+        )
+        raise Unreadable(
+            "damaged", f"The file is not {kind}: {begin}.", "A complete archive.", name=path.name
+        )
+    return [_plain(path, path.name)]
 
 
 def _plain(path: Path, name: str) -> File:
@@ -157,18 +182,20 @@ def _listed(listing: str) -> list[tuple[str, int]]:
 @contextmanager
 def _piped(path: Path, command: Sequence[str]) -> Iterator[Readable]:
     """The standard output of a tool. The tool is stopped if it is not read to its end."""
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
-    ) as process:
+    with (
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+        ) as process,
+        _Messages(process.stderr) as messages,
+    ):
         assert process.stdout is not None
-        assert process.stderr is not None
         pipe = _Pipe(process.stdout)
         try:
             yield pipe
         except BadFile:  # the content is wrong, perhaps because the archive is damaged
             pipe.drain()
             if status := process.wait():
-                raise _failed(path, command, status, process.stderr.read()) from None
+                raise _failed(path, command, status, messages.read()) from None
             raise
         except BaseException:
             process.kill()
@@ -176,7 +203,32 @@ def _piped(path: Path, command: Sequence[str]) -> Iterator[Readable]:
         if not pipe.is_at_end:
             process.kill()
         elif status := process.wait():
-            raise _failed(path, command, status, process.stderr.read())
+            raise _failed(path, command, status, messages.read())
+
+
+class _Messages:
+    """The end of what a tool writes to its standard error, which is read all the time so that the tool never waits."""
+
+    def __init__(self, pipe: IO[bytes] | None) -> None:
+        assert pipe is not None
+        self._pipe, self._text = pipe, b""
+        self._thread = Thread(target=self._read, daemon=True)
+
+    def __enter__(self) -> "_Messages":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+
+    def _read(self) -> None:
+        while block := self._pipe.read(LAST):
+            self._text = (self._text + block)[-LAST:]
+
+    def read(self) -> bytes:
+        """The last messages of a tool that has ended."""
+        self._thread.join()
+        return self._text
 
 
 class _Pipe:

@@ -168,5 +168,5 @@ def refusals(folder: Path) -> Iterator[None]:
 
 def _full(folder: Path) -> NotBuilt:
     return NotBuilt(
-        f"The disk of {folder} is full. Free some space and give the same command again: the build continues."
+        f"The disk of {folder} is full. Free some space and start the same build again: it continues."
     )

@@ -22,11 +22,12 @@ from assay.formats.formulas import lines_of
 from assay.formats.spreadsheet import tsv_lines
 from assay.formats.topics import writer
 from assay.formats.topics.reader import read_topics
-from assay.formulas.conversion import Cache, fill
+from assay.formulas.conversion import Cache, Convert, fill
 from assay.formulas.latexml import Conversion
 
 CONVERTER: Final = "converter.txt"
 FAILURES: Final = "failures"
+CONVERTED: Final = ("slt", "opt", FAILURES)  # the folders that a conversion writes
 _ROWS: Final = 2_000
 _SMALL: Final = 4_000_000  # bytes of files whose formulas are converted together
 _HEADER: Final = ("id", "post_id", "type", "representation", "message")
@@ -99,9 +100,10 @@ def convert_index(
     *,
     cache: Cache,
     processes: int = 0,
+    convert: Convert | None = None,
     progress: Callable[[Step], object] = lambda _step: None,
 ) -> Counts:
-    """Convert a formula index, or a folder of them, into `slt` and `opt` in a folder.
+    """Convert a formula index, or a folder of them, into `slt` and `opt` in a folder; see `fill` for who converts.
 
     Raises `BadFile` if a file is not a formula index in LaTeX, with the line; `InputError` if the folder has formulas
     of another converter, or two files have the same name before the first dot, which is that of their results.
@@ -121,10 +123,14 @@ def convert_index(
         if len(new) > 1:
             _check_converter(out, cache.converter.full_name)
             formulas = (row[-1] for path in new for row in _rows(path))
-            fill(cache, formulas, processes=processes, progress=of(new[-1], number + len(group)))
+            report = of(new[-1], number + len(group))
+            fill(cache, formulas, processes=processes, convert=convert, progress=report)
         for path in group:
             number += 1
-            counts += convert_file(path, out, cache=cache, processes=processes, progress=of(path, number))
+            report = of(path, number)
+            counts += convert_file(
+                path, out, cache=cache, processes=processes, convert=convert, progress=report
+            )
     return counts
 
 
@@ -146,13 +152,15 @@ def convert_file(
     *,
     cache: Cache,
     processes: int = 0,
+    convert: Convert | None = None,
     progress: Callable[[int, int], object] = lambda _done, _total: None,
 ) -> Counts:
     """Convert a formula index, unless that was done before; see `convert_index`."""
     _check_converter(out, cache.converter.full_name)
     targets = _targets(path, out, cache)
     if not _is_converted(path, targets):
-        fill(cache, (row[-1] for row in _rows(path)), processes=processes, progress=progress)
+        formulas = (row[-1] for row in _rows(path))
+        fill(cache, formulas, processes=processes, convert=convert, progress=progress)
         _write(path, targets, cache)
     return _counts(targets)
 

@@ -31,6 +31,7 @@ from assay.processes import map_fresh
 Name = Literal["auto", "latexml", "latex2mathml"]
 NAMES: Final[tuple[str, ...]] = get_args(Name)
 BATCH: Final = 100
+Convert = Callable[[Sequence[str]], Iterator[tuple[Sequence[str], Sequence[Conversion]]]]
 _AT_ONCE: Final = 500  # keys of a question to SQLite
 _WAIT: Final = 300  # seconds until another process has written
 
@@ -142,13 +143,15 @@ def fill(
     formulas: Iterable[str],
     *,
     processes: int = 0,
+    convert: Convert | None = None,
     progress: Callable[[int, int], object] = lambda _done, _total: None,
 ) -> dict[str, Conversion]:
     """Convert the formulas that a cache does not have, each once, and return the results of all.
 
     Args:
         formulas: LaTeX without delimiters, as `assay.formulas.extraction` finds it.
-        processes: that convert at the same time; 0 converts in this one, as in a worker of the site.
+        processes: that convert at the same time; 0 converts in this one.
+        convert: converts them elsewhere, as the site does: gives some formulas with their results, in any order.
         progress: called with the number of finished formulas and the number of all that are to be converted.
     """
     unique = sorted(set(formulas))
@@ -156,7 +159,8 @@ def fill(
     missing = [formula for formula in unique if formula not in results]
     progress(0, len(missing))
     done = 0
-    for batch, converted in _batches(cache.converter.name, missing, processes):
+    convert = convert or partial(converted_in_batches, cache.converter.name, processes=processes)
+    for batch, converted in convert(missing):
         new = dict(zip(batch, converted, strict=True))
         cache.add(new)
         results |= new
@@ -165,8 +169,9 @@ def fill(
     return results
 
 
-def _batches(
-    name: str, formulas: Sequence[str], processes: int
+def converted_in_batches(
+    name: str, formulas: Sequence[str], *, processes: int
 ) -> Iterator[tuple[Sequence[str], list[Conversion]]]:
+    """Formulas in batches, each with its results by the converter of a name."""
     batches = (formulas[start : start + BATCH] for start in range(0, len(formulas), BATCH))
     return map_fresh(partial(convert_batch, name), batches, processes=processes)

@@ -2,7 +2,7 @@ r"""LaTeX as Presentation and Content MathML by LaTeXML, many formulas at a time
 
 LaTeXML starts in one to two seconds and then needs about 40 ms for a formula, so it gets a document of 100 formulas.
 A formula that breaks the document is found by trying again with ten, and then with one. A process may use a limited
-amount of memory and processor time; where it runs longer than it should, it is ended with all that it started. It
+amount of memory, processor time and disk; where it runs longer than it should, it is ended with all that it started. It
 reads no files but its own: formulas are texts of strangers.
 
 Two properties of ARQMath's conversion are left out on purpose. It kept only the first `math` element of a formula: here
@@ -31,8 +31,9 @@ from assay.formulas.mathml import MATHML
 PROGRAM: Final = "latexmlc"
 BATCHES: Final = (100, 10, 1)
 MEMORY: Final = 2_000_000  # kilobytes of address space
-_SECONDS: Final = (30, 1)  # processor time of a process, and of each formula
+_SECONDS: Final = (15, 1)  # processor time of a process, and of each formula
 _WALL: Final = 20  # a process may wait for the processor this many times longer
+_WRITTEN: Final = 64_000_000  # bytes of a file that a process may write, such as its output
 _LONGEST: Final = 2_000_000  # characters of a formula's MathML
 _OPTIONS: Final = (
     "--preload=amsmath --preload=amsfonts --preload=guard.sty --pmml --cmml --profile=fragment --log=log -"
@@ -52,6 +53,12 @@ _XHTML: Final = "{http://www.w3.org/1999/xhtml}"
 _M: Final = f"{{{MATHML}}}"
 _NAMESPACES: Final[Any] = {None: MATHML}
 _LABEL: Final = re.compile(r"Formula #(\d+):")
+_LATE: Final = "LaTeXML did not end in time"
+_ENDED: Final[dict[int, str]] = {  # by the signal that ends it at a limit
+    signal.SIGXCPU: _LATE,
+    signal.SIGKILL: _LATE,
+    signal.SIGXFSZ: f"LaTeXML writes more than {_WRITTEN // 1_000_000} MB",
+}
 _MESSAGE: Final = re.compile(r"^(?:Error|Fatal):(.*)$", re.MULTILINE)
 
 
@@ -122,8 +129,8 @@ def _run(formulas: Sequence[str]) -> _Output:
     parts = [f"Formula \\#{n}: {{${formula}$}}" for n, formula in enumerate(formulas)]
     parts += [f"Formula \\#{len(formulas)}:"] * (len(formulas) > 1)
     output, errors = _process("\n\n".join(parts) + "\n", seconds=_SECONDS[0] + _SECONDS[1] * len(formulas))
-    if errors is None:
-        return _Output([], "LaTeXML did not end in time")
+    if output is None:
+        return _Output([], errors)
     words = [" ".join(message.split())[:200] for message in _MESSAGE.findall(errors)]
     message = words[0] if words else "LaTeXML made no formula of it"
     try:
@@ -140,24 +147,33 @@ def _run(formulas: Sequence[str]) -> _Output:
     return _Output(right[:-1], message, has_broken=bool(right))
 
 
-def _process(document: str, *, seconds: int) -> tuple[bytes, str | None]:
-    """The output and the messages of LaTeXML; no messages if it ran out of time."""
-    limits = f"ulimit -v {MEMORY}; ulimit -t {seconds}; exec {PROGRAM} {_OPTIONS}"
+def _process(document: str, *, seconds: int) -> tuple[bytes | None, str]:
+    """The output and the messages of LaTeXML; no output, and the reason, if it reached a limit."""
+    limits = (
+        f"ulimit -v {MEMORY}; ulimit -t {seconds}; ulimit -f {_WRITTEN // 512}; exec {PROGRAM} {_OPTIONS}"
+    )
     # LaTeXML replaces the file of its log: as root, /dev/null itself. So the log goes to a folder of its own.
     with TemporaryDirectory(prefix="assay-latexml-") as folder:
         Path(folder, "guard.sty.ltxml").write_text(_GUARD)
-        with subprocess.Popen(
-            ["/bin/sh", "-c", limits], cwd=folder,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-        ) as process:  # fmt: skip
+        # Not pipes: the size of files is limited.
+        output, errors = Path(folder, "output"), Path(folder, "errors")
+        with (
+            output.open("wb") as out,
+            errors.open("wb") as err,
+            subprocess.Popen(
+                ["/bin/sh", "-c", limits], cwd=folder,
+                stdin=subprocess.PIPE, stdout=out, stderr=err, start_new_session=True,
+            ) as process,
+        ):  # fmt: skip
             try:
-                output, errors = process.communicate(document.encode(), timeout=_WALL * seconds)
+                process.communicate(document.encode(), timeout=_WALL * seconds)
             except subprocess.TimeoutExpired:
-                return b"", None
+                return None, _LATE
             finally:
                 _end_group(process.pid)
-    is_late = process.returncode in {-signal.SIGXCPU, -signal.SIGKILL}
-    return output, None if is_late else errors.decode(errors="replace")
+        if reason := _ENDED.get(-process.returncode):
+            return None, reason
+        return output.read_bytes(), errors.read_text(errors="replace")
 
 
 def _end_group(group: int) -> None:

@@ -199,7 +199,13 @@ def _leaks(arguments: argparse.Namespace) -> int:
     with opened(arguments.folder) as store, Bar(is_quiet=arguments.quiet) as bar:
         if decided:
             leaks.remove(store, decided, arguments.remove)
+            is_converted = any((arguments.folder / "formulas" / "slt").glob("*.tsv"))
             publish(store, arguments.folder, bar.show)
+            if is_converted:
+                note(
+                    f"the MathML is deleted: convert it again with assay collection convert {arguments.folder}",
+                    arguments,
+                )
         report = leaks.check(
             store, topics, lambda done, total: bar.show("comparing", done, total), overlap=arguments.overlap
         )

@@ -69,10 +69,11 @@ def form_of(head: bytes, name: str) -> Form:
         raise BadFile(f"{name} has a DOCTYPE with declarations. Remove it: entities are never expanded.")
     prolog = _PROLOG.match(text)
     if prolog is None:
-        begin = text[:40].decode(errors="replace")
+        words = " ".join(text[:40].decode(errors="replace").split())
+        begin = f"begins with “{words}”" if words else "is empty"
         raise BadFile(
             f"{name} is neither XML nor one JSON object per line nor a formula index nor a table of documents; it "
-            f"begins with {begin!r}. A table has a header with docno and text, or two columns separated by a tab."
+            f"{begin}. A table has a header with docno and text, or two columns separated by a tab."
         )
     encoding = _ENCODING.search(prolog[1] or b"")
     if encoding and encoding[1].lower() not in {b"utf-8", b"utf8", b"us-ascii", b"ascii"}:

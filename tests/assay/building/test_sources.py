@@ -40,6 +40,41 @@ def test_damaged_archives_are_refused(tmp_path: Path) -> None:
             build(path, tmp_path / f"built-{path.stem}", Settings(), processes=0)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        (
+            "dump.zip",
+            b"hello\nworld",
+            "dump.zip: The file is not a zip archive: it begins with “hello world”. Accepted",
+        ),
+        ("dump.7z", b"", "dump.7z: The file is not a 7z archive: it is empty. Accepted: A complete archive."),
+        ("posts.xml", b"a\nb", "posts.xml is neither XML .* it begins with “a b”. A table has a header"),
+    ],
+)
+def test_wrong_file_is_refused_in_one_sentence_with_its_name(
+    tmp_path: Path, name: str, content: bytes, complaint: str
+) -> None:
+    path = write(tmp_path, name, content)
+
+    with pytest.raises(AssayError, match=complaint):
+        build(path, tmp_path / "built", Settings(), processes=0)
+
+
+def test_links_out_of_a_folder_are_refused_where_only_that_folder_may_be_read(tmp_path: Path) -> None:
+    for name in ("inside", "outside"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, "Posts.xml", dump("posts", question(1)))
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    (inside / "Comments.xml").symlink_to(outside / "Posts.xml")
+    (inside / "Users.xml").symlink_to(inside / "Posts.xml")
+
+    with pytest.raises(NotBuilt, match=r"Comments.xml is a link that leads out of the import folder."):
+        build(inside, tmp_path / "built", Settings(), processes=0, within=inside)
+    (inside / "Comments.xml").unlink()
+    assert [file.name for file in files_of(inside, within=inside)] == ["Posts.xml", "Users.xml"]
+
+
 def test_missing_and_empty_sources_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NotBuilt, match="There is no file or folder"):
         files_of(tmp_path / "nowhere")
@@ -86,6 +121,29 @@ def test_two_files_of_one_name_in_an_archive_are_refused(tmp_path: Path) -> None
 
     with pytest.raises(NotBuilt, match=r"documents.zip contains two files named a.txt; give one of them."):
         files_of(path)
+
+
+def test_tool_that_complains_much_does_not_wait_for_a_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, "dump.7z", b"7z\xbc\xaf\x27\x1c and more")
+    script = write(
+        tmp_path,
+        "7zz",
+        b"#!/bin/sh\ncase $1 in l) printf 'Path = a.txt\\nSize = 1\\n\\n'; exit;; esac\n"
+        b"head -c 300000 /dev/zero | tr '\\0' w >&2; echo; echo 'CRC failed' >&2; exit 2\n",
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    (file,) = files_of(path)
+
+    def read() -> None:
+        with file.opened() as pipe:
+            while pipe.read(1 << 16):
+                pass
+
+    with pytest.raises(AssayError, match=r"dump.7z: The 7z file is damaged or cut off \(w*CRC failed\)"):
+        read()
 
 
 @pytest.mark.skipif(not any(map(shutil.which, TOOLS[:3])), reason="7-Zip is not installed")

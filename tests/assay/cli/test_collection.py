@@ -123,6 +123,32 @@ def test_leaks_are_printed_and_kept_until_they_are_removed(tmp_path: Path, capsy
     assert [post["Id"] for post in plain_rows(tmp_path / "built/collection/Posts.xml")] == ["4", "5", "7"]
 
 
+def test_mathml_of_removed_posts_is_deleted_and_converted_again(tmp_path: Path, capsys: Captured) -> None:
+    run(tmp_path, *PERIODS, "--quiet")
+    built, decision = tmp_path / "built", write(tmp_path, "decision.tsv", "7\n")
+    convert = ["collection", "convert", str(built), "--converter", "latex2mathml", "--quiet"]
+    main(convert)
+    before = mathml_of(built)
+
+    leaks(tmp_path, "--remove", str(decision))
+    removed = mathml_of(built)
+    main(convert)
+
+    assert "7" in before
+    assert removed == {}
+    assert mathml_of(built) == {post: rows for post, rows in before.items() if post not in {"7", "8"}}
+    assert "the MathML is deleted: convert it again with assay collection convert" in capsys.readouterr().err
+
+
+def mathml_of(built: Path) -> dict[str, list[str]]:
+    """The converted formulas of each post of an index."""
+    posts: dict[str, list[str]] = {}
+    for path in sorted((built / "formulas/slt").glob("*.tsv"), key=lambda path: int(path.stem)):
+        for line in path.read_text().splitlines()[1:]:
+            posts.setdefault(line.split("\t")[1], []).append(line)
+    return posts
+
+
 def test_overlap_of_leaks_is_an_option(tmp_path: Path, capsys: Captured) -> None:
     run(tmp_path, *PERIODS, "--quiet")
 

@@ -210,6 +210,8 @@ def ended(process: str) -> bool:
         ("ulimit -t 1; while :; do :; done", "LaTeXML did not end in time"),
         ("echo Error:undefined:a  b >&2; echo '<p'", "undefined:a b"),
         ("exit 3", "LaTeXML made no formula of it"),
+        ("exec yes", "LaTeXML writes more than 64 MB"),
+        ("exec yes > log", "LaTeXML writes more than 64 MB"),
     ],
 )
 def test_a_program_that_breaks_gives_a_failure_with_its_message(
