@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 from django.core.files import File
 from django.db import connection
+from django.utils import timezone
 
 from assay.errors import Refused
 from assay.formats.declaration import Declaration
@@ -31,6 +32,8 @@ from jobs.files import storage
 from jobs.models import Job
 from participation.models import Team
 from participation.teams import services as team_services
+from pooling.baselines import services as baseline_services
+from pooling.baselines.selectors import KIND, TEAM, download_name
 from pooling.models import Pool, Run
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
@@ -38,8 +41,9 @@ from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels
 from scoring.qrels import services as qrels_services
 from tracks.assessors import services as assessor_services
+from tracks.downloads import services as download_services
 from tracks.guidelines import services as guidelines_services
-from tracks.models import GuidelinesDraft, StoredProtocol, Topic, Track
+from tracks.models import Download, GuidelinesDraft, StoredProtocol, Topic, Track
 from tracks.protocols import services as protocol_services
 from tracks.topics.services import import_labels, import_topics
 from tracks.tracks import services as track_services
@@ -49,6 +53,8 @@ PROTOCOL = "arqmath-2021-task1"
 POOL = "Main pool"
 BATCH = "Main round"
 DUAL_BATCH = "Second opinion"
+BASELINES = ("tf-idf", "bm25")
+BASELINE_DEPTH = 12  # documents per topic, as the runs of the teams have
 LICENSE = "Written for Assay, under its license"
 WAIT_SECONDS = 120
 LOCK = 0x44454D4F  # any number that every demo uses
@@ -128,6 +134,7 @@ def make(*, password: str, say: Say) -> bool:
                     track=track, text=content.guidelines(year.year), revision=0, by=cast.organizer
                 )
             _runs(year, track, cast)
+            _baselines(track, cast)
             pool = _pool(year, track, cast)
             batch = _batch(pool, BATCH, Batch.Kind.MAIN, year.given, cast)
             if batch.status == Batch.Status.OPEN:
@@ -243,6 +250,29 @@ def _runs(year: Year, track: Track, cast: people.People) -> None:
                     description=system.description,
                 ),
             )
+
+
+def _baselines(track: Track, cast: people.People) -> None:
+    """Make the organizers' runs as their page does, and give their files to everybody."""
+    for method in BASELINES:
+        if not Run.objects.filter(track=track, tag=method).exists():
+            of_run = Job.objects.filter(kind=KIND, arguments__track_id=track.pk, arguments__tag=method)
+            finish(
+                of_run.exclude(state=Job.State.FAILED).first()
+                or baseline_services.request(
+                    track=track,
+                    by=cast.organizer,
+                    method=method,
+                    team=TEAM,
+                    tag=method,
+                    depth=BASELINE_DEPTH,
+                )
+            )
+        run = Run.objects.get(track=track, tag=method)
+        if not Download.objects.filter(track=track, name=download_name(run)).exists():
+            download = baseline_services.offer(run=run, by=cast.organizer)
+            release = download_services.Release(Download.Audience.EVERYONE, timezone.now())
+            download_services.edit(download=download, release=release)
 
 
 def _pool(year: Year, track: Track, cast: people.People) -> Pool:

@@ -74,6 +74,14 @@ class BoardRow(NamedTuple):
         return _share(self.evaluation.unjudged)
 
 
+class Gain(NamedTuple):
+    """The best run of a team and the strongest baseline, and how many percent the first is above the second."""
+
+    best: BoardRow
+    baseline: BoardRow
+    percent: float
+
+
 def number_of(text: str) -> float | None:
     """A number that a row shows; None where it is empty."""
     return float(text) if text else None
@@ -109,6 +117,7 @@ class RankingPage(LeaderboardPage):
     tier_column: int
     summary: str  # of the measure over topics; tiers exist only for a mean
     statistics: MeasureStatistics | None
+    gain: Gain | None
     others: list[Leaderboard]
     mismatched: list[BoardRow]  # runs without a judged document
     has_groups: bool
@@ -146,6 +155,7 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         tier_column=tier_column,
         summary=FAMILIES[parse_measure(shared.charted).family].summary,
         statistics=statistics.get(shared.charted),
+        gain=_gain(rows, tier_column),
         others=comparable(user, board),
         mismatched=[row for row in rows if row.evaluation.mismatch],
         has_groups=board.track.protocol.parsed.qrels.export_groups and has_groups(board.qrels),
@@ -154,6 +164,18 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         curves_plot=_curves_plot(board, shown_rows),
         has_interaction=interaction_rules(board) is not None,
     )
+
+
+def _gain(rows: list[BoardRow], column: int) -> Gain | None:
+    """The gain by a measure; None without a baseline above 0 or without a run of a team. Disqualified runs are none."""
+    valid = [row for row in rows if row.run.status != Run.Status.DISQUALIFIED]
+    ranked = sorted(valid, key=lambda row: -row.cells[column].value)
+    best = next((row for row in ranked if not row.is_baseline), None)
+    baseline = next((row for row in ranked if row.is_baseline), None)
+    if best is None or baseline is None or not baseline.cells[column].value:
+        return None
+    percent = 100 * (best.cells[column].value / baseline.cells[column].value - 1)
+    return Gain(best, baseline, percent)
 
 
 def _means_plot(board: Leaderboard, rows: list[BoardRow], measure: str) -> plots.Plot | None:

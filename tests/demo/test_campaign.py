@@ -10,8 +10,10 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from accounts.models import User
+from assay.cli.main import main
 from assay.errors import Refused
 from assessment.models import Batch, Judgment, TopicAssignment
 from corpus.models import Collection, Document, Import
@@ -68,10 +70,13 @@ def judged_by_topic(slug: str) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_demo_creates_a_finished_track_and_one_in_progress_once(transactional_db: None) -> None:
+def test_demo_creates_a_finished_track_and_one_in_progress_once(
+    transactional_db: None, tmp_path: Path
+) -> None:
     demo(password="for-this-test")
 
     check_content()
+    check_baselines(Track.objects.get(slug="demo-2025"), tmp_path)
     check_second_demo()
 
 
@@ -85,7 +90,7 @@ def check_content() -> None:
     over, under_way = Track.objects.get(slug="demo-2025"), Track.objects.get(slug="demo-2026")
     for track in (over, under_way):
         assert track.topics.count() >= 6
-        assert Run.objects.filter(track=track).count() == 5
+        assert Run.objects.filter(track=track).count() == 6
         assert Team.objects.filter(track=track).count() == 3
         assert track.guidelines is not None
         assert track.guidelines.html.count("worked-example") == 2
@@ -129,10 +134,29 @@ def check_leaderboard(track: Track) -> None:
     assert board.release == Leaderboard.Release.PUBLIC
     assert board.status == Leaderboard.Status.READY
     for measure in ("nDCG'", "AP(rel=2)'"):
-        ranked = (
-            means.filter(measure=measure).order_by("-value").values_list("evaluation__run__tag", flat=True)
-        )
-        assert list(ranked) == [system.tag for system in make_runs.SYSTEMS], measure
+        of_measure = means.filter(measure=measure).order_by("-value")
+        ranked = list(of_measure.values_list("evaluation__run__tag", flat=True))
+        assert [tag for tag in ranked if tag not in campaign.BASELINES] == [
+            system.tag for system in make_runs.SYSTEMS
+        ], measure
+        assert ranked[0] == "abacus-primary"  # the best team is above the baselines
+    page = Client().get(board.get_absolute_url()).content.decode()
+    assert "% above the strongest baseline" in " ".join(page.split())
+
+
+def check_baselines(track: Track, tmp_path: Path) -> None:
+    """The baselines are what the command makes of the demo's files, and everybody may download them."""
+    content.write_dump(content.collection(), tmp_path)
+    posts, topics = tmp_path / "Posts.xml", tmp_path / "topics.xml"
+    topics.write_bytes(content.topic_file(content.topic_threads(2025)))
+    for method in campaign.BASELINES:
+        run, made = Run.objects.get(track=track, tag=method), tmp_path / f"{method}.tsv"
+        paths = ["--topics", str(topics), "--collection", str(posts), "--output", str(made)]
+        options = ["--depth", str(campaign.BASELINE_DEPTH), "--processes", "1", "--quiet"]
+        assert main(["baseline", method, "--protocol", campaign.PROTOCOL, *paths, *options]) == 0
+        address = reverse("tracks:download", args=[track.slug, f"{track.slug}-{method}.tsv"])
+        assert run.kind == "baseline"
+        assert b"".join(Client().get(address)) == made.read_bytes()
 
 
 def check_runs() -> None:
@@ -193,7 +217,7 @@ def test_demo_that_was_killed_again_and_again_is_completed_by_the_next(
 
     assert last.process.wait(timeout=120) == 0, last.output()
     assert campaign.is_complete()
-    assert Run.objects.count() == 2 * len(make_runs.SYSTEMS)
+    assert Run.objects.count() == 2 * (len(make_runs.SYSTEMS) + len(campaign.BASELINES))
     assert Pool.objects.count() == 2
     assert Batch.objects.count() == 3
     assert all(judged == size for judged, size in judged_by_topic("demo-2025").values())
