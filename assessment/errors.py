@@ -67,7 +67,7 @@ class NothingToUndo(Refused):
 
 
 class AnswerRefused(Refused):
-    """A choice, its comment or an answer to a follow-up question is missing or not accepted; `field` names it."""
+    """A choice, its comment or an answer to a question is missing or not accepted; `field` names it."""
 
     def __init__(self, field: str, message: str, *, code: str) -> None:
         super().__init__(message, code=code)

@@ -17,7 +17,8 @@ from assay.client.server import Server, ServerError
 from assay.errors import InputError
 from assay.judging.answers import Answer, BadAnswer, read_answer
 from assay.judging.program import Program, ProgramFailed
-from assay.protocols.schema import FollowUp, Grade, JudgingRules, NonAnswer
+from assay.protocols.schema import Grade, JudgingRules, NonAnswer, Question
+from assay.structure import structured
 
 IN_A_ROW = 5  # failures after which the program is not called again
 MAX_REASON = 500  # characters of the reason of a skip
@@ -137,7 +138,7 @@ def _judge_task(post: Callable[..., Any], program: Program, task: Mapping[str, A
         answer, took = result
         seconds += took if answer.seconds is None else answer.seconds
         choice = {"choice": answer.choice.key, "comment": answer.comment}
-        choices.append({"document": question["document"], **choice, "follow_ups": dict(answer.follow_ups)})
+        choices.append({"document": question["document"], **choice, "answers": dict(answer.answers)})
     content: dict[str, Any] = {"request_id": str(uuid4()), "seconds": round(seconds)}
     if unit["members"]:
         content["members"] = choices
@@ -158,8 +159,12 @@ def rules_of(unit: Mapping[str, Any]) -> JudgingRules:
             NonAnswer(each["key"], each["label"], each["definition"], each["needs_comment"])
             for each in unit["non_answers"]
         ),
-        follow_ups=tuple(
-            FollowUp(each["key"], each["label"], each["choices"], tuple(each["after"]))
-            for each in unit["follow_ups"]
+        questions=tuple(
+            structured(
+                Question,
+                {key: value for key, value in each.items() if key != "choices"}
+                | {"choice": each["choices"] if each["kind"] != "yes-no" else []},
+            )
+            for each in unit["questions"]
         ),
     )

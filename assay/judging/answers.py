@@ -9,10 +9,11 @@ from typing import Any
 from assay.errors import AssayError
 from assay.formats.judgments.choices import choice_of
 from assay.formats.judgments.rows import JudgmentRow
+from assay.protocols.questions import WrongAnswer, check_answers, questions_for
 from assay.protocols.schema import Grade, JudgingRules, NonAnswer
 
 REQUIRED = ("topic", "document", "grade")
-OPTIONAL = ("comment", "seconds", "follow_ups")
+OPTIONAL = ("comment", "seconds", "answers")
 SHOWN = 80  # characters of an answer
 MAX_SECONDS = 10**6
 
@@ -32,7 +33,7 @@ class Answer:
     choice: Grade | NonAnswer
     comment: str
     seconds: int | None
-    follow_ups: Mapping[str, str]
+    answers: Mapping[str, Any]
 
     @property
     def grade(self) -> int | None:
@@ -69,7 +70,7 @@ def read_answer(line: bytes, *, topic: str, docno: str, rules: JudgingRules) -> 
         raise BadAnswer(str(error)) from None
     if isinstance(choice, NonAnswer) and choice.needs_comment and not comment.strip():
         raise BadAnswer(f"{choice.key} needs a comment that says why")
-    return Answer(choice, comment.strip(), _seconds(row.get("seconds")), _follow_ups(row, choice, rules))
+    return Answer(choice, comment.strip(), _seconds(row.get("seconds")), _answers(row, choice, rules))
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
@@ -97,16 +98,15 @@ def _seconds(value: object) -> int | None:
     return round(value)
 
 
-def _follow_ups(row: Mapping[str, Any], choice: Grade | NonAnswer, rules: JudgingRules) -> dict[str, str]:
-    given = row.get("follow_ups") or {}
-    questions = {each.key: each for each in rules.follow_ups if each.is_asked(choice.key)}
+def _answers(row: Mapping[str, Any], choice: Grade | NonAnswer, rules: JudgingRules) -> dict[str, Any]:
+    """The answers to questions; those that the program leaves out are for people to see."""
+    given = row.get("answers") or {}
     if not isinstance(given, dict):
-        raise BadAnswer(f"follow_ups is not an object: {_shown(given)}")
-    for key, answer in given.items():
-        if key not in questions or answer not in questions[key].choices:
-            accepted = ", ".join(questions[key].choices if key in questions else questions) or "none"
-            raise BadAnswer(f"follow_ups: {_shown(key)}: {_shown(answer)} is not accepted; use {accepted}")
-    return given
+        raise BadAnswer(f"answers is not an object: {_shown(given)}")
+    try:
+        return check_answers(rules, questions_for(rules), choice=choice.key, answers=given, needs_all=False)
+    except WrongAnswer as wrong:
+        raise BadAnswer(f"answers: {_shown(wrong.question)}: {wrong}") from None
 
 
 def _shown(value: object) -> str:

@@ -90,7 +90,7 @@ class Output:
             "label": answer.choice.label,
             "grade": answer.grade,
             "comment": answer.comment,
-            "follow_ups": dict(answer.follow_ups),
+            "answers": dict(answer.answers),
             "judged_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": round(seconds) if answer.seconds is None else answer.seconds,
             "is_current": True,

@@ -1,7 +1,7 @@
 """The units that a program judges, from files, and what it gets about each of them."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from assay.formats.documents.batch import Unusable
 from assay.formats.documents.jsonl import docno_of, text_of, with_usual_names
 from assay.formats.topics.reader import TopicRow, read_topic_file
 from assay.html.sanitize import clean_body, clean_text, clean_title, plain
-from assay.protocols.schema import JudgingRules
+from assay.protocols.questions import LIMITS, questions_for
+from assay.protocols.schema import JudgingRules, Question
 
 BLOCK = 1 << 20
 NAMED = 5  # of things that are missing
@@ -138,13 +139,14 @@ def question(
         "document_title": shown(document.title),
         "text": shown(document.body),
         "guidelines": guidelines,
-        **choices_of(rules),
+        **choices_of(rules, questions_for(rules, labels=topic.labels)),
     }
 
 
-def choices_of(rules: JudgingRules) -> dict[str, Any]:
-    """The grades and the non-answers of a protocol, with their definitions."""
+def choices_of(rules: JudgingRules, questions: Iterable[Question]) -> dict[str, Any]:
+    """The grades, non-answers and questions that a program can choose from, with their definitions."""
     described = ("key", "label", "definition")
+    asked = ("key", "label", "kind", "after", "after_all", "required", "help", *LIMITS)
     return {
         "grades": [
             {"grade": each.value} | {name: getattr(each, name) for name in described} for each in rules.grades
@@ -152,5 +154,10 @@ def choices_of(rules: JudgingRules) -> dict[str, Any]:
         "non_answers": [
             {name: getattr(each, name) for name in (*described, "needs_comment")}
             for each in rules.non_answers
+        ],
+        "questions": [
+            {name: getattr(each, name) for name in asked}
+            | {"choices": [{name: getattr(choice, name) for name in described} for choice in each.choices]}
+            for each in questions
         ],
     }

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from assay.languages import any_of
+from assay.protocols.questions import when
 from assay.protocols.schema import (
     InstanceRules,
     JudgingRules,
     PoolRules,
     Protocol,
     QrelsRules,
+    Question,
     RunKind,
     RunRules,
 )
@@ -60,7 +62,7 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Judging", " ".join(_judging(protocol.judging)) if is_judged else ""),
         ("Grades", ", ".join(f"{grade.label} ({grade.value})" for grade in protocol.judging.grades)),
         ("Non-answers", ", ".join(choice.label for choice in protocol.judging.non_answers)),
-        ("Follow-up questions", " ".join(_follow_ups(protocol.judging))),
+        ("Questions", " ".join(_questions(protocol.judging))),
         ("Qrels", " ".join(_qrels(protocol.qrels))),
         ("Measures", ", ".join(protocol.scoring.measures)),
         ("Text baselines", " ".join(_baselines(protocol))),
@@ -179,15 +181,29 @@ def _judging(judging: JudgingRules) -> Iterator[str]:
         )
 
 
-def _follow_ups(judging: JudgingRules) -> Iterator[str]:
+def _questions(judging: JudgingRules) -> Iterator[str]:
     """Questions that are asked after the same grades and for the same documents share a sentence."""
-    labels = {grade.key: grade.label for grade in judging.grades}
-    by_condition: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    for question in judging.follow_ups:
-        by_condition.setdefault((question.after, question.languages), []).append(question.label)
-    for (after, languages), questions in by_condition.items():
-        documents = f", for documents in {any_of(languages)}" if languages else ""
-        yield f"After {' or '.join(labels[key] for key in after)}{documents}: {' '.join(questions)}"
+    by_condition: dict[str, list[str]] = {}
+    for question in judging.questions:
+        documents = f", for documents in {any_of(question.languages)}" if question.languages else ""
+        condition = f"A{when(judging, question)[1:]}{documents}"
+        by_condition.setdefault(condition, []).append(_with_choices(question))
+    for condition, questions in by_condition.items():
+        yield f"{condition}: {' '.join(questions)}"
+
+
+def _with_choices(question: Question) -> str:
+    kinds = {
+        "number": "a number",
+        "text": "a text",
+        "ranking": "in order",
+        "any-of": "any of",
+        "one-of": "one of",
+    }
+    choices = ", ".join(question.labels.values())
+    parts = [kinds.get(question.kind, ""), choices if question.kind != "yes-no" else "", question.unit]
+    about = " ".join(filter(None, parts)) or "yes or no"
+    return f"{question.label} ({about}{'' if question.required else '; optional'})"
 
 
 def _qrels(qrels: QrelsRules) -> Iterator[str]:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from assay.protocols import schema
 from assay.protocols.measures import FAMILIES, Measure, MeasureError, parse_measure
-from assay.protocols.schema import JudgingRules, Protocol
+from assay.protocols.questions import CLOSED, LISTS, MAX_CHARACTERS, Condition
+from assay.protocols.schema import JudgingRules, Protocol, Question
 from assay.structure import shown
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -47,8 +48,8 @@ def complaints(protocol: Protocol) -> Iterator[str]:
     yield from _of_choices(protocol.judging)
     yield from _of_grades(protocol.judging)
     yield from _of_codes(protocol)
-    for n, question in enumerate(protocol.judging.follow_ups):
-        yield from _of_follow_up(question, protocol.judging, n)
+    for n, question in enumerate(protocol.judging.questions):
+        yield from _of_question(question, protocol, n)
     yield from _of_scoring(protocol)
 
 
@@ -266,10 +267,10 @@ def _of_codes(protocol: Protocol) -> Iterator[str]:
                 yield f"{place}: {code} is a grade of the qrels"
 
 
-def _of_follow_up(question: schema.FollowUp, judging: JudgingRules, n: int) -> Iterator[str]:
-    """Complaints about a follow-up question; `judging.follow_up[2]` is the second one of the file."""
-    place, others = f"judging.follow_up[{n + 1}]", judging.follow_ups[:n]
-    label, grades = question.label.strip(), sorted(grade.key for grade in judging.grades)
+def _of_question(question: Question, protocol: Protocol, n: int) -> Iterator[str]:
+    """Complaints about a question; `judging.question[2]` is the second one of the file."""
+    place, others = f"judging.question[{n + 1}]", protocol.judging.questions[:n]
+    label = question.label.strip()
     if not KEY.fullmatch(question.key):
         yield f"{place}.key: {shown(question.key)} {NOT_A_KEY}"
     if question.key in [other.key for other in others]:
@@ -278,12 +279,14 @@ def _of_follow_up(question: schema.FollowUp, judging: JudgingRules, n: int) -> I
         yield f"{place}.label: empty; write the question"
     if label and label in [other.label.strip() for other in others]:
         yield f"{place}.label: {shown(question.label)} is asked twice"
-    yield from _of_answers(question, f"{place}.choices")
-    if not question.after:
-        yield f"{place}.after: empty, so the question is never asked; use some of {', '.join(grades)}"
-    unknown = [key for key in question.after if key not in grades]
-    yield from (f"{place}.after: {key!r} is not a grade; use {', '.join(grades)}" for key in unknown)
-    yield from _repeated(f"{place}.after", question.after)
+    yield from _of_question_choices(question, protocol.judging, n)
+    yield from _of_limits(question, place)
+    for key in ("after", "after_all"):
+        conditions: tuple[str, ...] = getattr(question, key)
+        yield from _repeated(f"{place}.{key}", conditions)
+        for text in conditions:
+            if problem := _of_condition(Condition.parse(text), protocol, n):
+                yield f"{place}.{key}: {problem}"
     wrong = [code for code in question.languages if not LANGUAGE.fullmatch(code)]
     yield from (
         f"{place}.languages: {shown(code)} is not a code such as eng, arz or zh-Hans" for code in wrong
@@ -291,21 +294,91 @@ def _of_follow_up(question: schema.FollowUp, judging: JudgingRules, n: int) -> I
     yield from _repeated(f"{place}.languages", question.languages)
 
 
+def _of_condition(condition: Condition, protocol: Protocol, n: int) -> str:
+    """What is wrong with a condition of the question that `n` questions precede; nothing if it can be met."""
+    judging, of, value = protocol.judging, condition.of, condition.value
+    if label := condition.label:
+        labels = protocol.topics.labels
+        if label not in labels:
+            return f"{label!r} is not a label of topics; use {', '.join(labels) or 'topics.labels to add it'}"
+        is_known = not labels[label] or value in labels[label]
+        return "" if is_known else f"{value!r} is not a value of {label}; use {', '.join(labels[label])}"
+    if not of:
+        grades = [grade.key for grade in judging.grades]
+        accepted = f"{', '.join(grades)}, or question:choice"
+        return "" if value in grades else f"{value!r} is not the key of a grade; use {accepted}"
+    asked_before = {each.key: each for each in judging.questions[:n] if each.kind in CLOSED}
+    if of not in asked_before:
+        later = any(each.key == of for each in judging.questions[n:])
+        why = "is not asked before this question" if later else "is not a question with choices"
+        return (
+            f"{of!r} {why}; use {', '.join(asked_before) or 'a grade, or put the other question before it'}"
+        )
+    choices = asked_before[of].labels
+    return "" if value in choices else f"{value!r} is not a choice of {of}; use {', '.join(choices)}"
+
+
+def _of_limits(question: Question, place: str) -> Iterator[str]:
+    """Complaints about keys that the kind of a question does not have, or that cannot be met."""
+    kinds = {
+        "min": ("number",),
+        "max": ("number",),
+        "unit": ("number",),
+        "max_characters": ("text",),
+        "at_least": ("any-of", "ranking"),
+        "at_most": ("any-of", "ranking"),
+    }
+    for key, accepted in kinds.items():
+        if getattr(question, key) not in (None, "") and question.kind not in accepted:
+            yield f"{place}.{key}: has no effect on {question.kind}; it is a key of {' and '.join(accepted)}"
+    if question.min is not None and question.max is not None and question.min > question.max:
+        yield f"{place}.min: {question.min:g} is above max, {question.max:g}"
+    if question.max_characters is not None and not 1 <= question.max_characters <= MAX_CHARACTERS:
+        yield f"{place}.max_characters: {question.max_characters} is not between 1 and {MAX_CHARACTERS}"
+    n_choices = len(question.choices)
+    least, most = question.at_least or 1, n_choices if question.at_most is None else question.at_most
+    for key in ("at_least", "at_most"):
+        n = getattr(question, key)
+        if n is not None and question.kind in LISTS and not 1 <= n <= n_choices:
+            yield f"{place}.{key}: {n} is not between 1 and the number of choices, {n_choices}"
+    if question.at_least is not None and least > most:
+        yield f"{place}.at_least: {least} is above at_most, {most}"
+
+
 def _repeated(key: str, values: Sequence[str]) -> Iterator[str]:
     return (f"{key}: {value!r} is listed twice" for n, value in enumerate(values) if value in values[:n])
 
 
-def _of_answers(question: schema.FollowUp, place: str) -> Iterator[str]:
-    if len(question.choices) < 2:
-        yield f"{place}: a question needs at least two answers, got {len(question.choices)}"
-    labels = [label.strip() for label in question.choices.values()]
-    for n, key in enumerate(question.choices):
-        if not KEY.fullmatch(key):
-            yield f"{place}: the key {shown(key)} {NOT_A_KEY}"
-        if not labels[n]:
-            yield f"{place}.{key}: empty; write the text of the answer"
-        if labels[n] and labels[n] in labels[:n]:
-            yield f"{place}.{key}: {shown(labels[n])} is the label of two answers"
+def _of_question_choices(question: Question, judging: JudgingRules, n: int) -> Iterator[str]:
+    place, choices = f"judging.question[{n + 1}].choice", question.given_choices
+    if question.kind in {"yes-no", "number", "text"}:
+        if choices:
+            yield f"{place}: has no effect on {question.kind}; use one-of, any-of or ranking, or leave it out"
+        return
+    if len(choices) < 2:
+        yield f"{place}: a question of the kind {question.kind} needs at least two choices, got {len(choices)}"
+    earlier = [each for other in judging.questions[:n] for each in other.choices]
+    for m, choice in enumerate(choices, 1):
+        taken = [each.shortcut for each in (*judging.choices, *earlier, *choices[: m - 1])]
+        yield from _of_question_choice(choice, choices[: m - 1], f"{place}[{m}]")
+        if len(choice.shortcut) > 1:
+            yield f"{place}[{m}].shortcut: {choice.shortcut!r} is not one key, such as 1 or x"
+        if choice.shortcut and choice.shortcut in taken:
+            yield f"{place}[{m}].shortcut: {choice.shortcut!r} is used by two choices of the page"
+
+
+def _of_question_choice(
+    choice: schema.QuestionChoice, others: Sequence[schema.QuestionChoice], place: str
+) -> Iterator[str]:
+    label = choice.label.strip()
+    if not KEY.fullmatch(choice.key):
+        yield f"{place}.key: {shown(choice.key)} {NOT_A_KEY}"
+    if choice.key in [other.key for other in others]:
+        yield f"{place}.key: {choice.key!r} is used by two choices"
+    if not label:
+        yield f"{place}.label: empty; write the text of the button"
+    if label and label in [other.label.strip() for other in others]:
+        yield f"{place}.label: {shown(choice.label)} is the label of two choices"
 
 
 def _of_scoring(protocol: Protocol) -> Iterator[str]:

@@ -41,6 +41,7 @@ JudgingOrder = Literal["random", "by-run-votes", "move-to-front"]
 Clustering = Literal["none", "submitted", "collection"]
 InstanceStrategy = Literal["thread-random", "most-runs", "reciprocal-rank-vote"]
 Layout = Literal["question-answer", "topic-document", "formula-instances", "formula", "citation"]
+QuestionKind = Literal["one-of", "any-of", "yes-no", "number", "text", "ranking"]
 Aggregate = Literal["single", "maximum", "sum"]
 Average = Literal["judged", "common"]
 
@@ -240,23 +241,51 @@ class NonAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class FollowUp:
-    """A further question after some of the grades (BOLT: translation, source consulted, ...)."""
+class QuestionChoice:
+    """A choice of a question."""
+
+    key: str  # names the choice in forms and files
+    label: str  # the text of the button
+    definition: str = ""  # shown to assessors
+    shortcut: str = ""  # the key on the keyboard that chooses it; empty: the page gives it one
+
+
+YES_AND_NO = (QuestionChoice("yes", "Yes"), QuestionChoice("no", "No"))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A further question about a unit, asked after a grade was chosen.
+
+    A condition is the key of a grade, `question:choice`, or `topic.LABEL:value`.
+    """
 
     key: str  # names the question in forms and files
     label: str  # the question
-    choices: Mapping[str, str]  # key -> label of each answer
-    after: tuple[str, ...]  # keys of the grades after which the question is asked
+    kind: QuestionKind = "one-of"
+    given_choices: tuple[QuestionChoice, ...] = field(default=(), metadata={"key": "choice"})
+    after: tuple[str, ...] = ()  # conditions, one of which must hold; empty: asked after every grade
+    after_all: tuple[str, ...] = ()  # conditions that must all hold
+    required: bool = True  # whether an assessor who is asked must answer
     # Of the documents for which it is asked; empty: all. If a document's language is not known, the answer is optional.
     languages: tuple[str, ...] = ()
+    help: str = ""  # a sentence for assessors, below the question
+    min: float | None = None  # of a number
+    max: float | None = None  # of a number
+    unit: str = ""  # of a number, such as s or %
+    max_characters: int | None = None  # of a text
+    at_least: int | None = None  # choices of any-of and ranking
+    at_most: int | None = None  # choices of any-of and ranking
 
-    def is_asked(self, choice: str, language: str = "") -> bool:
-        """Return True if the question is asked after a choice for a document; a language of "" is not known."""
-        return choice in self.after and (not self.languages or language in {"", *self.languages})
+    @property
+    def choices(self) -> tuple[QuestionChoice, ...]:
+        """The choices, also those that yes-no has by itself."""
+        return YES_AND_NO if self.kind == "yes-no" else self.given_choices
 
-    def is_optional(self, language: str = "") -> bool:
-        """Return True if an assessor may leave the question open."""
-        return bool(self.languages) and not language
+    @property
+    def labels(self) -> dict[str, str]:
+        """The label of each choice, by its key."""
+        return {choice.key: choice.label for choice in self.choices}
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +295,7 @@ class JudgingRules:
     layout: Layout  # the judging page
     grades: tuple[Grade, ...] = field(metadata={"key": "grade"})
     non_answers: tuple[NonAnswer, ...] = field(default=(), metadata={"key": "non_answer"})
-    follow_ups: tuple[FollowUp, ...] = field(default=(), metadata={"key": "follow_up"})
+    questions: tuple[Question, ...] = field(default=(), metadata={"key": "question"})
     judges: int = 1  # assessors per unit
     groups: tuple[str, ...] = ()  # groups of assessors; one assessor of each judges a topic (NTCIR-12)
     # Share of the topics that a second assessor also judges, 0 to 1. The plan of a dual batch prefers `dual_topics`.

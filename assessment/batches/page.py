@@ -3,11 +3,12 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
 
 from accounts.models import User
+from assay.protocols.questions import asked, questions_for
 from assay.protocols.schema import Grade, JudgingRules
 from assessment.batches.progress import BatchProgress, Median, Share, progress_of
 from assessment.batches.selectors import pooled_topics
@@ -38,15 +39,15 @@ class ChoiceCount(NamedTuple):
 
 
 class QuestionCounts(NamedTuple):
-    """The frequency of each answer to a follow-up question, of `n_asked` judgments after which it may be asked."""
+    """The frequency of each answer to a question, of `n_asked` judgments about which it may be asked.
+
+    Several choices of any-of can be in one answer; of a ranking, the first places count.
+    """
 
     label: str
     n_asked: int
     answers: list[tuple[str, int]]
-
-    @property
-    def n_open(self) -> int:
-        return self.n_asked - sum(n for _, n in self.answers)
+    n_open: int
 
 
 class Remark(NamedTuple):
@@ -136,23 +137,37 @@ def _by_assessor(progress: BatchProgress) -> list[ByAssessor]:
 
 
 def _question_counts(batch: Batch, rules: JudgingRules) -> list[QuestionCounts]:
-    """The answers to each follow-up question, of current judgments. No query if the protocol has none."""
-    if not rules.follow_ups:
+    """The answers to each question, of current judgments. No query if the protocol has none."""
+    if not rules.questions:
         return []
     current = batch.judgments.filter(is_current=True).order_by()
-    rows = list(current.values_list("choice", "follow_ups").annotate(n=Count("pk")))
-    counts: Counter[tuple[str, str]] = Counter()  # by question and answer
-    for _, follow_ups, n in rows:
-        for item in follow_ups.items():
-            counts[item] += n
+    rows = list(current.values_list("choice", "answers").annotate(n=Count("pk")))
+    n_asked, n_answered = Counter[str](), Counter[str]()
+    counts: Counter[tuple[str, str]] = Counter()  # by question and choice
+    questions = questions_for(rules)
+    for choice, answers, n in rows:
+        for question in asked(rules, questions, choice=choice, answers=answers):
+            n_asked[question.key] += n
+        for key, answer in answers.items():
+            n_answered[key] += n
+            counts.update(dict.fromkeys([(key, each) for each in _counted(rules, key, answer)], n))
     return [
         QuestionCounts(
             question.label,
-            sum(n for choice, _, n in rows if question.is_asked(choice)),
-            [(label, counts[question.key, key]) for key, label in question.choices.items()],
+            n_asked[question.key],
+            [(label, counts[question.key, key]) for key, label in question.labels.items()]
+            or [("Answered", n_answered[question.key])],
+            n_asked[question.key] - n_answered[question.key],
         )
-        for question in rules.follow_ups
+        for question in rules.questions
     ]
+
+
+def _counted(rules: JudgingRules, key: str, answer: Any) -> list[str]:
+    """The choices of an answer that are counted."""
+    is_ranking = any(question.key == key and question.kind == "ranking" for question in rules.questions)
+    given = answer[0] if is_ranking and answer else answer
+    return given if isinstance(given, list) else [str(given)]
 
 
 def _remarks(batch: Batch, rules: JudgingRules) -> list[Remark]:

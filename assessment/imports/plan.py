@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from assay.formats.judgments.choices import choice_of
 from assay.formats.judgments.rows import JudgmentRow
+from assay.protocols.questions import WrongAnswer, check_answers, questions_for
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.imports.campaign import BatchKey, Campaign, PlannedJudgment
 from assessment.imports.seats import Seats
@@ -192,21 +193,17 @@ def _pool(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Pool:
 
 def _choice(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Grade | NonAnswer:
     rules = campaign.rules
-    questions = {question.key: question.choices for question in rules.follow_ups}
-    for key, answer in row.follow_ups.items():
-        if answer not in questions.get(key, {}):
-            accepted = (
-                ", ".join(questions.get(key, questions)) or "nothing: the protocol has no follow-up questions"
-            )
-            raise Unusable("answer", f"follow-up {key}: {answer!r} is not accepted; use {accepted}")
     words: Mapping[str, str] = source.mapping.get("answers", {})
-    named = rules.choice(words.get(answer_of(row), ""))
-    if named is not None:
-        return named
+    choice = rules.choice(words.get(answer_of(row), ""))
     try:
-        return choice_of(row, rules)
-    except ValueError as error:
+        choice = choice or choice_of(row, rules)
+        if row.answers:
+            check_answers(
+                rules, questions_for(rules), choice=choice.key, answers=row.answers, needs_all=False
+            )
+    except (ValueError, WrongAnswer) as error:
         raise Unusable("answer", str(error)) from None
+    return choice
 
 
 def answer_of(row: JudgmentRow) -> str:

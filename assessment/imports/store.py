@@ -159,7 +159,7 @@ def _judgments(
                 choice=each.choice.key,
                 grade=each.choice.value if isinstance(each.choice, Grade) else None,
                 comment=each.row.comment.strip(),
-                follow_ups=dict(each.row.follow_ups),
+                answers=dict(each.row.answers),
                 guidelines_id=each.guidelines,
                 order=_order(each),
                 request_id=uuid4(),

@@ -1,6 +1,6 @@
 """Tasks for programs: take one, judge it, revise, skip, undo."""
 
-from typing import Any
+from typing import Any, get_args
 from uuid import uuid4
 
 from django.shortcuts import get_object_or_404
@@ -9,11 +9,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of
+from assay.protocols.schema import QuestionKind
 from assessment.batches.selectors import batches_of
 from assessment.judging import selectors, services
 from assessment.judging.units import shown_task
 from assessment.judgments import services as judgments
-from assessment.judgments.api import JudgmentSerializer
+from assessment.judgments.api import ANSWERS, AnswersField, JudgmentSerializer
 from assessment.judgments.services import Answer
 from assessment.models import Task
 from web.api.filters import Filter
@@ -52,13 +53,36 @@ class NonAnswerSerializer(serializers.Serializer[Any]):
     needs_comment = serializers.BooleanField(help_text="A comment must say why.")
 
 
-class QuestionSerializer(serializers.Serializer[Any]):
-    """A question that is asked after some grades."""
+class QuestionChoiceSerializer(serializers.Serializer[Any]):
+    """A choice of a question."""
 
     key = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]
-    after = serializers.ListField(child=serializers.CharField(), help_text="Keys of grades.")
-    choices = serializers.DictField(child=serializers.CharField(), help_text="Key to label of each answer.")
+    definition = serializers.CharField()
+
+
+class QuestionSerializer(serializers.Serializer[Any]):
+    """A question that is asked after some choices. A condition is the key of a grade, or `question:choice`."""
+
+    key = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
+    kind = serializers.CharField(help_text=f"{', '.join(get_args(QuestionKind))}.")
+    choices = QuestionChoiceSerializer(many=True)
+    after = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Conditions, one of which must hold; empty: after every grade.",
+    )
+    after_all = serializers.ListField(
+        child=serializers.CharField(), help_text="Conditions that must all hold."
+    )
+    required = serializers.BooleanField(help_text="Who is asked must answer.")  # type: ignore[assignment]
+    help = serializers.CharField()
+    min = serializers.FloatField(allow_null=True, help_text="Of a number.")
+    max = serializers.FloatField(allow_null=True, help_text="Of a number.")
+    unit = serializers.CharField(help_text="Of a number.")
+    max_characters = serializers.IntegerField(allow_null=True, help_text="Of a text.")
+    at_least = serializers.IntegerField(allow_null=True, help_text="Choices of any-of and ranking.")
+    at_most = serializers.IntegerField(allow_null=True, help_text="Choices of any-of and ranking.")
 
 
 class ThreadPostSerializer(serializers.Serializer[Any]):
@@ -99,7 +123,7 @@ class UnitSerializer(serializers.Serializer[Any]):
     guidelines = serializers.CharField(help_text="Markdown.")
     grades = GradeSerializer(many=True)
     non_answers = NonAnswerSerializer(many=True)
-    follow_ups = QuestionSerializer(many=True, help_text="Those that can be asked of this document.")
+    questions = QuestionSerializer(many=True, help_text="Those that can be asked of this document.")
 
 
 class TaskSerializer(serializers.Serializer[Any]):
@@ -120,11 +144,7 @@ class ChoiceSerializer(Strict):
 
     choice = serializers.CharField(max_length=50, help_text="Key of a grade or of a non-answer.")
     comment = serializers.CharField(max_length=10_000, required=False, allow_blank=True, default="")
-    follow_ups = serializers.DictField(
-        child=serializers.CharField(max_length=50, allow_blank=True),
-        required=False,
-        help_text="Question to answer.",
-    )
+    answers = AnswersField(required=False, help_text=ANSWERS)
     shown = serializers.IntegerField(
         required=False,
         allow_null=True,
@@ -178,14 +198,14 @@ def _submit(task: Task, data: dict[str, Any]) -> list[Any]:
             )
         answers = {
             row["document"]: Answer(
-                row["choice"], row["comment"], row.get("shown") or 0, row.get("follow_ups") or {}
+                row["choice"], row["comment"], row.get("shown") or 0, row.get("answers") or {}
             )
             for row in members
         }
         return judgments.submit_members(task=task, answers=answers, request_id=request_id, seconds=seconds)
     if "choice" not in data or members is not None:
         raise serializers.ValidationError({"choice": "This unit needs a `choice`, and has no `members`."})
-    choice: dict[str, Any] = {name: data.get(name) for name in ("choice", "comment", "follow_ups")}
+    choice: dict[str, Any] = {name: data.get(name) for name in ("choice", "comment", "answers")}
     choice["shown"] = data.get("shown") or 0  # two programs may judge one batch
     return [judgments.submit(task=task, request_id=request_id, seconds=seconds, **choice)]
 

@@ -8,44 +8,56 @@ from uuid import UUID
 from django import forms
 from django.forms import BoundField
 
-from assay.protocols.schema import JudgingRules
+from assay.protocols.questions import from_text
+from assay.protocols.schema import JudgingRules, Question
 from assessment.errors import AnswerRefused
 from assessment.judging.guidelines import training_judgments
 from assessment.judging.keys import ACTIONS, OF_BROWSERS, Judged, collisions, positions
 from assessment.judgments import services as judgment_services
-from assessment.judgments.answers import MAX_KEY, check_answers, check_choice, field_of
+from assessment.judgments.answers import check_answers, check_choice, field_of
 from pooling.models import PoolMember
 from tracks.models import Track
 from web.forms import StyledForm
 
 IS_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+MAX_ANSWER = 10_000  # characters of an answer
 MOST_SECONDS = 7 * 24 * 3600
 
 
+class Joined(forms.TextInput):
+    """The values of several fields of a name as one text: check boxes without scripts."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> str:
+        return ",".join(filter(None, data.getlist(name)))
+
+
 class AnswersForm(forms.Form):
-    """Choices with their comments and their answers to follow-up questions, in fields that share a suffix."""
+    """Choices with their comments and their answers to questions, in fields that share a suffix."""
 
     def __init__(self, *args: Any, rules: JudgingRules, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.rules = rules
 
-    def add_follow_ups(self, suffix: str = "") -> None:
-        for question in self.rules.follow_ups:
-            self.fields[field_of(question, suffix)] = forms.CharField(max_length=MAX_KEY, required=False)
+    def add_answers(self, suffix: str = "") -> None:
+        for question in self.rules.questions:
+            field = forms.CharField(max_length=MAX_ANSWER, required=False, widget=Joined())
+            self.fields[field_of(question.key, suffix)] = field
 
-    def follow_ups(self, suffix: str = "") -> dict[str, str]:
+    def answers(self, suffix: str = "") -> dict[str, Any]:
         """The submitted answers by question."""
-        fields = {question.key: field_of(question, suffix) for question in self.rules.follow_ups}
-        return {key: self.cleaned_data.get(field, "") for key, field in fields.items()}
+        return {
+            question.key: from_text(question, self.cleaned_data.get(field_of(question.key, suffix), ""))
+            for question in self.rules.questions
+        }
 
-    def check(self, language: str, suffix: str = "") -> None:
+    def check(self, questions: Sequence[Question], suffix: str = "") -> None:
         """Check a choice with its comment and answers; what is wrong becomes an error of its field."""
         choice, comment = self.cleaned_data.get(f"choice{suffix}"), self.cleaned_data.get(f"comment{suffix}")
         if choice is None or comment is None:
             return
         try:
             check_choice(self.rules, choice=choice, comment=comment)
-            check_answers(self.rules, choice=choice, language=language, answers=self.follow_ups(suffix))
+            check_answers(self.rules, questions, choice=choice, answers=self.answers(suffix))
         except AnswerRefused as refusal:
             self.add_error(f"{refusal.field}{suffix}", refusal.message)
 
@@ -66,20 +78,20 @@ class JudgmentForm(AnswersForm):
     seconds = forms.CharField(required=False)
     shown = forms.IntegerField(required=False)
 
-    def __init__(self, *args: Any, language: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, questions: Sequence[Question], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.language = language
-        self.add_follow_ups()
+        self.questions = questions
+        self.add_answers()
 
     def clean(self) -> dict[str, Any]:
-        self.check(self.language)
+        self.check(self.questions)
         return self.cleaned_data
 
     @property
     def submission(self) -> dict[str, Any]:
         """The arguments of `submit`, except the task."""
         names = ("choice", "comment", "request_id", "seconds", "shown")
-        return {name: self.cleaned_data[name] for name in names} | {"follow_ups": self.follow_ups()}
+        return {name: self.cleaned_data[name] for name in names} | {"answers": self.answers()}
 
 
 class SkipForm(forms.Form):
@@ -91,7 +103,7 @@ class SkipForm(forms.Form):
 class MembersForm(AnswersForm):
     """Choices for all members of a unit, in fields named by the member: `choice-17`, `comment-17`, `shown-17`.
 
-    `languages` has the known languages of the members, by docno.
+    `questions` has those about each member, by docno.
     """
 
     request_id = forms.UUIDField()
@@ -99,10 +111,14 @@ class MembersForm(AnswersForm):
     sent = forms.CharField(required=False, max_length=4_000)
 
     def __init__(
-        self, *args: Any, members: Sequence[PoolMember], languages: Mapping[str, str], **kwargs: Any
+        self,
+        *args: Any,
+        members: Sequence[PoolMember],
+        questions: Mapping[str, Sequence[Question]],
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.members, self.languages = members, languages
+        self.members, self.questions = members, questions
         for place, member in enumerate(members, 1):
             missing = f"Choose a grade for instance {place}, or one of the other choices."
             self.fields[f"choice-{member.pk}"] = forms.CharField(
@@ -110,7 +126,7 @@ class MembersForm(AnswersForm):
             )
             self.fields[f"comment-{member.pk}"] = forms.CharField(max_length=10_000, required=False)
             self.fields[f"shown-{member.pk}"] = forms.IntegerField(required=False)
-            self.add_follow_ups(f"-{member.pk}")
+            self.add_answers(f"-{member.pk}")
 
     def clean_sent(self) -> list[UUID]:
         """Ignore what is not a UUID: the page did not send it."""
@@ -118,7 +134,7 @@ class MembersForm(AnswersForm):
 
     def clean(self) -> dict[str, Any]:
         for member in self.members:
-            self.check(self.languages.get(member.docno, ""), f"-{member.pk}")
+            self.check(self.questions[member.docno], f"-{member.pk}")
         return self.cleaned_data
 
     @property
@@ -130,7 +146,7 @@ class MembersForm(AnswersForm):
                 data[f"choice-{member.pk}"],
                 data[f"comment-{member.pk}"],
                 data[f"shown-{member.pk}"],
-                self.follow_ups(f"-{member.pk}"),
+                self.answers(f"-{member.pk}"),
             )
             for member in self.members
         }

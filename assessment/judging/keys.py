@@ -38,9 +38,11 @@ OF_BROWSERS = ("/", "'")  # Firefox searches the page with them
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of a page; "" for what has none. `choices` has the key of each choice."""
+    """The keys of a page; "" for what has none. `choices` has the key of each choice, `of_questions` those that the
+    protocol gives to the choices of questions, by question and choice; the page finds keys for the others."""
 
     choices: Mapping[str, str] = field(default_factory=dict)
+    of_questions: Mapping[tuple[str, str], str] = field(default_factory=dict)
     skip: str = ""
     undo: str = ""
     comment: str = ""
@@ -75,14 +77,20 @@ def keys_of(user: User, rules: JudgingRules) -> Keys:
         choice.key: own.get(name, "" if choice.shortcut.lower() in taken else choice.shortcut)
         for name, choice in of_choices.items()
     }
-    chosen_by = {key.lower() for key in choices.values()}
+    of_questions = {
+        (question.key, choice.key): choice.shortcut
+        for question in rules.questions
+        for choice in question.choices
+        if choice.shortcut and choice.shortcut.lower() not in taken
+    }
+    chosen_by = {key.lower() for key in (*choices.values(), *of_questions.values())}
     usual = {
         action.name: ""
         if action.key in taken or (action.key in chosen_by and action.name != NEXT)
         else action.key
         for action in ACTIONS
     }
-    return Keys(choices, **(usual | {name: own[name] for name in usual if name in own}))
+    return Keys(choices, of_questions, **(usual | {name: own[name] for name in usual if name in own}))
 
 
 def collisions(own: Mapping[str, str], rules: JudgingRules) -> dict[str, str]:

@@ -8,7 +8,8 @@ from django.utils.safestring import SafeString
 
 from assay.html import highlight
 from assay.protocols.schema import JudgingRules
-from assessment.judgments.answers import ShownQuestion, fields_of, shown_questions
+from assessment.judging.keys import Keys
+from assessment.judgments.answers import ShownQuestion, fields_of, questions_of, shown_questions
 from assessment.judgments.selectors import EarlierJudgment, earlier_judgments, members_to_judge
 from assessment.models import Judgment, Task
 from corpus.models import Collection, Document
@@ -35,8 +36,7 @@ class ShownMember(NamedTuple):
     choice: str
     comment: str
     shown: int
-    language: str = ""
-    follow_ups: Mapping[str, str] = MappingProxyType({})
+    answers: Mapping[str, Any] = MappingProxyType({})
     earlier: Sequence[EarlierJudgment] = ()
     questions: Sequence[ShownQuestion] = ()
 
@@ -81,8 +81,7 @@ def _shown(
         choice=own.choice if own else "",
         comment=own.comment if own else "",
         shown=own.pk if own else 0,
-        language=member.document.language if member.document else "",
-        follow_ups=own.follow_ups if own else {},
+        answers=own.answers if own else {},
     )
 
 
@@ -112,15 +111,15 @@ def shown_formula(task: Task, *, in_context: bool) -> ShownMember:
 
 
 def filled_in(
-    members: list[ShownMember], rules: JudgingRules, entered: Mapping[str, Any]
+    task: Task, members: list[ShownMember], rules: JudgingRules, keys: Keys, entered: Mapping[str, Any]
 ) -> list[ShownMember]:
-    """The members with their follow-up questions, and with what was entered and is not stored."""
-    shown = []
+    """The members with their questions, and with what was entered and is not stored."""
+    shown, by_member = [], questions_of(task, rules, [member.docno for member in members])
     for member in members:
         suffix = f"-{member.key}"
         stored = {f"choice{suffix}": member.choice, f"comment{suffix}": member.comment}
-        values = stored | fields_of(member.follow_ups, suffix) | dict(entered)
+        values = stored | fields_of(rules, member.answers, suffix) | dict(entered)
         choice, comment = str(values[f"choice{suffix}"]), str(values[f"comment{suffix}"])
-        questions = shown_questions(rules, member.language, values, suffix)
+        questions = shown_questions(rules, by_member[member.docno], values, keys.of_questions, suffix)
         shown.append(member._replace(choice=choice, comment=comment, questions=questions))
     return shown

@@ -12,7 +12,13 @@ from assessment.judging.citations import ShownCitation, shown_citation
 from assessment.judging.keys import Keys, keys_of
 from assessment.judging.members import ShownMember, filled_in, shown_formula, shown_members
 from assessment.judging.selectors import DeskBatch, TopicProgress, counts_of, desk_batch
-from assessment.judgments.answers import ShownQuestion, fields_of, needs_comment, shown_questions
+from assessment.judgments.answers import (
+    ShownQuestion,
+    fields_of,
+    needs_comment,
+    questions_of,
+    shown_questions,
+)
 from assessment.judgments.selectors import (
     EarlierJudgment,
     OwnJudgment,
@@ -183,8 +189,9 @@ def task_page(
     if previous is not None:
         stored = previous.judgment
         answer |= {"choice": stored.choice, "comment": stored.comment, "shown": stored.pk}
-        answer |= fields_of(stored.follow_ups)
+        answer |= fields_of(rules, stored.answers)
     answer |= entered
+    questions = [] if members else questions_of(task, rules, [task.entry.docno])[task.entry.docno]
     topic_thread = ""
     if topic.thread and track.topic_collection is not None:
         topic_thread = address(track.topic_collection, topic.thread, topic.thread)
@@ -200,12 +207,12 @@ def task_page(
         layout=rules.layout,
         formula=formula,
         citation=citation,
-        members=filled_in(members, rules, entered),
+        members=filled_in(task, members, rules, keys, entered),
         earlier=[] if members else earlier_judgments(task, [task.entry.docno]).get(task.entry.docno, []),
         choices=choices(rules, keys),
         keys=keys,
         answer=answer,
-        questions=[] if members else shown_questions(rules, document.language if document else "", answer),
+        questions=shown_questions(rules, questions, answer, keys.of_questions),
         previous=previous,
         lock_reason=_lock_reason(task, has_topic=own_topic is not None),
         topic_progress=own_topic,

@@ -6,9 +6,10 @@ from typing import Any
 
 from assay.html.sanitize import clean_text, plain
 from assay.judging.units import choices_of
+from assay.protocols.questions import questions_for
 from assessment.judging.citations import ShownCitation
 from assessment.judging.page import unit_parts
-from assessment.judgments.answers import questions_for
+from assessment.judgments.answers import questions_of
 from assessment.models import Judgment, Task
 
 
@@ -52,7 +53,9 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
     shown = str if is_html else plain
     formula, citation, members = unit_parts(task, rules)
     # Members can be in several languages; then all questions can be asked.
-    language = document.language if document and not rules.has_members else ""
+    questions = questions_for(rules, labels=topic.labels)
+    if not rules.has_members:
+        questions = questions_of(task, rules, [task.entry.docno])[task.entry.docno]
     text = shown(document.body) if document else ""
     if passage:
         text = escape(passage, quote=False) if is_html else passage
@@ -72,11 +75,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
             {"document": each.docno, "latex": each.latex, "text": shown(str(each.body))} for each in members
         ],
         "guidelines": track.guidelines.text if track.guidelines else "",
-        "follow_ups": [
-            {"key": each.key, "label": each.label, "after": list(each.after), "choices": dict(each.choices)}
-            for each in questions_for(rules, language)
-        ],
-        **choices_of(rules),
+        **choices_of(rules, questions),
     }
     own = Judgment.objects.filter(task=task.pk).select_related("topic", "assessor", "batch").order_by("pk")
     return ShownTask(task, unit, list(own))

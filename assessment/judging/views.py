@@ -27,13 +27,13 @@ from assessment.judging.forms import JudgmentForm, MembersForm, SkipForm
 from assessment.judging.page import TaskPage, following, task_page, task_to_submit, with_texts
 from assessment.judgments import selectors as members
 from assessment.judgments import services as judgment_services
-from assessment.judgments.answers import languages_of
+from assessment.judgments.answers import questions_of
 from assessment.models import Batch, Judgment, Task
 from web.pages import context_of
 
 SALT = "assessment.judging.unsent"
 KEY = "assessment_unsent"
-FIELDS = ("choice", "comment", "follow")  # the beginnings of the names of the fields
+FIELDS = ("choice", "comment", "answer")  # the beginnings of the names of the fields
 MAX_CHARACTERS = 10_000  # of a field
 MAX_FIELDS = 200
 MAX_AGE_SECONDS = 14 * 24 * 3600  # of a page
@@ -95,11 +95,11 @@ def _form(request: AuthenticatedRequest, task: Task) -> JudgmentForm | MembersFo
     """The form for what the protocol judges: a document, or the members of a unit."""
     rules = task.batch.pool.protocol.parsed.judging
     if not rules.has_members:
-        language = languages_of(task, rules, [task.entry.docno]).get(task.entry.docno, "")
-        return JudgmentForm(request.POST, rules=rules, language=language)
+        questions = questions_of(task, rules, [task.entry.docno])[task.entry.docno]
+        return JudgmentForm(request.POST, rules=rules, questions=questions)
     to_judge = members.members_to_judge(task)
-    languages = languages_of(task, rules, [member.docno for member in to_judge])
-    return MembersForm(request.POST, rules=rules, members=to_judge, languages=languages)
+    by_member = questions_of(task, rules, [member.docno for member in to_judge])
+    return MembersForm(request.POST, rules=rules, members=to_judge, questions=by_member)
 
 
 def _submit(request: AuthenticatedRequest, task: Task, form: JudgmentForm | MembersForm) -> HttpResponse:
@@ -257,9 +257,9 @@ def proof_of(task: Task) -> str:
 
 
 def entered_fields(request: HttpRequest) -> dict[str, str]:
-    """The submitted choices, comments and answers to follow-up questions."""
+    """The submitted choices, comments and answers to questions."""
     names = [name for name in request.POST if name.partition("-")[0] in FIELDS]
-    return {name: request.POST.get(name, "")[:MAX_CHARACTERS] for name in names}
+    return {name: ",".join(request.POST.getlist(name))[:MAX_CHARACTERS] for name in names}
 
 
 def keep_unsent(request: HttpRequest, task_id: int) -> None:

@@ -1,15 +1,17 @@
-"""The check of a choice and of the answers to the follow-up questions of a protocol, and how a page shows them.
+"""The check of a choice and of the answers to the questions of a protocol, and how a page shows them.
 
 A form names the field of an answer by its question, with the suffix of the document's other fields:
-`follow-up-dialect-17`.
+`answer-dialect-17`.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from assay.languages import any_of
-from assay.protocols.schema import FollowUp, Grade, JudgingRules, NonAnswer
+from assay.protocols import questions as of_protocol
+from assay.protocols.questions import Condition, WrongAnswer, accepts, asked, from_text, questions_for, when
+from assay.protocols.schema import Grade, JudgingRules, NonAnswer, Question
 from assessment.errors import AnswerRefused
 from assessment.models import Task
 from pooling.models import PoolMember
@@ -36,23 +38,31 @@ def needs_comment(choice: Grade | NonAnswer) -> bool:
     return isinstance(choice, NonAnswer) and choice.needs_comment
 
 
-PREFIX = "follow-up-"
-MAX_KEY = 50  # characters of the key of an answer
+PREFIX = "answer-"
+
+
+class ShownChoice(NamedTuple):
+    """A choice of a question on the judging page."""
+
+    key: str
+    label: str
+    definition: str
+    shortcut: str
+    is_chosen: bool
 
 
 @dataclass(frozen=True)
 class ShownQuestion:
-    """A follow-up question on the judging page; `after` are the keys of the grades after which it is asked."""
+    """A question on the judging page; `text` is the answer as its field has it."""
 
-    key: str
-    label: str
-    after: str
-    after_labels: str
+    question: Question
+    field: str
+    asked_after: str
     languages: str
     is_asked: bool
-    is_optional: bool
-    answers: list[tuple[str, str]]
-    chosen: str
+    choices: list[ShownChoice]
+    text: str
+    hint: str
 
 
 class Answered(NamedTuple):
@@ -62,82 +72,92 @@ class Answered(NamedTuple):
     answer: str
 
 
-def field_of(question: FollowUp, suffix: str = "") -> str:
-    return f"{PREFIX}{question.key}{suffix}"
+def field_of(question: str, suffix: str = "") -> str:
+    return f"{PREFIX}{question}{suffix}"
 
 
-def fields_of(follow_ups: Mapping[str, str], suffix: str = "") -> dict[str, str]:
+def fields_of(rules: JudgingRules, answers: Mapping[str, Any], suffix: str = "") -> dict[str, str]:
     """Stored answers as values of the form's fields."""
-    return {f"{PREFIX}{key}{suffix}": answer for key, answer in follow_ups.items()}
-
-
-def questions_for(rules: JudgingRules, language: str) -> list[FollowUp]:
-    """The questions that may be asked of a document, in the protocol's order."""
-    return [
-        question
-        for question in rules.follow_ups
-        if any(question.is_asked(key, language) for key in question.after)
-    ]
+    return {
+        field_of(question.key, suffix): of_protocol.as_text(question, answers[question.key])
+        for question in rules.questions
+        if question.key in answers
+    }
 
 
 def shown_questions(
-    rules: JudgingRules, language: str, values: Mapping[str, object], suffix: str = ""
+    rules: JudgingRules,
+    questions: Iterable[Question],
+    values: Mapping[str, object],
+    shortcuts: Mapping[tuple[str, str], str],
+    suffix: str = "",
 ) -> list[ShownQuestion]:
-    """The questions of a document; `values` are those of the form's fields."""
-    labels = {grade.key: grade.label for grade in rules.grades}
+    """The questions about a document.
+
+    `values` are those of the form's fields, `shortcuts` the keys of choices by question and choice.
+    """
+    texts = {each.key: str(values.get(field_of(each.key, suffix), "")) for each in questions}
+    if not texts:
+        return []
+    answers = {each.key: from_text(each, texts[each.key]) for each in questions}
     choice = str(values.get(f"choice{suffix}", ""))
+    is_asked = {each.key for each in asked(rules, questions, choice=choice, answers=answers)}
     return [
         ShownQuestion(
-            key=question.key,
-            label=question.label,
-            after=" ".join(question.after),
-            after_labels=" or ".join(labels[key] for key in question.after),
-            languages=any_of(question.languages) if question.languages else "",
-            is_asked=question.is_asked(choice, language),
-            is_optional=question.is_optional(language),
-            answers=list(question.choices.items()),
-            chosen=str(values.get(field_of(question, suffix), "")),
+            question=each,
+            field=field_of(each.key, suffix),
+            asked_after=when(rules, each),
+            languages=any_of(each.languages) if each.languages else "",
+            is_asked=each.key in is_asked,
+            choices=[
+                ShownChoice(
+                    choice.key,
+                    choice.label,
+                    choice.definition,
+                    shortcuts.get((each.key, choice.key), ""),
+                    choice.key in answers[each.key]
+                    if isinstance(answers[each.key], list)
+                    else choice.key == answers[each.key],
+                )
+                for choice in each.choices
+            ],
+            text=texts[each.key],
+            hint=accepts(each) if each.kind != "any-of" or each.at_least or each.at_most else "",
         )
-        for question in questions_for(rules, language)
+        for each in questions
     ]
 
 
 def check_answers(
-    rules: JudgingRules, *, choice: str, language: str, answers: Mapping[str, str]
-) -> dict[str, str]:
-    """The answers to the questions that are asked after a choice, without empty ones.
+    rules: JudgingRules, questions: Collection[Question], *, choice: str, answers: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The answers to the questions that are asked about a document after a choice, without empty ones.
 
     Raises:
         AnswerRefused: A required answer is missing; an answer is not the protocol's; a question was not asked.
     """
-    given = {key: answer for key, answer in answers.items() if answer}
-    asked = {question.key: question for question in rules.follow_ups if question.is_asked(choice, language)}
-    for question in asked.values():
-        if question.key not in given and not question.is_optional(language):
-            raise AnswerRefused(field_of(question), f"Answer “{question.label}”", code="answer-needed")
-        if question.key in given and given[question.key] not in question.choices:
-            accepted = ", ".join(question.choices)
-            message = f"“{given[question.key]}” is not an answer to “{question.label}” Use {accepted}."
-            raise AnswerRefused(field_of(question), message, code="unknown-answer")
-    for key in given:
-        if key not in asked:
-            raise AnswerRefused(f"{PREFIX}{key}", _why_not_asked(rules, key), code="not-asked")
-    return {key: given[key] for key in asked if key in given}
+    if not rules.questions and not answers:
+        return {}
+    try:
+        return of_protocol.check_answers(rules, list(questions), choice=choice, answers=answers)
+    except WrongAnswer as wrong:
+        raise AnswerRefused(field_of(wrong.question), str(wrong), code=wrong.code) from None
 
 
-def _why_not_asked(rules: JudgingRules, key: str) -> str:
-    question = next((each for each in rules.follow_ups if each.key == key), None)
-    if question is None:
-        keys = ", ".join(each.key for each in rules.follow_ups) or "none"
-        return f"“{key}” is not a follow-up question of this protocol; it has {keys}."
-    after = " or ".join(grade.label for grade in rules.grades if grade.key in question.after)
-    documents = f" for documents in {any_of(question.languages)}" if question.languages else ""
-    return f"“{question.label}” is asked only after {after}{documents}: take its answer back."
+def questions_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> dict[str, list[Question]]:
+    """The questions that can be asked about some documents of a task, by docno.
+
+    No query unless questions depend on the language of the documents or on the topic.
+    """
+    if not rules.questions:
+        return {docno: [] for docno in docnos}
+    languages, labels = _languages_of(task, rules, docnos), _labels_of(task, rules)
+    return {docno: questions_for(rules, language=languages.get(docno, ""), labels=labels) for docno in docnos}
 
 
-def languages_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> dict[str, str]:
+def _languages_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> dict[str, str]:
     """The languages of some documents of a task, as far as questions depend on them and they are known."""
-    if not any(question.languages for question in rules.follow_ups):
+    if not any(question.languages for question in rules.questions):
         return {}
     entry = task.entry
     languages = {} if entry.document is None else {entry.docno: entry.document.language}
@@ -147,10 +167,18 @@ def languages_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> di
     return languages
 
 
-def in_words(rules: JudgingRules, follow_ups: Mapping[str, str]) -> list[Answered]:
+def _labels_of(task: Task, rules: JudgingRules) -> Mapping[str, str]:
+    conditions = (text for each in rules.questions for text in (*each.after, *each.after_all))
+    if not any(Condition.parse(text).label for text in conditions):
+        return {}
+    labels: Mapping[str, str] = task.entry.topic.labels
+    return labels
+
+
+def in_words(rules: JudgingRules, answers: Mapping[str, Any]) -> list[Answered]:
     """Stored answers with the labels of the protocol, in its order."""
     return [
-        Answered(question.label, question.choices.get(follow_ups[question.key], follow_ups[question.key]))
-        for question in rules.follow_ups
-        if question.key in follow_ups
+        Answered(question.label, of_protocol.in_words(question, answers[question.key]))
+        for question in rules.questions
+        if question.key in answers
     ]

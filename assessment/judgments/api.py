@@ -18,6 +18,17 @@ from web.api.serializers import require_valid
 from web.api.views import Endpoints, get, get_file, parameter
 from web.downloads import download
 
+ANSWERS = (
+    "Question to answer: a string, for any-of a list of choices, for a ranking a list of choices, best first, in which "
+    "equal ones are a list."
+)
+
+
+class AnswersField(serializers.DictField):
+    """Answers to the questions of a protocol."""
+
+    child = serializers.JSONField()
+
 
 class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
     """A choice for a document of a topic. A revision is a new judgment."""
@@ -28,7 +39,7 @@ class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
     document = serializers.CharField(source="docno")
     assessor = serializers.CharField(source="assessor.username")
     grade = serializers.IntegerField(allow_null=True, help_text="Null for a non-answer.")
-    follow_ups = serializers.DictField(child=serializers.CharField(), help_text="Question to answer.")
+    answers = AnswersField(help_text=ANSWERS)
     judged_at = serializers.DateTimeField(source="created_at")
 
     class Meta:
@@ -43,7 +54,7 @@ class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
             "choice",
             "grade",
             "comment",
-            "follow_ups",
+            "answers",
             "seconds",
             "judged_at",
         ]

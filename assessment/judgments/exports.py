@@ -17,7 +17,7 @@ Form = Literal["csv", "jsonl"]
 FORMS: dict[Form, Callable[[Iterable[WrittenRow]], Iterator[str]]] = {"csv": as_csv, "jsonl": as_jsonl}
 FIELDS = (
     "pk", "batch_id", "topic_id", "assessor_id", "topic__code", "docno", "task__entry__docno", "task__entry__position",
-    "assessor__username", "task__seat", "choice", "grade", "comment", "follow_ups", "guidelines__number", "order",
+    "assessor__username", "task__seat", "choice", "grade", "comment", "answers", "guidelines__number", "order",
     "task__accepted_at", "created_at", "seconds", "is_current", "replaces_id", "replaced_by", "is_adjudicated",
     "is_check", "source",
 )  # fmt: skip
@@ -74,7 +74,7 @@ def _rows(
             "label": batch.pool.protocol.parsed.judging.label_of(values["choice"]),
             "grade": values["grade"],
             "comment": values["comment"] if has_comments else "",
-            "follow_ups": values["follow_ups"],
+            "answers": values["answers"],
             "guidelines": values["guidelines__number"],
             "order": values["order"],
             "accepted_at": values["task__accepted_at"].isoformat(timespec="seconds"),

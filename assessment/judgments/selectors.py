@@ -31,7 +31,7 @@ COUNTED_FOR_ASSESSORS = Q(is_current=True) | Q(
 
 
 class OwnJudgment(NamedTuple):
-    """An assessor's judgment with the label of its choice and the answers to follow-up questions, in words."""
+    """An assessor's judgment with the label of its choice and the answers to questions, in words."""
 
     judgment: Judgment
     label: str
@@ -39,7 +39,7 @@ class OwnJudgment(NamedTuple):
 
 
 def own_judgment(judgment: Judgment, rules: JudgingRules) -> OwnJudgment:
-    answers = in_words(rules, judgment.follow_ups)
+    answers = in_words(rules, judgment.answers)
     return OwnJudgment(judgment, rules.label_of(judgment.choice), answers)
 
 
@@ -142,7 +142,7 @@ def earlier_judgments(task: Task, docnos: Collection[str]) -> dict[str, list[Ear
             rules.label_of(judgment.choice),
             judgment.grade,
             judgment.comment,
-            in_words(rules, judgment.follow_ups),
+            in_words(rules, judgment.answers),
         )
         earlier[judgment.docno].append(shown)
     return dict(earlier)

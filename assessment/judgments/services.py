@@ -3,17 +3,19 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID, uuid5
 
 from django.db import IntegrityError, transaction
 
 from accounts.audit import services as audit
 from assay.errors import Refused
+from assay.protocols.questions import tidy
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.batches.other_batches import judged_by_assessor
 from assessment.batches.services import has_others, hold_assessor, lock_for_judging
 from assessment.errors import BatchClosed, JudgedElsewhere, RequestReused, TopicWithdrawn
-from assessment.judgments.answers import check_answers, check_choice, languages_of
+from assessment.judgments.answers import check_answers, check_choice, questions_of
 from assessment.judgments.exports import Form, lines_of
 from assessment.judgments.selectors import is_withdrawn_check, judgments_of_track, members_to_judge
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment, Task
@@ -51,7 +53,7 @@ class Answer:
     choice: str
     comment: str = ""
     shown: int | None = None
-    follow_ups: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +73,7 @@ def submit(
     request_id: UUID,
     seconds: int | None = None,
     shown: int | None = None,
-    follow_ups: Mapping[str, str] | None = None,
+    answers: Mapping[str, Any] | None = None,
 ) -> Judgment:
     """Store the assessor's choice. The same submission, sent twice, is stored once and gets the same answer.
 
@@ -80,10 +82,10 @@ def submit(
     After an undo, a submission is a first one again.
     A first submission is always kept: after the task's time ran out, its topic was withdrawn or the batch closed.
     It does not count if the assessor has judged the document in another batch whose judgments count here.
-    `follow_ups` are the answers to the protocol's follow-up questions.
+    `answers` are those to the protocol's questions.
     """
-    answer = (choice, comment.strip(), shown, _given(follow_ups or {}))
-    submission = Submission(*answer, request_id=request_id, seconds=seconds)
+    given = tidy(task.batch.pool.protocol.parsed.judging, answers or {})
+    submission = Submission(choice, comment.strip(), shown, given, request_id=request_id, seconds=seconds)
     with _refusing_reused_ids():
         return _submit(task, {task.entry.docno: submission})[0]
 
@@ -101,6 +103,7 @@ def submit_members(
     Works as `submit` for each member; unchanged choices are not stored again. `sent` are the request ids of earlier
     tries of the page: judgments stored by them count as seen, even if the page did not get the answer.
     """
+    rules = task.batch.pool.protocol.parsed.judging
     wanted = [member.docno for member in members_to_judge(task)]
     if set(answers) != set(wanted):
         n = len(set(wanted) - set(answers))
@@ -115,7 +118,7 @@ def submit_members(
             answers[docno].choice,
             answers[docno].comment.strip(),
             answers[docno].shown,
-            _given(answers[docno].follow_ups),
+            tidy(rules, answers[docno].answers),
             request_id=uuid5(request_id, docno),
             seconds=seconds if docno == wanted[0] else None,  # the time of the unit counts once
             seen=frozenset(uuid5(request, docno) for request in sent),
@@ -124,11 +127,6 @@ def submit_members(
     }
     with _refusing_reused_ids():
         return _submit(task, submissions)
-
-
-def _given(follow_ups: Mapping[str, str]) -> dict[str, str]:
-    """The questions that have an answer."""
-    return {key: answer for key, answer in follow_ups.items() if answer}
 
 
 @contextmanager
@@ -192,8 +190,8 @@ def _store(
     locked_task, before = seat.task, [judgment for judgment in before if judgment.docno == docno]
     rules = task.batch.pool.protocol.parsed.judging
     choice = check_choice(rules, choice=submission.choice, comment=submission.comment)
-    language = languages_of(task, rules, [docno]).get(docno, "")
-    check_answers(rules, choice=choice.key, language=language, answers=submission.follow_ups)
+    questions = questions_of(task, rules, [docno])[docno]
+    check_answers(rules, questions, choice=choice.key, answers=submission.answers)
     if locked_task.is_check:
         # It never counts, and replaces only earlier answers to the same check.
         own = next((each for each in reversed(before) if each.task_id == locked_task.pk), None)
@@ -249,8 +247,8 @@ def _repeated(sent: Judgment, locked_task: Task, submission: Submission) -> Judg
 
 
 def _is_same(judgment: Judgment, submission: Submission) -> bool:
-    stored = judgment.choice, judgment.comment, judgment.follow_ups
-    return stored == (submission.choice, submission.comment, submission.follow_ups)
+    stored = judgment.choice, judgment.comment, judgment.answers
+    return stored == (submission.choice, submission.comment, submission.answers)
 
 
 class _History:
@@ -298,7 +296,7 @@ def _append(
         choice=choice.key,
         grade=choice.value if isinstance(choice, Grade) else None,
         comment=submission.comment,
-        follow_ups=submission.follow_ups,
+        answers=submission.answers,
         guidelines_id=task.batch.pool.track.guidelines_id,
         order=task.order,
         request_id=submission.request_id,

@@ -197,7 +197,7 @@ class Migration(migrations.Migration):
                 ('choice', models.CharField(help_text='Key of a grade or a non-answer of the protocol.', max_length=50)),
                 ('grade', models.SmallIntegerField(null=True)),
                 ('comment', models.TextField(blank=True)),
-                ('follow_ups', models.JSONField(default=dict, help_text="The answers to the protocol's follow-up questions: key of the question to key.")),
+                ('answers', models.JSONField(default=dict, help_text="The answers to the protocol's questions, by the key of the question.")),
                 ('order', models.CharField(choices=[('random', 'at random'), ('by-run-votes', 'units of most runs first'), ('move-to-front', 'move to front: units of runs with relevant units first')], help_text='The order of its task.', max_length=20)),
                 ('request_id', models.UUIDField(help_text='Made by the page: the same submission, sent twice, is stored once.')),
                 ('is_current', models.BooleanField(default=True)),

@@ -31,9 +31,8 @@ class Judgment(models.Model):
     choice = models.CharField(max_length=50, help_text="Key of a grade or a non-answer of the protocol.")
     grade = models.SmallIntegerField(null=True)
     comment = models.TextField(blank=True)
-    follow_ups = models.JSONField(
-        default=dict,
-        help_text="The answers to the protocol's follow-up questions: key of the question to key.",
+    answers = models.JSONField(
+        default=dict, help_text="The answers to the protocol's questions, by the key of the question."
     )
     guidelines = models.ForeignKey(
         GuidelinesVersion,

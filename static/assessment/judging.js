@@ -5,7 +5,7 @@
 // The script sets `data-judging="ready"` on the html element when the page takes keys and clicks. It runs for each task.
 window.assay.eachTask((main, signal) => {
   "use strict";
-  const { outbox, drafts, followUps } = window.assay;
+  const { outbox, drafts, questions } = window.assay;
   const form = document.getElementById("judgment");
   const button = document.getElementById("submit");
   const state = document.getElementById("state");
@@ -38,11 +38,11 @@ window.assay.eachTask((main, signal) => {
       shown: form.elements[`shown${suffix}`],
       commentState: comment.parentElement.querySelector(".optional"),
     };
-    answer.followUps = followUps(main, answer, () => changed(answer));
+    answer.questions = questions(main, answer, () => changed(answer));
     return answer;
   });
   const chosen = (answer) => answer.radios.find((radio) => radio.checked);
-  const nextOpen = () => answers.find((answer) => !chosen(answer) || answer.followUps.hasOpen());
+  const nextOpen = () => answers.find((answer) => !chosen(answer) || answer.questions.hasOpen());
   const needsComment = (answer) => chosen(answer)?.dataset.needsComment !== undefined;
   const lacksComment = (answer) => needsComment(answer) && !answer.comment.value.trim();
   const labelOf = (radio) => document.querySelector(`label[for="${radio.id}"]`);
@@ -51,7 +51,7 @@ window.assay.eachTask((main, signal) => {
       answers.flatMap((answer) => [
         [`choice${answer.suffix}`, chosen(answer)?.value ?? ""],
         [`comment${answer.suffix}`, clean(answer.comment.value)],
-        ...Object.entries(answer.followUps.values()),
+        ...Object.entries(answer.questions.values()),
       ]),
     );
   const isOnPage = (fields) =>
@@ -72,7 +72,7 @@ window.assay.eachTask((main, signal) => {
     answer.commentState.classList.toggle("is-required", isNeeded);
     answer.comment.toggleAttribute("required", isNeeded);
     answer.comment.setAttribute("aria-required", String(isNeeded));
-    answer.followUps.show();
+    answer.questions.show();
   }
   function changed(answer) {
     saveDraft();
@@ -95,7 +95,7 @@ window.assay.eachTask((main, signal) => {
       return;
     }
     makeCurrent(answer);
-    if (!answer.followUps.goToOpen()) answer.radios[0].focus({ preventScroll: true });
+    if (!answer.questions.goToOpen()) answer.radios[0].focus({ preventScroll: true });
     answer.article.scrollIntoView({ block: "nearest" });
   }
   // Ctrl+Enter is no single key: it works, and is shown, also if these are switched off.
@@ -133,12 +133,13 @@ window.assay.eachTask((main, signal) => {
 
   // -- single keys
   const isTyping = (element) =>
-    element.matches('textarea, select, input:not([type="radio"]), [contenteditable]');
+    element.matches('textarea, select, input:not([type="radio"], [type="checkbox"]), [contenteditable]');
   const isCommand = (event) =>
     event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing;
   function pressed(event) {
     if (isCommand(event) || isTyping(event.target)) return;
-    const isEnter = event.key === "Enter" && !event.target.closest("a, button, summary, form");
+    const isElsewhere = !event.target.closest("a, button, summary, form");
+    const isEnter = event.key === "Enter" && (isElsewhere || event.target.matches(".question button"));
     if (isEnter) form.requestSubmit();
     if (isEnter || takes(event.key.toLowerCase())) event.preventDefault();
   }
@@ -150,15 +151,15 @@ window.assay.eachTask((main, signal) => {
       choose(answer, radio);
       return true;
     }
-    const isAnswered = answer.followUps.press(key);
-    if (isAnswered && hasInstances && !answer.followUps.hasOpen()) goToNextOpen();
+    const isAnswered = answer.questions.press(key);
+    if (isAnswered && hasInstances && !answer.questions.hasOpen()) goToNextOpen();
     return isAnswered;
   }
   function choose(answer, radio) {
     radio.checked = true;
     changed(answer);
     if (lacksComment(answer)) answer.comment.focus();
-    else if (answer.followUps.goToOpen()) return;
+    else if (answer.questions.goToOpen()) return;
     else if (hasInstances) goToNextOpen();
     else radio.focus({ preventScroll: true });
   }
@@ -166,10 +167,10 @@ window.assay.eachTask((main, signal) => {
   // -- restoring what was entered before
   const saveDraft = () => drafts.set(task, { fields: values((text) => text) });
   function fill(fields) {
-    for (const { suffix, radios, comment, followUps: questions } of answers) {
+    for (const { suffix, radios, comment, questions: own } of answers) {
       for (const radio of radios) radio.checked = radio.value === fields[`choice${suffix}`];
       comment.value = fields[`comment${suffix}`] ?? "";
-      questions.fill(fields);
+      own.fill(fields);
     }
   }
   function restoreDraft() {
@@ -227,8 +228,8 @@ window.assay.eachTask((main, signal) => {
           : "Choose a grade, or one of the other choices.",
         open.radios[0],
       ];
-    const unanswered = answers.find((answer) => answer.followUps.hasOpen());
-    if (unanswered) return unanswered.followUps.complaint();
+    const unanswered = answers.find((answer) => answer.questions.hasOpen());
+    if (unanswered) return unanswered.questions.complaint();
     const silent = answers.find(lacksComment);
     return silent && [`“${chosen(silent).dataset.label}” needs a comment that says why.`, silent.comment];
   }
@@ -294,7 +295,7 @@ window.assay.eachTask((main, signal) => {
       stored && answers.find(({ article }) => !article || article.dataset.docno === stored.docno);
     if (judged) judged.shown.value = stored.judgment;
     answers.find(({ suffix }) => errors?.[`comment${suffix}`])?.comment.focus();
-    for (const answer of answers) answer.followUps.goTo(errors);
+    for (const answer of answers) answer.questions.goTo(errors);
   }
   function sendLater(result) {
     if (result.outcome === "login") {

@@ -3,7 +3,7 @@
 The program gets one JSON object per line on its standard input: topic, title, description, narrative, scenario,
 criteria, document, text, grades, non_answers and guidelines. For each it writes one line:
 {"topic": "A.1", "document": "12", "grade": 2}. The
-grade is a number, or the key of a grade or a non-answer; comment, seconds and follow_ups are optional. The program runs
+grade is a number, or the key of a grade or a non-answer; comment, seconds and answers are optional. The program runs
 without a shell. It is started once, and again after it fails.
 
 On files, it needs --protocol, --topics, --units, --documents, --assessor and --output. On a server, it needs --server,

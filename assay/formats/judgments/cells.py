@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from assay.formats.judgments.rows import ASSAY, TURKLE, JudgmentRow
 from assay.formats.spreadsheet import original
@@ -57,7 +57,7 @@ def _row(cells: Mapping[str, str], *, is_turkle: bool) -> JudgmentRow:
         kind=_word(cells, "kind"),
         round=_count(cells, "round"),
         unit=_word(cells, "unit"),
-        follow_ups=_follow_ups(cells),
+        answers=_answers(cells),
         guidelines=_count(cells, "guidelines"),
         order=_word(cells, "order"),
         seat=_count(cells, "seat"),
@@ -108,14 +108,14 @@ def _truth(cells: Mapping[str, str], name: str, *, default: bool) -> bool:
     return text in TRUE if text else default
 
 
-def _follow_ups(cells: Mapping[str, str]) -> dict[str, str]:
-    text = cells.get("follow_ups", "").strip()
+def _answers(cells: Mapping[str, str]) -> dict[str, Any]:
+    text = cells.get("answers", "").strip()
     try:
         answers = json.loads(text) if text else {}
     except (ValueError, RecursionError):
         answers = None
-    if not isinstance(answers, dict) or not all(isinstance(answer, str) for answer in answers.values()):
-        raise _Refused(f'follow_ups {text[:40]!r} is not an object of JSON such as {{"question": "answer"}}')
+    if not isinstance(answers, dict):
+        raise _Refused(f'answers {text[:40]!r} is not an object of JSON such as {{"question": "answer"}}')
     return answers
 
 

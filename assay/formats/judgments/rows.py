@@ -13,7 +13,7 @@ from assay.formats.spreadsheet import BOM, csv_lines
 
 COLUMNS = (
     "judgment", "pool", "batch", "kind", "round", "topic", "docno", "unit", "position", "assessor", "seat", "choice",
-    "label", "grade", "comment", "follow_ups", "guidelines", "order", "accepted_at", "judged_at", "seconds",
+    "label", "grade", "comment", "answers", "guidelines", "order", "accepted_at", "judged_at", "seconds",
     "is_current", "replaces", "is_withdrawn", "is_adjudicated", "is_check", "source",
 )  # fmt: skip
 LINES_AT_ONCE = 500
@@ -30,7 +30,7 @@ class JudgmentRow:
         grade: None for a non-answer.
         unit: docno of the unit that was judged, if it has several members; otherwise empty.
         seat: the number of the judge, if a unit has several; 0 for a hidden check.
-        follow_ups: the answers to the follow-up questions of the protocol, by question.
+        answers: the answers to the questions of the protocol, by question.
         guidelines: the number of the version that was in force.
         number, replaces: number of the judgment in its file, and of the judgment that it revises.
         is_current: False for a judgment that was replaced, or that does not count for another reason.
@@ -51,7 +51,7 @@ class JudgmentRow:
     round: int | None = None
     unit: str = ""
     seat: int | None = None
-    follow_ups: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, Any] = field(default_factory=dict)
     guidelines: int | None = None
     order: str = ""
     accepted_at: datetime | None = None

@@ -51,11 +51,13 @@ WORDS = {
     "proposes them at random. Units are shown in context.",
     (
         "bolt-ir-p3",
-        "Follow-up questions",
+        "Questions",
     ): "After Yes or Maybe, for documents in Arabic, Standard Arabic, Egyptian Arabic or Mandarin Chinese: "
-    "How good is the English passage as a translation? Did you consult the source text? "
+    "How good is the English passage as a translation? (one of Acceptable, Problematic, Not acceptable, Not "
+    "applicable) Did you consult the source text? (yes or no) "
     "After Yes or Maybe or No, for documents in Arabic, Standard Arabic or Egyptian Arabic: "
-    "Does the source text contain Egyptian Arabic? After Yes or Maybe: Did you give yes or maybe generously?",
+    "Does the source text contain Egyptian Arabic? (yes or no) After Yes or Maybe: Did you give yes or maybe "
+    "generously? (yes or no)",
     (
         "bolt-ir-p3",
         "Measures",

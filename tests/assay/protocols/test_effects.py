@@ -30,6 +30,7 @@ SCORING = "tests/scoring/test_protocol_keys.py::test_"
 INTERACTION = "tests/participation/interaction/test_interaction.py::test_"
 PLANNING = "tests/assessment/rounds/"
 CHOICES = f"{PAGES}choices_and_questions_of_the_page_are_those_of_the_protocol"
+QUESTIONS = f"{PAGES}page_shows_questions_as_the_protocol_describes_them"
 
 # Key -> a test that fails if the key is ignored, and that uses a page or a command.
 EFFECTS = {
@@ -95,11 +96,24 @@ EFFECTS = {
     "judging.non_answer.qrels_code": (
         f"{SCORING}code_of_a_non_answer_is_imported_as_not_judged_and_is_an_error_without_the_key"
     ),
-    "judging.follow_up.key": CHOICES,
-    "judging.follow_up.label": CHOICES,
-    "judging.follow_up.choices": CHOICES,
-    "judging.follow_up.after": f"{PAGES}questions_are_asked_after_the_grades_that_they_name",
-    "judging.follow_up.languages": (
+    "judging.question.key": CHOICES,
+    "judging.question.label": CHOICES,
+    "judging.question.kind": f"{PAGES}answers_of_every_kind_are_stored_as_the_kind_says",
+    "judging.question.choice.key": QUESTIONS,
+    "judging.question.choice.label": CHOICES,
+    "judging.question.choice.definition": QUESTIONS,
+    "judging.question.choice.shortcut": QUESTIONS,
+    **dict.fromkeys(
+        [
+            f"judging.question.{key}"
+            for key in ("after_all", "required", "min", "max", "max_characters", "at_least", "at_most")
+        ],
+        f"{PAGES}answers_that_a_question_does_not_take_are_refused",
+    ),
+    "judging.question.help": QUESTIONS,
+    "judging.question.unit": QUESTIONS,
+    "judging.question.after": f"{PAGES}questions_are_asked_after_the_grades_that_they_name",
+    "judging.question.languages": (
         "tests/assessment/judgments/test_answers.py::test_question_for_a_language_follows_the_document"
     ),
     "judging.judges": f"{PAGES}judges_is_the_number_of_assessors_of_a_unit",

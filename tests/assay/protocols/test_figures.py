@@ -194,7 +194,7 @@ FIGURES: dict[str, dict[str, Any]] = {
         "judging.dual_share": 0.5,
         "grades": {"Yes": 2, "Maybe": 1, "No": 0},
         "non_answers": {},
-        "follow_ups": {
+        "questions": {
             "trans": (("acceptable", "problematic", "not-acceptable", "not-applicable"), FOREIGN),
             "chksrc": (("yes", "no"), FOREIGN),
             "dialect": (("yes", "no"), ("ara", "arb", "arz")),
@@ -271,10 +271,10 @@ def shipped_value(slug: str, key: str) -> Any:
         return {grade.label: grade.value for grade in protocol.judging.grades}
     if key == "non_answers":
         return {choice.label: choice.needs_comment for choice in protocol.judging.non_answers}
-    if key == "follow_ups":
+    if key == "questions":
         return {
-            question.key: (tuple(question.choices), question.languages)
-            for question in protocol.judging.follow_ups
+            question.key: (tuple(question.labels), question.languages)
+            for question in protocol.judging.questions
         }
     kinds = protocol.runs.kinds
     if key == "pooled_as":
@@ -300,9 +300,9 @@ def test_every_choice_has_a_definition_and_a_one_letter_shortcut(slug: str) -> N
         assert len(choice.shortcut) == 1
 
 
-def test_follow_ups_of_bolt_come_after_yes_and_maybe_and_that_on_the_dialect_after_every_grade() -> None:
-    follow_ups = load_protocol("bolt-ir-p3").judging.follow_ups
+def test_questions_of_bolt_come_after_yes_and_maybe_and_that_on_the_dialect_after_every_grade() -> None:
+    questions = load_protocol("bolt-ir-p3").judging.questions
 
-    for question in follow_ups:
+    for question in questions:
         always = ("no",) if question.key == "dialect" else ()
         assert question.after == ("yes", "maybe", *always)

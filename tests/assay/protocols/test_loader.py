@@ -296,12 +296,28 @@ definition = "Not relevant."
 key = "not-matching"
 label = "Not matching"
 definition = "This instance does not belong to the formula under which it is grouped."
-[[judging.follow_up]]
+[[judging.question]]
 key = "translation"
 label = "Is the translation acceptable?"
 after = ["yes"]
 languages = ["arz"]
-choices = { acceptable = "Acceptable", problematic = "Problematic" }
+choice = [{ key = "acceptable", label = "Acceptable" }, { key = "problematic", label = "Problematic", shortcut = "p" }]
+[[judging.question]]
+key = "errors"
+label = "Which errors?"
+kind = "any-of"
+after = ["no", "topic.complexity:low"]
+after_all = ["translation:problematic"]
+at_most = 2
+required = false
+choice = [{ key = "term", label = "Term" }, { key = "number", label = "Number" }]
+[[judging.question]]
+key = "seconds"
+label = "How long is it readable?"
+kind = "number"
+min = 0
+max = 60
+unit = "s"
 
 [qrels]
 aggregate = "sum"
@@ -338,7 +354,7 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
 
     assert protocol.interaction is not None
     assert protocol.interaction.seconds_per_topic == 120
-    assert protocol.judging.follow_ups[0].choices["problematic"] == "Problematic"
+    assert protocol.judging.questions[0].labels["problematic"] == "Problematic"
     assert protocol.runs.min_score == 0.0
     assert protocol.runs.kind("baseline").max_per_team == 10
     assert protocol.runs.scored_keys == ("evaluation", "post-interaction")
@@ -348,48 +364,108 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ('after = ["yes"]', 'after = ["maybe"]', "'maybe' is not a grade; use no, yes"),
-        ('after = ["yes"]', 'after = ["yes", "yes"]', "judging.follow_up[1].after: 'yes' is listed twice"),
         (
             'after = ["yes"]',
-            "after = []",
-            "judging.follow_up[1].after: empty, so the question is never asked",
+            'after = ["maybe"]',
+            "'maybe' is not the key of a grade; use yes, no, or question:choice",
         ),
-        ('key = "translation"', 'key = "a b"', "judging.follow_up[1].key: 'a b' is not 1 to 50 letters"),
-        ('label = "Is the translation acceptable?"', 'label = " "', "judging.follow_up[1].label: empty"),
-        ('languages = ["arz"]', 'languages = ["?"]', "judging.follow_up[1].languages: '?' is not a code"),
+        ('after = ["yes"]', 'after = ["yes", "yes"]', "judging.question[1].after: 'yes' is listed twice"),
+        ('key = "translation"', 'key = "a b"', "judging.question[1].key: 'a b' is not 1 to 50 letters"),
+        ('label = "Is the translation acceptable?"', 'label = " "', "judging.question[1].label: empty"),
+        ('languages = ["arz"]', 'languages = ["?"]', "judging.question[1].languages: '?' is not a code"),
         ('languages = ["arz"]', 'languages = ["arz", "arz"]', "'arz' is listed twice"),
         (
-            ', problematic = "Problematic"',
+            ', { key = "problematic", label = "Problematic", shortcut = "p" }',
             "",
-            "judging.follow_up[1].choices: a question needs at least two answers",
+            "judging.question[1].choice: a question of the kind one-of needs at least two choices, got 1",
         ),
         (
             '"Problematic"',
             '"Acceptable"',
-            "judging.follow_up[1].choices.problematic: 'Acceptable' is the label of two answers",
+            "judging.question[1].choice[2].label: 'Acceptable' is the label of two choices",
         ),
         (
-            'problematic = "Problematic"',
-            '"a b" = "Problematic"',
-            "choices: the key 'a b' is not 1 to 50 letters",
+            'key = "problematic"',
+            'key = "a b"',
+            "choice[2].key: 'a b' is not 1 to 50 letters",
         ),
-        ('"Problematic"', '""', "judging.follow_up[1].choices.problematic: empty"),
-        (
-            "[qrels]",
-            (
-                '[[judging.follow_up]]\nkey = "translation"\nlabel = "Another?"\nafter = ["no"]\n'
-                'choices = { yes = "Yes", no = "No" }\n[qrels]'
-            ),
-            "judging.follow_up[2].key: 'translation' is used by two questions",
-        ),
+        ('"Problematic"', '""', "judging.question[1].choice[2].label: empty"),
         (
             "[qrels]",
             (
-                '[[judging.follow_up]]\nkey = "again"\nlabel = "Is the translation acceptable?"\nafter = ["no"]\n'
-                'choices = { yes = "Yes", no = "No" }\n[qrels]'
+                '[[judging.question]]\nkey = "translation"\nlabel = "Another?"\nafter = ["no"]\n'
+                'kind = "yes-no"\n[qrels]'
             ),
-            "judging.follow_up[2].label: 'Is the translation acceptable?' is asked twice",
+            "judging.question[4].key: 'translation' is used by two questions",
+        ),
+        (
+            "[qrels]",
+            (
+                '[[judging.question]]\nkey = "again"\nlabel = "Is the translation acceptable?"\nafter = ["no"]\n'
+                'kind = "yes-no"\n[qrels]'
+            ),
+            "judging.question[4].label: 'Is the translation acceptable?' is asked twice",
+        ),
+        (
+            'after_all = ["translation:problematic"]',
+            'after_all = ["translation:bad"]',
+            "judging.question[2].after_all: 'bad' is not a choice of translation; use acceptable, problematic",
+        ),
+        (
+            'after = ["yes"]',
+            'after = ["errors:term"]',
+            "judging.question[1].after: 'errors' is not asked before this question; use a grade, or put the other",
+        ),
+        (
+            'after_all = ["translation:problematic"]',
+            'after_all = ["errors:term"]',
+            "'errors' is not asked before this question; use translation",
+        ),
+        ('"topic.complexity:low"', '"topic.size:low"', "'size' is not a label of topics; use complexity"),
+        (
+            '"topic.complexity:low"',
+            '"topic.complexity:x"',
+            "'x' is not a value of complexity; use low, medium",
+        ),
+        (
+            'key = "seconds"',
+            'key = "seconds"\nafter = ["translation:problematic", "errors:none"]',
+            "judging.question[3].after: 'none' is not a choice of errors; use term, number",
+        ),
+        (
+            'shortcut = "p" }]',
+            'shortcut = "pp" }]',
+            "judging.question[1].choice[2].shortcut: 'pp' is not one key",
+        ),
+        (
+            '{ key = "term", label = "Term" }',
+            '{ key = "term", label = "Term", shortcut = "p" }',
+            "judging.question[2].choice[1].shortcut: 'p' is used by two choices of the page",
+        ),
+        (
+            'key = "number", label = "Number"',
+            'key = "term", label = "Number"',
+            "'term' is used by two choices",
+        ),
+        ("at_most = 2", "at_most = 3", "at_most: 3 is not between 1 and the number of choices, 2"),
+        ("at_most = 2", "at_most = 1\nat_least = 2", "judging.question[2].at_least: 2 is above at_most, 1"),
+        ("at_most = 2", "max = 2", "judging.question[2].max: has no effect on any-of; it is a key of number"),
+        ("min = 0\nmax = 60", "min = 61\nmax = 60", "judging.question[3].min: 61 is above max, 60"),
+        ('unit = "s"', "max_characters = 5", "max_characters: has no effect on number; it is a key of text"),
+        (
+            'kind = "number"\nmin = 0\nmax = 60\nunit = "s"',
+            'kind = "text"\nmax_characters = 0',
+            "judging.question[3].max_characters: 0 is not between 1 and 10000",
+        ),
+        (
+            'unit = "s"',
+            'choice = [{ key = "a", label = "A" }]',
+            "judging.question[3].choice: has no effect on number; use one-of, any-of or ranking",
+        ),
+        (
+            'kind = "any-of"',
+            'kind = "any"',
+            "judging.question[2].kind: 'any' is not allowed; use one-of, any-of, yes-no, number",
         ),
         ("limit = 5", "limit = 0", "instances.limit"),
         ("near_duplicate_overlap = 0.95", "near_duplicate_overlap = 1.5", "not above 0 and at most 1"),

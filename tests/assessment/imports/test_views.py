@@ -150,7 +150,7 @@ def test_judgments_that_are_here_already_are_not_stored_twice(scene: Scene, orga
 
 def test_deep_json_is_a_complaint_about_its_line(scene: Scene, organizer: Client) -> None:
     deep = "[" * 5000 + "]" * 5000
-    good = '{"topic": "A.1", "docno": "9", "assessor": "ada", "grade": 3, "follow_ups": "%s"}'
+    good = '{"topic": "A.1", "docno": "9", "assessor": "ada", "grade": 3, "answers": "%s"}'
     file = f'{{"topic": {deep}}}\n{good % deep}\n'
 
     source = upload(organizer, scene, file.encode(), "deep.jsonl")

@@ -51,9 +51,9 @@ def pages(campaign: Campaign) -> dict[str, str]:
         shown[task.entry.docno] = page.content.decode()
         is_yes = "owl" in task.entry.passage.lower()
         given = {"trans": "acceptable", "chksrc": "yes", "dialect": "yes", "generous": "no"}
-        asked = [each.key for each in page.context["questions"]]
+        asked = [each.question.key for each in page.context["questions"]]
         always = set() if is_yes else {"dialect"}  # of every Arabic citation
-        answers = {f"follow-up-{key}": given[key] for key in asked if is_yes or key in always}
+        answers = {f"answer-{key}": given[key] for key in asked if is_yes or key in always}
         fields = {
             "choice": "yes" if is_yes else "no",
             "request_id": page.context["answer"]["request_id"],
@@ -138,7 +138,7 @@ def test_program_gets_citations_in_their_threads_and_the_questions_of_their_lang
         units[docno] = client.get(task["url"]).json()
         call(client, "POST", "skip_task", task["id"], data={"reason": "next"})
     english, arabic = units[ENGLISH], units[f"{ARABIC}58:19"]
-    assert [[each["key"] for each in task["unit"]["follow_ups"]] for task in (english, arabic)] == [
+    assert [[each["key"] for each in task["unit"]["questions"]] for task in (english, arabic)] == [
         ["generous"],
         ["trans", "chksrc", "dialect", "generous"],
     ]

@@ -1,4 +1,4 @@
-"""Follow-up questions of a protocol: asked after its grades, checked, stored, shown and exported. BOLT has four."""
+"""Questions of a protocol: asked after its grades, checked, stored, shown and exported. BOLT has four."""
 
 import csv
 import io
@@ -30,9 +30,9 @@ def bolt(db: None) -> Scene:
     return build_scene(protocol="bolt-ir-p3")
 
 
-def submit(task: Task, choice: str, follow_ups: dict[str, str], **fields: Any) -> Judgment:
+def submit(task: Task, choice: str, answers: dict[str, Any], **fields: Any) -> Judgment:
     fields = {"request_id": uuid4()} | fields
-    return services.submit(task=task, choice=choice, follow_ups=follow_ups, **fields)
+    return services.submit(task=task, choice=choice, answers=answers, **fields)
 
 
 def post(scene: Scene, task: Task, **fields: str) -> Any:
@@ -43,7 +43,7 @@ def post(scene: Scene, task: Task, **fields: str) -> Any:
 
 
 def as_fields(answers: dict[str, str]) -> dict[str, str]:
-    return {f"follow-up-{key}": answer for key, answer in answers.items()}
+    return {f"answer-{key}": answer for key, answer in answers.items()}
 
 
 def page_of(scene: Scene, task: Task) -> Any:
@@ -56,14 +56,14 @@ def test_page_asks_each_question_after_its_grades(bolt: Scene) -> None:
     page = page_of(bolt, accept(bolt.batch, bolt.ada))
 
     questions = page.context["questions"]
-    assert [(question.key, question.after) for question in questions] == [
-        ("trans", "yes maybe"),
-        ("chksrc", "yes maybe"),
-        ("dialect", "yes maybe no"),
-        ("generous", "yes maybe"),
+    assert [(shown.question.key, shown.question.after) for shown in questions] == [
+        ("trans", ("yes", "maybe")),
+        ("chksrc", ("yes", "maybe")),
+        ("dialect", ("yes", "maybe", "no")),
+        ("generous", ("yes", "maybe")),
     ]
     assert "How good is the English passage as a translation?" in page.content.decode()
-    assert [label for _, label in questions[0].answers][:2] == ["Acceptable", "Problematic"]
+    assert [choice.label for choice in questions[0].choices][:2] == ["Acceptable", "Problematic"]
 
 
 def test_answers_are_stored_with_the_judgment_and_shown_again(bolt: Scene) -> None:
@@ -71,8 +71,8 @@ def test_answers_are_stored_with_the_judgment_and_shown_again(bolt: Scene) -> No
 
     assert post(bolt, task, **as_fields(ANSWERS)).status_code == 200
 
-    assert Judgment.objects.get().follow_ups == ANSWERS
-    shown = {question.key: question.chosen for question in page_of(bolt, task).context["questions"]}
+    assert Judgment.objects.get().answers == ANSWERS
+    shown = {shown.question.key: shown.text for shown in page_of(bolt, task).context["questions"]}
     assert shown == ANSWERS | {"dialect": ""}
 
 
@@ -105,7 +105,7 @@ def test_missing_unknown_and_unasked_answers_are_refused(
 def test_no_question_is_asked_after_other_grades(bolt: Scene) -> None:
     assert post(bolt, accept(bolt.batch, bolt.ada), choice="no").status_code == 200
 
-    assert Judgment.objects.get().follow_ups == {}
+    assert Judgment.objects.get().answers == {}
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_question_for_a_language_follows_the_document(
 ) -> None:
     Document.objects.update(language=language)
     task = accept(bolt.batch, bolt.ada)
-    keys = [question.key for question in page_of(bolt, task).context["questions"]]
+    keys = [shown.question.key for shown in page_of(bolt, task).context["questions"]]
 
     without = post(bolt, task, **as_fields(ANSWERS))
     with_it = post(bolt, task, **as_fields(ANSWERS | {"dialect": "yes"}))
@@ -138,8 +138,8 @@ def test_changed_answer_is_a_new_judgment_that_replaces_the_old_one(bolt: Scene)
     second = submit(task, "yes", ANSWERS | {"generous": "yes"}, shown=first.pk)
 
     first.refresh_from_db()
-    assert (second.replaces, first.is_current, first.follow_ups) == (first, False, ANSWERS)
-    assert second.follow_ups["generous"] == "yes"
+    assert (second.replaces, first.is_current, first.answers) == (first, False, ANSWERS)
+    assert second.answers["generous"] == "yes"
 
 
 def test_same_submission_with_other_answers_is_not_a_repetition(bolt: Scene) -> None:
@@ -159,11 +159,11 @@ def test_refused_page_without_scripts_keeps_the_answers(bolt: Scene) -> None:
 
     page = client.post(
         task.get_absolute_url(),
-        {"choice": "yes", "request_id": str(uuid4()), "follow-up-trans": "acceptable"},
+        {"choice": "yes", "request_id": str(uuid4()), "answer-trans": "acceptable"},
     )
 
     assert "Answer “Did you consult the source text?”" in page.content.decode()
-    assert page.context["questions"][0].chosen == "acceptable"
+    assert page.context["questions"][0].text == "acceptable"
 
 
 def test_batch_page_counts_the_answers(bolt: Scene) -> None:
@@ -180,7 +180,7 @@ def test_batch_page_counts_the_answers(bolt: Scene) -> None:
     [trans, _, dialect, _] = page.context["question_counts"]
     assert (trans.n_asked, trans.answers[:2], trans.n_open) == (2, [("Acceptable", 1), ("Problematic", 1)], 0)
     assert dialect.n_open == 3  # of the citation with a no, too
-    assert "Answers to follow-up questions" in page.content.decode()
+    assert "Answers to questions" in page.content.decode()
 
 
 def test_export_has_the_answers(bolt: Scene) -> None:
@@ -192,7 +192,7 @@ def test_export_has_the_answers(bolt: Scene) -> None:
 
     text = b"".join(answer).decode("utf-8-sig")
     [row] = csv.DictReader(io.StringIO(text))
-    assert (json.loads(row["follow_ups"]), row["guidelines"]) == (ANSWERS, "")
+    assert (json.loads(row["answers"]), row["guidelines"]) == (ANSWERS, "")
 
 
 def test_assessor_reads_their_answers_in_words(bolt: Scene) -> None:

@@ -45,14 +45,14 @@ def change(scene: Scene, old: str, new: str) -> None:
         ("arqmath-2020-task1", 'label = "Do not know"', 'label = "No idea"', ">Do not know<", ">No idea<"),
         ("arqmath-2020-task1", "You cannot tell", "Nobody can tell", "You cannot tell", "Nobody can tell"),
         ("arqmath-2020-task1", 'shortcut = "u"', 'shortcut = "q"', 'data-key="u"', 'data-key="q"'),
-        ("bolt-ir-p3", 'key = "trans"', 'key = "words"', "follow-up-trans", "follow-up-words"),
+        ("bolt-ir-p3", 'key = "trans"', 'key = "words"', "answer-trans", "answer-words"),
         ("bolt-ir-p3", "Did you consult", "Did you read", "Did you consult", "Did you read"),
         ("bolt-ir-p3", '"Problematic"', '"Doubtful"', "Problematic", "Doubtful"),
     ],
     ids=[
         *(f"grade.{key}" for key in ("key", "label", "definition", "shortcut")),
         *(f"non_answer.{key}" for key in ("key", "label", "definition", "shortcut")),
-        *(f"follow_up.{key}" for key in ("key", "label", "choices")),
+        *(f"question.{key}" for key in ("key", "label", "choice.label")),
     ],
 )
 def test_choices_and_questions_of_the_page_are_those_of_the_protocol(
@@ -133,3 +133,165 @@ def test_judges_is_the_number_of_assessors_of_a_unit(protocol: str, judges: int)
 
     for topic in (scene.first, scene.second):
         assert draft.topic_assignments.filter(topic=topic).count() == judges
+
+
+# -- questions of every kind
+
+QUESTIONS = """
+[[judging.question]]
+key = "stance"
+label = "Stance"
+choice = [
+  { key = "pro", label = "Pro", definition = "Argues for it.", shortcut = "q" },
+  { key = "con", label = "Con" },
+]
+
+[[judging.question]]
+key = "errors"
+label = "Which errors?"
+kind = "any-of"
+after = ["stance:con"]
+after_all = ["relevant"]
+at_least = 2
+at_most = 2
+choice = [{ key = "a", label = "A" }, { key = "b", label = "B" }, { key = "c", label = "C" }]
+
+[[judging.question]]
+key = "seconds"
+label = "How long?"
+kind = "number"
+min = 1
+max = 60
+unit = "sec"
+required = false
+help = "Count from the title."
+
+[[judging.question]]
+key = "why"
+label = "Why?"
+kind = "text"
+max_characters = 12
+required = false
+
+[[judging.question]]
+key = "order"
+label = "Best first"
+kind = "ranking"
+after = ["topic.size:long"]
+at_most = 2
+choice = [{ key = "x", label = "X" }, { key = "y", label = "Y" }, { key = "z", label = "Z" }]
+
+[qrels]
+"""
+
+
+def form_scene() -> Scene:
+    """Ada judges with a protocol that has questions of every kind; the first topic is long."""
+    scene = build_scene("trec-adhoc")
+    change(scene, "[qrels]\n", QUESTIONS)
+    text = scene.track.protocol.text
+    assert "[topics]" not in text
+    change(scene, "[runs]\n", '[topics.labels]\nsize = ["long", "short"]\n\n[runs]\n')
+    scene.first.labels = {"size": "long"}
+    scene.first.save(update_fields=["labels"])
+    return scene
+
+
+@pytest.fixture
+def form(db: None) -> Scene:
+    return form_scene()
+
+
+def answer(scene: Scene, **answers: object) -> tuple[int, str, dict[str, object]]:
+    """The status of a submission, what is wrong with it, and what is stored."""
+    task = accept(scene.batch, scene.ada)
+    fields = {f"answer-{key}": value for key, value in answers.items() if key != "choice"}
+    fields |= {"choice": answers.get("choice", "relevant"), "request_id": str(uuid4()), "shown": "0"}
+    response = client_of(scene.ada).post(task.get_absolute_url(), fields, HTTP_ACCEPT="application/json")
+    stored = task.judgments.first()
+    return response.status_code, response.json().get("detail", ""), stored.answers if stored else {}
+
+
+def test_answers_of_every_kind_are_stored_as_the_kind_says(form: Scene) -> None:
+    given = {"stance": "con", "errors": ["c", "a"], "seconds": "2.50", "why": " It is. ", "order": "y > x"}
+
+    status, _, stored = answer(form, **given)
+
+    kept = {"stance": "con", "errors": ["a", "c"], "seconds": "2.50", "why": "It is.", "order": ["y", "x"]}
+    assert (status, stored) == (200, kept)
+    page = client_of(form.ada).get(form.batch.tasks.get().get_absolute_url()).content.decode()
+    assert 'value="y &gt; x"' in page
+    own = client_of(form.ada).get(reverse("assessment:own_judgments", args=[form.batch.pk])).content.decode()
+    assert all(words in own for words in ("A, C", "2.50 sec", "It is.", "Y &gt; X"))
+    counts = client_of(make_organizer()).get(form.batch.get_absolute_url()).context["question_counts"]
+    assert [(each.answers[0], each.n_open) for each in counts] == [
+        (("Pro", 0), 0), (("A", 1), 0), (("Answered", 1), 0), (("Answered", 1), 0), (("X", 0), 0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ({}, "Answer “Stance”"),
+        ({"stance": "none"}, "“none” is not an answer to “Stance” Use pro, con."),
+        ({"stance": "con"}, "Answer “Which errors?”"),
+        ({"stance": "con", "errors": "a"}, "“Which errors?” takes 2 of the choices; there are 1."),
+        ({"stance": "con", "errors": "a,b,c"}, "takes 2 of the choices; there are 3."),
+        ({"stance": "con", "errors": "a,a"}, "“a” twice; name each choice once."),
+        ({"stance": "con", "errors": "a,d"}, "“d” is not an answer to “Which errors?” Use a, b, c."),
+        (
+            {"stance": "pro", "errors": "a,b"},
+            "asked only after “Stance” Con, and if Relevant: take its answer back.",
+        ),
+        ({"stance": "pro", "seconds": "0"}, "Enter a number of at least 1 and at most 60 sec, such as"),
+        ({"stance": "pro", "seconds": "61"}, "“61” is not an answer to “How long?” Enter a number"),
+        ({"stance": "pro", "seconds": "1,5"}, "“1,5” is not an answer"),
+        ({"stance": "pro", "why": "thirteen long"}, "“Why?” takes at most 12 characters; there are 13."),
+        ({"stance": "pro", "order": "x > y > z"}, "takes 1 to 2 of the choices, best first; there are 3."),
+        ({"stance": "pro", "order": "x > x"}, "“x” twice"),
+        ({"choice": "not-relevant", "stance": "con", "errors": "a,b"}, "take its answer back."),
+        ({"choice": "do-not-know", "stance": "pro"}, "is not a choice of this protocol"),
+    ],
+)
+def test_answers_that_a_question_does_not_take_are_refused(
+    form: Scene, answers: dict[str, str], message: str
+) -> None:
+    order = {} if "order" in answers else {"order": "x"}
+
+    status, detail, stored = answer(form, **(order | answers))
+
+    assert (status, stored) == (422, {})
+    assert message in detail
+
+
+def test_question_about_other_topics_is_not_asked(form: Scene) -> None:
+    form.first.labels = {"size": "short"}
+    form.first.save(update_fields=["labels"])
+
+    refused, kept = answer(form, stance="pro", order="x"), answer(form, stance="pro")
+
+    assert "is asked only after size of the topic is long" in refused[1]
+    assert kept[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "before", "after"),
+    [
+        ('shortcut = "q"', 'shortcut = "w"', 'data-key="q"', 'data-key="w"'),
+        ("Argues for it.", "Speaks for it.", "Argues for it.", "Speaks for it."),
+        ('unit = "sec"', 'unit = "min."', "at most 60 sec", "at most 60 min."),
+        ("Count from", "Measure from", "Count from the title.", "Measure from the title."),
+        ('key = "pro"', 'key = "for"', 'value="pro"', 'value="for"'),
+    ],
+)
+def test_page_shows_questions_as_the_protocol_describes_them(
+    form: Scene, old: str, new: str, before: str, after: str
+) -> None:
+    address, ada = accept(form.batch, form.ada).get_absolute_url(), client_of(form.ada)
+    first = ada.get(address).content.decode()
+
+    change(form, old, new)
+
+    second = ada.get(address).content.decode()
+    assert [before in html for html in (first, second)] == [True, False]
+    assert [after in html for html in (first, second)] == [False, True]

@@ -171,7 +171,7 @@ NOT_IN_THE_CAMPAIGN = {
     "assessment.TopicAssignment.is_withdrawn",
     "assessment.Task.is_check",
     "assessment.Judgment.is_check",
-    "assessment.Judgment.follow_ups",
+    "assessment.Judgment.answers",
     "scoring.Qrels.machine",
     "scoring.Qrels.machine_name",
 }

@@ -44,7 +44,7 @@ def board(db: None) -> Leaderboard:
     while task := task_services.accept_next(batch=batch, assessor=bolt.ada):
         is_arabic = task.entry.document is not None and task.entry.document.language == "arz"
         answers = {"dialect": "yes"} if is_arabic else {}
-        judgment_services.submit(task=task, choice="no", follow_ups=answers, request_id=uuid4())
+        judgment_services.submit(task=task, choice="no", answers=answers, request_id=uuid4())
     team, by = bolt.track.teams.get(name="Owls"), bolt.organizer
     interaction.nominate(team=team, codes=["BIR_2", "BIR_1"], by=by)
     interaction.set_address(

@@ -42,14 +42,14 @@ def test_every_column_is_read() -> None:
     values = {
         "judgment": 7, "pool": "Pool", "batch": "Main", "kind": "main", "round": 2, "topic": "A.1", "docno": "12",
         "unit": "u", "position": 3, "assessor": "ada", "seat": 2, "choice": "high", "label": "High", "grade": 3,
-        "comment": "c", "follow_ups": {"dialect": "msa"}, "guidelines": 4, "order": "random",
+        "comment": "c", "answers": {"dialect": "msa"}, "guidelines": 4, "order": "random",
         "accepted_at": "2026-11-20T10:30:00+00:00", "judged_at": "2026-11-20T12:30:25+02:00", "seconds": 25,
         "is_current": False, "replaces": 6, "is_withdrawn": True, "is_adjudicated": True, "is_check": False,
         "source": "turkle",
     }  # fmt: skip
     expected = JudgmentRow(
         topic="A.1", docno="12", assessor="ada", choice="high", grade=3, comment="c", pool="Pool", batch="Main",
-        kind="main", round=2, unit="u", seat=2, follow_ups={"dialect": "msa"}, guidelines=4, order="random",
+        kind="main", round=2, unit="u", seat=2, answers={"dialect": "msa"}, guidelines=4, order="random",
         accepted_at=datetime(2026, 11, 20, 10, 30, tzinfo=UTC),
         judged_at=datetime(2026, 11, 20, 12, 30, 25, tzinfo=timezone(timedelta(hours=2))),
         seconds=25, number=7, replaces=6, is_current=False, is_withdrawn=True, source="turkle",
@@ -89,8 +89,8 @@ def test_separators_and_long_cells_of_spreadsheets_are_read(separator: str) -> N
         ('topic,docno,assessor,grade,comment\nA.1,1,ada,1,"a\nb"\nA.1,2,ada,x,\n', "line 4: grade 'x'"),
         ("topic,docno,assessor,grade,seconds\nA.1,1,ada,1,long\n", "line 2: seconds 'long' is not a number"),
         (
-            "topic,docno,assessor,grade,follow_ups\nA.1,1,ada,1,[1]\n",
-            "line 2: follow_ups '[1]' is not an object",
+            "topic,docno,assessor,grade,answers\nA.1,1,ada,1,[1]\n",
+            "line 2: answers '[1]' is not an object",
         ),
         ("topic,docno,assessor,grade\n" + "A.1,1,ada,x\n" * 300, "and 295 more"),
     ],

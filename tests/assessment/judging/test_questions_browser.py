@@ -1,4 +1,4 @@
-"""Follow-up questions in Chromium: by keyboard, offline, by touch, and without scripts."""
+"""Questions of a protocol in Chromium: by keyboard, offline, by touch, and without scripts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +10,7 @@ from assessment.models import Judgment
 from corpus.models import Document
 from tests.assessment.conftest import Scene, build_scene
 from tests.assessment.judging.test_browser import PHONE, height, left, ready, state
+from tests.assessment.judgments.test_protocol_keys import form_scene
 from tests.conftest import wait_until
 from tests.helpers.browser import assert_accessible, log_in
 from tests.helpers.judging import accept
@@ -38,7 +39,7 @@ def desk(bolt: Scene, live_server: Any, new_page: Callable[..., Page]) -> Callab
 
 
 def stored() -> list[dict[str, str]]:
-    return list(Judgment.objects.order_by("pk").values_list("follow_ups", flat=True))
+    return list(Judgment.objects.order_by("pk").values_list("answers", flat=True))
 
 
 def question(page: Page, name: str) -> Any:
@@ -94,13 +95,13 @@ def test_answers_survive_a_reload(desk: Callable[..., Page]) -> None:
 
 def test_questions_are_answered_by_touch(desk: Callable[..., Page]) -> None:
     page = ready(desk(color_scheme="dark", **PHONE))
-    expect(page.locator(".follow-up:visible")).to_have_count(0)
+    expect(page.locator(".question:visible")).to_have_count(0)
     place = page.locator("label[for=choice-yes]").bounding_box()
     page.locator("label[for=choice-yes]").tap()
-    expect(page.locator(".follow-up:visible")).to_have_count(
+    expect(page.locator(".question:visible")).to_have_count(
         1
     )  # the first question, and the choices did not move
-    expect(page.locator(".follow-up:visible .place")).to_have_text("1 of 4")
+    expect(page.locator(".question:visible .place")).to_have_text("1 of 4")
     assert page.locator("label[for=choice-yes]").bounding_box() == place
     expect(page.locator("#submit")).to_be_visible()
     assert_accessible(page)
@@ -131,3 +132,61 @@ def test_questions_work_without_scripts(desk: Callable[..., Page]) -> None:
     left(page, address)
 
     assert stored() == [{"dialect": "no"}]
+
+
+def test_every_kind_of_question_has_keys_and_survives_a_reload(
+    live_server: Any, new_page: Callable[..., Page]
+) -> None:
+    scene = form_scene()
+    page = new_page()
+    log_in(page, live_server.url, scene.ada)
+    address = f"{live_server.url}{accept(scene.batch, scene.ada).get_absolute_url()}"
+    page.goto(address)
+    ready(page)
+    page.keyboard.press("1")
+    expect(question(page, "Which errors?")).to_be_hidden()
+    page.keyboard.press("3")  # the free key of Con; the key of Pro is its own
+    page.keyboard.press("4")
+    page.keyboard.press("6")
+    page.keyboard.press("5")  # of the errors b and c, which are now three
+    page.keyboard.press("5")
+    page.keyboard.press("Enter")
+    expect(state(page)).to_have_text("Answer “Best first”")
+    page.keyboard.press("5")
+    page.keyboard.press("3")
+    page.keyboard.press("4")
+    page.keyboard.press("5")
+    expect(page.get_by_role("textbox", name="Best first")).to_have_value("x > y")
+    page.get_by_role("textbox", name="How long?").fill("61")
+    page.get_by_role("textbox", name="Why?").fill("It is.")
+    assert_accessible(page)
+    page.reload()
+    ready(page)
+    expect(question(page, "Which errors?").get_by_role("checkbox", checked=True)).to_have_count(2)
+    page.get_by_role("textbox", name="How long?").press("Enter")
+    expect(state(page)).to_contain_text("Enter a number of at least 1 and at most 60 sec")
+    page.get_by_role("textbox", name="How long?").fill("12")
+    page.get_by_role("textbox", name="Why?").press("Control+Enter")
+    left(page, address)
+
+    answers = {"stance": "con", "errors": ["a", "c"], "seconds": "12", "why": "It is.", "order": ["x", "y"]}
+    assert stored() == [answers]
+
+
+def test_every_kind_of_question_works_without_scripts(
+    live_server: Any, new_page: Callable[..., Page]
+) -> None:
+    scene = form_scene()
+    page = new_page(java_script_enabled=False)
+    log_in(page, live_server.url, scene.ada)
+    address = f"{live_server.url}{accept(scene.batch, scene.ada).get_absolute_url()}"
+    page.goto(address)
+    page.locator("label[for=choice-relevant]").click()
+    question(page, "Stance").get_by_text("Con", exact=True).click()
+    for error in ("A", "B"):
+        question(page, "Which errors?").get_by_text(error, exact=True).click()
+    page.get_by_role("textbox", name="Best first").fill("z = x")
+    page.locator("#submit").click()
+    left(page, address)
+
+    assert stored() == [{"stance": "con", "errors": ["a", "b"], "order": [["z", "x"]]}]

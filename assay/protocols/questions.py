@@ -1,0 +1,318 @@
+"""Which questions of a protocol are asked about a unit, and the check of the answers to them.
+
+An answer is stored as its kind says: one-of and yes-no as the key of a choice; any-of as a list of keys in the order of
+the protocol; a number and a text as they were typed; a ranking as a list of keys, best first, in which equal ones are a
+list. A form sends each answer as text: the keys of any-of with commas, and a ranking as `b > a = c`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from assay.errors import AssayError
+from assay.languages import any_of
+from assay.protocols.schema import Grade, JudgingRules, Question
+
+Answers = Mapping[str, Any]  # by the key of the question
+
+CLOSED = frozenset({"one-of", "any-of", "yes-no"})  # kinds whose choices a condition can name
+LIMITS = ("min", "max", "unit", "max_characters", "at_least", "at_most")  # keys of some kinds
+LISTS = frozenset({"any-of", "ranking"})
+NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?")
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # by a database
+MAX_CHARACTERS = 10_000  # of a text
+
+
+class WrongAnswer(AssayError):
+    """An answer that a question does not accept, or that is missing; `question` is its key."""
+
+    def __init__(self, question: str, message: str, *, code: str) -> None:
+        super().__init__(message)
+        self.question, self.code = question, code
+
+
+class Condition(NamedTuple):
+    """A condition of `after`: `of` is "" for the grade, `topic.LABEL` or the key of a question; `value` what it is."""
+
+    of: str
+    value: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Condition":
+        of, separator, value = text.partition(":")
+        return cls(of, value) if separator else cls("", text)
+
+    @property
+    def label(self) -> str:
+        """The label of topics that it is about, or nothing."""
+        return self.of.removeprefix("topic.") if self.of.startswith("topic.") else ""
+
+    def holds(self, choice: str, answers: Answers) -> bool:
+        """Return True if a unit with a choice and answers meets it. Conditions on topics are not for this."""
+        given = answers.get(self.of, "") if self.of else choice
+        return self.value in given if isinstance(given, (list, tuple)) else self.value == given
+
+
+def questions_for(
+    rules: JudgingRules, *, language: str = "", labels: Mapping[str, str] | None = None
+) -> list[Question]:
+    """The questions that can be asked of a document, in the order of the protocol, without conditions on the topic.
+
+    Args:
+        language: of the document; if it is not known, answers to questions for some languages are optional.
+        labels: of the topic; if they are not known, None.
+    """
+    resolved = (_resolved(question, language, labels) for question in rules.questions)
+    return [question for question in resolved if question is not None]
+
+
+def _resolved(question: Question, language: str, labels: Mapping[str, str] | None) -> Question | None:
+    """The question for a document; None if it is never asked of it."""
+    if question.languages:
+        if language and language not in question.languages:
+            return None
+        question = replace(
+            question,
+            required=question.required and bool(language),
+            languages=() if language else question.languages,
+        )
+    conditions = {text: Condition.parse(text) for text in (*question.after, *question.after_all)}
+    on_topic = {
+        text: labels is None or labels.get(condition.label) == condition.value
+        for text, condition in conditions.items()
+        if condition.label
+    }
+    if not on_topic:
+        return question
+    after = tuple(text for text in question.after if text not in on_topic)
+    is_met = any(on_topic.get(text) for text in question.after)
+    if not all(on_topic.get(text, True) for text in question.after_all) or (
+        question.after and not after and not is_met
+    ):
+        return None
+    after_all = tuple(text for text in question.after_all if text not in on_topic)
+    return replace(question, after=() if is_met else after, after_all=after_all)
+
+
+def asked(
+    rules: JudgingRules, questions: Iterable[Question], *, choice: str, answers: Answers
+) -> list[Question]:
+    """Those of the questions for a document that are asked after a choice and answers to earlier questions.
+
+    After a non-answer, none is asked. An answer to a question that is not asked meets no condition.
+    """
+    if not isinstance(rules.choice(choice), Grade):
+        return []
+    counted: dict[str, Any] = {}
+    result = []
+    for question in questions:
+        after, after_all = (
+            [Condition.parse(text).holds(choice, counted) for text in texts]
+            for texts in (question.after, question.after_all)
+        )
+        if (any(after) or not after) and all(after_all):
+            result.append(question)
+            if question.key in answers:
+                counted[question.key] = answers[question.key]
+    return result
+
+
+def check_answers(
+    rules: JudgingRules,
+    questions: Sequence[Question],
+    *,
+    choice: str,
+    answers: Answers,
+    needs_all: bool = True,
+) -> dict[str, Any]:
+    """The answers to questions about a document, as they are stored, without empty ones.
+
+    Args:
+        questions: those of `questions_for`.
+        needs_all: whether a required answer may not be missing.
+
+    Raises:
+        WrongAnswer: An answer is missing or not accepted; a question was not asked.
+    """
+    given = tidy(rules, answers)
+    expected = {question.key: question for question in asked(rules, questions, choice=choice, answers=given)}
+    for key, question in expected.items():
+        if key in given:
+            _check(question, given[key])
+        elif question.required and needs_all:
+            raise WrongAnswer(key, f"Answer “{question.label}”", code="answer-needed")
+    for key in given:
+        if key not in expected:
+            raise WrongAnswer(key, _why_not_asked(rules, questions, key), code="not-asked")
+    return given
+
+
+def tidy(rules: JudgingRules, answers: Answers) -> dict[str, Any]:
+    """Answers as they are stored: without empty ones, in the order of the protocol. Nothing is checked."""
+    kinds = {question.key: question for question in rules.questions}
+    tidied = {key: _tidied(kinds[key], answer) if key in kinds else answer for key, answer in answers.items()}
+    order = [*kinds, *tidied]
+    return {
+        key: tidied[key] for key in sorted(tidied, key=order.index) if tidied[key] not in ("", None, [], ())
+    }
+
+
+def _tidied(question: Question, answer: Any) -> Any:
+    if question.kind == "any-of" and isinstance(answer, (list, tuple)):
+        order = [choice.key for choice in question.choices]
+        known = [key for key in order if key in answer]
+        return [*known, *(key for key in answer if key not in order)]
+    if question.kind == "ranking" and isinstance(answer, (list, tuple)):
+        return list(answer)
+    is_number = isinstance(answer, (int, float)) and not isinstance(answer, bool)
+    if question.kind == "number" and is_number:
+        return format(answer, "f").rstrip("0").rstrip(".") if isinstance(answer, float) else str(answer)
+    return answer.strip() if isinstance(answer, str) else answer
+
+
+def _check(question: Question, answer: Any) -> None:
+    if problem := _problem(question, answer):
+        raise WrongAnswer(question.key, problem, code="unknown-answer")
+
+
+def _problem(question: Question, answer: Any) -> str:
+    """What is wrong with an answer; nothing if it is accepted."""
+    if question.kind in LISTS:
+        return _problem_of_list(question, answer)
+    if not isinstance(answer, str):
+        return f"The answer to “{question.label}” is a text, not {_shown(answer)}."
+    if question.kind == "number":
+        return _problem_of_number(question, answer)
+    if question.kind == "text":
+        if UNSTORABLE.search(answer):
+            return f"The answer to “{question.label}” has a character that is not text, such as NUL."
+        most = question.max_characters or MAX_CHARACTERS
+        is_longer = len(answer) > most
+        return f"“{question.label}” takes {most:,} characters; there are {len(answer):,}." * is_longer
+    return "" if answer in question.labels else _unknown(question, answer)
+
+
+def _problem_of_number(question: Question, answer: str) -> str:
+    low, high = question.min, question.max
+    is_accepted = NUMBER.fullmatch(answer) and (
+        (low is None or float(answer) >= low) and (high is None or float(answer) <= high)
+    )
+    wanted = accepts(question)
+    return "" if is_accepted else f"{_shown(answer)} is not an answer to “{question.label}” Enter {wanted}."
+
+
+def accepts(question: Question) -> str:
+    """The answers that a question takes, in words; nothing if its choices say it."""
+    if question.kind == "number":
+        low, high, unit = question.min, question.max, f" {question.unit}" if question.unit else ""
+        limits = [f"at least {low:g}"] * (low is not None) + [f"at most {high:g}"] * (high is not None)
+        return f"a number{' of ' * bool(limits)}{' and '.join(limits)}{unit}, such as 12 or 2.5"
+    if question.kind == "text":
+        return f"at most {question.max_characters or MAX_CHARACTERS:,} characters"
+    if question.kind not in LISTS:
+        return ""
+    least, most = _sizes(question)
+    number = f"{least}" if least == most else f"{least} to {most}"
+    return f"{number} of the choices{', best first' if question.kind == 'ranking' else ''}"
+
+
+def _sizes(question: Question) -> tuple[int, int]:
+    """The fewest and the most choices of an answer; a ranking without limits has all."""
+    is_whole = question.kind == "ranking" and question.at_most is None
+    most = question.at_most or len(question.choices)
+    return question.at_least or (most if is_whole else 1), most
+
+
+def _problem_of_list(question: Question, answer: Any) -> str:
+    if not isinstance(answer, list):
+        return _unknown(question, answer)
+    keys = list(_flat(answer)) if question.kind == "ranking" else answer
+    unknown = [key for key in keys if not isinstance(key, str) or key not in question.labels]
+    if unknown:
+        return _unknown(question, unknown[0])
+    repeated = [key for n, key in enumerate(keys) if key in keys[:n]]
+    if repeated:
+        return f"The answer to “{question.label}” has {_shown(repeated[0])} twice; name each choice once."
+    least, most = _sizes(question)
+    is_accepted = least <= len(keys) <= most
+    return "" if is_accepted else f"“{question.label}” takes {accepts(question)}; there are {len(keys)}."
+
+
+def _flat(answer: Iterable[Any]) -> Iterator[Any]:
+    for item in answer:
+        yield from item if isinstance(item, list) else [item]
+
+
+def _unknown(question: Question, answer: Any) -> str:
+    return f"{_shown(answer)} is not an answer to “{question.label}” Use {', '.join(question.labels)}."
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return f"“{text[:60]}{'…' * (len(text) > 60)}”"
+
+
+def _why_not_asked(rules: JudgingRules, questions: Iterable[Question], key: str) -> str:
+    of_protocol = {question.key: question for question in rules.questions}
+    if key not in of_protocol:
+        keys = ", ".join(of_protocol) or "none"
+        return f"“{key}” is not a question of this protocol; it has {keys}."
+    question = of_protocol[key]
+    documents = f" for documents in {any_of(question.languages)}" if question.languages else ""
+    return f"“{question.label}” is asked only {when(rules, question)}{documents}: take its answer back."
+
+
+def when(rules: JudgingRules, question: Question) -> str:
+    """After what a question is asked, in words: `after Yes or Maybe`."""
+    either = " or ".join(_in_words(rules, text) for text in question.after)
+    every = " and ".join(_in_words(rules, text) for text in question.after_all)
+    both = f"{either}, and if {every}" if either and every else either or every
+    return f"after {both}" if both else "after a grade"
+
+
+def _in_words(rules: JudgingRules, text: str) -> str:
+    condition = Condition.parse(text)
+    if not condition.of:
+        return rules.label_of(condition.value)
+    if condition.label:
+        return f"{condition.label} of the topic is {condition.value}"
+    question = next(each for each in rules.questions if each.key == condition.of)
+    return f"“{question.label}” {question.labels[condition.value]}"
+
+
+def from_text(question: Question, text: str) -> Any:
+    """The answer in the field of a form.
+
+    >>> from_text(Question("q", "Q", kind="ranking"), "b > a = c")
+    ['b', ['a', 'c']]
+    """
+    if question.kind == "any-of":
+        return [key for part in text.split(",") if (key := part.strip())]
+    if question.kind == "ranking":
+        places = [[key.strip() for key in part.split("=")] for part in text.split(">") if part.strip()]
+        return [keys[0] if len(keys) == 1 else keys for keys in places]
+    return text
+
+
+def as_text(question: Question, answer: Any) -> str:
+    """An answer as the field of a form has it."""
+    if not isinstance(answer, list):
+        return str(answer)
+    places = [" = ".join(item) if isinstance(item, list) else item for item in answer]
+    return (" > " if question.kind == "ranking" else ",").join(places)
+
+
+def in_words(question: Question, answer: Any) -> str:
+    """An answer with the labels of the protocol."""
+    labels = question.labels
+
+    def name(key: str) -> str:
+        return labels.get(key, key)
+
+    if question.kind == "ranking" and isinstance(answer, list):
+        places = [item if isinstance(item, list) else [item] for item in answer]
+        return " > ".join(" = ".join(map(name, keys)) for keys in places)
+    if question.kind == "any-of" and isinstance(answer, list):
+        return ", ".join(map(name, answer))
+    return name(str(answer)) + (f" {question.unit}" if question.unit else "")

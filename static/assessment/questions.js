@@ -1,0 +1,251 @@
+// The questions about a document: which are asked after its choice, what was answered, and the keys.
+//
+// A question gets its keys when it is the current one: the question with the focus, or the first that is open. Its
+// choices have the first characters of KEYS that nothing else on the page uses, and show them. A choice with a key of
+// its own can be chosen while its question is asked.
+(() => {
+  "use strict";
+  window.assay ??= {};
+  const KEYS = "1234567890abcdefghijklmnopqrstuvwxyz";
+
+  // How each kind of question reads and writes its answer, as the text of its field. `pick` chooses one option, or
+  // clears the answer with the option without a value.
+  const radios = (options) => ({
+    text: () => options.find((option) => option.checked)?.value ?? "",
+    set(text) {
+      for (const option of options) option.checked = option.value === text;
+    },
+    pick(option) {
+      option.checked = true;
+    },
+    isWhole: () => true,
+  });
+  const boxes = (options) => {
+    const checks = options.filter(({ type }) => type === "checkbox");
+    return {
+      text: () => checks.flatMap((box) => (box.checked ? [box.value] : [])).join(","),
+      set(text) {
+        for (const box of checks) box.checked = text.split(",").includes(box.value);
+      },
+      pick(option) {
+        if (option.value) option.checked = !option.checked;
+        else this.set("");
+      },
+      isWhole: () => false,
+    };
+  };
+  const field = (input) => ({
+    text: () => input.value.trim(),
+    set(text) {
+      input.value = text;
+    },
+    pick() {
+      input.value = "";
+    },
+    isWhole: () => true,
+  });
+  const ranking = (input, options) => {
+    const places = () => input.value.split(">").map((place) => place.split("=").map((key) => key.trim()));
+    const show = () => {
+      for (const option of options.filter(({ value }) => value)) {
+        const place = places().findIndex((keys) => keys.includes(option.value)) + 1;
+        option.classList.toggle("is-ranked", place > 0);
+        option.querySelector(".rank-place").textContent = place || "";
+      }
+    };
+    input.addEventListener("input", show);
+    return {
+      ...field(input),
+      set(text) {
+        input.value = text;
+        show();
+      },
+      // Put an option last, or take it out.
+      pick({ value }) {
+        const others = places().map((keys) => keys.filter((key) => key && key !== value));
+        const isIn = places().flat().includes(value);
+        const kept = [...others, isIn || !value ? [] : [value]].filter((keys) => keys.length);
+        this.set(value ? kept.map((keys) => keys.join(" = ")).join(" > ") : "");
+      },
+      isWhole: () => options.every(({ value }) => !value || places().flat().includes(value)),
+    };
+  };
+  const controls = { "one-of": radios, "yes-no": radios, "any-of": boxes };
+
+  const words = (text) => text.split(" ").filter(Boolean);
+  function questionOf(fieldset) {
+    const { kind, name, label, question, after, afterAll, optional } = fieldset.dataset;
+    const isOptional = optional !== undefined;
+    const options = [...fieldset.querySelectorAll('input[type="radio"], input[type="checkbox"], button')];
+    const input = fieldset.querySelector(".form-control");
+    const control =
+      controls[kind]?.(options) ?? (kind === "ranking" ? ranking(input, options) : field(input));
+    const shown = options.filter(({ value, type }) => value || isOptional || type === "button");
+    return {
+      fieldset,
+      isOptional,
+      options,
+      input,
+      control,
+      shown,
+      name,
+      label,
+      key: question,
+      after: words(after),
+      afterAll: words(afterAll),
+      first: kind === "number" || kind === "text" ? input : shown[0],
+      isSeen: false, // whether "No answer" was chosen on purpose
+    };
+  }
+  // Give the options of a question their keys: their own, or the first ones that are free.
+  function giveKeys(main, question, free) {
+    const unkeyed = question.shown.filter(({ dataset }) => !dataset.key);
+    for (const option of question.shown) {
+      const key = option.dataset.key ?? free[unkeyed.indexOf(option)];
+      const badge =
+        option.querySelector("kbd") ?? main.querySelector(`label[for="${CSS.escape(option.id)}"] kbd`);
+      if (!key || !badge) continue;
+      option.dataset.answerKey = key.toLowerCase();
+      option.setAttribute("aria-keyshortcuts", key);
+      badge.textContent = key.toUpperCase();
+      badge.hidden = false;
+    }
+  }
+
+  // `answer` has its `suffix` and `radios`, the choices; `changed` is called when an answer to a question changes.
+  window.assay.questions = (main, answer, changed) => {
+    const taken = [...main.querySelectorAll("[data-key], [data-press]")].map(({ dataset }) =>
+      (dataset.key ?? dataset.press).toLowerCase(),
+    );
+    const free = [...KEYS].filter((key) => !taken.includes(key));
+    const questions = [...main.querySelectorAll(`.question[data-suffix="${CSS.escape(answer.suffix)}"]`)].map(
+      questionOf,
+    );
+    // Those that are asked. An answer to a question that is not asked meets no condition.
+    function asked() {
+      const choice = answer.radios.find((radio) => radio.checked);
+      if (!choice || choice.closest(".is-other")) return [];
+      const given = new Map([["", [choice.value]]]);
+      const holds = (condition) => {
+        const [of, value] = condition.includes(":") ? condition.split(":") : ["", condition];
+        return given.get(of)?.includes(value) ?? false;
+      };
+      return questions.filter(({ key, after, afterAll, control }) => {
+        const isAsked = (!after.length || after.some(holds)) && afterAll.every(holds);
+        if (isAsked) given.set(key, control.text().split(","));
+        return isAsked;
+      });
+    }
+    const isAnswered = (question) => Boolean(question.control.text()) || question.isSeen;
+    const missing = () => asked().find(({ isOptional, control }) => !isOptional && !control.text());
+    const open = () => asked().find((question) => !isAnswered(question));
+    const focused = () => asked().find(({ fieldset }) => fieldset.contains(document.activeElement));
+    const focus = (question) => {
+      const chosen = question.shown.find((option) => option.checked);
+      (chosen ?? question.first).focus({ preventScroll: true });
+      question.fieldset.scrollIntoView({ block: "nearest" });
+    };
+
+    for (const question of questions) {
+      if (main.dataset.shortcuts !== undefined) giveKeys(main, question, free);
+      for (const option of question.options) {
+        const isButton = option.type === "button";
+        option.addEventListener(isButton ? "click" : "change", () => {
+          if (isButton) question.control.pick(option);
+          question.isSeen = true;
+          changed();
+        });
+        option.addEventListener("focus", showCurrent);
+      }
+      question.input?.addEventListener("input", () => changed());
+      question.input?.addEventListener("focus", showCurrent);
+      question.input?.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+        event.preventDefault();
+        question.input.form.requestSubmit();
+      });
+      question.control.set(question.control.text());
+    }
+
+    function showCurrent() {
+      const first = open();
+      const current = focused() ?? first;
+      for (const question of questions) {
+        question.fieldset.classList.toggle("is-current", question === current);
+        question.fieldset.classList.toggle("is-open", question === first); // a phone shows no other one
+      }
+    }
+    // Show the questions that are asked after the choice, numbered.
+    function show() {
+      const numbered = asked();
+      for (const question of questions) {
+        const place = numbered.indexOf(question) + 1;
+        question.fieldset.classList.toggle("is-asked", place > 0);
+        question.fieldset.querySelector(".place").textContent =
+          place && numbered.length > 1 ? `${place} of ${numbered.length}` : "";
+      }
+      showCurrent();
+    }
+    // The question and the option that a key chooses.
+    function chosenBy(key) {
+      const current = focused() ?? open();
+      for (const question of asked()) {
+        const option = question.shown.find(
+          ({ dataset }) => dataset.answerKey === key && (dataset.key || question === current),
+        );
+        if (option) return [question, option];
+      }
+      return [];
+    }
+    // True if the key answers a question.
+    function press(key) {
+      const [question, option] = chosenBy(key);
+      if (!option || option.matches(":disabled")) return false;
+      question.control.pick(option);
+      option.focus({ preventScroll: true });
+      question.isSeen = true;
+      changed();
+      if (question.control.isWhole() || !option.value) goToOpen();
+      return true;
+    }
+    // True if there was an open question to go to.
+    function goToOpen() {
+      const question = open();
+      if (question) focus(question);
+      return Boolean(question);
+    }
+
+    return {
+      show,
+      press,
+      goToOpen,
+      hasOpen: () => Boolean(missing()),
+      // Nothing, or what is missing and the element to go to.
+      complaint() {
+        const question = missing();
+        return question && [`Answer “${question.label}”`, question.first];
+      },
+      // The fields, with an answer only to questions that are asked.
+      values() {
+        const those = asked();
+        return Object.fromEntries(
+          questions.map((question) => [
+            question.name,
+            those.includes(question) ? question.control.text() : "",
+          ]),
+        );
+      },
+      fill(fields) {
+        for (const question of questions) {
+          const text = fields[question.name] ?? "";
+          question.isSeen = Boolean(text);
+          question.control.set(text);
+        }
+      },
+      goTo: (errors) => {
+        const question = questions.find(({ name }) => errors?.[name]);
+        if (question) focus(question);
+      },
+    };
+  };
+})();
