@@ -9,10 +9,11 @@ from django.db.models import Exists, OuterRef, QuerySet
 from assay.baselines.ranking import line_form
 from assay.errors import InputError
 from assay.protocols.schema import Protocol
-from corpus.models import Document
+from corpus.models import Build, Document
 from jobs.models import Job
 from pooling.models import Pool, Run
 from tracks.acceptance import state
+from tracks.downloads.contents import mathml_indexes
 from tracks.models import Download, Track
 
 KIND = "pooling.make_baseline"  # of its jobs
@@ -87,6 +88,17 @@ def topics_with_answers(track: Track, links: Mapping[str, Iterable[str]]) -> int
     answered = set(answers.filter(thread__in=linked).values_list("thread", flat=True).distinct())
     threads = track.topics.exclude(thread="").values_list("thread", flat=True)
     return sum(not answered.isdisjoint(links.get(thread, ())) for thread in threads)
+
+
+def converter_of(track: Track) -> str:
+    """The converter with which the collection of a track was built on this site; empty if it was not."""
+    builds = Build.objects.filter(collection=track.collection_id)
+    return builds.values_list("converter", flat=True).first() or ""
+
+
+def has_topic_formulas(track: Track) -> bool:
+    """Return whether formulas of the topics are stored as MathML."""
+    return next(mathml_indexes(track, list(track.topics.order_by("code"))), None) is not None
 
 
 def question_pools(track: Track) -> QuerySet[Pool]:

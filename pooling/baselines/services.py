@@ -7,6 +7,7 @@ Decision: ADR 49.
 
 import io
 import json
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,29 +25,46 @@ from assay.baselines.ranking import Progress, Ranked, line_form, run_of
 from assay.baselines.tangent_s import query_of, tangent_s, within
 from assay.baselines.text import TextIndex, text
 from assay.errors import InputError, Refused
+from assay.formats.conversion import convert_index
 from assay.formats.declaration import Declaration
 from assay.formats.documents.indexes import Representation
 from assay.formats.runs import columns
+from assay.formats.topics import writer
 from assay.formats.topics.reader import TopicRow
+from assay.formats.topics.writer import TopicFields
+from assay.formulas.conversion import Cache, Converter
 from corpus.collections.exports import documents, formulas
 from corpus.models import Collection, FormulaMathML
 from jobs import services as jobs
 from jobs.models import Job
 from participation.models import Team
 from participation.teams import services as team_services
-from pooling.baselines.selectors import KIND, TEXT, download_name, kind_of, methods_for
+from pooling.baselines.selectors import (
+    KIND,
+    TEXT,
+    converter_of,
+    download_name,
+    has_topic_formulas,
+    kind_of,
+    methods_for,
+)
 from pooling.errors import SameBytes
 from pooling.models import Pool, PoolEntry, Run
 from pooling.runs.services import submit
 from tracks import acceptance
 from tracks.downloads import services as downloads
 from tracks.downloads.contents import mathml_indexes
-from tracks.models import Download, Track
+from tracks.models import Download, Topic, Track
 from tracks.tracks import services as track_services
 
 BATCH = 2_000
 POSTS = "posts.jsonl"
 SEED = 1  # as the command has it if none is stated
+_NO_TOPIC_FORMULAS = (
+    "The formulas of the topics of {track} are not stored as MathML, and its collection was not built with a converter "
+    "on this site. Convert the topics with “assay collection convert”, and import the indexes into the collection of "
+    "the topics’ own threads."
+)
 
 
 class BaselineRefused(Refused):
@@ -143,6 +161,8 @@ def _check_input(track: Track, method: str, links: Mapping[str, Iterable[str]] |
         raise BaselineRefused(
             f"{collection} has no formulas in MathML. Convert its formulas and import the indexes first."
         )
+    if method == "tangent-s" and not converter_of(track) and not has_topic_formulas(track):
+        raise BaselineRefused(_NO_TOPIC_FORMULAS.format(track=track))
     if method != "linked-posts":
         return
     if not links:
@@ -244,20 +264,37 @@ def _by_formulas(
     for each in (of_topics, of_collection, index):
         each.mkdir()
     rows = list(track.topics.order_by("code"))
-    for item in mathml_indexes(track, rows):
-        (of_topics / item.name).write_bytes(item.content or b"")
+    _write_topic_formulas(track, rows, of_topics, progress)
     for form in FormulaMathML.Form.values:
         _write_formulas(track, form, of_collection / f"{form}.tsv", progress)
-    if not any(of_topics.iterdir()):
-        raise BaselineRefused(
-            f"The formulas of the topics of {track} are not stored as MathML. Import their indexes."
-        )
     strings = FormulaSource(index_files([of_topics]), processes=0).strings()
     queries = [query_of(topic, strings, SEED) for topic in topics]
     queries = within(queries, _posts_of(pool_id)) if pool_id is not None else queries
     source = FormulaSource(index_files([of_collection]), progress=progress)
     build(index, source)
     yield from tangent_s(queries, index, unit=track.protocol.parsed.unit, depth=depth, progress=progress)
+
+
+def _write_topic_formulas(track: Track, topics: list[Topic], folder: Path, progress: Progress) -> None:
+    """The formulas of the topics as MathML: as they were imported, or else converted as those of the collection."""
+    items = list(mathml_indexes(track, topics))
+    for item in items:
+        (folder / item.name).write_bytes(item.content or b"")
+    if items:
+        return
+    name = converter_of(track)
+    if not name:
+        raise BaselineRefused(_NO_TOPIC_FORMULAS.format(track=track))
+    converter = Converter.named(name)
+    with TemporaryDirectory(prefix="assay-topics-") as work:
+        index = Path(work, "topics.tsv")
+        index.write_bytes(writer.formulas(cast("list[TopicFields]", topics)))
+        cache = Cache(Path(work, "cache.sqlite"), converter)
+        progress(f"converting the formulas of the topics with {converter.full_name}", 0, 1)
+        convert_index(index, Path(work), cache=cache)
+        for form in FormulaMathML.Form.values:
+            for path in Path(work, form).glob("*.tsv"):
+                shutil.copyfile(path, folder / f"{form}.tsv")
 
 
 def _posts_of(pool_id: int) -> dict[str, set[str]]:

@@ -42,6 +42,9 @@ class CandidateFileSerializer(Strict):
 
     file = serializers.FileField(required=False, help_text="Lines of JSON; may be compressed.")
     path = serializers.CharField(required=False, default="", help_text="Or a file in the import folder.")
+    questions = serializers.SlugField(
+        required=False, default="", help_text="Or a collection, whose questions become candidates."
+    )
 
 
 class SampleSerializer(serializers.ModelSerializer[CandidateSample]):
@@ -144,7 +147,8 @@ class Candidates(Endpoints):
         """Import the candidates of a file in a job. They replace those of an earlier file."""
         track, data = track_of(request, slug), self.validated(request)
         files = {"upload": data["file"]} if "file" in data else {}
-        form = ImportForm({"path": data["path"]}, files, track=track)
+        given = {name: data[name] for name in ("path", "questions")}
+        form = ImportForm(given, files, track=track)
         require_valid(form)
         job = jobs.request_import(track=track, **form.cleaned_data, by=person_of(request))
         response = accepted(JobSerializer(job).data, job.pk)

@@ -1,7 +1,7 @@
 """The forms that import, filter and draw candidates."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.files import File
@@ -11,7 +11,8 @@ from assay.candidates.conditions import FIELDS, Condition, parse_conditions
 from assay.candidates.samples import MOST_PER_TOPIC, Settings, Stratum, parse_stratum
 from assay.errors import InputError
 from corpus.imports.selectors import import_dir, offered_paths
-from corpus.models import BuildFile
+from corpus.models import BuildFile, Collection
+from tracks.candidates.from_collection import collections_with_questions
 from tracks.candidates.selectors import DECISION, label_words, people_who_may_choose
 from tracks.models import Track
 from web.forms import StyledForm
@@ -23,7 +24,7 @@ EXAMPLES = {"date": "2020-01-01..", "tags": "calculus|limits", "text": "words"}
 
 
 class ImportForm(StyledForm):
-    """An upload, a file of the import folder, or without both the candidates of the build of the collection."""
+    """An upload, a file of the import folder, or the questions of a collection; without, what the build has."""
 
     upload = forms.FileField(
         required=False, label="File", widget=forms.ClearableFileInput(attrs={"accept": ACCEPTED})
@@ -35,9 +36,19 @@ class ImportForm(StyledForm):
         help_text="Its path in the import folder.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "list": "server-paths"}),
     )
+    questions = forms.ModelChoiceField(
+        Collection.objects.none(),
+        required=False,
+        label="Collection with the questions",
+        empty_label="none",
+        to_field_name="slug",
+        help_text="An imported collection. Its questions that runs do not search become candidates.",
+    )
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        questions = cast("forms.ModelChoiceField[Collection]", self.fields["questions"])
+        questions.queryset = collections_with_questions(track)
         self.offered = offered_paths()
         files = BuildFile.objects.filter(build__collection=track.collection_id, is_private=True)
         self.built = files.filter(name__endswith="-candidates.jsonl").first()
@@ -52,11 +63,12 @@ class ImportForm(StyledForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
-        if self.built is not None and not data.get("upload") and not data.get("path") and not self.errors:
+        n = sum(bool(data.get(name)) for name in self.fields)
+        if self.built is not None and not n and not self.errors:
             data["upload"] = File(self.built.file.open("rb"), name=self.built.name)
-        if bool(data.get("upload")) == bool(data.get("path")) and not self.errors:
-            either = " or a path on the server, not both" if "path" in self.fields else ""
-            self.add_error("upload", f"Choose a file to upload{either}.")
+        elif n != 1 and not self.errors:
+            path = ", a path on the server" if "path" in self.fields else ""
+            self.add_error("upload", f"Choose a file to upload{path} or a collection, and only one of them.")
         return data
 
 

@@ -1,11 +1,13 @@
-"""Import the candidates of a track in a job, from an upload or a file of the import folder.
+"""Import the candidates of a track in a job, from an upload, a file of the import folder or an imported collection.
 
-The file is read outside a transaction, into lines for COPY in a temporary file; they are stored in one transaction. A
-second attempt, or a later import, replaces all candidates.
+The questions of a collection are first written to a file of candidates, which is kept like an upload. The file is read
+outside a transaction, into lines for COPY in a temporary file; they are stored in one transaction. A second attempt, or
+a later import, replaces all candidates.
 """
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from django.core.files import File
@@ -19,13 +21,16 @@ from assay.errors import Refused
 from assay.formats.documents.batch import array, copy_line
 from corpus.imports.selectors import is_folder_here, offered_path
 from corpus.locations import FOLDER, UPLOAD, open_file, place_of
+from corpus.models import Collection
 from jobs import services as jobs
 from jobs.files import storage
-from jobs.models import Job
+from jobs.models import Job, UnclaimedFile
+from tracks.candidates import from_collection
 from tracks.models import Candidate, CandidateDecision, CandidateFile, Track
 from tracks.tracks import services as track_services
 
 KIND = "tracks.candidates.import"
+QUESTIONS = "questions:"  # begins the location of the questions of a collection; its key follows
 BLOCK = 1 << 20
 REPORTED = 500  # candidates between two reports of the progress
 COLUMNS = (
@@ -40,13 +45,24 @@ class CandidatesRefused(Refused):
     title = "These candidates cannot be imported"
 
 
-def request_import(*, track: Track, upload: "File[bytes] | None" = None, path: str = "", by: User) -> Job:
-    """Import candidates from an upload, or from a path in the import folder, in a job. They replace earlier ones.
+def request_import(
+    *,
+    track: Track,
+    upload: "File[bytes] | None" = None,
+    path: str = "",
+    questions: Collection | None = None,
+    by: User,
+) -> Job:
+    """Import candidates from an upload, from a path in the import folder, or from the questions of a collection.
+
+    A job does it. They replace earlier ones.
 
     Raises:
         CandidatesRefused: The track is not a draft, somebody has decided on its candidates, or there is no such file.
         NotStored: The storage is full or does not answer.
     """
+    if questions is not None:
+        return _request(track, f"{QUESTIONS}{questions.pk}", f"{questions.slug}-candidates.jsonl", by)
     if upload is None:
         if is_folder_here() and offered_path(path) is None:
             raise CandidatesRefused(f"The import folder has no file {path}.")
@@ -61,7 +77,7 @@ def _request(track: Track, location: str, name: str, by: User) -> Job:
     _check(track_services.lock(track.pk))
     arguments = {"track_id": track.pk, "location": location, "name": name, "by_id": by.pk}
     title = f"Import candidates for {track} from {name}"[:200]
-    place = place_of([location])
+    place = "" if location.startswith(QUESTIONS) else place_of([location])
     job = jobs.request(kind=KIND, title=title, arguments=arguments, by=by, subject=track, place=place)
     if location.startswith(UPLOAD):
         storage.claim(location.removeprefix(UPLOAD))
@@ -90,12 +106,37 @@ def _discard(*, location: str, **_: Any) -> None:
 def import_candidates(
     progress: jobs.Progress, *, track_id: int, location: str, name: str, by_id: int
 ) -> dict[str, Any]:
-    """Import the candidates of a file.
+    """Import the candidates of a file, or the questions of a collection.
 
     Raises:
         BadFile: The file cannot be read, or a line has an error; the message has all of them.
         CandidatesRefused: As `request_import`.
     """
+    with _stored(track_id, location, progress) as stored:
+        return _import(progress, track_id, stored, name, by_id)
+
+
+@contextmanager
+def _stored(track_id: int, location: str, progress: jobs.Progress) -> Iterator[str]:
+    """Where the file of candidates is; one of the questions of a collection is written first."""
+    if not location.startswith(QUESTIONS):
+        yield location
+        return
+    track = Track.objects.select_related("collection").get(pk=track_id)
+    collection = Collection.objects.filter(pk=location.removeprefix(QUESTIONS)).first()
+    if collection is None:
+        raise CandidatesRefused("The collection of the questions was deleted meanwhile.")
+    total = from_collection.questions_of(track, collection).count()
+    with storage.storing() as store, tempfile.TemporaryFile() as file:
+        for n, line in enumerate(from_collection.lines(track, collection)):
+            if n % REPORTED == 0:
+                progress.update(n, total, f"reading questions of {collection}")
+            file.write(line.encode())
+        file.seek(0)
+        yield UPLOAD + store("candidates", File(file))
+
+
+def _import(progress: jobs.Progress, track_id: int, location: str, name: str, by_id: int) -> dict[str, Any]:
     with open_file(location, name) as (text, raw), tempfile.TemporaryFile() as lines:
         blocks = iter(lambda: text.read(BLOCK), b"")
         rows = CandidateLines(blocks, name, has_text=True)
@@ -112,6 +153,7 @@ def import_candidates(
                 columns = ", ".join(("track_id", *COLUMNS))
                 cursor.copy_expert(f"COPY {Candidate._meta.db_table} ({columns}) FROM STDIN", lines)
             _record(track, rows, location, by_id)
+            _claim(location)
     return {"candidates": rows.n, "sha256": rows.sha256}
 
 
@@ -137,6 +179,13 @@ def _line(track_id: int, row: Row) -> str:
     }
     values: dict[str, str | None] = numbers | lists | texts  # type: ignore[operator]
     return copy_line([str(track_id), *(values[name] for name in COLUMNS)])
+
+
+def _claim(location: str) -> None:
+    """Keep a file that this job has stored. An upload belongs to the job already."""
+    name = location.removeprefix(UPLOAD)
+    if location.startswith(UPLOAD) and UnclaimedFile.objects.filter(name=name).exists():
+        storage.claim(name)
 
 
 def _record(track: Track, rows: CandidateLines, location: str, by_id: int) -> None:

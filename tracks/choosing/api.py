@@ -116,7 +116,7 @@ class Choosing(Endpoints):
         who=[Organizer],
     )
     def candidate_file(self, request: Request, slug: str, sample: int, file: str) -> Any:
-        """Download sample.json, labels.csv, decided.csv, decisions.csv or topics.xml of a sample."""
+        """Download candidates.jsonl, sample.json, labels.csv, decided.csv, decisions.csv or topics.xml of a sample."""
         drawn = _sample(request, slug, sample)
         content = selectors.file_of(person_of(request), drawn, file)
         if file == "topics.xml":

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from django.core.files import File
 from django.db.models import Count, Exists, OuterRef, Prefetch
 
 from accounts.models import User
@@ -13,6 +14,7 @@ from tracks.candidates.selectors import Outcome, Shown, disagree, label_file, ou
 from tracks.models import (
     Candidate,
     CandidateDecision,
+    CandidateFile,
     CandidateSample,
     SampledCandidate,
     Seat,
@@ -369,12 +371,15 @@ def decisions_csv(user: User, sample: CandidateSample) -> str:
     )
 
 
-def file_of(user: User, sample: CandidateSample, name: str) -> str | bytes:
+def file_of(user: User, sample: CandidateSample, name: str) -> "str | bytes | File[bytes]":
     """A file of a sample but its topics; empty if there is none with the name, or nothing is in it.
 
     `sample.json` and `labels.csv` are what the command draws the sample from again. `decided.csv` has the outcomes, as
     labels of candidates, and `decisions.csv` each decision.
     """
+    if name == "candidates.jsonl":
+        file = CandidateFile.objects.filter(track=sample.track).exclude(file="").first()
+        return file.file.open("rb") if file else ""
     if name == "sample.json":
         return sample.content
     if name == "labels.csv":

@@ -14,7 +14,7 @@ from django.urls import reverse
 from accounts.models import User
 from assay import samples
 from assay.cli.main import main
-from corpus.models import Collection
+from corpus.models import Build, Collection
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool, PoolEntry, Run
@@ -371,3 +371,29 @@ def test_programs_make_baselines_and_others_may_not(track: Track, organizer: Use
     assert by_member.status_code == 403
     assert max(line.split(b"\t")[2] for line in bytes_of(run).splitlines()) == b"2"
     assert offered.json()["name"] == "lab-bm25.tsv"
+
+
+def test_formulas_of_topics_are_converted_as_those_of_the_collection_were(
+    folder: Path, client: Client, tmp_path: Path
+) -> None:
+    index, topics = samples.path("formulas-latex.tsv"), samples.path("formula-topics.xml")
+    main(["collection", "convert", str(index), "--output", str(tmp_path), "--converter", "latex2mathml"])
+    for path in (index, *(tmp_path / "slt").glob("*.tsv")):
+        call_command("import_collection", "posts", str(path), stdout=io.StringIO(), stderr=io.StringIO())
+    posts = Collection.objects.get(slug="posts")
+    track = make_track("formulas", protocol="arqmath-2021-task2", collection=posts, status="draft")
+    import_topics(track=track, data=topics.read_bytes(), name="formula-topics.xml")
+    Track.objects.filter(pk=track.pk).update(status="open")
+
+    early = post(client, track, action="make", method="tangent-s", team="Organizers").content.decode()
+    Build.objects.create(collection=posts, converter="latex2mathml")
+    post(client, track, action="make", method="tangent-s", team="Organizers")
+    run = made(track, "tangent-s")
+
+    assert "The formulas of the topics of formulas are not stored as MathML" in early
+    converted, output = tmp_path / "topics", tmp_path / "run.tsv"
+    main(["collection", "convert", str(topics), "--output", str(converted), "--converter", "latex2mathml"])
+    paths = ["--topics", str(topics), "--formulas", str(tmp_path / "slt"), "--topic-formulas", str(converted)]
+    options = ["--output", str(output), "--quiet", "--processes", "1"]
+    assert main(["baseline", "tangent-s", "--protocol", "arqmath-2021-task2", *paths, *options]) == 0
+    assert bytes_of(run) == output.read_bytes()

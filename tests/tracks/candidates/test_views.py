@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,21 @@ from assay.candidates.reader import CandidateLines
 from assay.cli.main import main
 from assay.digests import sha256_of
 from assay.samples import path
+from corpus.models import Author, Collection, DocumentLink
 from jobs import services as jobs
 from jobs.files import storage
 from jobs.models import Job, UnclaimedFile
+from tests.helpers.api import api, call
 from tests.helpers.candidates import CANDIDATES, LABELS, import_candidates, make_choice, make_sample
-from tests.helpers.factories import make_assessor, make_document, make_organizer, make_track, make_user
+from tests.helpers.factories import (
+    make_answer,
+    make_assessor,
+    make_collection,
+    make_document,
+    make_organizer,
+    make_track,
+    make_user,
+)
 from tracks.candidates.jobs import CandidatesRefused
 from tracks.choosing import services as choosing
 from tracks.models import Candidate, CandidateFile, CandidateSample, Track
@@ -95,7 +106,7 @@ def test_file_of_the_import_folder_is_imported(organizer: Client, track: Track, 
 
     assert track.candidates.count() == 12
     assert "The import folder has no file d.jsonl." in missing
-    assert "Choose a file to upload or a path on the server, not both." in neither
+    assert "Choose a file to upload, a path on the server or a collection, and only one of them." in neither
 
 
 def test_worker_reads_no_file_outside_of_the_import_folder(
@@ -353,3 +364,85 @@ def test_candidates_are_for_organizers_only(client: Client) -> None:
     for name, arguments in (("candidates", []), ("candidate", ["9001"]), ("new_sample", [])):
         assert client.get(address(name, *arguments)).status_code == 403
     assert Candidate.objects.count() == 12
+
+
+FORMULA = '<span class="math-container" data-formula-id="7" data-display="inline">x^2</span>'
+
+
+def imported_questions(track: Track) -> Collection:
+    """A collection that runs search, and one with two later questions, an answer, and all its questions again."""
+    searched, later = make_collection("math-2018"), make_collection("math-2020")
+    track.collection = searched
+    track.save()
+    make_document(searched, "1", kind="question", title="Old")
+    own = make_document(later, "1", kind="question", title="Old")
+    Author.objects.create(collection=later, code="5", name="Ada", reputation=120)
+    first = make_document(
+        later,
+        "90",
+        kind="question",
+        title=f"Is {FORMULA} even?",
+        body="<p>Why, if <em>n</em> is?</p>",
+        tags=["parity"],
+        score=3,
+        author_code="5",
+        published_at=datetime(2020, 3, 1, 9, tzinfo=UTC),
+    )
+    make_document(later, "91", kind="question", title="", body="<p>No title</p>", score=None)
+    make_answer(first, "92")
+    DocumentLink.objects.create(source=first, target=own, kind="related")
+    DocumentLink.objects.create(source=own, target=first, kind="duplicate")
+    return later
+
+
+@pytest.mark.parametrize("is_by_page", [True, False])
+def test_questions_of_an_imported_collection_become_candidates(
+    organizer: Client, track: Track, tmp_path: Path, is_by_page: bool
+) -> None:
+    later = imported_questions(track)
+
+    form = page(organizer, address("import_candidates"))
+    if is_by_page:
+        organizer.post(address("import_candidates"), {"questions": later.slug})
+    else:
+        answer = call(api(make_organizer()), "post", "candidates", "lab", data={"questions": later.slug})
+        assert answer.status_code == 202
+    jobs.run(Job.objects.get().pk)
+
+    assert '<option value="math-2020">' in form
+    assert '<option value="math-2018">' not in form
+    assert Job.objects.get().error == ""
+    assert list(track.candidates.order_by("docno").values_list("docno", flat=True)) == ["90", "91"]
+    row = track.candidates.get(docno="90")
+    assert (row.score, row.answers, row.formulas, row.reputation, row.tags) == (3, 1, 1, 120, ["parity"])
+    assert (row.duplicates, row.related, row.length) == (["1"], [], 7)
+    assert row.title == f"Is {FORMULA} even?"
+    assert not UnclaimedFile.objects.exists()
+    sample = make_sample(track, [make_organizer("ines"), make_organizer("marek")], ("2",))
+    file = tmp_path / "candidates.jsonl"
+    file.write_bytes(
+        b"".join(organizer.get(reverse("tracks:sample_file", args=["lab", 1, "candidates.jsonl"])))
+    )
+    command = ["candidates", "sample", str(file), "--seed", "7", "--quota", "2", "--per-topic", "10"]
+    assert main([*command, "--output", str(tmp_path / "sample.json"), "--quiet"]) == 0
+    assert (tmp_path / "sample.json").read_text() == sample.content
+
+
+def test_collection_without_new_questions_or_two_sources_are_refused(organizer: Client, track: Track) -> None:
+    later = imported_questions(track)
+    both = {"questions": later.slug, "path": "c.jsonl"}
+
+    refused = page_of_post(organizer, both)
+    wrong = page_of_post(organizer, {"questions": "math-2018"})
+    organizer.post(address("import_candidates"), {"questions": later.slug})
+    later.documents.filter(kind="question").exclude(docno="1").update(kind="document")
+    jobs.run(Job.objects.get().pk)
+
+    assert "Choose a file to upload, a path on the server or a collection, and only one of them." in refused
+    assert "Select a valid choice" in wrong
+    assert "there are no candidates in the file" in Job.objects.get().error
+    assert not CandidateFile.objects.exists()
+
+
+def page_of_post(client: Client, data: dict[str, str]) -> str:
+    return client.post(address("import_candidates"), data).content.decode()
