@@ -110,13 +110,16 @@ def _work_of(reader: Reader, *, kind: Kind) -> Callable[[Chunk], TreeBatch]:
 def index_files(paths: Sequence[Path]) -> dict[Kind, list[Path]]:
     """The files of formula indexes with trees, by kind of tree. A folder represents its files, and its folders.
 
+    A folder into which formulas were converted has a cache and a list of failures too; only its trees count.
+
     Raises:
         InputError: There are none.
     """
     files: dict[Kind, list[Path]] = {kind: [] for kind in KINDS}
     for path in paths:
         folders = sorted(entry for entry in path.iterdir() if entry.is_dir()) if path.is_dir() else []
-        for file in files_of([path, *folders]):
+        converted = [folder for folder in folders if folder.name in KINDS]
+        for file in files_of(converted or [path, *folders]):
             with file.open("rb") as raw:
                 index = Index.of(Reader(UnpackedFile(raw, file.name), file.name).form.name)
             if index is None:

@@ -415,3 +415,20 @@ def test_index_of_something_else_is_not_used(
 
     assert status == 2
     assert "was made with other" in capsys.readouterr().err
+
+
+def test_folder_into_which_formulas_were_converted_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = {}
+    for name in ("formulas-latex.tsv", "formula-topics.xml"):
+        folders[name] = tmp_path / name
+        convert = ["collection", "convert", str(samples.path(name)), "--output", str(folders[name])]
+        assert main([*convert, "--converter", "latex2mathml", "--quiet"]) == 0
+    options = ["--formulas", str(folders["formulas-latex.tsv"])]
+    options += ["--topic-formulas", str(folders["formula-topics.xml"]), "--processes", "1"]
+    topics = ["--topics", str(samples.path("formula-topics.xml"))]
+
+    assert main(["baseline", "tangent-s", "--protocol", "arqmath-2021-task2", *topics, *options]) == 0
+
+    assert rows(capsys.readouterr().out)
