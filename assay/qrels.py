@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from assay.formats.qrels.columns import Row
 from assay.formats.topics.bolt import citations
-from assay.protocols.schema import Protocol, QrelsRules
+from assay.protocols.questions import NO_LABELS, Answers, Condition
+from assay.protocols.schema import Protocol, QrelsRules, QrelsSet
 
 PRECEDENCE = ("adjudication", "main", "dual", "training")
 ALWAYS = ("adjudication", "main")
@@ -53,6 +54,14 @@ class Member(NamedTuple):
 
     unit: Unit
     is_shown: bool
+
+
+class Answered(NamedTuple):
+    """A current judgment of a document with its answers to questions."""
+
+    unit: Unit
+    vote: Vote
+    answers: Answers
 
 
 DocumentVote = tuple[Unit, Vote]  # a document, which can be a member of a unit, and a judgment of it
@@ -148,6 +157,73 @@ def freeze_group(units: Iterable[Unit], votes: Iterable[DocumentVote], assessors
     return freeze(units, of_group, rules=QrelsRules(), judges=1)
 
 
+def freeze_set(
+    units: Iterable[Unit],
+    judgments: Sequence[Answered],
+    *,
+    rules: QrelsSet,
+    protocol: Protocol,
+    labels: Mapping[str, Mapping[str, str]],
+    also: Sequence[str] = (),
+    members: Mapping[Unit, Member] = NO_MEMBERS,
+) -> Frozen:
+    """Freeze a set of qrels. A unit whose judgments the set leaves out is not in it.
+
+    Args:
+        labels: those of each topic, by its code.
+        also, members: as for `freeze`.
+
+    Raises Undecided: for some units, judgments of equal precedence give different grades.
+    """
+    own = [
+        (unit, graded)
+        for unit, vote, answers in judgments
+        if (graded := grade_in_set(rules, protocol, vote, answers, labels.get(unit.topic, NO_LABELS)))
+    ]
+    judged = {members[unit].unit if unit in members else unit for unit, _ in own}
+    others = {members[unit].unit if unit in members else unit for unit, *_ in judgments} - judged
+    return freeze(
+        [unit for unit in units if unit not in others],
+        own,
+        rules=QrelsRules(rules.aggregate, rules.min_relevant, rules.relevant_from),
+        judges=protocol.judging.judges,
+        also=also,
+        members=members,
+    )
+
+
+def grade_in_set(
+    rules: QrelsSet, protocol: Protocol, vote: Vote, answers: Answers, labels: Mapping[str, str]
+) -> Vote | None:
+    """A judgment with its grade in a set of qrels; None if the set leaves it out. A non-answer stays one.
+
+    A rule whose conditions all hold comes first. Then a judgment that meets no condition of `only`, or has no answer to
+    the question, has the grade `otherwise`.
+    """
+    if vote.grade is None:
+        return vote
+
+    def holds(text: str) -> bool:
+        return Condition.parse(text).holds(vote.choice, answers, labels)
+
+    grade = next((rule.grade for rule in rules.rules if all(map(holds, rule.when))), None)
+    if grade is None and (not rules.only or any(map(holds, rules.only))):
+        grade = _grade_of_choice(rules, protocol, vote, answers)
+    grade = rules.otherwise if grade is None else grade
+    return None if grade is None else vote._replace(choice=f"grade {grade}", grade=grade)
+
+
+def _grade_of_choice(rules: QrelsSet, protocol: Protocol, vote: Vote, answers: Answers) -> int | None:
+    """The grade of the answer to the question of a set, or of the choice if it names none."""
+    if not rules.question:
+        return rules.grades.get(vote.choice) if rules.grades else None if rules.rules else vote.grade
+    key = answers.get(rules.question, "")
+    if rules.grades:
+        return rules.grades.get(key)
+    question = next(each for each in protocol.judging.questions if each.key == rules.question)
+    return next((choice.value for choice in question.choices if choice.key == key), None)
+
+
 def known_items(units: Iterable[Unit], grade: int) -> Frozen:
     """Qrels of a known-item task: all units with the same grade, without judgments."""
     rows = sorted((unit.topic.encode(), unit.docno.encode(), grade) for unit in units)
@@ -231,8 +307,40 @@ def _decide(
         tally.non_answers.append({"topic": unit.topic, "docno": unit.docno, "choice": choice})
 
 
+def _median(grades: Sequence[int]) -> int:
+    """The lower of the two in the middle."""
+    return sorted(grades)[(len(grades) - 1) // 2]
+
+
+def _majority(grades: Sequence[int]) -> int:
+    """The most frequent grade; of several, the lowest."""
+    counts = Counter(grades)
+    return min(grade for grade, n in counts.items() if n == max(counts.values()))
+
+
+def _mean(grades: Sequence[int]) -> int:
+    """The mean, rounded half up."""
+    return (2 * sum(grades) + len(grades)) // (2 * len(grades))
+
+
+COMBINED = {"median": _median, "majority": _majority, "mean": _mean}
+
+
+def _combined(votes: Votes, aggregate: str) -> list[Vote]:
+    """One vote with the grade that all judgments of a document give together. An adjudication decides alone."""
+    last = [vote for vote in votes if vote.kind == "adjudication"] or list(votes)
+    counted = [vote for vote in last if vote.is_assigned] or last
+    graded = [vote for vote in counted if vote.grade is not None]
+    if not graded:
+        return counted[:1]
+    grades = [vote.grade for vote in graded if vote.grade is not None]
+    return [graded[0]._replace(grade=COMBINED[aggregate](grades))]
+
+
 def _counted(unit: Unit, votes: Votes, rules: QrelsRules, tally: _Tally) -> list[Vote]:
     """The votes on a document that count; none if they conflict."""
+    if rules.aggregate in COMBINED:
+        return _combined(votes, rules.aggregate)
     by_kind = ([vote for vote in votes if vote.kind == kind] for kind in PRECEDENCE)
     of_kind: list[Vote] = next(filter(None, by_kind), [])
     counted = [vote for vote in of_kind if vote.is_assigned] or of_kind

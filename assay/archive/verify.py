@@ -5,7 +5,7 @@ Decision: ADR 35.
 
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -32,7 +32,7 @@ from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores
 from assay.pools.files import contributions_tsv, member_contributions_tsv, members_tsv, pool_tsv
 from assay.protocols.measures import Measure, parse_measures
-from assay.qrels import ALWAYS, Unit
+from assay.qrels import ALWAYS, Unit, Vote, grade_in_set
 from assay.statistics.leaderboard import counted, leaderboard_statistics
 from assay.statistics.significance import above_diagonal
 
@@ -237,9 +237,13 @@ def _left_out(
     """The units that people graded when the version was made, and that it does not have.
 
     Only what is certain: the topic has a grade by the same assessor, so that it was assigned then, and nobody gave a
-    non-answer. Sums of several judges, judgments of members, groups and machines are not examined.
+    non-answer. Sums of several judges, judgments of members, groups, sets and machines are not examined.
     """
-    if qrels.machine or "group" in qrels.report or contents.protocol(qrels.protocol).qrels.aggregate == "sum":
+    if (
+        qrels.machine
+        or "part_of" in qrels.report
+        or contents.protocol(qrels.protocol).qrels.aggregate == "sum"
+    ):
         return
     chain = [] if qrels.pool is None else contents.chain(contents.pools[qrels.pool])
     pools, made = {pool.name for pool in chain}, _made(qrels)
@@ -273,17 +277,41 @@ def _grades(contents: Contents, qrels: QrelsRecord, judgments: list[JudgmentRow]
         replaced = {row.replaces for row in judgments if row.judged_at is None or row.judged_at <= made}
     except TypeError as error:
         raise BadArchive(f"The time of the qrels version {qrels.version}: {error}.") from None
+    protocol = contents.protocol(qrels.protocol)
+    grade_of = _grades_in(contents, qrels)
     by_judge: defaultdict[Unit, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for row in judgments:
         if row.is_check or (row.number is not None and row.number in replaced):
             continue
         for docno in {row.docno, row.unit} - {""}:
             grades = by_judge[Unit(row.topic, docno)][row.assessor]
-            grades.update(() if row.grade is None else {row.grade})
-    protocol = contents.protocol(qrels.protocol)
-    is_sum = protocol.qrels.aggregate == "sum" and "group" not in qrels.report
-    n_judges = protocol.judging.judges if is_sum else 1
+            grade = grade_of(row)
+            grades.update(() if grade is None else {grade})
+    of_set = protocol.qrels.set_of(qrels.report.get("set", ""))
+    aggregate = (
+        of_set.aggregate if of_set else "single" if "group" in qrels.report else protocol.qrels.aggregate
+    )
+    if aggregate == "mean":  # any grade between the judgments
+        every = {unit: set().union(*of_unit.values()) for unit, of_unit in by_judge.items()}
+        return {unit: set(range(min(all_), max(all_) + 1)) for unit, all_ in every.items() if all_}
+    n_judges = protocol.judging.judges if aggregate == "sum" else 1
     return {unit: _sums(list(of_unit.values()), n_judges) for unit, of_unit in by_judge.items()}
+
+
+def _grades_in(contents: Contents, qrels: QrelsRecord) -> Callable[[JudgmentRow], int | None]:
+    """The grade of a judgment in a version, which can be that of a set of qrels; None if it has none."""
+    protocol = contents.protocol(qrels.protocol)
+    rules = protocol.qrels.set_of(qrels.report.get("set", ""))
+    if rules is None:
+        return lambda row: row.grade
+    labels = {topic.code: topic.labels for topic in contents.topics}
+
+    def grade(row: JudgmentRow) -> int | None:
+        vote = Vote(row.kind, True, row.assessor, row.choice, row.grade)
+        graded = grade_in_set(rules, protocol, vote, row.answers, labels.get(row.topic, {}))
+        return None if graded is None else graded.grade
+
+    return grade
 
 
 def _sums(grades: list[set[int]], n_judges: int) -> set[int]:

@@ -37,6 +37,9 @@ AGGREGATES = {
     "single": "The judgment of a unit is its grade.",
     "maximum": "The grade of a unit is the highest grade of its judged instances.",
     "sum": "The grade of a unit is the sum of its assessors' grades.",
+    "median": "The grade of a unit is the median of its judgments; of two in the middle, the lower.",
+    "majority": "The grade of a unit is the most frequent one of its judgments; of several, the lowest.",
+    "mean": "The grade of a unit is the mean of its judgments, rounded half up.",
 }
 TOKENIZERS = {
     "english-latex": "English words by their stems, without stop words; formulas as tokens of LaTeX.",
@@ -64,7 +67,7 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Non-answers", ", ".join(choice.label for choice in protocol.judging.non_answers)),
         ("Questions", " ".join(_questions(protocol.judging))),
         ("Qrels", " ".join(_qrels(protocol.qrels))),
-        ("Measures", ", ".join(protocol.scoring.measures)),
+        ("Measures", ", ".join(protocol.scoring.all_measures)),
         ("Text baselines", " ".join(_baselines(protocol))),
         ("Interaction", " ".join(_interaction(protocol))),
         ("Participants see", ", ".join(protocol.topics.participants_see)),
@@ -214,6 +217,9 @@ def _qrels(qrels: QrelsRules) -> Iterator[str]:
         yield "Citations that the developers of the topics graded join the judged ones."
     if qrels.export_groups:
         yield "Each group of assessors also has qrels of its own."
+    for each in qrels.sets:
+        of = f" from the question {each.question}" if each.question else ""
+        yield f"Further qrels: {each.name}{of}{'' if each.aggregate == 'single' else f', {each.aggregate}'}."
 
 
 def _baselines(protocol: Protocol) -> Iterator[str]:

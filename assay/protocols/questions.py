@@ -8,6 +8,7 @@ list. A form sends each answer as text: the keys of any-of with commas, and a ra
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from assay.errors import AssayError
@@ -20,6 +21,7 @@ CLOSED = frozenset({"one-of", "any-of", "yes-no"})  # kinds whose choices a cond
 LIMITS = ("min", "max", "unit", "max_characters", "at_least", "at_most")  # keys of some kinds
 LISTS = frozenset({"any-of", "ranking"})
 NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?")
+NO_LABELS: Mapping[str, str] = MappingProxyType({})
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # by a database
 MAX_CHARACTERS = 10_000  # of a text
 
@@ -48,9 +50,11 @@ class Condition(NamedTuple):
         """The label of topics that it is about, or nothing."""
         return self.of.removeprefix("topic.") if self.of.startswith("topic.") else ""
 
-    def holds(self, choice: str, answers: Answers) -> bool:
-        """Return True if a unit with a choice and answers meets it. Conditions on topics are not for this."""
+    def holds(self, choice: str, answers: Answers, labels: Mapping[str, str] = NO_LABELS) -> bool:
+        """Return True if a unit of a topic with labels meets it, by its choice and answers."""
         given = answers.get(self.of, "") if self.of else choice
+        if self.label:
+            return labels.get(self.label) == self.value
         return self.value in given if isinstance(given, (list, tuple)) else self.value == given
 
 

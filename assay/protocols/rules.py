@@ -4,25 +4,27 @@ A complaint begins with the key, as in `runs.kind[2].depth: -1 is below 0`; `[2]
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from assay.protocols import schema
+from assay.protocols.form_rules import (
+    HIGHEST_GRADE,
+    KEY,
+    MAX_KIND,
+    NOT_A_KEY,
+    SLUG,
+    form_complaints,
+    highest_of,
+)
 from assay.protocols.measures import FAMILIES, Measure, MeasureError, parse_measure
-from assay.protocols.questions import CLOSED, LISTS, MAX_CHARACTERS, Condition
-from assay.protocols.schema import JudgingRules, Protocol, Question
+from assay.protocols.schema import JudgingRules, Protocol
 from assay.structure import shown
 
-SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_SLUG = 100  # characters, the limit of the database column
-MAX_KIND = 40  # characters of the key of a kind of run, the limit of the database column
 WORD = re.compile(r"[^\s,;]{1,50}")
-KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
 FREE_ATTRIBUTES = ("eval", "subtask")  # of a submission in bolt-xml, whose values a protocol may list
-LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})?")
-HIGHEST_GRADE = 999  # as in qrels
 FORMULAS = frozenset({"formula", "visually-distinct-formula"})
 LAYOUTS_OF_FORMULAS = frozenset({"formula", "formula-instances"})
-NOT_A_KEY = "is not 1 to 50 letters, digits, hyphens or underscores"
 
 
 def complaints(protocol: Protocol) -> Iterator[str]:
@@ -48,8 +50,7 @@ def complaints(protocol: Protocol) -> Iterator[str]:
     yield from _of_choices(protocol.judging)
     yield from _of_grades(protocol.judging)
     yield from _of_codes(protocol)
-    for n, question in enumerate(protocol.judging.questions):
-        yield from _of_question(question, protocol, n)
+    yield from form_complaints(protocol)
     yield from _of_scoring(protocol)
 
 
@@ -267,135 +268,29 @@ def _of_codes(protocol: Protocol) -> Iterator[str]:
                 yield f"{place}: {code} is a grade of the qrels"
 
 
-def _of_question(question: Question, protocol: Protocol, n: int) -> Iterator[str]:
-    """Complaints about a question; `judging.question[2]` is the second one of the file."""
-    place, others = f"judging.question[{n + 1}]", protocol.judging.questions[:n]
-    label = question.label.strip()
-    if not KEY.fullmatch(question.key):
-        yield f"{place}.key: {shown(question.key)} {NOT_A_KEY}"
-    if question.key in [other.key for other in others]:
-        yield f"{place}.key: {question.key!r} is used by two questions"
-    if not label:
-        yield f"{place}.label: empty; write the question"
-    if label and label in [other.label.strip() for other in others]:
-        yield f"{place}.label: {shown(question.label)} is asked twice"
-    yield from _of_question_choices(question, protocol.judging, n)
-    yield from _of_limits(question, place)
-    for key in ("after", "after_all"):
-        conditions: tuple[str, ...] = getattr(question, key)
-        yield from _repeated(f"{place}.{key}", conditions)
-        for text in conditions:
-            if problem := _of_condition(Condition.parse(text), protocol, n):
-                yield f"{place}.{key}: {problem}"
-    wrong = [code for code in question.languages if not LANGUAGE.fullmatch(code)]
-    yield from (
-        f"{place}.languages: {shown(code)} is not a code such as eng, arz or zh-Hans" for code in wrong
-    )
-    yield from _repeated(f"{place}.languages", question.languages)
-
-
-def _of_condition(condition: Condition, protocol: Protocol, n: int) -> str:
-    """What is wrong with a condition of the question that `n` questions precede; nothing if it can be met."""
-    judging, of, value = protocol.judging, condition.of, condition.value
-    if label := condition.label:
-        labels = protocol.topics.labels
-        if label not in labels:
-            return f"{label!r} is not a label of topics; use {', '.join(labels) or 'topics.labels to add it'}"
-        is_known = not labels[label] or value in labels[label]
-        return "" if is_known else f"{value!r} is not a value of {label}; use {', '.join(labels[label])}"
-    if not of:
-        grades = [grade.key for grade in judging.grades]
-        accepted = f"{', '.join(grades)}, or question:choice"
-        return "" if value in grades else f"{value!r} is not the key of a grade; use {accepted}"
-    asked_before = {each.key: each for each in judging.questions[:n] if each.kind in CLOSED}
-    if of not in asked_before:
-        later = any(each.key == of for each in judging.questions[n:])
-        why = "is not asked before this question" if later else "is not a question with choices"
-        return (
-            f"{of!r} {why}; use {', '.join(asked_before) or 'a grade, or put the other question before it'}"
-        )
-    choices = asked_before[of].labels
-    return "" if value in choices else f"{value!r} is not a choice of {of}; use {', '.join(choices)}"
-
-
-def _of_limits(question: Question, place: str) -> Iterator[str]:
-    """Complaints about keys that the kind of a question does not have, or that cannot be met."""
-    kinds = {
-        "min": ("number",),
-        "max": ("number",),
-        "unit": ("number",),
-        "max_characters": ("text",),
-        "at_least": ("any-of", "ranking"),
-        "at_most": ("any-of", "ranking"),
-    }
-    for key, accepted in kinds.items():
-        if getattr(question, key) not in (None, "") and question.kind not in accepted:
-            yield f"{place}.{key}: has no effect on {question.kind}; it is a key of {' and '.join(accepted)}"
-    if question.min is not None and question.max is not None and question.min > question.max:
-        yield f"{place}.min: {question.min:g} is above max, {question.max:g}"
-    if question.max_characters is not None and not 1 <= question.max_characters <= MAX_CHARACTERS:
-        yield f"{place}.max_characters: {question.max_characters} is not between 1 and {MAX_CHARACTERS}"
-    n_choices = len(question.choices)
-    least, most = question.at_least or 1, n_choices if question.at_most is None else question.at_most
-    for key in ("at_least", "at_most"):
-        n = getattr(question, key)
-        if n is not None and question.kind in LISTS and not 1 <= n <= n_choices:
-            yield f"{place}.{key}: {n} is not between 1 and the number of choices, {n_choices}"
-    if question.at_least is not None and least > most:
-        yield f"{place}.at_least: {least} is above at_most, {most}"
-
-
-def _repeated(key: str, values: Sequence[str]) -> Iterator[str]:
-    return (f"{key}: {value!r} is listed twice" for n, value in enumerate(values) if value in values[:n])
-
-
-def _of_question_choices(question: Question, judging: JudgingRules, n: int) -> Iterator[str]:
-    place, choices = f"judging.question[{n + 1}].choice", question.given_choices
-    if question.kind in {"yes-no", "number", "text"}:
-        if choices:
-            yield f"{place}: has no effect on {question.kind}; use one-of, any-of or ranking, or leave it out"
-        return
-    if len(choices) < 2:
-        yield f"{place}: a question of the kind {question.kind} needs at least two choices, got {len(choices)}"
-    earlier = [each for other in judging.questions[:n] for each in other.choices]
-    for m, choice in enumerate(choices, 1):
-        taken = [each.shortcut for each in (*judging.choices, *earlier, *choices[: m - 1])]
-        yield from _of_question_choice(choice, choices[: m - 1], f"{place}[{m}]")
-        if len(choice.shortcut) > 1:
-            yield f"{place}[{m}].shortcut: {choice.shortcut!r} is not one key, such as 1 or x"
-        if choice.shortcut and choice.shortcut in taken:
-            yield f"{place}[{m}].shortcut: {choice.shortcut!r} is used by two choices of the page"
-
-
-def _of_question_choice(
-    choice: schema.QuestionChoice, others: Sequence[schema.QuestionChoice], place: str
-) -> Iterator[str]:
-    label = choice.label.strip()
-    if not KEY.fullmatch(choice.key):
-        yield f"{place}.key: {shown(choice.key)} {NOT_A_KEY}"
-    if choice.key in [other.key for other in others]:
-        yield f"{place}.key: {choice.key!r} is used by two choices"
-    if not label:
-        yield f"{place}.label: empty; write the text of the button"
-    if label and label in [other.label.strip() for other in others]:
-        yield f"{place}.label: {shown(choice.label)} is the label of two choices"
-
-
 def _of_scoring(protocol: Protocol) -> Iterator[str]:
     """Complaints about the measures, and about the grades from which a unit is relevant."""
-    names = protocol.scoring.measures
-    judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
-    highest = judges * max((grade.value for grade in protocol.judging.grades), default=0)  # of the qrels
-    if not names:
-        yield "scoring.measures: empty; name at least one measure"
-    for n, name in enumerate(names, 1):
+    names, keys = protocol.scoring.all_measures, ["", *(each.key for each in protocol.qrels.sets)]
+    highest = _highest(protocol)
+    if not protocol.scoring.measures:
+        yield "scoring.measures: empty; name at least one measure of the grades, without the key of a set"
+    for n, full_name in enumerate(names, 1):
+        key, _, name = full_name.rpartition(":")
+        if key not in keys:
+            accepted = f"use {', '.join(keys[1:])}" if keys[1:] else "the protocol has no [[qrels.set]]"
+            yield f"scoring.measures[{n}]: {key!r} is not a set of qrels; {accepted}"
+            continue
+        of_set, level = protocol.qrels.set_of(key), protocol.scoring.relevant_from
+        limits = (of_set.relevant_from, highest_of(protocol, of_set)) if of_set else (level, highest)
         try:
             measure = parse_measure(name)
         except MeasureError as error:
             yield f"scoring.measures[{n}]: {error}"
         else:
-            for problem in _of_measure(protocol, measure, name, highest):
-                yield f"scoring.measures[{n}]: {problem}"
+            yield from (
+                f"scoring.measures[{n}]: {problem}"
+                for problem in _of_measure(protocol, measure, name, *limits)
+            )
     levels = {
         "qrels.relevant_from": protocol.qrels.relevant_from,
         "scoring.relevant_from": protocol.scoring.relevant_from,
@@ -406,10 +301,18 @@ def _of_scoring(protocol: Protocol) -> Iterator[str]:
             yield f"{key}: {level} is above the highest grade of the qrels, {max(1, highest)}"
 
 
-def _of_measure(protocol: Protocol, measure: Measure, name: str, highest: int) -> Iterator[str]:
+def _highest(protocol: Protocol) -> int:
+    """The highest grade of the qrels."""
+    judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
+    return judges * max((grade.value for grade in protocol.judging.grades), default=0)
+
+
+def _of_measure(
+    protocol: Protocol, measure: Measure, name: str, relevant_from: int, highest: int
+) -> Iterator[str]:
     """Complaints about a measure that the protocol cannot compute, or that cannot be meant."""
     family, in_characters = FAMILIES[measure.family], measure.in_characters
-    relevant_from, columns = protocol.scoring.relevant_from, protocol.runs.columns
+    columns = protocol.runs.columns
     is_of_passages, has_level = protocol.unit == "passage", "rel=" in name.replace(" ", "")
 
     if in_characters and not is_of_passages:
@@ -420,7 +323,7 @@ def _of_measure(protocol: Protocol, measure: Measure, name: str, highest: int) -
         yield f"{name!r} counts from grade {measure.level}, but the highest grade of the qrels is {highest}"
     if family.has_level and family.level and not has_level and relevant_from > family.level:
         yield (
-            f"{name!r} counts from grade {family.level}, but scoring.relevant_from is {relevant_from}; write "
+            f"{name!r} counts from grade {family.level}, but a document is relevant from {relevant_from} on; write "
             f"{measure._replace(level=relevant_from)}, or state rel={family.level}"
         )
     if in_characters and not protocol.cites_posts:

@@ -11,7 +11,7 @@ generated from these classes. The `source` of each file cites the publication of
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from assay.digests import sha256_of
 
@@ -42,7 +42,7 @@ Clustering = Literal["none", "submitted", "collection"]
 InstanceStrategy = Literal["thread-random", "most-runs", "reciprocal-rank-vote"]
 Layout = Literal["question-answer", "topic-document", "formula-instances", "formula", "citation"]
 QuestionKind = Literal["one-of", "any-of", "yes-no", "number", "text", "ranking"]
-Aggregate = Literal["single", "maximum", "sum"]
+Aggregate = Literal["single", "maximum", "sum", "median", "majority", "mean"]
 Average = Literal["judged", "common"]
 
 RUN_FORMATS: tuple[str, ...] = get_args(RunFormat)
@@ -246,6 +246,7 @@ class QuestionChoice:
 
     key: str  # names the choice in forms and files
     label: str  # the text of the button
+    value: int | None = None  # its grade in a set of qrels of the question, 0 to 999
     definition: str = ""  # shown to assessors
     shortcut: str = ""  # the key on the keyboard that chooses it; empty: the page gives it one
 
@@ -330,10 +331,48 @@ class JudgingRules:
 
 
 @dataclass(frozen=True, slots=True)
+class GradeRule:
+    """A grade that several answers give together."""
+
+    when: tuple[str, ...]  # conditions that must all hold, as in `after` of a question
+    grade: int  # 0 to 999
+
+
+@dataclass(frozen=True, slots=True)
+class QrelsSet:
+    """Further qrels of the same judgments, such as those of an answer."""
+
+    key: str  # names the set in measures and files: lower-case letters, digits, single hyphens
+    title: str = ""  # its name on pages; empty: the key
+    question: str = (
+        ""  # the one-of or yes-no question whose answers are grades; empty: the grade of the judgment
+    )
+    grades: Mapping[str, int] = field(
+        default_factory=lambda: MappingProxyType({})
+    )  # of choices; left out: their values
+    rules: tuple[GradeRule, ...] = field(
+        default=(), metadata={"key": "rule"}
+    )  # come first; the first that holds counts
+    only: tuple[
+        str, ...
+    ] = ()  # conditions, one of which must hold for a unit to have such a grade; empty: every unit
+    otherwise: int | None = None  # the grade of the other graded units; left out: the set does not have them
+    aggregate: Aggregate = "single"  # as qrels.aggregate
+    min_relevant: int = 0  # as qrels.min_relevant
+    relevant_from: int = 1  # the grade from which a unit is relevant, in measures too
+
+    @property
+    def name(self) -> str:
+        """The name on pages."""
+        return self.title or self.key
+
+
+@dataclass(frozen=True, slots=True)
 class QrelsRules:
     """The way from judgments to qrels."""
 
-    # The judgment, the highest grade of the instances, or the sum over the judges.
+    # The judgment, the highest grade of the instances, the sum over the judges; or of all judgments of a unit the lower
+    # median, the most frequent grade (of several, the lowest), or the mean, rounded half up.
     aggregate: Aggregate = "single"
     min_relevant: int = 0  # a topic with fewer units from `relevant_from` on is dropped
     relevant_from: int = 1  # the grade from which a unit counts for `min_relevant`
@@ -341,13 +380,18 @@ class QrelsRules:
     columns: QrelsLines | None = None
     topic_citations: bool = False  # True: citations that the topics' developers graded join the judged ones
     export_groups: bool = False  # True: each group of assessors also has a qrels version
+    sets: tuple[QrelsSet, ...] = field(default=(), metadata={"key": "set"})  # each also has a qrels version
+
+    def set_of(self, key: str) -> QrelsSet | None:
+        return next((each for each in self.sets if each.key == key), None)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringRules:
     """The measures, and what they are computed on."""
 
-    measures: tuple[str, ...]  # in the notation of `assay.protocols.measures`
+    # In the notation of `assay.protocols.measures`; after the key of a set of qrels and a colon those of the set.
+    all_measures: tuple[str, ...] = field(metadata={"key": "measures"})
     judged_only: bool = False  # for curves and reports: remove unjudged documents first
     relevant_from: int = 1  # for curves and reports: the grade from which a document is relevant
     # The same for the qrels of one group of assessors, also in the measures with this level. Left out: the same.
@@ -359,8 +403,20 @@ class ScoringRules:
     duplicates_are_false_alarms: bool = False  # True: a repeated near-duplicate is not relevant
     topic_classes: tuple[str, ...] = ()  # labels by which reports average; empty: all labels
 
-    def level_of(self, report: Mapping[str, object]) -> int:
-        """The grade from which a document is relevant in qrels with a report, which names the group if it is of one."""
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures of the qrels of the grades."""
+        return self.measures_of("")
+
+    def measures_of(self, key: str) -> tuple[str, ...]:
+        """The measures of a set of qrels, without its key."""
+        parts = [name.rpartition(":") for name in self.all_measures]
+        return tuple(name for of, _, name in parts if of == key)
+
+    def level_of(self, report: Mapping[str, Any]) -> int:
+        """The grade from which a document is relevant in qrels, whose report names their group or set."""
+        if "set" in report:
+            return int(report["relevant_from"])
         own = self.group_relevant_from if "group" in report else None
         return self.relevant_from if own is None else own
 

@@ -12,7 +12,7 @@ from assay.statistics import agreement_report as report
 from assessment.agreement import discussions, exports, selectors, services
 from assessment.agreement.forms import ORDERS, DisagreementsForm
 from assessment.batches.selectors import batches_for_organizer
-from assessment.judgments.disagreements import disagreements, round_of
+from assessment.judgments.disagreements import disagreements, round_of, scale_of
 from assessment.models import Batch
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
@@ -84,6 +84,9 @@ class MachineAgreementSerializer(serializers.Serializer[Any]):
     topics = TopicAgreementSerializer(many=True)
 
 
+SCALE = "A question with choices, or `question:choice` of any-of; the grade without it."
+
+
 class AgreementSerializer(serializers.Serializer[Any]):
     """The agreement of the assessors of a track in a round."""
 
@@ -111,12 +114,17 @@ class Agreement(Endpoints):
         "tracks/<slug:slug>/agreement/",
         "agreement",
         AgreementSerializer,
-        parameters=[parameter("round", "One of `rounds`; the main round without it.")],
+        parameters=[
+            parameter("round", "One of `rounds`; the main round without it."),
+            parameter("scale", SCALE),
+        ],
     )
     def get_agreement(self, request: Request, slug: str) -> Any:
         """Read kappa and alpha of a track, of the main round or of the training round `round`."""
         track = track_of(request, slug)
-        return selectors.agreement_page(track, round_of(track, request.query_params.get("round")))
+        of_round = round_of(track, request.query_params.get("round"))
+        scale = scale_of(track.protocol.parsed, request.query_params.get("scale"))
+        return selectors.agreement_page(track, of_round, scale)
 
     @get_file(
         "tracks/<slug:slug>/disagreements/",
@@ -128,6 +136,7 @@ class Agreement(Endpoints):
             parameter(
                 "steps", "For the rule `steps`: grades at least so many steps apart.", kind="whole number"
             ),
+            parameter("scale", SCALE),
             parameter("order", "By topic without it; or the largest difference first.", values=list(ORDERS)),
         ],
     )

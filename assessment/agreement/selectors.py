@@ -14,9 +14,12 @@ from assessment.judgments.disagreements import (
     Difference,
     Disagreement,
     Round,
+    Scale,
     disagreements,
     judgments_of,
     rounds_of,
+    scale_of,
+    scales_of,
     shared_judgments,
 )
 from assessment.models import Judgment
@@ -27,15 +30,16 @@ from tracks.models import Track
 PAGE = 25
 
 
-def graded(track: Track, of_round: Round) -> report.Graded:
-    """The judgments of shared units with a grade, as arrays."""
+def graded(track: Track, of_round: Round, scale: Scale) -> report.Graded:
+    """The judgments of shared units with a number on a scale, as arrays."""
+    rules = track.protocol.parsed.judging
     rows = shared_judgments(track, of_round).values_list(
-        "topic__code", "docno", "assessor__username", "grade"
+        "topic__code", "docno", "assessor__username", "choice", "grade", "answers"
     )
     return report.Graded.from_rows(
-        (topic, docno, assessor, grade)
-        for topic, docno, assessor, grade in rows.iterator(chunk_size=5_000)
-        if grade is not None
+        (topic, docno, assessor, read.number)
+        for topic, docno, assessor, *given in rows.iterator(chunk_size=5_000)
+        if (read := scale.read(rules, *given)) is not None and read.number is not None
     )
 
 
@@ -65,7 +69,7 @@ class Matrix(NamedTuple):
 
 @dataclass(frozen=True)
 class AgreementPage:
-    """The agreement in one round. `level` is the grade from which a unit is relevant in two-way values.
+    """The agreement in one round on one scale. `level` is the grade from which a unit is relevant in two-way values.
 
     `machines` are compared with people in the main round only.
     """
@@ -73,6 +77,8 @@ class AgreementPage:
     track: Track
     rounds: list[Round]
     current: Round
+    scales: list[Scale]
+    scale: Scale
     level: int
     n_judgments: int
     n_without_grade: int
@@ -87,9 +93,9 @@ class AgreementPage:
     tab: str = "judging"
 
 
-def agreement_page(track: Track, of_round: Round) -> AgreementPage:
+def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage:
     """Every measure of agreement in a round; the number of queries is fixed."""
-    level, columns = track.protocol.parsed.agreement.binary_from, graded(track, of_round)
+    level, columns = scale.level, graded(track, of_round, scale)
     pairs = report.pairs(columns, level)
     assessors = report.by_assessor(pairs)
     counts = judgments_of(track, of_round).order_by().aggregate(n=Count("pk"), graded=Count("grade"))
@@ -97,11 +103,15 @@ def agreement_page(track: Track, of_round: Round) -> AgreementPage:
         track=track,
         rounds=rounds_of(track),
         current=of_round,
+        scales=scales_of(track.protocol.parsed),
+        scale=scale,
         level=level,
         n_judgments=counts["n"],
         n_without_grade=counts["n"] - counts["graded"],
         graded=columns,
-        alphas=report.alphas(columns, level),
+        alphas=[
+            each for each in report.alphas(columns, level) if not scale.is_nominal or each.name == "nominal"
+        ],
         pairs=pairs,
         matrices=[Matrix.of(pair) for pair in pairs],
         assessors=assessors,
@@ -117,7 +127,7 @@ def agreement_page(track: Track, of_round: Round) -> AgreementPage:
             up="Kappa",
         ),
         topics=report.by_topic(columns, level),
-        machines=[] if of_round.batch_id is not None else comparisons(track),
+        machines=[] if of_round.batch_id is not None or scale.key else comparisons(track),
     )
 
 
@@ -132,6 +142,8 @@ class DisagreementsPage:
     track: Track
     rounds: list[Round]
     current: Round
+    scales: list[Scale]
+    scale: Scale
     difference: Difference
     rows: Page[Disagreement]
     units: list[tuple[Disagreement, ShownEntry]]
@@ -147,7 +159,9 @@ def disagreements_page(
     entries = _entries_of([unit.votes[0].judgment for unit in rows])
     units = list(zip(rows, entries, strict=True))
     documents = shown_documents(track.collection, [unit.docno for unit in rows])
-    return DisagreementsPage(track, rounds_of(track), of_round, difference, rows, units, documents)
+    scales, scale = scales_of(track.protocol.parsed), scale_of(track.protocol.parsed, difference.scale)
+    rounds = rounds_of(track)
+    return DisagreementsPage(track, rounds, of_round, scales, scale, difference, rows, units, documents)
 
 
 def _entries_of(judgments: list[int]) -> list[ShownEntry]:

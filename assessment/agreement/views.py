@@ -26,7 +26,8 @@ from web.pages import context_of
 def agreement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Kappa and alpha in one round of a track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    page = selectors.agreement_page(track, rounds.round_of(track, request.GET.get("round")))
+    scale = rounds.scale_of(track.protocol.parsed, request.GET.get("scale"))
+    page = selectors.agreement_page(track, rounds.round_of(track, request.GET.get("round")), scale)
     return render(request, "assessment/agreement/agreement.html", context_of(page))
 
 
@@ -39,8 +40,9 @@ def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpR
         raise Http404
     if name == "machines":
         return download(exports.machines_tsv(comparisons(track)), f"{track.slug}-agreement-machines.tsv")
-    graded = selectors.graded(track, rounds.round_of(track, request.GET.get("round")))
-    content = exports.tsv(graded, track.protocol.parsed.agreement.binary_from, name)
+    scale = rounds.scale_of(track.protocol.parsed, request.GET.get("scale"))
+    graded = selectors.graded(track, rounds.round_of(track, request.GET.get("round")), scale)
+    content = exports.tsv(graded, scale.level, name)
     return download(content, f"{track.slug}-agreement-{name}.tsv")
 
 

@@ -6,6 +6,8 @@ from typing import Literal, NamedTuple
 from django.db.models import Case, Count, F, Q, QuerySet, When, Window
 from django.http import Http404
 
+from assay.protocols.questions import CLOSED, Answers
+from assay.protocols.schema import JudgingRules, Protocol, Question
 from assay.tables import natural
 from assessment.judgments.selectors import current_judgments
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment
@@ -16,10 +18,80 @@ Rule = Literal["any", "threshold", "steps", "non-answer"]
 
 class Difference(NamedTuple):
     """A filter of disagreements: any different choice, grades on both sides of the threshold of relevance, or
-    grades that are at least `steps` apart; or a non-answer, also of the only judge."""
+    grades that are at least `steps` apart; or a non-answer, also of the only judge.
+
+    `scale` is the key of what is compared, one of `scales_of`."""
 
     rule: Rule = "any"
     steps: int = 2
+    scale: str = ""
+
+
+class Scale(NamedTuple):
+    """What is compared of judgments: the grade, the answers to a question, or whether any-of has a choice.
+
+    Answers without values are numbered in the order of the choices, and their distances mean nothing.
+    """
+
+    key: str
+    label: str
+    level: int  # from which a unit is relevant, in two-way values
+    question: Question | None = None
+    choice: str = ""
+
+    @property
+    def is_nominal(self) -> bool:
+        return self.question is not None and not self.choice and self.question.choices[0].value is None
+
+    def read(self, rules: JudgingRules, choice: str, grade: int | None, answers: Answers) -> "Read | None":
+        """The words and the number of a judgment, without one for a non-answer; None if not answered."""
+        if self.question is None or grade is None:
+            return Read(rules.label_of(choice), grade)
+        if self.question.key not in answers:
+            return None
+        answer = answers[self.question.key]
+        if self.choice:
+            is_chosen = self.choice in answer
+            return Read("Chosen" if is_chosen else "Not chosen", int(is_chosen))
+        place = next((n for n, each in enumerate(self.question.choices) if each.key == answer), None)
+        if place is None:
+            return None
+        known = self.question.choices[place]
+        return Read(known.label, place if known.value is None else known.value)
+
+
+class Read(NamedTuple):
+    """A judgment on a scale."""
+
+    label: str
+    number: int | None
+
+
+def scales_of(protocol: Protocol) -> list[Scale]:
+    """The grade, and each question with choices except rankings; of any-of, each choice."""
+    scales = [Scale("", "Grade", protocol.agreement.binary_from)]
+    levels = {each.question: each.relevant_from for each in reversed(protocol.qrels.sets)}
+    for question in protocol.judging.questions:
+        if question.kind == "any-of":
+            scales += [
+                Scale(f"{question.key}:{each.key}", f"{question.label} {each.label}", 1, question, each.key)
+                for each in question.choices
+            ]
+        elif question.kind in CLOSED:
+            scales.append(Scale(question.key, question.label, levels.get(question.key, 1), question))
+    return scales
+
+
+def scale_of(protocol: Protocol, key: str | None) -> Scale:
+    """The scale with a key; without one, the grade.
+
+    Raises:
+        Http404: The protocol has no such scale.
+    """
+    scale = next((each for each in scales_of(protocol) if each.key == (key or "")), None)
+    if scale is None:
+        raise Http404(f"The protocol has no question {key!r} with choices")
+    return scale
 
 
 class Vote(NamedTuple):
@@ -152,23 +224,23 @@ def disagreements(
     track: Track, of_round: Round, difference: Difference, order: str = "topic"
 ) -> list[Disagreement]:
     """The units whose judgments differ as asked, by topic and docno, or ("steps") the largest difference first."""
-    rules, level = track.protocol.parsed.judging, track.protocol.parsed.agreement.binary_from
+    rules, scale = track.protocol.parsed.judging, scale_of(track.protocol.parsed, difference.scale)
     units: dict[tuple[str, str], list[Vote]] = {}
     judgments = shared_judgments(track, of_round)
     if difference.rule == "non-answer":
         n_without = Window(Count("pk", filter=Q(grade=None)), partition_by=[F("topic"), F("docno")])
         judgments = judgments_of(track, of_round).annotate(n_without=n_without).filter(n_without__gt=0)
     rows = judgments.values_list(
-        "topic__code", "docno", "pk", "assessor__username", "choice", "grade", "comment"
+        "topic__code", "docno", "pk", "assessor__username", "comment", "choice", "grade", "answers"
     )
-    for topic, docno, pk, assessor, choice, grade, comment in rows.iterator(chunk_size=5_000):
-        vote = Vote(pk, assessor, rules.label_of(choice), grade, comment)
-        units.setdefault((topic, docno), []).append(vote)
+    for topic, docno, pk, assessor, comment, *given in rows.iterator(chunk_size=5_000):
+        if (read := scale.read(rules, *given)) is not None:
+            units.setdefault((topic, docno), []).append(Vote(pk, assessor, *read, comment))
     different = [
         Disagreement(topic, docno, votes)
         for (topic, docno), votes in sorted(
             units.items(), key=lambda unit: (natural(unit[0][0]), natural(unit[0][1]))
         )
-        if is_difference(votes, difference, level)
+        if is_difference(votes, difference, scale.level)
     ]
     return sorted(different, key=lambda unit: -unit.steps) if order == "steps" else different

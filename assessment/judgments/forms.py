@@ -96,6 +96,7 @@ class DifferenceForm(StyledForm):
 
     rule = forms.ChoiceField(choices=list(RULES.items()), label="Difference")
     steps = forms.IntegerField(min_value=1, max_value=MOST_STEPS, required=False, label="Steps")
+    scale = forms.CharField(max_length=101, required=False, widget=forms.HiddenInput())
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = self.cleaned_data
@@ -104,4 +105,4 @@ class DifferenceForm(StyledForm):
 
     @property
     def difference(self) -> Difference:
-        return Difference(self.cleaned_data["rule"], self.cleaned_data["steps"])
+        return Difference(**{name: self.cleaned_data[name] for name in Difference._fields})

@@ -126,6 +126,12 @@ class AdjudicationSerializer(Strict):
     steps = serializers.IntegerField(
         min_value=1, max_value=MOST_STEPS, default=Difference().steps, help_text="For the rule `steps`."
     )
+    scale = serializers.CharField(
+        max_length=101,
+        default="",
+        allow_blank=True,
+        help_text="A question with choices, or `question:choice` of any-of; the grade without it.",
+    )
     adjudicators = texts(
         150, max_length=1_000, help_text="User names of assessors, who share the topics evenly."
     )
@@ -209,7 +215,7 @@ class Planning(Endpoints):
         batches = services.create_adjudications(
             track=track,
             of_round=round_of(track, data.pop("round")),
-            difference=Difference(data.pop("rule"), data.pop("steps")),
+            difference=Difference(*(data.pop(name) for name in Difference._fields)),
             adjudicators=[named(people, name, "adjudicators") for name in data.pop("adjudicators")],
             by=user,
             **data,

@@ -52,6 +52,8 @@ TABLES = {
     "judging.question.choice": schema.QuestionChoice,
     "qrels": schema.QrelsRules,
     "qrels.columns": schema.QrelsLines,
+    "qrels.set": schema.QrelsSet,
+    "qrels.set.rule": schema.GradeRule,
     "scoring": schema.ScoringRules,
     "agreement": schema.AgreementRules,
     "interaction": schema.InteractionRules,

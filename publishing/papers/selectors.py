@@ -30,7 +30,7 @@ def tracks_to_choose(user: User) -> list[Track]:
 def board_of(user: User, track: Track) -> Leaderboard | None:
     """The newest finished leaderboard by the judgments of people, and not of a single group."""
     boards = leaderboards_for(user).filter(track=track, status=Leaderboard.Status.READY)
-    by_people = boards.filter(qrels__machine=None).exclude(qrels__report__has_key="group")
+    by_people = boards.filter(qrels__machine=None).exclude(qrels__report__has_key="part_of")
     return by_people.order_by("-pk").first()
 
 

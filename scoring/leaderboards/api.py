@@ -325,7 +325,7 @@ class Leaderboards(Endpoints):
         """Score the runs of the track against a version of the qrels, and against those of its groups of assessors."""
         user = person_of(request)
         qrels = get_object_or_404(qrels_for(user), pk=qrels_id)
-        board = services.request_with_groups(qrels=qrels, by=user, **self.validated(request))
+        board = services.request_with_parts(qrels=qrels, by=user, **self.validated(request))
         return accepted(LeaderboardSerializer(board).data, board.job_id)
 
     @get("evaluations/<int:evaluation_id>/", "evaluation", EvaluationSerializer)

@@ -1,4 +1,7 @@
-"""The same runs scored with all judgments, and with those of each group of assessors alone, side by side."""
+"""The same runs scored with the qrels of a version and with those of its parts, side by side.
+
+Parts are the judgments of each group of assessors alone, and the sets of qrels of the protocol.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +16,7 @@ from assay.tables import one_word, shown
 from scoring.evaluations.selectors import means_of
 from scoring.leaderboards.comparison import places_by_value, tau_of
 from scoring.models import Evaluation, Leaderboard, Qrels
-from scoring.qrels.selectors import group_versions
+from scoring.qrels.selectors import part_versions
 from scoring.selectors import LeaderboardPage, leaderboards_for, shared_page
 
 ALL = "all judgments"
@@ -51,7 +54,7 @@ class GroupTau(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupsPage(LeaderboardPage):
-    """A measure of all runs by group of assessors."""
+    """A measure of all runs by group of assessors and by set of qrels; the n-th one of each."""
 
     groups: list[GroupColumn]
     rows: list[GroupRow]
@@ -59,18 +62,29 @@ class GroupsPage(LeaderboardPage):
 
 
 def boards_by_group(user: AnyUser, board: Leaderboard) -> dict[str, Leaderboard]:
-    """The newest leaderboards of a version and of the groups frozen with it, those that the user may see. Four queries.
+    """Those of `boards_by_part` without the sets."""
+    boards = boards_by_part(user, board)
+    groups = {name: each for name, each in boards.items() if "set" not in each.qrels.report}
+    return groups if len(groups) > 1 else {}
 
-    It is empty if there are no groups.
+
+def boards_by_part(user: AnyUser, board: Leaderboard) -> dict[str, Leaderboard]:
+    """The newest leaderboards of a version and of the groups and sets frozen with it that the user may see.
+
+    It is empty if there are no such parts. Four queries.
     """
     report = board.qrels.report
-    versions = Qrels.objects.filter(track=board.track_id, machine=None)
+    versions = Qrels.objects.filter(track=board.track_id, machine=board.qrels.machine_id)
     whole = versions.filter(version=report["part_of"]).first() if "part_of" in report else board.qrels
-    if whole is None or not (parts := list(group_versions(whole))):
+    if whole is None or not (parts := list(part_versions(whole))):
         return {}
     ready = leaderboards_for(user).filter(status=Leaderboard.Status.READY, qrels__in=[whole, *parts])
     newest = {each.qrels_id: each for each in ready.order_by("pk")}
-    named = {ALL: whole} | {part.report["group"]: part for part in parts}
+    sets = board.track.protocol.parsed.qrels
+    named = {ALL: whole}
+    for part in parts:
+        of_set = sets.set_of(part.report.get("set", ""))
+        named[of_set.name if of_set else part.report.get("group", "")] = part
     return {group: newest[version.pk] for group, version in named.items() if version.pk in newest}
 
 
@@ -83,6 +97,7 @@ def groups_page(user: AnyUser, board: Leaderboard, measure: str = "") -> GroupsP
     boards = _boards(user, board)
     shared = shared_page(user, board, measure)
     columns = _columns(boards, board.measures.index(shared.charted))
+    columns = columns or _columns(boards, 0)
     means = [_means(column) for column in columns]
     return GroupsPage(
         **vars(shared),
@@ -124,9 +139,9 @@ def groups_file(user: AnyUser, board: Leaderboard) -> str:
 
 
 def _boards(user: AnyUser, board: Leaderboard) -> dict[str, Leaderboard]:
-    boards = boards_by_group(user, board)
+    boards = boards_by_part(user, board)
     if not boards:
-        raise Http404("These qrels have no groups of assessors.")
+        raise Http404("These qrels have no groups of assessors and no sets.")
     return boards
 
 

@@ -120,7 +120,7 @@ class RankingPage(LeaderboardPage):
     gain: Gain | None
     others: list[Leaderboard]
     mismatched: list[BoardRow]  # runs without a judged document
-    has_groups: bool
+    has_parts: bool
     has_classes: bool
     plot: plots.Plot | None
     curves_plot: plots.Plot | None
@@ -158,7 +158,7 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         gain=_gain(rows, tier_column),
         others=comparable(user, board),
         mismatched=[row for row in rows if row.evaluation.mismatch],
-        has_groups=board.track.protocol.parsed.qrels.export_groups and has_groups(board.qrels),
+        has_parts=_may_have_parts(board) and has_parts(board.qrels),
         has_classes=bool(board.track.protocol.parsed.topics.labels),
         plot=_means_plot(board, shown_rows, shared.charted),
         curves_plot=_curves_plot(board, shown_rows),
@@ -209,10 +209,15 @@ def _curves_plot(board: Leaderboard, rows: list[BoardRow]) -> plots.Plot | None:
     return plots.lines(name, title, recalls, lines, across="Recall", up=up)
 
 
-def has_groups(qrels: Qrels) -> bool:
-    """Check that a version has the judgments of one group of assessors, or of all groups that have a version each."""
+def _may_have_parts(board: Leaderboard) -> bool:
+    rules = board.track.protocol.parsed.qrels
+    return rules.export_groups or bool(rules.sets)
+
+
+def has_parts(qrels: Qrels) -> bool:
+    """Check that a version is that of a group or set, or that groups or sets were frozen with it."""
     report = qrels.report
-    if "group" in report:
+    if "part_of" in report:
         return True
     return Qrels.objects.filter(track=qrels.track_id, report__part_of=qrels.version).exists()
 

@@ -53,8 +53,11 @@ def request(*, qrels: Qrels, by: User, seed: int | None = None) -> Leaderboard:
         )
     check_can_be_scored(qrels.track)
     scoring = protocol.scoring
-    measures, level = parse_measures(scoring.measures), scoring.level_of(qrels.report)
-    if level != scoring.relevant_from:  # in the qrels of a single group of assessors
+    part = qrels.report.get("set", "")
+    measures, level = parse_measures(scoring.measures_of(part)), scoring.level_of(qrels.report)
+    if not measures:
+        raise LeaderboardRefused(f"The protocol has no measure of the set “{part}”, such as {part}:nDCG@10.")
+    if level != scoring.relevant_from and not part:  # in the qrels of a single group of assessors
         measures = with_level(measures, scoring.relevant_from, level)
     board = Leaderboard.objects.create(
         track=qrels.track,
@@ -78,8 +81,8 @@ def request(*, qrels: Qrels, by: User, seed: int | None = None) -> Leaderboard:
 
 
 @transaction.atomic
-def request_with_groups(*, qrels: Qrels, by: User, seed: int | None = None) -> Leaderboard:
-    """Score the runs against a version, and against those of groups of assessors that were frozen with it.
+def request_with_parts(*, qrels: Qrels, by: User, seed: int | None = None) -> Leaderboard:
+    """Score the runs against a version, and against those of groups and sets that were frozen with it.
 
     Returns the leaderboard of the version itself.
 
@@ -87,8 +90,10 @@ def request_with_groups(*, qrels: Qrels, by: User, seed: int | None = None) -> L
         LeaderboardRefused: As `request`.
     """
     board = request(qrels=qrels, by=by, seed=seed)
-    for version in qrels_selectors.group_versions(qrels):
-        if not version.leaderboards.filter(status=Leaderboard.Status.SCORING).exists():
+    scoring = qrels.track.protocol.parsed.scoring
+    for version in qrels_selectors.part_versions(qrels):
+        has_measures = bool(scoring.measures_of(version.report.get("set", "")))
+        if has_measures and not version.leaderboards.filter(status=Leaderboard.Status.SCORING).exists():
             request(qrels=version, by=by, seed=seed)
     return board
 
@@ -109,7 +114,7 @@ def rescore(*, qrels: Qrels, by: User) -> Leaderboard | None:
     if not Leaderboard.objects.filter(track=qrels.track_id, status=Leaderboard.Status.READY).exists():
         return None
     try:
-        return request_with_groups(qrels=qrels, by=by)
+        return request_with_parts(qrels=qrels, by=by)
     except LeaderboardRefused:
         return None
 

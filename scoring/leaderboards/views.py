@@ -146,7 +146,7 @@ def topic(request: HttpRequest, board_id: int, code: str) -> HttpResponse:
 def score(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """Score the runs against a version. Organizers only."""
     version = get_object_or_404(qrels_for(request.user), pk=qrels_id)
-    return redirect(services.request_with_groups(qrels=version, by=request.user))
+    return redirect(services.request_with_parts(qrels=version, by=request.user))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

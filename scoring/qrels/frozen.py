@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, JSONField, OuterRef, Q, QuerySet, Value
 
 from assay.digests import sha256_of
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.protocols.schema import Protocol, QrelsRules
 from assay.qrels import (
+    Answered,
     Conflict,
-    DocumentVote,
     Frozen,
     Member,
     Undecided,
@@ -21,6 +21,7 @@ from assay.qrels import (
     Vote,
     freeze,
     freeze_group,
+    freeze_set,
     given_grades,
     known_items,
 )
@@ -38,11 +39,14 @@ CONFLICTS_NAMED = 20
 
 @dataclass(frozen=True)
 class FrozenPool:
-    """The grades of a pool's units at one moment; `groups` has those of each group that is exported alone."""
+    """The grades of a pool's units at one moment.
+
+    `parts` has the grades of each group that is exported alone, and of each set, with a report that names it.
+    """
 
     columns: QrelsColumns
     report: dict[str, Any]
-    groups: dict[str, tuple[QrelsColumns, dict[str, Any]]]
+    parts: "Parts"
 
     @cached_property
     def sha256(self) -> str:
@@ -52,7 +56,7 @@ class FrozenPool:
     @cached_property
     def digest(self) -> str:
         """Changes with the grades, and with what is left out of them."""
-        parts = [self.sha256, *(sha256_of(format_qrels(columns)) for columns, _ in self.groups.values())]
+        parts = [self.sha256, *(sha256_of(format_qrels(columns)) for columns, _ in self.parts.values())]
         return sha256_of(json.dumps([parts, self.report], sort_keys=True).encode())
 
     @property
@@ -71,10 +75,13 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
     if pool.status != Pool.Status.READY:
         raise QrelsRefused(f"The pool “{pool}” is not ready. You can freeze qrels when it has been built.")
     protocol = pool.protocol.parsed
-    votes = _votes(pool) if machine is None else _votes_of(machine, pool)
-    votes = list(votes) if protocol.qrels.export_groups else votes  # they are read again for each group
+    judged = _judged(pool) if machine is None else _judged_by(machine, pool)
+    is_read_again = protocol.qrels.export_groups or protocol.qrels.sets  # for each group and set
+    judged = list(judged) if is_read_again else judged
+    votes = ((unit, vote) for unit, vote, _ in judged)
     entries = PoolEntry.objects.filter(pool__in=chain(pool)).values_list("topic__code", "docno").distinct()
     units = list(map(Unit._make, entries.iterator(chunk_size=CHUNK)))
+    members = _members(pool)
     try:
         if protocol.pool.strategy == "known-item":  # needs no judgments
             frozen = known_items(units, max(grade.value for grade in protocol.judging.grades))
@@ -86,16 +93,11 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
                 rules=protocol.qrels,
                 judges=protocol.judging.judges,
                 also=also,
-                members=_members(pool),
+                members=members,
                 given=given_grades(sources, protocol),
             )
-        groups = {}
-        if protocol.qrels.export_groups and machine is None:  # groups of assessors with judgments
-            members = Assessor.objects.filter(track=pool.track_id).values_list("group", "user__username")
-            for group in protocol.judging.groups:
-                alone = freeze_group(units, votes, {name for of, name in members if of == group})
-                if alone.rows:
-                    groups[group] = (columns_from(alone.rows), alone.report)
+        parts = _groups(pool, protocol, units, judged) if machine is None else {}
+        parts |= _sets(pool, protocol, units, judged, also, members)
     except Undecided as undecided:
         raise QrelsRefused(_conflict_message(undecided.conflicts)) from None
     if not frozen.rows:
@@ -109,7 +111,55 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
         "tops_up": [{"pool": topped.name, "pool_sha256": topped.sha256} for topped in chain(pool)[1:]],
     }
     report = frozen.report | {"also": list(also), "inputs": inputs}
-    return FrozenPool(columns_from(frozen.rows), report, groups)
+    return FrozenPool(columns_from(frozen.rows), report, parts)
+
+
+Parts = dict[str, tuple[QrelsColumns, dict[str, Any]]]  # by name; the reports name the group or set
+
+
+def _groups(pool: Pool, protocol: Protocol, units: Sequence[Unit], judged: Iterable[Answered]) -> Parts:
+    """The groups of assessors with judgments, if the protocol exports them."""
+    if not protocol.qrels.export_groups:
+        return {}
+    people = Assessor.objects.filter(track=pool.track_id).values_list("group", "user__username")
+    parts: Parts = {}
+    for group in protocol.judging.groups:
+        votes = ((unit, vote) for unit, vote, _ in judged)
+        alone = freeze_group(units, votes, {name for of, name in people if of == group})
+        if alone.rows:
+            parts[f"{group} alone"] = (columns_from(alone.rows), alone.report | {"group": group})
+    return parts
+
+
+def _sets(
+    pool: Pool,
+    protocol: Protocol,
+    units: Sequence[Unit],
+    judged: Iterable[Answered],
+    also: Sequence[str],
+    members: dict[Unit, Member],
+) -> Parts:
+    """The sets of the protocol that have a grade."""
+    if not protocol.qrels.sets:
+        return {}
+    labels = dict(pool.track.topics.values_list("code", "labels"))
+    sets: Parts = {}
+    for rules in protocol.qrels.sets:
+        try:
+            frozen = freeze_set(
+                units,
+                list(judged),
+                rules=rules,
+                protocol=protocol,
+                labels=labels,
+                also=also,
+                members=members,
+            )
+        except Undecided as undecided:
+            raise QrelsRefused(f"{rules.name}: {_conflict_message(undecided.conflicts)}") from None
+        if frozen.rows:
+            sets[rules.name] = (columns_from(frozen.rows), frozen.report | {"set": rules.key})
+    return sets
 
 
 def _empty_message(pool: Pool, protocol: Protocol, frozen: Frozen) -> str:
@@ -141,7 +191,8 @@ def instances_of(qrels: Qrels) -> QrelsColumns:
     if qrels.pool is None:
         raise QrelsRefused("The qrels are an imported file, which has no judgments of instances.")
     shown = [document for document, member in _members(qrels.pool).items() if member.is_shown]
-    votes = _votes(qrels.pool) if qrels.machine is None else _votes_of(qrels.machine, qrels.pool)
+    judged = _judged(qrels.pool) if qrels.machine is None else _judged_by(qrels.machine, qrels.pool)
+    votes = ((unit, vote) for unit, vote, _ in judged)
     try:
         return columns_from(freeze(shown, votes, rules=QrelsRules(), judges=1).rows)
     except Undecided as undecided:
@@ -158,7 +209,7 @@ def _members(pool: Pool) -> dict[Unit, Member]:
     }
 
 
-def _votes(pool: Pool) -> Iterable[DocumentVote]:
+def _judged(pool: Pool) -> Iterable[Answered]:
     """Every current judgment by people of a unit of the pool, or of a pool that it tops up, whatever its own pool.
 
     One query, so all rows are of the same moment.
@@ -169,23 +220,31 @@ def _votes(pool: Pool) -> Iterable[DocumentVote]:
     judgments = (
         _judgments_of(pool).exclude(batch__kind=Batch.Kind.MACHINE).annotate(is_assigned=Exists(assigned))
     )
-    fields = ("topic__code", "docno", "batch__kind", "is_assigned", "assessor__username", "choice", "grade")
+    of_vote = ("batch__kind", "is_assigned", "assessor__username", "choice", "grade")
+    fields = ("topic__code", "docno", *_answers_if_needed(pool), *of_vote)
     rows = judgments.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
     vote = cache(Vote)  # most judgments are like another, except for the document
-    return ((Unit(topic, docno), vote(*rest)) for topic, docno, *rest in rows)
+    return (Answered(Unit(topic, docno), vote(*rest), answers) for topic, docno, answers, *rest in rows)
 
 
-def _votes_of(machine: Machine, pool: Pool) -> Iterable[DocumentVote]:
+def _answers_if_needed(pool: Pool) -> list[Any]:
+    """The column of answers to questions, empty if no set of qrels depends on them."""
+    return ["answers"] if pool.protocol.parsed.qrels.sets else [Value({}, output_field=JSONField())]
+
+
+def _judged_by(machine: Machine, pool: Pool) -> Iterable[Answered]:
     """The judgments of a machine as if they were main judgments: as many of each document as judges are summed."""
     own = _judgments_of(pool).filter(batch__kind=Batch.Kind.MACHINE, assessor=machine.assessor.user_id)
-    fields = ("topic__code", "docno", "assessor__username", "choice", "grade")
+    fields = ("topic__code", "docno", "answers", "assessor__username", "choice", "grade")
     latest = {
-        Unit(topic, docno): Vote(Batch.Kind.MAIN.value, True, *vote)
-        for topic, docno, *vote in own.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
+        Unit(topic, docno): (Vote(Batch.Kind.MAIN.value, True, *vote), answers)
+        for topic, docno, answers, *vote in own.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
     }
     protocol = pool.protocol.parsed
     n_judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
-    return [(unit, vote) for unit, vote in latest.items() for _ in range(n_judges)]
+    return [
+        Answered(unit, vote, answers) for unit, (vote, answers) in latest.items() for _ in range(n_judges)
+    ]
 
 
 def _judgments_of(pool: Pool) -> QuerySet[Judgment]:

@@ -9,7 +9,7 @@ from django.db.models import Count, Q, QuerySet
 
 from accounts.access import AnyUser, is_organizer
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
-from assay.protocols.schema import Protocol, QrelsRules
+from assay.protocols.schema import Grade, Protocol, QrelsRules, QrelsSet, QuestionChoice
 from assay.tables import natural
 from pooling.models import Pool, Run
 from scoring.errors import QrelsRefused
@@ -48,8 +48,13 @@ def _listed(user: AnyUser, track: Track) -> QuerySet[Qrels]:
 
 def group_versions(qrels: Qrels) -> QuerySet[Qrels]:
     """The versions of single groups of assessors that were frozen with a version, in the order of the groups."""
-    versions = Qrels.objects.filter(track=qrels.track_id, machine=None, archived_at=None)
-    return versions.filter(report__part_of=qrels.version, report__has_key="group").order_by("version")
+    return part_versions(qrels).filter(report__has_key="group")
+
+
+def part_versions(qrels: Qrels) -> QuerySet[Qrels]:
+    """The versions of groups and sets that were frozen with a version, in the order of the protocol."""
+    versions = Qrels.objects.filter(track=qrels.track_id, machine=qrels.machine_id, archived_at=None)
+    return versions.filter(report__part_of=qrels.version).order_by("version")
 
 
 def runs_to_score(track: Track) -> QuerySet[Run]:
@@ -140,7 +145,7 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
     if sees_all:
         report = _labeled(qrels.report, qrels.protocol.parsed)
     else:
-        shown = ("dropped", "min_relevant", "relevant_from", "group", "part_of", "known_items")
+        shown = ("dropped", "min_relevant", "relevant_from", "group", "set", "part_of", "known_items")
         report = {key: qrels.report[key] for key in shown if key in qrels.report}
     return QrelsPage(
         track=qrels.track,
@@ -220,8 +225,20 @@ def grade_label(protocol: Protocol, qrels: Qrels, grade: int) -> str:
     """
     if grade < 0:
         return "pooled, not judged"
+    if rules := protocol.qrels.set_of(qrels.report.get("set", "")):
+        return _label_in_set(protocol, rules, grade)
     is_sum = protocol.qrels.aggregate == "sum" and protocol.judging.judges > 1 and "group" not in qrels.report
     return "" if is_sum else {level.value: level.label for level in protocol.judging.grades}.get(grade, "")
+
+
+def _label_in_set(protocol: Protocol, rules: QrelsSet, grade: int) -> str:
+    """The labels of the choices that have a grade in a set, without those of its rules."""
+    questions = [each for each in protocol.judging.questions if each.key == rules.question]
+    choices: Sequence[QuestionChoice | Grade] = questions[0].choices if questions else protocol.judging.grades
+    if rules.aggregate == "sum" or (rules.rules and not rules.grades and not rules.question):
+        return ""
+    grades = {each.key: rules.grades.get(each.key) if rules.grades else each.value for each in choices}
+    return " or ".join(each.label for each in choices if grades[each.key] == grade)
 
 
 def _labeled(report: Mapping[str, Any], protocol: Protocol) -> dict[str, Any]:

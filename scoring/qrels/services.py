@@ -82,16 +82,18 @@ def freeze_judgments(
         qrels.machine, qrels.machine_name = machine, str(machine)
     qrels.report = frozen.report
     _store(qrels, frozen.columns)
-    for group, (columns, report) in frozen.groups.items():
-        # after the one with all judgments, even if the group has changed nothing since
+    for part, (columns, report) in frozen.parts.items():
+        # after the one with all judgments, even if the part has changed nothing since
         version = Qrels(
             track=track,
             source=Qrels.Source.FROZEN,
             pool=pool,
             protocol=pool.protocol,
             created_by=by,
-            name=f"{group} alone, of {qrels}"[:100],
-            report=report | {"group": group, "part_of": qrels.version},
+            machine=qrels.machine,
+            machine_name=qrels.machine_name,
+            name=f"{part}, of version {qrels.version}"[:100],
+            report=report | {"part_of": qrels.version},
         )
         version.version = _next_version(version)
         store_loaded(version, columns)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.protocols.schema import Aggregate, QrelsRules
-from assay.qrels import Frozen, Member, Undecided, Unit, Vote, freeze, known_items
+from assay.protocols.loader import load_protocol, parse_protocol
+from assay.protocols.schema import Aggregate, Protocol, QrelsRules
+from assay.qrels import Answered, Frozen, Member, Undecided, Unit, Vote, freeze, freeze_set, known_items
 
 FORMULA, OTHER = Unit("B.1", "v1"), Unit("B.1", "v2")
 MEMBERS = {
@@ -152,3 +153,160 @@ def test_grades_of_the_developers_join_those_of_topics_with_units() -> None:
     assert grades(qrels) == {"judged": 0, "open": 1, "new": 2}
     assert qrels.report["decided"] == {"by the developers of the topics": 2}
     assert qrels.report["unjudged"]["topics"] == {"2": 1}
+
+
+# -- several judgments of a document, and sets of qrels
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "given", "expected"),
+    [
+        ("median", [0, 1, 3], 1),
+        ("median", [0, 3], 0),
+        ("majority", [2, 2, 0], 2),
+        ("majority", [3, 1, 1, 3], 1),
+        ("mean", [0, 1], 1),
+        ("mean", [0, 1, 0], 0),
+        ("mean", [2, None], 2),
+    ],
+)
+def test_all_judgments_of_a_document_give_one_grade(
+    aggregate: Aggregate, given: list[int | None], expected: int
+) -> None:
+    votes = [vote(grade, assessor=f"judge {n}") for n, grade in enumerate(given)]
+
+    assert grades(frozen({"f1": votes}, aggregate, judges=len(votes))) == {"v1": expected}
+
+
+@pytest.mark.parametrize("aggregate", ["median", "majority", "mean"])
+def test_adjudication_decides_alone(aggregate: Aggregate) -> None:
+    votes = [vote(0), vote(0, assessor="bob"), vote(3, "adjudication", "eva")]
+
+    assert grades(frozen({"f1": votes}, aggregate, judges=2)) == {"v1": 3}
+
+
+HEALTH = """
+[[judging.question]]
+key = "support"
+label = "Which answer does it support?"
+after = ["very-useful", "useful"]
+choice = [{ key = "yes", label = "Yes" }, { key = "neutral", label = "Neutral" }, { key = "no", label = "No" }]
+
+[[judging.question]]
+key = "credibility"
+label = "How credible is it?"
+required = false
+after = ["very-useful", "useful"]
+choice = [{ key = "low", label = "Low" }, { key = "good", label = "Good" }, { key = "excellent", label = "Excellent" }]
+
+[[qrels.set]]
+key = "helpful"
+otherwise = 0
+rule = [
+RULES
+]
+
+[[qrels.set]]
+key = "harmful"
+otherwise = 0
+rule = [
+  { when = ["credibility:excellent", "support:no", "topic.answer:yes"], grade = 3 },
+  { when = ["credibility:excellent", "support:yes", "topic.answer:no"], grade = 3 },
+  { when = ["credibility:good", "support:no", "topic.answer:yes"], grade = 2 },
+  { when = ["credibility:good", "support:yes", "topic.answer:no"], grade = 2 },
+  { when = ["support:no", "topic.answer:yes"], grade = 1 },
+  { when = ["support:yes", "topic.answer:no"], grade = 1 },
+]
+
+[qrels]
+"""
+
+
+def health() -> Protocol:
+    """TREC Health Misinformation: the answer of the topic says which documents help and which do harm."""
+    levels = [("excellent", 11), ("good", 9), ("", 7)]  # of the credibility; low and unknown are the same
+    rules: list[tuple[list[str], int]] = []
+    for credibility, grade in levels:
+        for useful, more in (("very-useful", 1), ("useful", 0)):
+            shared = [useful, *([f"credibility:{credibility}"] if credibility else [])]
+            rules += [
+                ([*shared, "support:yes", "topic.answer:yes"], grade + more),
+                ([*shared, "support:no", "topic.answer:no"], grade + more),
+                ([*shared, "support:neutral"], grade + more - 6),
+            ]
+    lines = [f"  {{ when = {when}, grade = {grade} }},".replace("'", '"') for when, grade in rules]
+    lines.sort(key=lambda line: "credibility" not in line)  # the rules without credibility are for the others
+    text = load_protocol("trec-adhoc").text
+    text = text.replace('key = "highly-relevant"', 'key = "very-useful"')
+    text = text.replace('key = "relevant"', 'key = "useful"').replace(
+        'key = "not-relevant"', 'key = "not-useful"'
+    )
+    text = text.replace("[qrels]", HEALTH.replace("RULES", "\n".join(lines)), 1)
+    text = text.replace("[runs]", '[topics.labels]\nanswer = ["yes", "no"]\n\n[runs]', 1)
+    return parse_protocol(text, name="health.toml")
+
+
+@pytest.mark.parametrize(
+    ("topic", "choice", "answers", "expected"),
+    [
+        ("yes", "very-useful", {"support": "yes", "credibility": "excellent"}, (12, 0)),
+        ("yes", "useful", {"support": "yes", "credibility": "good"}, (9, 0)),
+        ("no", "very-useful", {"support": "no", "credibility": "low"}, (8, 0)),
+        ("no", "useful", {"support": "no"}, (7, 0)),
+        ("no", "useful", {"support": "neutral", "credibility": "good"}, (3, 0)),
+        ("yes", "very-useful", {"support": "neutral", "credibility": "excellent"}, (6, 0)),
+        ("yes", "useful", {"support": "no", "credibility": "excellent"}, (0, 3)),
+        ("no", "very-useful", {"support": "yes", "credibility": "good"}, (0, 2)),
+        ("no", "very-useful", {"support": "yes"}, (0, 1)),
+        ("no", "not-useful", {}, (0, 0)),
+    ],
+)
+def test_rules_give_the_grades_of_health_misinformation(
+    topic: str, choice: str, answers: dict[str, str], expected: tuple[int, int]
+) -> None:
+    protocol, unit = health(), Unit("1", "d")
+    value = next(grade.value for grade in protocol.judging.grades if grade.key == choice)
+    judged = [Answered(unit, Vote("main", True, "ada", choice, value), answers)]
+
+    helpful, harmful = (
+        freeze_set([unit], judged, rules=rules, protocol=protocol, labels={"1": {"answer": topic}}).rows
+        for rules in protocol.qrels.sets
+    )
+
+    assert (helpful[0][2], harmful[0][2]) == expected
+
+
+def test_set_leaves_out_what_its_question_was_not_asked_about_and_keeps_non_answers() -> None:
+    protocol = load_protocol("assay/samples/arguments-lab.toml")
+    answers = {"a": {"quality": "high", "stance": "con"}, "b": {}, "c": {}}
+    given = {"a": ("relevant", 1), "b": ("not-relevant", 0), "c": ("spam", None)}
+    judged = [
+        Answered(Unit("1", docno), Vote("main", True, "ada", *given[docno]), answers[docno])
+        for docno in given
+    ]
+    units = [Unit("1", docno) for docno in given]
+
+    quality, stance, good = (
+        freeze_set(units, judged, rules=rules, protocol=protocol, labels={}) for rules in protocol.qrels.sets
+    )
+
+    assert [grades(each) for each in (quality, stance, good)] == [
+        {"a": 2, "b": 0},
+        {"a": 1},
+        {"a": 0, "b": 0},
+    ]
+    assert all(each.report["non_answers"][0]["choice"] == "spam" for each in (quality, stance, good))
+    assert stance.report["unjudged"]["n"] == 0
+
+
+def test_assessors_who_answer_differently_must_be_adjudicated() -> None:
+    protocol, unit = load_protocol("assay/samples/arguments-lab.toml"), Unit("1", "a")
+    judged = [
+        Answered(unit, Vote("main", True, name, "relevant", 1), {"quality": quality, "stance": "pro"})
+        for name, quality in (("ada", "high"), ("bob", "low"))
+    ]
+
+    with pytest.raises(Undecided) as refused:
+        freeze_set([unit], judged, rules=protocol.qrels.sets[0], protocol=protocol, labels={})
+
+    assert "ada: grade 2, bob: grade 0" in str(refused.value.conflicts[0])

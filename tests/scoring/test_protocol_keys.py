@@ -4,17 +4,23 @@
 """
 
 import csv
+from collections.abc import Mapping
 from html import unescape
 from io import StringIO
+from uuid import uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from assay.protocols.loader import load_protocol
+from assessment.judgments import services as judgment_services
 from jobs import services as jobs
 from pooling.models import PoolMember
+from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels
+from tests.helpers.judging import accept
 from tests.helpers.qrels_pages import freeze_on_page
 from tests.scoring.conftest import Scene, build_scene
 from tests.scoring.evaluations.test_stored_runs import FORMULA_RUN, board_of, formula_team, frozen, submitted
@@ -232,3 +238,119 @@ def test_instances_of_a_formula_are_scored_as_one_unit(collapsed: str, average_p
 
     [row] = csv.DictReader(StringIO(file.content.decode()))
     assert row["AP(rel=2)'"] == average_precision
+
+
+# -- sets of qrels
+
+HIGH = ("highly-relevant", {"quality": "high", "stance": "pro"})
+LOW = ("relevant", {"quality": "low", "stance": "con"})
+FAIR = ("relevant", {"quality": "sufficient", "stance": "con"})
+NONE: tuple[str, Mapping[str, str]] = ("not-relevant", {})
+
+
+def arguments(*judgments: tuple[str, Mapping[str, str]]) -> Scene:
+    """A lab with two scales and a stance, whose first documents are judged: topics by code, units as in `UNITS`."""
+    scene = build_scene("trec-adhoc")
+    stored = scene.track.protocol
+    stored.text = load_protocol("assay/samples/arguments-lab.toml").text
+    stored.save(update_fields=["text"])
+    batch = scene.batch({scene.ada: list(scene.topics)})
+    for choice, answers in judgments:
+        task = accept(batch, scene.ada)
+        judgment_services.submit(task=task, choice=choice, answers=answers, request_id=uuid4())
+    return scene
+
+
+USUAL = [("10", "2"), ("9", "1"), ("é", "0")]
+QUALITY = 'question = "quality"\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("otherwise = 0                   # of", "# of", USUAL[:2]),
+        ('key = "high", value = 2', 'key = "high", value = 5', [("10", "5"), *USUAL[1:]]),
+        (QUALITY, f"{QUALITY}min_relevant = 2\n", USUAL),
+        (QUALITY, f"{QUALITY}min_relevant = 3\n", []),
+        (QUALITY, f"{QUALITY}min_relevant = 2\nrelevant_from = 2\n", []),
+        (QUALITY, f'{QUALITY}only = ["stance:con"]\n', [("10", "0"), *USUAL[1:]]),
+        (QUALITY, 'only = ["stance:pro"]\n', [("10", "2"), ("9", "0"), ("é", "0")]),
+        (
+            QUALITY,
+            f"{QUALITY}grades = {{ high = 7, sufficient = 3 }}\n",
+            [("10", "7"), ("9", "3"), ("é", "0")],
+        ),
+        (
+            QUALITY,
+            f'{QUALITY}rule = [{{ when = ["relevant"], grade = 4 }}]\n',
+            [("10", "2"), ("9", "4"), ("é", "0")],
+        ),
+    ],
+)
+def test_set_has_the_grades_of_its_rules(old: str, new: str, expected: list[tuple[str, str]]) -> None:
+    scene = arguments(HIGH, FAIR, NONE)
+    change(scene, old, new)
+
+    files = freeze(scene)
+
+    of_sets = Qrels.objects.filter(report__has_key="set").values_list("report__set", "version")
+    versions = dict(of_sets)
+    rows = grades(files[versions["quality"] - 1]) if "quality" in versions else []
+    assert [row[1:] for row in rows] == expected
+    assert [row[1:] for row in grades(files[0])] == USUAL
+
+
+@pytest.mark.parametrize(("aggregate", "grade"), [("median", "0"), ("mean", "1")])
+def test_judgments_of_several_assessors_become_one_grade_of_a_set(aggregate: str, grade: str) -> None:
+    scene = arguments()
+    change(scene, 'layout = "topic-document"', 'layout = "topic-document"\njudges = 2')
+    change(scene, 'question = "quality"\n', f'question = "quality"\naggregate = "{aggregate}"\n')
+    change(scene, 'question = "stance"\n', 'question = "stance"\naggregate = "majority"\n')
+    change(scene, "otherwise = 0\n", 'aggregate = "majority"\notherwise = 0\n')
+    change(scene, "[scoring]", '[qrels]\naggregate = "majority"\n\n[scoring]')
+    batch = scene.batch({scene.ada: ["A.1"], scene.bob: ["A.1"]})
+    for assessor, (choice, answers) in ((scene.ada, HIGH), (scene.bob, LOW)):
+        task = accept(batch, assessor)
+        judgment_services.submit(task=task, choice=choice, answers=answers, request_id=uuid4())
+    client = organizer(scene)
+
+    freeze_on_page(client, scene.pool)
+
+    [version] = Qrels.objects.filter(report__set="quality")
+    file = client.get(reverse("scoring:qrels_file", args=[version.pk]))
+    assert f"A.1\t0\t10\t{grade}" in b"".join(file).decode()
+
+
+def test_each_set_is_scored_with_its_measures_and_shown_side_by_side() -> None:
+    scene = arguments(HIGH, LOW, NONE)
+    change(scene, 'title = "Quality"', 'title = "Writing"')
+    freeze(scene)
+    scene.submit_lines(scene.ours, "good", ["A.1 Q0 10 1 9 good\n", "A.1 Q0 9 2 8 good\n"])
+    scene.submit_lines(scene.theirs, "poor", ["A.1 Q0 é 1 9 poor\n", "A.1 Q0 9 2 8 poor\n"])
+    whole = Qrels.objects.get(version=1)
+
+    board = leaderboard_services.request_with_parts(qrels=whole, by=scene.organizer, seed=1)
+    for each in Leaderboard.objects.all():
+        assert each.job is not None
+        jobs.run(each.job.pk)
+
+    boards = {each.qrels.report.get("set", ""): each.measures for each in Leaderboard.objects.all()}
+    assert boards == {
+        "": ["nDCG@5", "P@5"],
+        "quality": ["nDCG@5", "P@5"],
+        "stance": ["P@5"],
+        "good-pro": ["nDCG@5"],
+    }
+    page = organizer(scene).get(reverse("scoring:groups", args=[board.pk])).content.decode()
+    assert all(f">{name}<" in page for name in ("Writing", "Stance taken", "Good arguments for it"))
+    side_by_side = organizer(scene).get(reverse("scoring:groups_file", args=[board.pk]))
+    rows = list(csv.DictReader(StringIO(b"".join(side_by_side).decode("utf-8-sig"))))
+    values = {(row["run"], row["group"], row["measure"]): row["value"] for row in rows}
+    assert values["good", "Writing", "nDCG@5"] == "1.0000"
+    assert values["poor", "Writing", "nDCG@5"] == "0.0000"
+    assert values["poor", "Stance taken", "P@5"] == "0.2000"
+    version = Qrels.objects.get(report__set="quality")
+    shown = organizer(scene).get(version.get_absolute_url()).content.decode()
+    assert "This is the set <em>quality</em>" in shown
+    assert "Sufficient" not in shown
+    assert "High" in shown

@@ -30,6 +30,7 @@ SCORING = "tests/scoring/test_protocol_keys.py::test_"
 INTERACTION = "tests/participation/interaction/test_interaction.py::test_"
 PLANNING = "tests/assessment/rounds/"
 CHOICES = f"{PAGES}choices_and_questions_of_the_page_are_those_of_the_protocol"
+SETS = f"{SCORING}set_has_the_grades_of_its_rules"
 QUESTIONS = f"{PAGES}page_shows_questions_as_the_protocol_describes_them"
 
 # Key -> a test that fails if the key is ignored, and that uses a page or a command.
@@ -101,6 +102,7 @@ EFFECTS = {
     "judging.question.kind": f"{PAGES}answers_of_every_kind_are_stored_as_the_kind_says",
     "judging.question.choice.key": QUESTIONS,
     "judging.question.choice.label": CHOICES,
+    "judging.question.choice.value": SETS,
     "judging.question.choice.definition": QUESTIONS,
     "judging.question.choice.shortcut": QUESTIONS,
     **dict.fromkeys(
@@ -129,6 +131,17 @@ EFFECTS = {
     ),
     "judging.dual_topics": f"{PLANNING}test_views.py::test_each_assessor_gets_two_topics_in_task_2_of_arqmath",
     "qrels.aggregate": f"{SCORING}two_judges_become_one_grade_and_versions_of_their_groups",
+    "qrels.set.key": SETS,
+    "qrels.set.title": f"{SCORING}each_set_is_scored_with_its_measures_and_shown_side_by_side",
+    "qrels.set.question": SETS,
+    "qrels.set.grades": SETS,
+    "qrels.set.rule.when": SETS,
+    "qrels.set.rule.grade": SETS,
+    "qrels.set.only": SETS,
+    "qrels.set.otherwise": SETS,
+    "qrels.set.aggregate": f"{SCORING}judgments_of_several_assessors_become_one_grade_of_a_set",
+    "qrels.set.min_relevant": SETS,
+    "qrels.set.relevant_from": SETS,
     "qrels.min_relevant": f"{SCORING}topics_with_fewer_relevant_units_are_dropped",
     "qrels.relevant_from": f"{SCORING}topics_with_fewer_relevant_units_are_dropped",
     "qrels.topic_citations": f"{SCORING}citations_in_topics_join_the_judged_ones",

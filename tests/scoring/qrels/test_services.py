@@ -640,7 +640,7 @@ def test_other_qrels_of_an_analysis_may_be_those_of_groups(judged: Scene, client
     judged.submit_lines(judged.ours, "run", lines)
     qrels = qrels_services.freeze_judgments(pool=judged.pool, by=judged.organizer)
     alone = list(Qrels.objects.filter(track=judged.track).exclude(pk=qrels.pk).order_by("pk"))
-    leaderboard_services.request_with_groups(qrels=qrels, by=judged.organizer)
+    leaderboard_services.request_with_parts(qrels=qrels, by=judged.organizer)
     for board in Leaderboard.objects.order_by("-pk"):  # that of all judgments is scored last
         jobs.run(board.job_id or 0)
 

@@ -1,0 +1,208 @@
+"""The rules of the questions of a protocol and of the sets of qrels that their answers become: see `rules`."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from assay.protocols import schema
+from assay.protocols.questions import CLOSED, LISTS, MAX_CHARACTERS, Condition
+from assay.protocols.schema import JudgingRules, Protocol, Question
+from assay.structure import shown
+
+SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+MAX_KIND = 40  # characters of the key of a kind of run or of a set, the limit of the database column
+KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
+LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})?")
+HIGHEST_GRADE = 999  # as in qrels
+NOT_A_KEY = "is not 1 to 50 letters, digits, hyphens or underscores"
+
+
+def form_complaints(protocol: Protocol) -> Iterator[str]:
+    """Yield each error of the questions and of the sets of qrels, with its key."""
+    for n, question in enumerate(protocol.judging.questions):
+        yield from _of_question(question, protocol, n)
+    for n, of_set in enumerate(protocol.qrels.sets):
+        yield from _of_set(of_set, protocol, n)
+
+
+def _of_question(question: Question, protocol: Protocol, n: int) -> Iterator[str]:
+    """Complaints about a question; `judging.question[2]` is the second one of the file."""
+    place, others = f"judging.question[{n + 1}]", protocol.judging.questions[:n]
+    label = question.label.strip()
+    if not KEY.fullmatch(question.key):
+        yield f"{place}.key: {shown(question.key)} {NOT_A_KEY}"
+    if question.key in [other.key for other in others]:
+        yield f"{place}.key: {question.key!r} is used by two questions"
+    if not label:
+        yield f"{place}.label: empty; write the question"
+    if label and label in [other.label.strip() for other in others]:
+        yield f"{place}.label: {shown(question.label)} is asked twice"
+    yield from _of_question_choices(question, protocol.judging, n)
+    yield from _of_limits(question, place)
+    for key in ("after", "after_all"):
+        conditions: tuple[str, ...] = getattr(question, key)
+        yield from _repeated(f"{place}.{key}", conditions)
+        for text in conditions:
+            if problem := _of_condition(Condition.parse(text), protocol, n):
+                yield f"{place}.{key}: {problem}"
+    wrong = [code for code in question.languages if not LANGUAGE.fullmatch(code)]
+    yield from (
+        f"{place}.languages: {shown(code)} is not a code such as eng, arz or zh-Hans" for code in wrong
+    )
+    yield from _repeated(f"{place}.languages", question.languages)
+
+
+def _of_condition(condition: Condition, protocol: Protocol, n: int) -> str:
+    """What is wrong with a condition of the question that `n` questions precede; nothing if it can be met."""
+    judging, of, value = protocol.judging, condition.of, condition.value
+    if label := condition.label:
+        labels = protocol.topics.labels
+        if label not in labels:
+            return f"{label!r} is not a label of topics; use {', '.join(labels) or 'topics.labels to add it'}"
+        is_known = not labels[label] or value in labels[label]
+        return "" if is_known else f"{value!r} is not a value of {label}; use {', '.join(labels[label])}"
+    if not of:
+        grades = [grade.key for grade in judging.grades]
+        accepted = f"{', '.join(grades)}, or question:choice"
+        return "" if value in grades else f"{value!r} is not the key of a grade; use {accepted}"
+    asked_before = {each.key: each for each in judging.questions[:n] if each.kind in CLOSED}
+    if of not in asked_before:
+        later = any(each.key == of for each in judging.questions[n:])
+        why = "is not asked before this question" if later else "is not a question with choices"
+        return (
+            f"{of!r} {why}; use {', '.join(asked_before) or 'a grade, or put the other question before it'}"
+        )
+    choices = asked_before[of].labels
+    return "" if value in choices else f"{value!r} is not a choice of {of}; use {', '.join(choices)}"
+
+
+def _of_limits(question: Question, place: str) -> Iterator[str]:
+    """Complaints about keys that the kind of a question does not have, or that cannot be met."""
+    kinds = {
+        "min": ("number",),
+        "max": ("number",),
+        "unit": ("number",),
+        "max_characters": ("text",),
+        "at_least": ("any-of", "ranking"),
+        "at_most": ("any-of", "ranking"),
+    }
+    for key, accepted in kinds.items():
+        if getattr(question, key) not in (None, "") and question.kind not in accepted:
+            yield f"{place}.{key}: has no effect on {question.kind}; it is a key of {' and '.join(accepted)}"
+    if question.min is not None and question.max is not None and question.min > question.max:
+        yield f"{place}.min: {question.min:g} is above max, {question.max:g}"
+    if question.max_characters is not None and not 1 <= question.max_characters <= MAX_CHARACTERS:
+        yield f"{place}.max_characters: {question.max_characters} is not between 1 and {MAX_CHARACTERS}"
+    n_choices = len(question.choices)
+    least, most = question.at_least or 1, n_choices if question.at_most is None else question.at_most
+    for key in ("at_least", "at_most"):
+        n = getattr(question, key)
+        if n is not None and question.kind in LISTS and not 1 <= n <= n_choices:
+            yield f"{place}.{key}: {n} is not between 1 and the number of choices, {n_choices}"
+    if question.at_least is not None and least > most:
+        yield f"{place}.at_least: {least} is above at_most, {most}"
+
+
+def _repeated(key: str, values: Sequence[str]) -> Iterator[str]:
+    return (f"{key}: {value!r} is listed twice" for n, value in enumerate(values) if value in values[:n])
+
+
+def _of_question_choices(question: Question, judging: JudgingRules, n: int) -> Iterator[str]:
+    place, choices = f"judging.question[{n + 1}].choice", question.given_choices
+    if question.kind in {"yes-no", "number", "text"}:
+        if choices:
+            yield f"{place}: has no effect on {question.kind}; use one-of, any-of or ranking, or leave it out"
+        return
+    if len(choices) < 2:
+        yield f"{place}: a question of the kind {question.kind} needs at least two choices, got {len(choices)}"
+    earlier = [each for other in judging.questions[:n] for each in other.choices]
+    for m, choice in enumerate(choices, 1):
+        taken = [each.shortcut for each in (*judging.choices, *earlier, *choices[: m - 1])]
+        yield from _of_question_choice(choice, choices[: m - 1], f"{place}[{m}]")
+        yield from _of_value(choice, question, f"{place}[{m}].value")
+        if len(choice.shortcut) > 1:
+            yield f"{place}[{m}].shortcut: {choice.shortcut!r} is not one key, such as 1 or x"
+        if choice.shortcut and choice.shortcut in taken:
+            yield f"{place}[{m}].shortcut: {choice.shortcut!r} is used by two choices of the page"
+
+
+def _of_value(choice: schema.QuestionChoice, question: Question, place: str) -> Iterator[str]:
+    values = [each.value for each in question.given_choices]
+    if choice.value is None:
+        if any(value is not None for value in values):
+            yield f"{place}: missing; give every choice of the question a value, or none"
+        return
+    if question.kind != "one-of":
+        yield f"{place}: has no effect on {question.kind}; it is a key of one-of"
+    if values.count(choice.value) > 1:
+        yield f"{place}: two choices have the same value, {choice.value}"
+    if not 0 <= choice.value <= HIGHEST_GRADE:
+        yield f"{place}: {choice.value} is not between 0 and {HIGHEST_GRADE}"
+
+
+def _of_question_choice(
+    choice: schema.QuestionChoice, others: Sequence[schema.QuestionChoice], place: str
+) -> Iterator[str]:
+    label = choice.label.strip()
+    if not KEY.fullmatch(choice.key):
+        yield f"{place}.key: {shown(choice.key)} {NOT_A_KEY}"
+    if choice.key in [other.key for other in others]:
+        yield f"{place}.key: {choice.key!r} is used by two choices"
+    if not label:
+        yield f"{place}.label: empty; write the text of the button"
+    if label and label in [other.label.strip() for other in others]:
+        yield f"{place}.label: {shown(choice.label)} is the label of two choices"
+
+
+def highest_of(protocol: Protocol, rules: schema.QrelsSet) -> int:
+    """The highest grade that a set of qrels can have."""
+    questions = [each for each in protocol.judging.questions if each.key == rules.question]
+    values = [choice.value or 0 for question in questions for choice in question.choices]
+    grades = [] if rules.question or rules.rules else [grade.value for grade in protocol.judging.grades]
+    own = list(rules.grades.values()) or [*values, *grades]
+    judges = protocol.judging.judges if rules.aggregate == "sum" else 1
+    return judges * max([*own, *(rule.grade for rule in rules.rules), rules.otherwise or 0])
+
+
+def _of_set(rules: schema.QrelsSet, protocol: Protocol, n: int) -> Iterator[str]:
+    """Complaints about a set of qrels; `qrels.set[2]` is the second one of the file."""
+    place, judging = f"qrels.set[{n + 1}]", protocol.judging
+    if rules.key in [other.key for other in protocol.qrels.sets[:n]]:
+        yield f"{place}.key: {rules.key!r} is used by two sets"
+    if not SLUG.fullmatch(rules.key) or len(rules.key) > MAX_KIND:
+        yield f"{place}.key: {shown(rules.key)} is not accepted; use lower-case letters, digits and single hyphens"
+    closed = {each.key: each for each in judging.questions if each.kind in {"one-of", "yes-no"}}
+    if rules.question and rules.question not in closed:
+        accepted = f"use {', '.join(closed)}" if closed else "the protocol has none"
+        yield f"{place}.question: {rules.question!r} is not a one-of or yes-no question; {accepted}"
+        return
+    question = closed.get(rules.question)
+    choices = list(question.labels) if question else [grade.key for grade in judging.grades]
+    for key in rules.grades:
+        if key not in choices:
+            yield f"{place}.grades: {key!r} is not a choice; use {', '.join(choices)}"
+    has_values = question is None or question.choices[0].value is not None
+    if not (rules.grades or rules.rules or has_values):
+        yield f"{place}.grades: missing; give each of {', '.join(choices)} its grade, or its choice a value"
+    yield from _of_set_grades(rules, protocol, place)
+
+
+def _of_set_grades(rules: schema.QrelsSet, protocol: Protocol, place: str) -> Iterator[str]:
+    """Complaints about conditions and grades of a set of qrels."""
+    conditions = [
+        ("only", rules.only),
+        *((f"rule[{m}].when", rule.when) for m, rule in enumerate(rules.rules, 1)),
+    ]
+    for key, texts in conditions:
+        for text in texts:
+            if problem := _of_condition(Condition.parse(text), protocol, len(protocol.judging.questions)):
+                yield f"{place}.{key}: {problem}"
+    named = {f"grades.{key}": grade for key, grade in rules.grades.items()}
+    named |= {f"rule[{m}].grade": rule.grade for m, rule in enumerate(rules.rules, 1)}
+    named |= {} if rules.otherwise is None else {"otherwise": rules.otherwise}
+    for key, grade in named.items():
+        if not 0 <= grade <= HIGHEST_GRADE:
+            yield f"{place}.{key}: {grade} is not between 0 and {HIGHEST_GRADE}"
+    if rules.otherwise is not None and not (rules.only or rules.question or rules.rules or rules.grades):
+        yield f"{place}.otherwise: has no effect, because every unit has its grade; use only, question or rule"
+    if rules.relevant_from > max(1, highest_of(protocol, rules)):
+        yield f"{place}.relevant_from: {rules.relevant_from} is above the highest grade of the set"
