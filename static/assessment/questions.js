@@ -108,6 +108,7 @@
       option.dataset.answerKey = key.toLowerCase();
       option.setAttribute("aria-keyshortcuts", key);
       badge.textContent = key.toUpperCase();
+      badge.classList.toggle("is-own", option.dataset.key !== undefined);
       badge.hidden = false;
     }
   }

@@ -289,6 +289,7 @@ QUALITY = 'question = "quality"\n'
 )
 def test_set_has_the_grades_of_its_rules(old: str, new: str, expected: list[tuple[str, str]]) -> None:
     scene = arguments(HIGH, FAIR, NONE)
+    change(scene, '"quality:P@5", ', "")  # it counts from grade 1
     change(scene, old, new)
 
     files = freeze(scene)
