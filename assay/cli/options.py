@@ -81,7 +81,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--protocol": {
         "required": True,
         "metavar": "P",
-        "help": "slug of a shipped protocol, or path of a .toml file",
+        "help": "slug of a shipped protocol, or path of a .toml file; with :SET, for a set of its qrels",
     },
     "--topics": {
         "type": input_path,

@@ -153,14 +153,21 @@ def _of_question_choice(
         yield f"{place}.label: {shown(choice.label)} is the label of two choices"
 
 
-def highest_of(protocol: Protocol, rules: schema.QrelsSet) -> int:
-    """The highest grade that a set of qrels can have."""
+def grades_in(protocol: Protocol, rules: schema.QrelsSet) -> list[int]:
+    """The grades that a judgment can have in a set of qrels, ascending."""
     questions = [each for each in protocol.judging.questions if each.key == rules.question]
-    values = [choice.value or 0 for question in questions for choice in question.choices]
+    choices = [choice for question in questions for choice in question.choices]
+    values = [choice.value for choice in choices if choice.value is not None]
     grades = [] if rules.question or rules.rules else [grade.value for grade in protocol.judging.grades]
     own = list(rules.grades.values()) or [*values, *grades]
+    others = [] if rules.otherwise is None else [rules.otherwise]
+    return sorted({*own, *(rule.grade for rule in rules.rules), *others})
+
+
+def highest_of(protocol: Protocol, rules: schema.QrelsSet) -> int:
+    """The highest grade of a set of qrels."""
     judges = protocol.judging.judges if rules.aggregate == "sum" else 1
-    return judges * max([*own, *(rule.grade for rule in rules.rules), rules.otherwise or 0])
+    return judges * max(grades_in(protocol, rules), default=0)
 
 
 def _of_set(rules: schema.QrelsSet, protocol: Protocol, n: int) -> Iterator[str]:

@@ -3,11 +3,13 @@
 Decision: ADR 45.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from assay.errors import InputError
+from assay.protocols.form_rules import grades_in
 from assay.protocols.rules import complaints
-from assay.protocols.schema import Protocol
+from assay.protocols.schema import Grade, Protocol, QrelsRules
 from assay.toml_files import decoded, read_toml
 
 DIRECTORY = Path(__file__).parent / "shipped"
@@ -34,15 +36,41 @@ def shipped_text(slug: str) -> str:
 def load_protocol(name: str) -> Protocol:
     """Load a shipped protocol by its slug, or any protocol by the path of its TOML file.
 
+    `lab.toml:quality` is the protocol for the set `quality` of its qrels: with its grades and its measures, which are
+    those of the qrels of the grades if it has none.
+
     Raises:
-        ProtocolError: There is no such protocol or file, or it has an error.
+        ProtocolError: There is no such protocol, file or set, or it has an error.
     """
+    file, separator, key = name.rpartition(":")
+    if separator and (file in shipped_slugs() or file.endswith(".toml")):
+        return _for_set(load_protocol(file), key, file)
     path = DIRECTORY / f"{name}.toml" if name in shipped_slugs() else Path(name)
     if path.suffix != ".toml" or not path.is_file():
         raise ProtocolError(
             f"no protocol {name!r}; use the path of a .toml file or one of {', '.join(shipped_slugs())}"
         )
     return parse_protocol(decoded(path.read_bytes(), name, ProtocolError), name=path.name)
+
+
+def _for_set(protocol: Protocol, key: str, name: str) -> Protocol:
+    rules, scoring = protocol.qrels.set_of(key), protocol.scoring
+    if rules is None:
+        accepted = ", ".join(each.key for each in protocol.qrels.sets)
+        raise ProtocolError(
+            f"{name}: no set of qrels {key!r}; {f'use {accepted}' if accepted else 'it has none'}"
+        )
+    values = grades_in(protocol, rules)
+    if rules.aggregate == "mean":
+        values = list(range(values[0], values[-1] + 1))
+    grades = tuple(Grade(f"grade-{value}", value, str(value), f"Grade {value}.") for value in values)
+    measures = scoring.measures_of(key) or scoring.measures
+    return replace(
+        protocol,
+        judging=replace(protocol.judging, grades=grades),
+        qrels=QrelsRules(rules.aggregate, rules.min_relevant, rules.relevant_from),
+        scoring=replace(scoring, all_measures=measures, relevant_from=rules.relevant_from),
+    )
 
 
 def parse_protocol(text: str, *, name: str) -> Protocol:

@@ -43,6 +43,16 @@ class Scale(NamedTuple):
     def is_nominal(self) -> bool:
         return self.question is not None and not self.choice and self.question.choices[0].value is None
 
+    @property
+    def numbers(self) -> str:
+        """The number of each answer, in words; nothing for the grade."""
+        if self.choice:
+            return "1 chosen, 0 not chosen"
+        choices = self.question.choices if self.question else ()
+        return ", ".join(
+            f"{n if each.value is None else each.value} {each.label}" for n, each in enumerate(choices)
+        )
+
     def read(self, rules: JudgingRules, choice: str, grade: int | None, answers: Answers) -> "Read | None":
         """The words and the number of a judgment, without one for a non-answer; None if not answered."""
         if self.question is None or grade is None:

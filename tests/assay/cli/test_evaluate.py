@@ -719,3 +719,25 @@ def test_judged_submission_of_bolt_is_scored_by_its_own_judgments(
     lengths = (27, 42, 14, 19, 41)
     assert f"BIR_1\tcharP@5\t{(42 + 14) / sum(lengths):.4f}\n" in capsys.readouterr().out
     assert main(["check", "--protocol", "bolt-ir-p3", str(judged)]) == 1
+
+
+def test_a_set_of_qrels_is_scored_with_its_own_grades_and_measures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "quality.txt").write_text("1 0 a 2\n1 0 b 0\n1 0 c 0\n")
+    (tmp_path / "stance.txt").write_text("1 0 a 1\n1 0 b 2\n")
+    (tmp_path / "run.txt").write_text("1 Q0 b 1 9 owls\n1 Q0 a 2 8 owls\n")
+    protocol, run = str(samples.path("arguments-lab.toml")), str(tmp_path / "run.txt")
+
+    def evaluate(key: str, qrels: str) -> tuple[int, str, str]:
+        files = ["--qrels", str(tmp_path / qrels), run]
+        return (
+            main(["evaluate", "--protocol", f"{protocol}:{key}", "--quiet", *files]),
+            *capsys.readouterr(),
+        )
+
+    assert evaluate("quality", "quality.txt") == (
+        0, "run\ttopic\tmeasure\tvalue\nrun\tall\tnDCG@5\t0.6309\nrun\tall\tP@5\t0.2000\n", ""
+    )  # fmt: skip
+    assert "grade 2 is not in arguments-two-scales; use 0 or 1" in evaluate("stance", "stance.txt")[2]
+    assert "no set of qrels 'color'; use quality, stance, good-pro" in evaluate("color", "quality.txt")[2]

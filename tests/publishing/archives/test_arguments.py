@@ -195,7 +195,8 @@ def test_agreement_and_disagreements_are_for_the_grade_and_each_question_with_ch
     assert [each.context["pairs"][0].kappa.observed for each in (page, of_quality, of_stance)] == [1, 0, 1]
     assert [each.name for each in of_stance.context["alphas"]] == ["nominal"]
     assert of_facts.context["pairs"][0].kappa.n == 2
-    assert "“How well is it written?”" in of_quality.content.decode()
+    assert "“How well is it written?”: 2 High, 1 Sufficient, 0 Low." in of_quality.content.decode()
+    assert "0 Pro, 1 Con, 2 Neutral." in of_stance.content.decode()
     assert differ == [0, 3, 0]
     assert Batch.objects.get(kind=Batch.Kind.ADJUDICATION).selected.count() == 3
     assert client.get(agreement, {"scale": "color"}).status_code == 404
