@@ -37,6 +37,7 @@ COMMANDS = {
     "candidates": "choose topics among questions: distributions, samples by quotas, topics",
     "baseline": "make the run of a baseline: TF-IDF, BM25, Tangent-S or linked posts",
     "fuse": "fuse runs into one run",
+    "preferences": "choose pairs of documents to judge, and value documents by the votes",
     "archive": "check the archive of a track",
     "login": "log in to a site",
     "topics": "list the topics of a track of a site",

@@ -37,7 +37,7 @@ def completed(folder: Path, *words: str) -> list[str]:
 
 def test_bash_completes_commands(folder: Path) -> None:
     assert completed(folder, "assay", "") == list(COMMANDS)
-    assert completed(folder, "assay", "pre") == ["preview"]
+    assert completed(folder, "assay", "pre") == ["preview", "preferences"]
     assert completed(folder, "assay", "x") == []
 
 

@@ -1,0 +1,151 @@
+"""Files of preferences: one line per vote of an assessor on two documents of a topic.
+
+The lines are those of `prefj` (Clarke, github.com/claclark/preferences): topic, the document on the left, the document
+on the right, and the preferred one. Instead of it, `tie` says that both are equally good, and `bad` that both are
+useless. A fifth column names the assessor. trec_eval and Greedy PGC read files of their own.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from assay.errors import InputError
+from assay.formats.compression import read_text
+from assay.tables import natural
+
+TIE, BAD = "tie", "bad"
+MOST_ERRORS = 10
+SOMEBODY = "1"  # the assessor of a file that names none
+
+
+class Vote(NamedTuple):
+    """A vote. `winner` is one of the documents, `TIE` or `BAD`."""
+
+    topic: str
+    left: str
+    right: str
+    winner: str
+    assessor: str = SOMEBODY
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The documents, without their sides."""
+        return (self.left, self.right) if self.left < self.right else (self.right, self.left)
+
+    @property
+    def loser(self) -> str:
+        """The document that was not preferred; empty if none was."""
+        return {self.left: self.right, self.right: self.left}.get(self.winner, "")
+
+
+def read_votes(path: str) -> list[Vote]:
+    """The votes of a file; `-` is standard input.
+
+    Raises:
+        InputError: The file cannot be read, or lines are wrong; the message has the first of them.
+    """
+    return parse_votes(read_text(path), path)
+
+
+def parse_votes(text: str, name: str) -> list[Vote]:
+    """As `read_votes`, for the text of a file with a name."""
+    votes: list[Vote] = []
+    errors: list[str] = []
+    seen: dict[Vote, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        words = line.split()
+        if not words or line.startswith("#"):
+            continue
+        problem = _problem(words)
+        if not problem:
+            vote = Vote(*words)
+            first = seen.setdefault(vote._replace(winner=""), number)
+            if first == number:
+                votes.append(vote)
+                continue
+            problem = f"{vote.assessor} voted on {vote.left} and {vote.right} in line {first} already"
+        errors.append(f"{name}, line {number}: {problem}")
+    if errors or not votes:
+        more = [f"and {len(errors) - MOST_ERRORS:,} more"] if len(errors) > MOST_ERRORS else []
+        raise InputError("\n".join([*errors[:MOST_ERRORS], *more]) or f"{name}: it has no votes")
+    return votes
+
+
+def _problem(words: Sequence[str]) -> str:
+    """The reason why the words of a line are no vote; empty if they are one."""
+    if len(words) not in {4, 5}:
+        return (
+            f"expected topic, left, right, preferred document and perhaps assessor, got {len(words)} columns"
+        )
+    _, left, right, winner = words[:4]
+    if left == right:
+        return f"{left} is on both sides"
+    if {left, right} & {TIE, BAD}:
+        return f"{TIE} and {BAD} cannot be names of documents"
+    if winner not in {left, right, TIE, BAD}:
+        return f"{winner} is not preferred to anything: use {left}, {right}, {TIE} or {BAD}"
+    return ""
+
+
+def by_topic(votes: Iterable[Vote]) -> dict[str, list[Vote]]:
+    """The votes of each topic, in natural order of topics."""
+    topics: defaultdict[str, list[Vote]] = defaultdict(list)
+    for vote in votes:
+        topics[vote.topic].append(vote)
+    return dict(sorted(topics.items(), key=lambda item: (natural(item[0]), item[0])))
+
+
+def as_trec_eval(votes: Iterable[Vote]) -> Iterator[str]:
+    """Yield lines for `trec_eval -R prefs`: topic, group, part of the group, docno, level.
+
+    A group is an assessor, a part is a vote: 2 for the preferred document and 1 for the other, 1 for both if they are
+    equally good, 0 for both if they are useless. trec_eval refuses a document that is useless in one part of a group
+    and not in another; then each vote is a group of its own.
+    """
+    for topic, of_topic in by_topic(votes).items():
+        numbers: Counter[str] = Counter()
+        clashes = _contradicts(of_topic)
+        for place, vote in enumerate(of_topic, 1):
+            numbers[vote.assessor] += 1
+            group = f"{vote.assessor}-{place}" if vote.assessor in clashes else vote.assessor
+            for docno, level in _levels(vote).items():
+                yield f"{topic}\t{group}\t{numbers[vote.assessor]}\t{docno}\t{level}\n"
+
+
+def _levels(vote: Vote) -> dict[str, int]:
+    level = {TIE: 1, BAD: 0}.get(vote.winner)
+    return {
+        docno: (1 + (docno == vote.winner) if level is None else level) for docno in (vote.left, vote.right)
+    }
+
+
+def _contradicts(votes: Iterable[Vote]) -> set[str]:
+    """The assessors whose votes on a topic trec_eval cannot read as one group."""
+    levels: defaultdict[str, defaultdict[str, set[bool]]] = defaultdict(lambda: defaultdict(set))
+    beaten: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for vote in votes:
+        for docno, level in _levels(vote).items():
+            levels[vote.assessor][docno].add(level > 0)
+        if vote.loser:
+            beaten[vote.assessor][vote.winner].add(vote.loser)
+    useless = {
+        name for name, of_docno in levels.items() if any(len(kinds) > 1 for kinds in of_docno.values())
+    }
+    return useless | {name for name, of_docno in beaten.items() if _has_circle(of_docno)}
+
+
+def _has_circle(beaten: Mapping[str, set[str]]) -> bool:
+    """Whether a document is preferred, over others, to itself."""
+    rest = {winner: set(losers) for winner, losers in beaten.items()}
+    while free := [winner for winner, losers in rest.items() if not losers & rest.keys()]:
+        for winner in free:
+            del rest[winner]
+    return bool(rest)
+
+
+def as_graph(votes: Iterable[Vote]) -> Iterator[str]:
+    """Yield lines for Greedy PGC: topic, winner, loser. It has no ties."""
+    for topic, of_topic in by_topic(votes).items():
+        for vote in of_topic:
+            if vote.loser:
+                yield f"{topic}\t{vote.winner}\t{vote.loser}\n"
