@@ -50,7 +50,8 @@ def tokenize(html: str, tokenizer: Tokenizer) -> list[bytes]:
 
 
 def _latex(text: str) -> list[str]:
-    return _LATEX.findall(text)
+    """The tokens of LaTeX. A line end is a space, also after a backslash: XML of a dump has each text on one line."""
+    return _LATEX.findall(" ".join(text.split()))
 
 
 def _words(text: str) -> list[str]:

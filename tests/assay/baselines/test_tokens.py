@@ -86,3 +86,11 @@ def test_broken_line_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(BadFile, match=r"posts\.jsonl, line 2"):
         read(tmp_path / "posts.jsonl")
+
+
+def test_line_end_in_a_formula_is_a_space() -> None:
+    """In the XML of a dump, each text is on one line; in lines of JSON, it has its line ends."""
+    formula = '<span class="math-container">a\\\nb \\\\\nc</span>'
+
+    assert tokenize(formula, "english-latex") == tokenize(formula.replace("\n", " "), "english-latex")
+    assert tokenize(formula, "english-latex") == [b"a", b"\\ ", b"b", b"\\\\", b"c"]
