@@ -11,8 +11,9 @@ from accounts.models import User
 from jobs import services as jobs
 from tests.helpers.browser import assert_accessible, log_in
 from tests.helpers.candidates import LABELS, Choice, make_choice
+from tests.helpers.factories import make_topic, make_track
 from tracks.choosing import services
-from tracks.models import CandidateDecision
+from tracks.models import CandidateDecision, Track
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -162,6 +163,10 @@ def test_pages_are_accessible_and_fit(
                 labels=labels,
                 by=person,
             )
+    long = " + ".join(f"x_{{{n}}}" for n in range(40))
+    formula = f'<span class="math-container" data-formula-id="q_1" data-display="inline">{long}</span>'
+    make_topic(choice.track, "A.1", body=f"<p>{formula}</p>")
+    make_track("formulas", protocol="arqmath-2021-task2", status=Track.Status.DRAFT)
     page = new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
     start(page, live_server.url, choice.first)
     addresses = [
@@ -171,3 +176,6 @@ def test_pages_are_accessible_and_fit(
     for address in addresses:
         page.goto(f"{live_server.url}/tracks/lab/{address}")
         assert_accessible(page)
+    page.goto(f"{live_server.url}/tracks/formulas/derive-topics/?source=lab")
+    page.wait_for_selector(".katex")
+    assert_accessible(page)
