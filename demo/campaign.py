@@ -313,7 +313,9 @@ def _end(year: Year, pool: Pool, main: Batch, cast: people.People) -> None:
     qrels = Qrels.objects.filter(pool=pool).first() or qrels_services.freeze_judgments(
         pool=pool, by=cast.organizer
     )
-    board = qrels.leaderboards.first() or leaderboard_services.request(qrels=qrels, by=cast.organizer)
+    board = qrels.leaderboards.first() or leaderboard_services.request(
+        qrels=qrels, by=cast.organizer, seed=year.seed
+    )
     if board.job is not None:
         finish(board.job)
     leaderboard_services.release(leaderboard=board, level=Leaderboard.Release.PUBLIC, by=cast.organizer)

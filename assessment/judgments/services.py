@@ -322,6 +322,7 @@ def export(*, track: Track, to: Form, names: str, comments: str, machines: str) 
     return lines_of(judgments, to, names=codes, has_comments=has_comments), f"judgments-{track.slug}.{to}"
 
 
+@transaction.atomic
 def note_export(*, track: Track, content: Mapping[str, object]) -> None:
     """Record in the audit log that judgments of a track were downloaded, and what the file contains."""
     audit.record(action="judgments.exported", track=track, details=content)

@@ -21,7 +21,8 @@ pytestmark = pytest.mark.django_db
     ],
 )
 def test_database_refuses_to_change_the_log(statement: str) -> None:
-    services.record(action="track.opened", subject="Task 1")
+    with transaction.atomic():
+        services.record(action="track.opened", subject="Task 1")
 
     with pytest.raises(IntegrityError, match="audit log is kept"), transaction.atomic(), guarded() as cursor:
         cursor.execute(statement)
@@ -40,10 +41,11 @@ def test_event_of_work_that_fails_is_not_kept() -> None:
 def test_event_names_its_subject_its_track_and_the_person_who_acts() -> None:
     track, anna, ben = make_track("task-1"), make_organizer("anna"), make_organizer("ben")
 
-    with acting(lambda: anna, Event.Via.API):
+    with transaction.atomic(), acting(lambda: anna, Event.Via.API):
         first = services.record(action="track.opened", subject=track, track=track)
         second = services.record(action="track.closed", track=track, by=ben)
-    third = services.record(action="protocol.added", subject="own")
+    with transaction.atomic():
+        third = services.record(action="protocol.added", subject="own")
 
     assert (first.by, first.via, first.subject_url) == (anna, "api", track.get_absolute_url())
     assert (first.track_id, first.track_slug) == (track.pk, "task-1")

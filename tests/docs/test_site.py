@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.core.management import BaseCommand, get_commands, load_command_class
 from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from assay.protocols.loader import shipped_slugs
 from config.pages.help import HELP, frame
 from maintenance.docs.outputs import ROOT
+from maintenance.docs.outputs import pages as pages_of_commands
 
 # Addresses without a page: downloads, buttons, redirects.
 NO_PAGES = {
@@ -183,6 +185,7 @@ NOT_OURS = {
     "NODE_EXTRA_CA_CERTS",
     "OPENBLAS_NUM_THREADS",
 }
+OPTION = re.compile(r"--[a-z][a-z-]*")
 OF_COMPOSE = {"POSTGRES_PASSWORD", "WORKER_CONCURRENCY"}
 OF_TESTS = {"ASSAY_SHARED", "CHROMIUM", "CI"}
 
@@ -195,3 +198,59 @@ def test_page_of_settings_is_complete() -> None:
     listed = set(re.findall(r"^\| `([A-Z_]+)`", page, re.MULTILINE))
 
     assert listed | {"POSTGRES_PASSWORD"} == read | OF_COMPOSE | OF_TESTS
+
+
+def options_of(command: str) -> set[str]:
+    """The long options of a command of the site that are its own, not Django's."""
+    parser = load_command_class(get_commands()[command], command).create_parser("manage.py", command)
+    theirs = BaseCommand().create_parser("manage.py", command)
+    names = {name for action in parser._actions for name in action.option_strings}
+    return {name for name in names if name.startswith("--")} - set(theirs._option_string_actions)
+
+
+def test_page_of_commands_names_every_command_and_option() -> None:
+    page = (ROOT / "docs" / "reference" / "site-commands.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)([^\n]*)", page, re.MULTILINE))
+    ours = sorted(path.stem for path in ROOT.glob("*/management/commands/[a-z]*.py"))
+
+    different = {name: options_of(name) ^ set(OPTION.findall(rows.get(name, ""))) for name in ours}
+
+    assert [name for name in ours if name not in rows] == []
+    assert {name: options for name, options in different.items() if options} == {}
+
+
+# Emphasized words that begin with a capital letter and are no text of the site: sources, and items of lists.
+NO_TEXTS = re.compile(
+    r".* \d{4}.*|By an? .*|Any CSV|Bring your own lab|From a list|Go to the formula|Staff status|Swaps"
+)
+
+
+def texts_of_the_site() -> str:
+    """The texts of templates (with and without their tags), code and protocols, with single spaces."""
+    parts = [path.read_text() for path in (ROOT / "templates").rglob("*.html")]
+    parts += [re.sub(r"\{[%{].*?[%}]\}", "", part) for part in parts]
+    for folder in [*FOLDERS, ROOT / "static"]:
+        paths = [path for kind in ("*.py", "*.js", "*.toml") for path in folder.rglob(kind)]
+        parts += [path.read_text() for path in paths if "vendor" not in path.parts]
+    return " ".join(" ".join(parts).split())
+
+
+def emphasized(page: str) -> set[str]:
+    """What a page names with asterisks: *Judging*, and both of *Judging → Agreement*."""
+    text = re.sub(r"```.*?```|`[^`]*`", "", page, flags=re.DOTALL)
+    names = re.findall(r"(?<![*\w])\*([A-Z][^*]*)\*(?![*\w])", text)
+    return {" ".join(part.split()).rstrip(".,") for name in names for part in name.split("→")}
+
+
+def test_pages_name_buttons_and_links_as_the_site_does() -> None:
+    texts = texts_of_the_site()
+
+    unknown = {
+        (page.name, name)
+        for page in pages_of_commands()
+        if page.parent.name != "adr"
+        for name in emphasized(page.read_text())
+        if name not in texts and not NO_TEXTS.fullmatch(name)
+    }
+
+    assert unknown == set()
