@@ -79,11 +79,3 @@ def person_of(request: Request) -> User:
     if isinstance(request.user, User):
         return request.user
     raise NotAuthenticated
-
-
-def organizer_of(request: Request) -> User:
-    """The organizer who makes a request of the API; for a method of an endpoint that others may read."""
-    user = person_of(request)
-    if not user.is_organizer:
-        raise PermissionDenied("Only organizers may do this.")
-    return user

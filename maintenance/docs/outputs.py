@@ -3,7 +3,7 @@
 A fenced block of the language `console` shows a session: a line that begins with `$ ` is a command, a line that ends
 with a backslash is continued by one that begins with `> `, and the other lines are its output, standard error included.
 The commands of a page run in its order in one shell, in a folder with copies of the sample files. A block with the
-comment `<!-- not run: REASON -->` on the line before it is left out.
+comment `<!-- not run: REASON -->` on the line before it is left out; a test runs those that need the demo campaign.
 
     python -m maintenance.docs.outputs            # show what differs; exit status 1 if anything does
     python -m maintenance.docs.outputs --write    # write the actual output into the pages
@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,10 +84,11 @@ def commands(block: Sequence[str]) -> list[str]:
     return sessions
 
 
-def actual(page: Sequence[str]) -> list[str]:
-    """A page's lines with the actual output of its commands."""
-    sessions = [block for block in blocks(page) if block.language == "console" and not block.not_run]
-    outputs = iter(_outputs([command for block in sessions for command in commands(block.lines(page))]))
+def actual(page: Sequence[str], *, reason: str = "", settings: Mapping[str, str] = ENVIRONMENT) -> list[str]:
+    """A page's lines with the actual output of its commands: of the blocks that have this reason not to run."""
+    sessions = [block for block in blocks(page) if block.language == "console" and block.not_run == reason]
+    shown = [command for block in sessions for command in commands(block.lines(page))]
+    outputs = iter(_outputs(shown, settings))
     new = list(page)
     shift = 0
     for block in sessions:
@@ -100,7 +101,7 @@ def actual(page: Sequence[str]) -> list[str]:
     return new
 
 
-def _outputs(page_commands: Sequence[str]) -> list[list[str]]:
+def _outputs(page_commands: Sequence[str], settings: Mapping[str, str]) -> list[list[str]]:
     """Return what each command prints, in a folder with the sample files."""
     if not page_commands:
         return []
@@ -115,7 +116,7 @@ def _outputs(page_commands: Sequence[str]) -> list[list[str]]:
             ["bash"],
             input="\n".join(script),
             cwd=folder,
-            env=ENVIRONMENT,
+            env=settings,
             capture_output=True,
             text=True,
             timeout=SECONDS,

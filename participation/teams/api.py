@@ -8,7 +8,7 @@ from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from accounts.access import organizer_of, person_of
+from accounts.access import person_of
 from accounts.models import User
 from accounts.selectors import people_named
 from participation.models import Team
@@ -17,6 +17,7 @@ from tracks.tracks import services as track_services
 from tracks.tracks.api import track_of
 from web.api.conditional import require_match
 from web.api.filters import Filter
+from web.api.permissions import Organizer
 from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, created, delete, get, patch, post
 
@@ -103,10 +104,16 @@ class Teams(Endpoints):
         track = track_of(request, slug)
         return selectors.with_members(selectors.visible_teams(user, track))
 
-    @post("tracks/<slug:slug>/teams/", "teams", TeamSerializer, takes=NewTeamSerializer, status=201)
+    @post(
+        "tracks/<slug:slug>/teams/",
+        "teams",
+        TeamSerializer,
+        takes=NewTeamSerializer,
+        who=[Organizer],
+        status=201,
+    )
     def create_team(self, request: Request, slug: str) -> Any:
-        """Create a team. Organizers only."""
-        organizer_of(request)
+        """Create a team."""
         track = track_of(request, slug)
         data = self.validated(request)
         with transaction.atomic():
@@ -121,11 +128,10 @@ class Teams(Endpoints):
         """Read a team. Its members, and organizers."""
         return _team(request, team_id)
 
-    @patch("teams/<int:team_id>/", "team", TeamSerializer, takes=TeamChangeSerializer)
+    @patch("teams/<int:team_id>/", "team", TeamSerializer, takes=TeamChangeSerializer, who=[Organizer])
     @transaction.atomic
     def change_team(self, request: Request, team_id: int) -> Any:
-        """Change the name, members or disk limit of a team. Organizers only."""
-        organizer_of(request)
+        """Change the name, members or disk limit of a team."""
         data = self.validated(request)
         track_services.lock(_team(request, team_id).track_id)
         team = _team(request, team_id)

@@ -3,14 +3,24 @@
 import re
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
+from pytest_django.live_server_helper import LiveServer
 
+from accounts.models import User
 from assay.cli.main import COMMANDS
-from maintenance.docs.outputs import ROOT, actual, blocks, commands, pages
+from maintenance.docs.outputs import ENVIRONMENT, ROOT, actual, blocks, commands, pages
+from tests.helpers.api import make_token
 
 PAGES = [str(page.relative_to(ROOT)) for page in pages()]
+OF_THE_DEMO = (
+    "howto/take-part-by-command",
+    *(f"reference/commands/{name}" for name in ("topics", "runs", "watch", "results", "download")),
+)
+VARYING = re.compile(r"http://localhost:\d+|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 NO_SESSIONS = {"", "text", "toml", "json", "xml", "python", "sh"}  # sh: requests to a site with curl
 
 
@@ -19,6 +29,18 @@ def test_page_shows_the_actual_output(name: str) -> None:
     page = (ROOT / name).read_text().splitlines()
 
     assert actual(page) == page, "to update it: python -m maintenance.docs.outputs --write"
+
+
+@pytest.mark.django_db(transaction=True, reset_sequences=True)
+def test_commands_on_the_demo_campaign_print_what_pages_show(live_server: LiveServer) -> None:
+    call_command("demo", stdout=StringIO())
+    token = make_token(User.objects.get(username="pat"), "read", "runs")
+    settings = ENVIRONMENT | {"ASSAY_SERVER": live_server.url, "ASSAY_TOKEN": token}
+
+    for name in OF_THE_DEMO:
+        page = (ROOT / "docs" / f"{name}.md").read_text().splitlines()
+        shown = actual(page, reason="needs a site", settings=settings)
+        assert [VARYING.sub("…", line) for line in shown] == [VARYING.sub("…", line) for line in page]
 
 
 @pytest.mark.parametrize("name", PAGES)

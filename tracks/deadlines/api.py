@@ -8,7 +8,6 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import organizer_of
 from tracks.deadlines import services
 from tracks.deadlines.services import MAX_GRACE_MINUTES, MOST, NewMilestone, Window
 from tracks.models import Deadline, Milestone, Track
@@ -16,7 +15,7 @@ from tracks.tracks import services as track_services
 from tracks.tracks.api import track_of
 from web import times
 from web.api.conditional import require_match
-from web.api.permissions import Everyone
+from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Strict, instant
 from web.api.views import Endpoints, get, put
 
@@ -133,10 +132,16 @@ class Dates(Endpoints):
         """Read the deadlines of a track. What is accepted now is with the track itself."""
         return Response(_deadlines(track_of(request, slug)))
 
-    @put("tracks/<slug:slug>/deadlines/", "deadlines", DeadlinesSerializer, takes=NewDeadlinesSerializer)
+    @put(
+        "tracks/<slug:slug>/deadlines/",
+        "deadlines",
+        DeadlinesSerializer,
+        takes=NewDeadlinesSerializer,
+        who=[Organizer],
+    )
     @transaction.atomic
     def set_deadlines(self, request: Request, slug: str) -> Any:
-        """Set all deadlines of a track. Organizers only."""
+        """Set all deadlines of a track."""
         track, data = self._change(request, slug, _deadlines)
         services.set_deadlines(track=track, zone=data["zone"], windows=_windows(**data))
         return Response(_deadlines(track))
@@ -146,10 +151,16 @@ class Dates(Endpoints):
         """Read the milestones of a track. Its page has them with the deadlines as an iCalendar file."""
         return Response(_milestones(track_of(request, slug)))
 
-    @put("tracks/<slug:slug>/milestones/", "milestones", MilestonesSerializer, takes=NewMilestonesSerializer)
+    @put(
+        "tracks/<slug:slug>/milestones/",
+        "milestones",
+        MilestonesSerializer,
+        takes=NewMilestonesSerializer,
+        who=[Organizer],
+    )
     @transaction.atomic
     def set_milestones(self, request: Request, slug: str) -> Any:
-        """Set all milestones of a track. Organizers only."""
+        """Set all milestones of a track."""
         track, data = self._change(request, slug, _milestones)
         services.set_milestones(track=track, milestones=[NewMilestone(**each) for each in data["milestones"]])
         return Response(_milestones(track))
@@ -157,8 +168,7 @@ class Dates(Endpoints):
     def _change(
         self, request: Request, slug: str, shown: Callable[[Track], Any]
     ) -> tuple[Track, dict[str, Any]]:
-        """The locked track and what to set, if the request is an organizer's and knows what is `shown`."""
-        organizer_of(request)
+        """The locked track and what to set, if the request knows what is `shown`."""
         track = track_services.lock(track_of(request, slug).pk)
         require_match(request, shown(track))
         return track, self.validated(request)

@@ -7,11 +7,11 @@ from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from accounts.access import organizer_of
+from accounts.access import person_of
 from tracks.models import StoredProtocol
 from tracks.protocols import selectors, services
 from web.api.filters import Filter
-from web.api.permissions import Everyone
+from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Strict
 from web.api.views import Endpoints, created, get, post
 
@@ -51,11 +51,17 @@ class Protocols(Endpoints):
         """List the protocols."""
         return selectors.protocols()
 
-    @post("protocols/", "protocols", ProtocolDetailSerializer, takes=ProtocolTextSerializer, status=201)
+    @post(
+        "protocols/",
+        "protocols",
+        ProtocolDetailSerializer,
+        takes=ProtocolTextSerializer,
+        who=[Organizer],
+        status=201,
+    )
     def add_protocol(self, request: Request) -> Any:
-        """Add a protocol. Organizers only. The same text twice is one protocol."""
-        user = organizer_of(request)
-        protocol = services.store(text=self.validated(request)["text"], by=user)
+        """Add a protocol. The same text twice is one protocol."""
+        protocol = services.store(text=self.validated(request)["text"], by=person_of(request))
         location = reverse("api:protocol", args=[protocol.slug])
         return created(ProtocolDetailSerializer(protocol).data, location)
 

@@ -8,7 +8,7 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import organizer_of, user_of
+from accounts.access import person_of, user_of
 from assay.formats.documents.batch import MAX_NAME
 from assay.formats.topics.reader import MAX_CODE, split_of
 from tracks.models import Topic
@@ -155,7 +155,7 @@ class Topics(Endpoints):
     def write_topic(self, request: Request, slug: str) -> Any:
         """Write a topic of a draft."""
         track = track_of(request, slug)
-        return services.write(track=track, by=organizer_of(request), **self.validated(request))
+        return services.write(track=track, by=person_of(request), **self.validated(request))
 
     @get("tracks/<slug:slug>/topics/<path:code>/", "topic", TopicSerializer)
     def get_topic(self, request: Request, slug: str, code: str) -> Any:
@@ -166,21 +166,27 @@ class Topics(Endpoints):
         [visible] = selectors.hide_fields(user, track, [topic])
         return visible
 
-    @delete("tracks/<slug:slug>/topics/<path:code>/", "topic")
+    @delete("tracks/<slug:slug>/topics/<path:code>/", "topic", who=[Organizer])
     def delete_topic(self, request: Request, slug: str, code: str) -> None:
-        """Delete a topic of a draft. Organizers only."""
-        user = organizer_of(request)
+        """Delete a topic of a draft."""
+        user = person_of(request)
         track = track_of(request, slug)
         topic = get_object_or_404(selectors.topics_for(user, track), code=code)
         services.delete(topic=topic, by=user)
 
-    @patch("tracks/<slug:slug>/topics/<path:code>/", "topic", TopicSerializer, takes=TopicContentSerializer)
+    @patch(
+        "tracks/<slug:slug>/topics/<path:code>/",
+        "topic",
+        TopicSerializer,
+        takes=TopicContentSerializer,
+        who=[Organizer],
+    )
     def update_topic(self, request: Request, slug: str, code: str) -> Any:
         """Change a topic. In a track that was opened, only scenario, criteria, known item, split and labels can change.
 
-        Organizers only. Fields that are left out stay.
+        Fields that are left out stay.
         """
-        user = organizer_of(request)
+        user = person_of(request)
         track = track_of(request, slug)
         topic = get_object_or_404(selectors.topics_for(user, track), code=code)
         return services.edit(topic=topic, by=user, **self.validated(request))

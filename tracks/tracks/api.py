@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import organizer_of, user_of
+from accounts.access import person_of, user_of
 from corpus.collections.selectors import all_collections
 from tracks.models import Track
 from tracks.protocols.selectors import protocols
@@ -145,12 +145,11 @@ class Tracks(Endpoints):
         """List the tracks. Only organizers see drafts."""
         return selectors.tracks_for(user_of(request))
 
-    @post("tracks/", "tracks", TrackDetailSerializer, takes=NewTrackSerializer, status=201)
+    @post("tracks/", "tracks", TrackDetailSerializer, takes=NewTrackSerializer, who=[Organizer], status=201)
     def create_track(self, request: Request) -> Any:
-        """Create a track, as a draft that only organizers see. Organizers only."""
-        user = organizer_of(request)
+        """Create a track, as a draft that only organizers see."""
         form = _form(self.validated(request), Track())
-        track = services.create(track=form.save(commit=False), by=user)
+        track = services.create(track=form.save(commit=False), by=person_of(request))
         return created(_detail(request, track), reverse("api:track", args=[track.slug]))
 
     @get("tracks/<slug:slug>/", "track", TrackDetailSerializer)
@@ -159,14 +158,16 @@ class Tracks(Endpoints):
         track = track_of(request, slug)
         return Response(_detail(request, track))
 
-    @patch("tracks/<slug:slug>/", "track", TrackDetailSerializer, takes=TrackChangeSerializer)
+    @patch(
+        "tracks/<slug:slug>/", "track", TrackDetailSerializer, takes=TrackChangeSerializer, who=[Organizer]
+    )
     @transaction.atomic
     def change_track(self, request: Request, slug: str) -> Any:
-        """Change a track. Organizers only.
+        """Change a track.
 
         What runs are checked against, its protocol and its collection, is fixed once the track was opened.
         """
-        user = organizer_of(request)
+        user = person_of(request)
         track = services.lock(track_of(request, slug).pk)
         require_match(request, _detail(request, track))
         changes = self.validated(request)

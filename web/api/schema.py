@@ -72,7 +72,7 @@ class Schema(AutoSchema):
     def get_description(self) -> str:  # type: ignore[override]
         """The rest of the docstring, who may call the operation, and the scope that a token needs."""
         rest = _docstring(self).partition("\n")[2].strip()
-        who = WHO[self.view.permission_classes[0]]
+        who = WHO[self.view.who[0]]
         scopes = " or ".join(f"`{scope}`" for scope in scopes_of(self.view, self.method))
         return "\n\n".join(part for part in (rest, f"{who}. Scope: {scopes}.") if part)
 

@@ -15,7 +15,7 @@ from django.utils.cache import add_never_cache_headers, patch_vary_headers
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.exceptions import ValidationError
-from rest_framework.permissions import SAFE_METHODS
+from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -32,7 +32,6 @@ from web.api.scopes import Scope
 from web.api.serializers import MOST_NAMED
 
 OPTIONS = {
-    "who": "permission_classes",
     "read_scopes": "read_scopes",
     "write_scopes": "write_scopes",
     "ordering": "ordering",
@@ -57,6 +56,7 @@ class Endpoint:
     parameters: tuple[OpenApiParameter, ...]  # that the address may have after `?`
     filters: tuple[Filter, ...]  # of a list
     orders: tuple[str, ...]
+    who: Sequence[type[BasePermission]]  # may call it; empty: those of the view set
     initial: dict[str, Any]  # attributes of the view set at this address
 
 
@@ -69,6 +69,7 @@ def _endpoint(
     takes: Any = None,
     status: int = 0,
     request: Any = None,
+    who: Sequence[type[BasePermission]] = (),
     parameters: Any = (),
     filters: Sequence[Filter] = (),
     orders: Sequence[str] = (),
@@ -83,6 +84,7 @@ def _endpoint(
             without content. With `ordering`, the method returns a query set, and the answer is a page of it. Or
             responses as in `extend_schema`: the first is for what the method returns, 204 for None.
         takes: the serializer of the content of the request, for `validated`. `request` describes it, if that differs.
+        who: may call it, if not those of the view set.
         status: of success; without it 200, or 204 if nothing is given. With 201, `url` of the answer is its location.
         parameters: what the address may have after `?`.
         filters, orders: of a list with `ordering`; the columns of orders are never null.
@@ -98,7 +100,7 @@ def _endpoint(
         parameters.append(order_parameter(orders))
     query = tuple(each for each in parameters if each.location == OpenApiParameter.QUERY)
     made = Endpoint(
-        method, address, name, takes, gives, status, query, tuple(filters), tuple(orders), initial
+        method, address, name, takes, gives, status, query, tuple(filters), tuple(orders), who, initial
     )
 
     def decorate(handler: Callable[..., Any]) -> Callable[..., Any]:
@@ -168,10 +170,10 @@ delete = partial(_endpoint, "delete")
 class Endpoints(GenericViewSet[Any]):
     """The operations of a noun. Each finds through a selector, validates by a serializer, and calls one service.
 
-    `permission_classes` names who may enter, `read_scopes` and `write_scopes` the scopes of which a token needs one.
-    `tag` is the heading in the documentation. An operation that calls a service that stores files sets `stores_files`,
-    and lets the service call `keep_answer` in its transaction. `secrets` names the fields of an answer that are shown
-    once: they are not kept for a repeated request, which gets null.
+    `permission_classes` names who may enter where an operation does not (`who`), `read_scopes` and `write_scopes` the
+    scopes of which a token needs one. `tag` is the heading in the documentation. An operation that calls a service that
+    stores files sets `stores_files`, and lets the service call `keep_answer` in its transaction. `secrets` names the
+    fields of an answer that are shown once: they are not kept for a repeated request, which gets null.
     """
 
     http_method_names = ["get", "post", "patch", "put", "delete", "head"]
@@ -205,6 +207,14 @@ class Endpoints(GenericViewSet[Any]):
     def endpoint(self) -> Endpoint | None:
         """The operation of the request; None for a method that its address does not have."""
         return getattr(getattr(self, self.action or "", None), "endpoint", None)
+
+    @property
+    def who(self) -> Sequence[Any]:
+        """Who may call the operation of the request."""
+        return (self.endpoint and self.endpoint.who) or self.permission_classes
+
+    def get_permissions(self) -> list[Any]:
+        return [permission() for permission in self.who]
 
     def get_serializer_class(self) -> Any:
         return self.endpoint and self.endpoint.takes
