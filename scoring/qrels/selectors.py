@@ -164,11 +164,16 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
 
 @dataclass(frozen=True)
 class FreezePreview:
-    """The content of a version if it were frozen now. `same` is a version that has the same grades already."""
+    """The content of a version if it were frozen now.
+
+    `same` is a version that has the same grades already; `parts` are the groups and sets with a version of their own,
+    each with its number of judged units.
+    """
 
     digest: str
     n_judged: int
     n_topics: int
+    parts: list[tuple[str, int]]
     report: dict[str, Any]
     same: Qrels | None
 
@@ -213,6 +218,7 @@ def freeze_preview(track: Track, pool: Pool, also: Sequence[str], machine: Machi
         digest=frozen.digest,
         n_judged=frozen.n_judged,
         n_topics=len(frozen.columns.topics),
+        parts=[(name, int((columns.grade >= 0).sum())) for name, (columns, _) in frozen.parts.items()],
         report=_labeled(frozen.report, pool.protocol.parsed),
         same=Qrels.objects.filter(track=track, sha256=frozen.sha256, machine=machine).first(),
     )

@@ -325,6 +325,8 @@ def test_judgments_of_several_assessors_become_one_grade_of_a_set(aggregate: str
 def test_each_set_is_scored_with_its_measures_and_shown_side_by_side() -> None:
     scene = arguments(HIGH, LOW, NONE)
     change(scene, 'title = "Quality"', 'title = "Writing"')
+    preview = organizer(scene).get(reverse("scoring:freeze", args=[scene.track.slug])).content.decode()
+    assert "Writing: 3 judged units, in a version of its own" in preview
     freeze(scene)
     scene.submit_lines(scene.ours, "good", ["A.1 Q0 10 1 9 good\n", "A.1 Q0 9 2 8 good\n"])
     scene.submit_lines(scene.theirs, "poor", ["A.1 Q0 é 1 9 poor\n", "A.1 Q0 9 2 8 poor\n"])
