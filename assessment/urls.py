@@ -48,6 +48,7 @@ urlpatterns = [
     path("judge/imports/<int:import_id>/discard/", imports.discard_import, name="discard_import"),
     path("tracks/<slug:slug>/judging/new/", batches.new, name="new_batch"),
     path("judge/batches/<int:batch_id>/", batches.batch, name="batch"),
+    path("judge/batches/<int:batch_id>/edit/", batches.edit, name="edit_batch"),
     path("judge/batches/<int:batch_id>/open/", batches.open_batch, name="open"),
     path("judge/batches/<int:batch_id>/close/", batches.close_batch, name="close"),
     path("tracks/<slug:slug>/agreement/", agreement.agreement, name="agreement"),

@@ -16,7 +16,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.services import tokens
 from config.pages import documentation
-from corpus.models import Formula
+from corpus.models import Formula, Import
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.pools import services as pool_services
@@ -35,6 +35,7 @@ from tests.helpers.judging import make_import, make_machine
 from tests.scoring.conftest import Scene, build_scene
 from tracks.agreements import services as agreement_services
 from tracks.guidelines import services as guidelines_services
+from tracks.models import TopicImport
 
 pytestmark = pytest.mark.django_db
 
@@ -77,6 +78,7 @@ assessment:discussion                   L444444
 assessment:discussion_csv               L333334
 assessment:discard_import               5555555
 assessment:done                         L444044
+assessment:edit_batch                   L333330
 assessment:export                       L333330
 assessment:examples                     L333330
 assessment:extend                       5555555
@@ -564,6 +566,26 @@ def test_release_opens_a_leaderboard_and_its_pages(scene: Scene, addresses: dict
         leaderboard_services.release(leaderboard=board, level=level, by=scene.organizer, reason="A test.")
         expected = expected_of(matrix)
         assert answers(scene, addresses, expected) == expected, level
+
+
+def test_every_page_of_the_admin_opens_with_data(scene: Scene, addresses: dict[str, str]) -> None:
+    """Lists, and the pages to add and change a row: each shows a page, leads to one of the site, or may not be used."""
+    named = {"format": "jsonl", "name": "a.jsonl"}
+    Import.objects.create(collection=scene.track.collection, **named)
+    TopicImport.objects.create(track=scene.track, size=1, **named)
+    administrator = make_organizer(is_superuser=True)
+    for user in (scene.organizer, administrator):
+        client = Client()
+        client.force_login(user)
+        for model, admin in site._registry.items():
+            row = model._default_manager.order_by("pk").first()
+            assert row is not None, f"no {model.__name__} to open"
+            name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+            assert client.get(reverse(f"{name}_changelist")).status_code == 200
+            shown = client.get(reverse(f"{name}_change", args=[row.pk]), follow=True)
+            assert shown.status_code == 200, model
+            added = client.get(reverse(f"{name}_add"), follow=True)
+            assert added.status_code == (200 if admin.has_add_permission(added.wsgi_request) else 403), model
 
 
 def test_admin_is_for_organizers_only(scene: Scene) -> None:

@@ -73,7 +73,8 @@ assessment:revoke_machine_token: POST revoke_machine_token
 assessment:new_adjudication: POST adjudication_batches
 assessment:new_dual: POST dual_batches
 assessment:new_training: POST training_batches
-assessment:plan: POST assignments, POST share_topics, POST edit_batch
+assessment:edit_batch: POST edit_batch
+assessment:plan: POST assignments, POST share_topics
 assessment:change_plan: POST assignments
 scoring:freeze: POST preview_qrels, POST freeze_qrels
 scoring:score: POST score_runs

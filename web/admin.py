@@ -6,12 +6,15 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.admin.widgets import AutocompleteSelect, AutocompleteSelectMultiple
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import IntegrityError
 from django.db.models import ForeignKey, ManyToManyField, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 
 from assay.errors import Refused
 
@@ -101,6 +104,47 @@ class Checked:
             return response
         messages.error(request, "The selection contains rows that are not in this list. Nothing was changed.")
         return HttpResponseRedirect(request.get_full_path())
+
+
+Place = tuple[str, str]  # a label and an address
+
+
+class OnTheSite:
+    """Mixin for an admin whose rows are made and changed on the site: *Add* and the rows of the list lead there.
+
+    Those pages belong to a track, so *Add* offers the tracks to choose from, unless there is only one page.
+    """
+
+    nothing_yet = ""  # what the page says without any place
+
+    def places(self) -> Sequence[Place]:
+        """The pages on which a row can be made."""
+        raise NotImplementedError
+
+    def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not self.has_add_permission(request):  # type: ignore[attr-defined]
+            raise PermissionDenied
+        places = self.places()
+        if len(places) == 1:
+            return HttpResponseRedirect(places[0][1])
+        opts = self.opts  # type: ignore[attr-defined]
+        context = {
+            **self.admin_site.each_context(request),  # type: ignore[attr-defined]
+            "title": f"Add {opts.verbose_name}",
+            "opts": opts,
+            "places": places,
+            "nothing_yet": self.nothing_yet,
+        }
+        return TemplateResponse(request, "admin/places.html", context)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        row = self.get_object(request, unquote(object_id))  # type: ignore[attr-defined]
+        if row is None or request.method == "POST" or not self.has_view_permission(request, row):  # type: ignore[attr-defined]
+            return super().change_view(request, object_id, *args, **kwargs)  # type: ignore[misc,no-any-return]
+        return HttpResponseRedirect(row.get_absolute_url())
 
 
 class Undeletable(Checked):

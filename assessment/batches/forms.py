@@ -1,13 +1,17 @@
-"""The form that creates a batch."""
+"""The forms that create and edit a batch."""
 
 from typing import Any, cast
 
 from django import forms
 from django.db.models import QuerySet
 
+from assay.errors import Refused
+from assessment.batches import services
 from assessment.models import Batch
 from pooling.models import Pool
 from web.forms import StyledForm
+
+MINUTES = {"minutes_allotted": "Minutes for a task"}
 
 
 class NewBatchForm(StyledForm, forms.ModelForm[Batch]):
@@ -16,7 +20,7 @@ class NewBatchForm(StyledForm, forms.ModelForm[Batch]):
     class Meta:
         model = Batch
         fields = ["pool", "name", "kind", "minutes_allotted"]
-        labels = {"minutes_allotted": "Minutes for a task"}
+        labels = MINUTES
 
     def __init__(self, *args: Any, pools: QuerySet[Pool], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -26,3 +30,20 @@ class NewBatchForm(StyledForm, forms.ModelForm[Batch]):
         if not self.is_bound:
             self.initial.setdefault("name", f"Batch {Batch.objects.filter(pool__in=pools).count() + 1}")
         kind.choices = [choice for choice in Batch.Kind.choices if choice[0] != Batch.Kind.MACHINE]
+
+
+class EditBatchForm(StyledForm, forms.ModelForm[Batch]):
+    """What can change in a batch; its pool and kind cannot."""
+
+    class Meta:
+        model = Batch
+        fields = ["name", "minutes_allotted"]
+        labels = MINUTES
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        try:
+            services.check_name(pool=self.instance.pool, name=name, batch=self.instance)
+        except Refused as refusal:
+            raise forms.ValidationError(refusal.message) from refusal
+        return name

@@ -85,6 +85,13 @@ def work_changed(
         follow(batch=batch, assessors=assessors, lost=lost)
 
 
+def check_name(*, pool: Pool, name: str, batch: Batch | None = None) -> None:
+    """Refuse the name of another batch of the pool."""
+    others = Batch.objects.filter(pool=pool, name=name)
+    if (others if batch is None else others.exclude(pk=batch.pk)).exists():
+        raise BatchNameTaken(name)
+
+
 @transaction.atomic
 def create(
     *,
@@ -100,8 +107,7 @@ def create(
         raise Refused(
             f"The pool “{pool}” is not ready. Create a batch once the pool is built.", code="pool-not-ready"
         )
-    if Batch.objects.filter(pool=pool, name=name).exists():
-        raise BatchNameTaken(name)
+    check_name(pool=pool, name=name)
     batch = Batch.objects.create(
         pool=pool, name=name, kind=kind, minutes_allotted=minutes_allotted, is_blind=is_blind, created_by=by
     )
@@ -134,8 +140,7 @@ def select_entries(*, batch: Batch, entries: Iterable[int]) -> Batch:
 def edit(*, batch: Batch, name: str, minutes_allotted: int) -> Batch:
     """Change a batch's name and the minutes for a task; tasks already taken keep their time."""
     locked = lock_for_managing(batch.pk)
-    if Batch.objects.filter(pool=locked.pool, name=name).exclude(pk=locked.pk).exists():
-        raise BatchNameTaken(name)
+    check_name(pool=locked.pool, name=name, batch=locked)
     before = {"name": locked.name, "minutes_allotted": locked.minutes_allotted}
     locked.name, locked.minutes_allotted = name, minutes_allotted
     locked.save(update_fields=["name", "minutes_allotted"])

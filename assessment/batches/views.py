@@ -7,7 +7,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assessment.batches import selectors, services
-from assessment.batches.forms import NewBatchForm
+from assessment.batches.forms import EditBatchForm, NewBatchForm
 from assessment.batches.page import batch_page
 from assessment.models import Batch
 from tracks.tracks.selectors import tracks_for
@@ -39,6 +39,20 @@ def batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 
 def _batch(batch_id: int) -> Batch:
     return get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def edit(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """Change the name of a batch and the minutes for a task. Organizers only."""
+    batch = _batch(batch_id)
+    form = EditBatchForm(request.POST or None, instance=batch)
+    if form.is_valid():
+        batch = services.edit(batch=batch, **form.cleaned_data)
+        messages.success(request, f"The batch “{batch}” is changed.")
+        return redirect(batch)
+    context = {"track": batch.pool.track, "batch": _batch(batch_id), "form": form, "tab": "judging"}
+    return render(request, "assessment/batches/edit.html", context, status=422 if form.errors else 200)
 
 
 @require_POST

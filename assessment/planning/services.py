@@ -65,11 +65,6 @@ def change(*, batch: Batch, changes: Collection[Change], seen: str = "", is_open
         open_for_judging(batch=batch)
 
 
-def check_change(*, batch: Batch, changes: Collection[Change]) -> None:
-    """Refuse what `change` would refuse now. Nothing is locked or written."""
-    plan_of(batch, {each.topic.pk for each in changes}).apply(changes)
-
-
 @transaction.atomic
 def share(*, batch: Batch, assessors: Sequence[User]) -> list[TopicAssignment]:
     """Share a pool's topics evenly among assessors by number of entries. In a training batch each gets all topics.

@@ -84,7 +84,7 @@ EXPLAINED = {
     "roles/assessor.html#your-work-is-safe": "assessment:back",
     "roles/assessor.html#your-statistics": "assessment:own_statistics",
     "howto/run-a-campaign.html#create-batches-and-judge": (
-        "assessment:judging assessment:batch assessment:new_batch"
+        "assessment:judging assessment:batch assessment:edit_batch assessment:new_batch"
     ),
     "howto/run-a-campaign.html#take-judgments-out-and-in": (
         "assessment:export assessment:imports assessment:import"

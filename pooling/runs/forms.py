@@ -1,4 +1,4 @@
-"""The forms of runs: submission by teams and in the admin, and changes of a submitted run."""
+"""The forms of runs: submission, and changes of a submitted run."""
 
 import re
 from typing import Any, cast
@@ -7,14 +7,10 @@ from django import forms
 from django.http import HttpRequest
 
 from accounts.models import User
-from assay.errors import Refused
 from assay.formats.declaration import STATEMENTS, Declaration, Statement
 from assay.protocols.schema import RunRules
 from participation.models import Team
 from participation.teams import selectors as team_selectors
-from pooling.errors import RunRefused
-from pooling.models import Run
-from pooling.runs import services
 from tracks.models import Track
 from web.forms import StyledForm, bytes_of
 
@@ -108,53 +104,6 @@ def run_forms(request: HttpRequest, track: Track, user: User) -> list[RunForm]:
     n_rows = min(int(wanted), MAX_RUNS) if ROW.fullmatch(wanted) else 1
     initial = {"team": request.GET.get("team") or None}
     return [RunForm(row=str(n), initial=initial, **options) for n in range(1, n_rows + 1)]
-
-
-class AdminRunForm(forms.ModelForm[Run]):
-    """Submits a run for a team in the admin. The errors of its report become errors of the form."""
-
-    file = forms.FileField(help_text="Plain text, or compressed with gz, xz or zip (of one file).")
-    submitter: User
-
-    class Meta:
-        model = Run
-        fields = ["team", *STATEMENTS]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["tag"].required = False
-        self.fields["tag"].help_text = STATEMENTS["tag"].help
-
-    @property
-    def submission(self) -> dict[str, Any]:
-        """The arguments of the services that check and submit."""
-        data = self.cleaned_data
-        return {
-            "track": data["team"].track,
-            "team": data["team"],
-            "by": self.submitter,
-            "file": bytes_of(data["file"]),
-            "file_name": data["file"].name or "run",
-            "declared": Declaration(**{name: data[name] for name in STATEMENTS}),
-        }
-
-    def clean(self) -> dict[str, Any]:
-        data = super().clean() or {}
-        if self.errors:
-            return data
-        try:
-            services.check_submission(**self.submission)
-        except RunRefused as refusal:
-            raise forms.ValidationError(refusal.lines) from refusal
-        except Refused as refusal:
-            raise forms.ValidationError(refusal.message) from refusal
-        return data
-
-    def validate_unique(self) -> None:
-        """Skipped: `clean` has asked the service."""
-
-    def validate_constraints(self) -> None:
-        """Skipped: the service fills most of the row."""
 
 
 class DescriptionForm(StyledForm):

@@ -132,6 +132,23 @@ def test_batch_is_created_and_leads_to_its_plan(scene: Scene, organizer: Client)
     assert "already exists" in again.content.decode()
 
 
+def test_batch_is_edited_on_its_page(scene: Scene, organizer: Client) -> None:
+    batch_services.create(pool=scene.pool, name="Second", by=None)
+    address = reverse("assessment:edit_batch", args=[scene.batch.pk])
+    assert address in organizer.get(scene.batch.get_absolute_url()).content.decode()
+    assert f'value="{scene.batch.name}"' in organizer.get(address).content.decode()
+
+    taken = organizer.post(address, {"name": "Second", "minutes_allotted": 5})
+    none = organizer.post(address, {"name": "Third", "minutes_allotted": 0})
+    saved = organizer.post(address, {"name": "Third", "minutes_allotted": 5})
+
+    assert (taken.status_code, none.status_code) == (422, 422)
+    assert "already" in taken.content.decode()
+    assert saved.headers["Location"] == scene.batch.get_absolute_url()
+    scene.batch.refresh_from_db()
+    assert (scene.batch.name, scene.batch.minutes_allotted) == ("Third", 5)
+
+
 def test_without_a_ready_pool_the_page_says_what_to_do(scene: Scene, organizer: Client) -> None:
     Pool.objects.update(status=Pool.Status.BUILDING)
 

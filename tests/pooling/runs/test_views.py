@@ -557,41 +557,10 @@ def test_hostile_lines_are_shown_escaped(scene: Scene, as_: Any) -> None:
 # ---- the admin
 
 
-def admin_form(scene: Scene, data: bytes, **fields: Any) -> dict[str, Any]:
-    form = {"team": scene.ours.pk, "kind": "baseline", "pooled_as": "alternate", "uses": "text", "tag": ""}
-    return form | {"description": "", "file": SimpleUploadedFile("run.tsv", data)} | fields
+def test_add_run_in_the_admin_leads_to_the_page_that_submits_runs(scene: Scene, as_: Any) -> None:
+    response = as_(scene.organizer).get("/admin/pooling/run/add/")
 
-
-def test_organizer_uploads_a_run_for_a_team_in_the_admin(scene: Scene, as_: Any) -> None:
-    response = as_(scene.organizer).post("/admin/pooling/run/add/", admin_form(scene, GOOD))
-
-    run = Run.objects.get()
-    assert response.status_code == 302
-    assert (run.team, run.kind, run.pooled_as, run.submitted_by) == (
-        scene.ours,
-        "baseline",
-        "alternate",
-        scene.organizer,
-    )
-    with run.original.open("rb") as file:
-        assert file.read() == GOOD
-
-
-def test_admin_shows_the_report_of_a_refused_run(scene: Scene, as_: Any) -> None:
-    response = as_(scene.organizer).post(
-        "/admin/pooling/run/add/", admin_form(scene, BROKEN["score NaN"].make())
-    )
-
-    assert "line 2: score “NaN” is not a finite number" in response.content.decode()
-    assert '<a href="/tracks/">tracks</a>' in response.content.decode()  # where the site's own page is
-    assert not Run.objects.exists()
-    assert scene.files() == []
-
-
-def test_admin_reports_a_taken_tag(scene: Scene, run: Run, as_: Any) -> None:
-    response = as_(scene.organizer).post("/admin/pooling/run/add/", admin_form(scene, run_bytes(n=2)))
-
-    assert "already has a run with the tag run-1" in response.content.decode()
+    assert response.headers["Location"] == reverse("pooling:submit", args=[scene.track.slug])
 
 
 def test_runs_are_not_edited_or_deleted_in_the_admin(scene: Scene, run: Run, as_: Any) -> None:
