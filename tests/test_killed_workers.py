@@ -143,30 +143,6 @@ def track_with_runs() -> Track:
 
 
 def test_pool_is_built_completely_by_the_next_worker(worker: Factory, beat: Factory) -> None:
-    track = track_with_runs()
-
-    def ask() -> Pool:
-        return pool_services.request(track=track, name="main", seed=7, depth={}, by=make_organizer())
-
-    pool = kill_while_writing(worker, beat, ask, "pooling_contribution")
-    pool.refresh_from_db()
-    assert pool.status == Pool.Status.BUILDING
-    assert (PoolEntry.objects.count(), Contribution.objects.count()) == (0, 0)
-
-    worker()
-    assert pool.job is not None
-    wait_until(lambda: is_done(pool.job), reason="the pool is taken up and built")
-    pool.refresh_from_db()
-    assert_taken_up(pool.job, losses=1)
-    assert pool.status == Pool.Status.READY
-    assert PoolEntry.objects.filter(pool=pool).count() == pool.statistics["n"] == 2 * 3 * 50
-    undisturbed = pool_services.request(track=track, name="again", seed=7, depth={}, by=make_organizer())
-    wait_until(lambda: is_done(undisturbed.job), reason="the second pool is built")
-    undisturbed.refresh_from_db()
-    assert pool.sha256 == undisturbed.sha256
-
-
-def test_formula_pool_is_built_completely_by_the_next_worker(worker: Factory, beat: Factory) -> None:
     scene = build_formula_scene()
     scene.submit("abacus", [4 * i for i in range(12)] + [1, 5])
     scene.submit("base", [3, 2, 0], team=1)
@@ -185,8 +161,13 @@ def test_formula_pool_is_built_completely_by_the_next_worker(worker: Factory, be
     wait_until(lambda: is_done(pool.job), reason="the pool is taken up and built")
     pool.refresh_from_db()
     assert_taken_up(pool.job, losses=1)
+    assert pool.status == Pool.Status.READY
     assert PoolEntry.objects.filter(pool=pool).count() == pool.statistics["n"] == 2 * 4
     assert PoolMember.objects.count() == pool.statistics["members"]["n"]
+    undisturbed = pool_services.request(track=scene.track, name="again", seed=7, depth={}, by=scene.organizer)
+    wait_until(lambda: is_done(undisturbed.job), reason="the second pool is built")
+    undisturbed.refresh_from_db()
+    assert pool.sha256 == undisturbed.sha256
 
 
 def test_runs_are_scored_completely_by_the_next_worker(worker: Factory, beat: Factory) -> None:

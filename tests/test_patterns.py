@@ -25,10 +25,10 @@ ROOMS = (
     *("scoring", "publishing", "config"),
 )
 METHODS = ("search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer")
-SIZE = 2_000  # characters
+SIZE = 1_000  # characters
 FACTOR = 8
-BOUND = 24  # between the factor and its square
-SHORT = 0.03  # seconds of the longer text
+BOUND = 20  # between the factor and its square
+SHORT = 0.008  # seconds of the longer text
 SHORT_TEXTS = {
     r"(\.gz|\.xz|\.zip)+$": "names of files",
     r"    (\w+): .*?(?:  # (.*))?$": "lines of our own source",

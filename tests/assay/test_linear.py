@@ -26,24 +26,24 @@ from assay.baselines.formula_trees import parse
 from assay.baselines.tokens import tokenize
 from assay.errors import AssayError
 from assay.formats.documents import forum as bolt
-from assay.formats.documents import index_rows, jsonl, stackexchange, trec
+from assay.formats.documents import jsonl, stackexchange, trec
 from assay.formats.documents.batch import Batch, Malformed, Unusable
 from assay.formats.documents.dump import Reader
-from assay.formats.qrels.reader import QrelsError, parse_qrels
+from assay.formats.qrels.reader import QrelsError
 from assay.formats.runs.reader import check_run
 from assay.formats.separated import SeparatedLines
-from assay.formats.topics.reader import comparable, read_labels, read_topics
+from assay.formats.topics.reader import read_topics
 from assay.formulas.slt import slt
 from assay.html import forum, highlight, links
-from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title, plain
+from assay.html.sanitize import clean_body, clean_title
 from assay.protocols.loader import load_protocol, parse_protocol
 from assay.protocols.measures import parse_measure
 from tracks.markdown import plain_html
 
-SIZE = 8_000  # characters
+SIZE = 4_000  # characters
 FACTOR = 8
-BOUND = 24  # between the factor and its square
-SHORT = 0.05  # seconds of the longer text: a quadratic function of these sizes takes longer, or does no harm
+BOUND = 20  # between the factor and its square
+SHORT = 0.012  # seconds of the longer text: a quadratic function of these sizes takes longer, or does no harm
 MATH = '<math xmlns="http://www.w3.org/1998/Math/MathML">'
 PROTOCOL = load_protocol("trec-adhoc")
 REFUSALS = (AssayError, Malformed, QrelsError, Unusable, ValueError)
@@ -63,12 +63,8 @@ UNITS = [
     "\\begin{align}{ $ \\( \\[ ", "\x00", "[a](http://x(", "$" + "{" * 999,
 ]
 # fmt: on
+# Functions that need more than text, or that read it inside other text. ENTRY_POINTS has the others.
 FUNCTIONS: dict[str, Callable[[str], object]] = {
-    "body": clean_body,
-    "comment": clean_comment,
-    "title": clean_title,
-    "text": clean_text,
-    "plain": plain,
     "formula in HTML": lambda text: clean_body(f'<p><span class="math-container">{text}</span> x'),
     "MathML in HTML": lambda text: clean_body(f"<math>{text}</math>"),
     "link": lambda text: links.read(f"//{text}"),
@@ -84,17 +80,11 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "separated columns": lambda text: SeparatedLines(b",", ("topic", "docno"), lambda *_: None).take(
         1, f"{text}\n".encode(), is_last=True
     ),
-    "dump": lambda text: stackexchange.convert(text.encode(), "posts"),
     "chunks of a dump": lambda text: list(Reader(io.BytesIO(f"<posts>{text}".encode()), "Posts.xml")),
-    "formula index": lambda text: index_rows.convert(text.encode(), "formulas-latex-v1"),
     "topics": lambda text: read_topics(text.encode(), "topics.xml"),
     "topics in XML": lambda text: read_topics(f"<Topics>{text}</Topics>".encode(), "topics.xml"),
     "topics of NTCIR": lambda text: read_topics(f"<topics>{text}</topics>".encode(), "topics.xml"),
-    "labels": lambda text: read_labels(text.encode(), "labels.csv"),
-    "comparable title": comparable,
-    "protocol": lambda text: parse_protocol(text, name="x.toml"),
     "measure": parse_measure,
-    "qrels": lambda text: parse_qrels(text.encode()),
     "run": lambda text: check_run(io.BytesIO(text.encode()), protocol=PROTOCOL, name="run.txt"),
     "attributes of a post": lambda text: forum.to_html(f"<a {text}>x</a>"),
     "posts in JSON lines": lambda text: jsonl.convert(json.dumps({"docno": "1", "source": text}).encode()),
@@ -255,7 +245,10 @@ CASES: dict[str, tuple[Callable[[str], object], Callable[[int], str]]] = {
     "attributes of an end tag": (clean_body, numbered("x{} ", before="</p ", after=">")),
     "attributes that quote": (clean_body, numbered("x{}='>\"' ", before="<p ", after=">")),
     "attributes behind a comment": (clean_body, numbered("x{} ", before='<!-- <a x=" --><p ', after='">')),
-    "attributes of MathML in HTML": (slt, numbered("x{} ", before="<math ", after="><mi>x</mi></math>")),
+    "attributes of MathML in HTML, too long for a formula": (
+        slt,
+        lambda n: numbered("x{} ", before="<math ", after="><mi>x</mi></math>")(2 * n),
+    ),
     "attributes of a row": (
         lambda text: stackexchange.convert(text.encode(), "posts"),
         numbered("x{}='' ", before="<row ", after="/>"),

@@ -1,11 +1,10 @@
 """A track from its first training round to its qrels, as organizer and assessor see it in Chromium.
 
-One walk for answers, which are units, and for formulas, whose units have several instances.
+The units are formulas, which have several instances. `tests/test_campaign.py` walks with answers.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from io import BytesIO
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -23,14 +22,13 @@ from assessment.models import Batch, Judgment
 from jobs import services as jobs
 from pooling.models import Pool, PoolEntry, PoolMember
 from pooling.pools import services as pool_services
-from pooling.runs import services as run_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Analysis, Qrels, QrelsEntry
 from tests.assessment.judging.test_browser import ready
 from tests.helpers.browser import log_in, violations
-from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
+from tests.helpers.factories import make_assessor
 from tests.helpers.formula_scene import build_formula_scene
-from tests.helpers.judging import judge, make_batch, make_pool, make_team
+from tests.helpers.judging import judge, make_batch
 from tracks.models import Topic, Track
 from web.pages import counted
 
@@ -68,28 +66,6 @@ class Walk:
     pool: Pool
     documents: list[tuple[str, str]]  # topic and docno of what assessors judge
     submit_runs: Callable[[], object]  # of two teams, in opposite orders
-
-
-def walk_of_answers() -> Walk:
-    track = make_track("walk", protocol="arqmath-2021-task1")
-    topics = [make_topic(track, code) for code in ("A.1", "A.2")]
-    pool = make_pool(track, dict.fromkeys(topics, 2))
-    documents = list(pool.entries.values_list("topic__code", "docno"))
-    olga, teams = make_organizer("olga"), [make_team(track) for _ in range(2)]
-
-    def submit_runs() -> None:
-        for team, order in zip(teams, (documents, documents[::-1]), strict=True):
-            lines = [f"{code}\t{docno}\t{n}\t{-n}\t{team.pk}\n" for n, (code, docno) in enumerate(order, 1)]
-            run_services.submit(
-                track=track,
-                team=team,
-                by=olga,
-                file=BytesIO("".join(sorted(lines)).encode()),
-                file_name="run.tsv",
-                declared=run_services.Declaration(kind="primary"),
-            )
-
-    return Walk(olga, track, topics, pool, documents, submit_runs)
 
 
 def walk_of_formulas() -> Walk:
@@ -162,21 +138,16 @@ def assert_accessible(page: Page) -> None:
         page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
-@pytest.mark.parametrize(
-    ("build", "look"), [(walk_of_answers, lambda page: None), (walk_of_formulas, assert_accessible)]
-)
 def test_track_is_judged_from_training_to_qrels(
     live_server: Any,
     new_page: Callable[..., Page],
     monkeypatch: pytest.MonkeyPatch,
     settings: LazySettings,
     tmp_path: Path,
-    build: Callable[[], Walk],
-    look: Callable[[Page], None],  # at pages of organizers, whose templates are the same in both walks
 ) -> None:
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)  # the test runs the jobs
     settings.MEDIA_ROOT = tmp_path
-    walk = build()
+    walk = walk_of_formulas()
     track, topics, pool = walk.track, walk.topics, walk.pool
     base, first, second = live_server.url, topics[0].code, topics[1].code
     of_track = f"{base}/tracks/{track.slug}"
@@ -251,22 +222,22 @@ def test_track_is_judged_from_training_to_qrels(
     # The board, agreement and the disagreement, which Ada settles.
     office.goto(f"{of_track}/board/")
     expect(office.locator("#board")).to_contain_text("of 16 units judged")
-    look(office)
+    assert_accessible(office)
     office.get_by_role("link", name="Same document, other grade").click()
-    look(office)
+    assert_accessible(office)
     office.goto(f"{of_track}/agreement/")
-    look(office)
+    assert_accessible(office)
     office.get_by_role("link", name="Hidden checks").click()
     office.get_by_role("link", name="bob").click()
     expect(office.get_by_role("row", name="bob")).to_contain_text("100 %")
     expect(office.get_by_role("img", name="share of answers to hidden checks")).to_be_visible()
-    look(office)
+    assert_accessible(office)
     office.goto(f"{of_track}/agreement/")
     office.get_by_role("link", name="Show disagreements").click()
     disputed = Judgment.objects.filter(batch=main, is_current=True, grade=0)  # Bob gave 2
     noun = track.protocol.parsed.judged_noun  # a formula has several instances, each with its own judgments
     expect(office.get_by_text(f"{counted(disputed.count(), noun)}.")).to_be_visible()
-    look(office)
+    assert_accessible(office)
     office.get_by_role("link", name="Make an adjudication batch").click()
     office.get_by_label("ada").check()
     create("Create batch")
@@ -292,4 +263,4 @@ def test_track_is_judged_from_training_to_qrels(
     jobs.run(Analysis.objects.get().job_id)  # type: ignore[arg-type]
     office.reload()
     expect(section.get_by_role("row", name="first judge second judge")).to_have_count(1)
-    look(office)
+    assert_accessible(office)

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg2
@@ -12,8 +12,6 @@ import pytest
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
-from jobs import services as jobs
-from jobs.models import Job
 from server import embedded, os_account, paths
 from tests.conftest import wait_until
 
@@ -232,15 +230,6 @@ def test_the_front_page_needs_no_other_host(live_server: LiveServer, browser_pag
     assert response is not None
     assert response.status == 200
     assert "Assay" in browser_page.title()
-
-
-def test_a_real_worker_takes_a_job(worker: Callable[[], object], transactional_db: None) -> None:
-    worker()
-
-    jobs.nudge(Job.objects.create(kind="no.such", title="Nothing").pk)
-
-    wait_until(lambda: Job.objects.get().is_finished)
-    assert Job.objects.get().state == Job.State.FAILED
 
 
 def test_socket_is_next_to_the_data() -> None:

@@ -103,7 +103,7 @@ _html = _soup(_PIECES)
 _markdown = _soup([piece for piece in _PIECES if not piece.startswith(("</", "<br"))])
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(_html)
 def test_any_body_is_harmless_and_stable(soup: str) -> None:
     html = clean_body(soup)
@@ -113,7 +113,7 @@ def test_any_body_is_harmless_and_stable(soup: str) -> None:
     assert _parsed(_bleached(html)) == _parsed(html)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(_html)
 def test_any_comment_is_harmless(soup: str) -> None:
     html = clean_comment(soup)
@@ -126,7 +126,7 @@ def test_emphasis_that_overlaps_strong_text_stays_as_written() -> None:
     assert clean_comment("_$**_** *a **b** c*") == "_$<strong>_</strong> <em>a <strong>b</strong> c</em>"
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(_markdown)
 def test_any_comment_in_markdown_is_stable(soup: str) -> None:
     html = clean_comment(soup)
@@ -134,7 +134,7 @@ def test_any_comment_in_markdown_is_stable(soup: str) -> None:
     assert clean_comment(html) == html
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(_html)
 def test_any_title_is_harmless_and_stable(soup: str) -> None:
     html = clean_title(soup)

@@ -184,7 +184,7 @@ def test_entries_moved_before_the_cursor_are_found(scene: Scene) -> None:
 class TestOrderIsOnlyAnOrder(TestCase):
     """Judgments do not depend on positions: a judgment is for the entry that was shown, whatever the order."""
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=8, deadline=None)
     @given(data=st.data())
     def test_shuffling_positions_never_changes_what_a_judgment_is_for(self, data: st.DataObject) -> None:
         scene = build_scene()

@@ -36,7 +36,7 @@ from tests.helpers.judging import make_batch, make_pool
 from tracks.models import Topic
 
 N_PEOPLE = 3
-EXAMPLES = 12 * int(os.environ.get("ASSAY_EXAMPLES", "1"))
+EXAMPLES = 6 * int(os.environ.get("ASSAY_EXAMPLES", "1"))
 STEPS = 30
 # Hypothesis would switch rules off at random, and an error needs several of them: so one rule draws what is done.
 WEIGHTS = {

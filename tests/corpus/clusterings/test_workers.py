@@ -1,4 +1,4 @@
-"""Clustering by real workers: from the browser, with helpers, and with killed workers."""
+"""Clustering from the browser, and by real workers: with helpers, and with killed ones."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from corpus.clusterings import jobs as clustering_jobs
 from corpus.clusterings.services import start_clustering
 from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Formula
+from jobs import services as jobs
 from jobs.models import Job
 from jobs.services import Progress
 from tests.conftest import Factory, wait_until
@@ -121,16 +122,18 @@ def test_helper_computes_parts_at_the_same_time_as_the_leader(
 
 @pytest.mark.browser
 def test_organizer_clusters_in_the_browser(
-    live_server: Any, new_page: Callable[..., Page], worker: Factory
+    live_server: Any, new_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)  # the test runs the job
     collection = make_collection("math", name="Math")
     add_formulas(collection, [One(str(i), "x", letter(f"x{i}" * 30), f"v{i // 2}") for i in range(8)])
-    worker()
     page = new_page()
     log_in(page, live_server.url, make_organizer())
     page.goto(f"{live_server.url}{reverse('corpus:formulas', args=['math'])}")
 
     page.get_by_role("button", name="Cluster formulas").click()
+    wait_until(Job.objects.exists)
+    jobs.run(Job.objects.get().pk)
 
     expect(page.get_by_text("4 ids with several SLT strings")).to_be_visible(timeout=60_000)
     expect(page.get_by_role("button", name="Cluster formulas again")).to_be_visible()

@@ -338,7 +338,7 @@ def test_killed_import_continues_when_it_is_repeated(
     process_environment: dict[str, str], tmp_path: Path
 ) -> None:
     """SIGKILL after the first chunk. The same command then imports the rest, and nothing twice."""
-    n = 300_000
+    n = 200_000
     path = write(tmp_path, "index.tsv", index(n, latex=r"x_{%d} + \frac{a}{b}") + "7\t1\t1\ttitle\t1\tx\n")
     command = [sys.executable, "manage.py", "import_collection", "math", str(path)]
     with subprocess.Popen(

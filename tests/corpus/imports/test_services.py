@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,6 @@ from corpus.threads.selectors import sources, thread
 from jobs import services as jobs
 from jobs.files import storage
 from jobs.models import Job, UnclaimedFile
-from tests.conftest import wait_until
 from tests.helpers.dumps import answer, dump, many_posts, plain_rows, question, row, write
 from tests.helpers.factories import make_collection, make_organizer, make_track, make_user
 
@@ -535,47 +533,6 @@ def test_real_dump_of_a_site_has_the_same_rows_as_a_plain_reading(data: Path) ->
             assert document.author_code == post.get("OwnerUserId", "")
             assert document.published_at is not None
             assert document.published_at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:23] == post["CreationDate"]
-
-
-def test_next_worker_completes_the_import_of_a_killed_worker(
-    process_environment: dict[str, str],
-    worker: Callable[..., Any],
-    beat: Callable[..., Any],
-    tmp_path: Path,
-) -> None:
-    folder = small_dump(tmp_path)
-    write(folder, "Posts.xml", many_posts(24_000))
-    uninterrupted, killed = empty("uninterrupted"), empty("killed")
-    imported(uninterrupted, folder)
-    victim = worker()
-    job = start_import(collection=killed, sources=recognition.sources_of([folder]), by=None)
-    jobs.nudge(job.pk)
-    posts = job.imports.get(name="Posts.xml")
-
-    wait_until(lambda: Import.objects.get(pk=posts.pk).position > 0, reason="some chunks are imported")
-    victim.kill()
-    posts.refresh_from_db()
-    n_before = Document.objects.filter(collection=killed).count()
-    is_visible = collections_for(make_user()).filter(slug="killed").exists()
-    worker()
-    beat()
-    wait_until(lambda: Job.objects.get(pk=job.pk).is_finished, reason="the second worker finished the import")
-
-    assert not posts.is_complete
-    assert 0 < n_before < 24_000
-    assert n_before == sum(posts.counts.values())
-    assert not is_visible
-    job.refresh_from_db()
-    assert (job.state, job.attempt, job.losses) == (Job.State.DONE, 2, 1)
-    assert state_of(killed) == state_of(uninterrupted)
-    files = [
-        {
-            file.name: (file.counts, file.skipped, file.sha256)
-            for file in Import.objects.filter(collection=collection)
-        }
-        for collection in (killed, uninterrupted)
-    ]
-    assert files[0] == files[1]
 
 
 def test_thread_of_any_length_is_imported_or_left_out(

@@ -3,14 +3,11 @@
 import hashlib
 import io
 import json
-import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from django.conf import LazySettings
-from django.db import connection
 from django.utils import timezone
 
 from assay.formulas import PLACES
@@ -26,12 +23,11 @@ from pooling.pools import exports as pool_exports
 from pooling.pools import rows
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
-from tests.conftest import wait_until
 from tests.helpers.factories import make_track
 from tests.helpers.formula_scene import build_formula_scene
 from tests.helpers.pool_files import pool
 from tests.helpers.runs import run_bytes
-from tests.pooling.conftest import Scene, build_scene
+from tests.pooling.conftest import Scene
 from tracks.models import Topic
 
 
@@ -240,57 +236,6 @@ def test_pool_stored_in_small_parts_has_the_same_rows(scene: Scene, monkeypatch:
     assert in_parts.sha256 == whole.sha256
     for export in (pool_exports.pool_lines, pool_exports.contribution_lines):
         assert list(export(in_parts)) == list(export(whole))
-
-
-@pytest.mark.django_db(transaction=True)
-def test_worker_killed_while_storing_leaves_no_partial_pool_and_another_worker_builds_it(
-    folder: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    worker: Callable[..., Any],
-    process_environment: dict[str, str],
-) -> None:
-    scene = build_scene(folder)
-    process_environment["ASSAY_VAR"] = str(folder.parent)
-    submit_run(scene, "a")
-    submit_run(scene, "b", first=110)
-    pool = request(scene)
-    assert pool.job is not None
-
-    # The worker copies entries, then waits for this lock on contributions, in the middle of its transaction.
-    from django.db import transaction
-
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("LOCK TABLE pooling_contribution IN ACCESS EXCLUSIVE MODE")
-        running = worker(ASSAY_VAR=str(folder.parent))
-        jobs.current_app.send_task("jobs.tasks.run_job", args=[pool.job.pk])
-        wait_until(waits_for_a_lock, reason="the worker stores")
-        # Its heartbeat can be renewed meanwhile: storing may take longer than the time after which a job is lost.
-        assert Job.objects.select_for_update(nowait=True).filter(pk=pool.job.pk).exists()
-        running.kill()
-    assert (running.process.returncode, PoolEntry.objects.count()) == (-signal.SIGKILL, 0)
-    pool.refresh_from_db()
-    assert pool.status == "building"
-
-    worker(ASSAY_VAR=str(folder.parent))
-
-    def is_done() -> bool:
-        jobs.relaunch_lost()
-        jobs.current_app.send_task("jobs.tasks.run_job", args=[pool.job.pk])  # type: ignore[union-attr]
-        pool.refresh_from_db()
-        return pool.status == "ready"
-
-    wait_until(is_done, reason="the second worker takes the job up")
-    assert PoolEntry.objects.count() == pool.statistics["n"] == 24
-    assert hashlib.sha256(b"".join(pool_exports.pool_lines(pool))).hexdigest() == pool.sha256
-
-
-def waits_for_a_lock() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT 1 FROM pg_locks WHERE relation = 'pooling_contribution'::regclass AND NOT granted"
-        )
-        return cursor.fetchone() is not None
 
 
 def test_retried_pool_is_built(scene: Scene) -> None:
