@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import pytest
@@ -35,13 +36,13 @@ FIELDS = (
     "index_version", "n_units", "assessors", "reason", "minutes_allotted", "docnos", "topics",
     "adjudicators", "rule", "steps", "tops_up", "holds", "minutes", "status", "is_blind", "collection",
 )  # fmt: skip
-BAD_QUERIES = (
-    "page=x&after=x&measure=x&code=x&docno=x&sort=x&topic=x&run=x&other=x&k=x&q=x&kind=x&n=x&board=x&from=x&show=x",
-    "page={0}&after={0}&k={0}&run={0}&other={0}&board={0}&n={0}&q={0}&topic={0}&tops_up={0}".format("9" * 40),
-    "page=-1&after=-1&k=-1&run=-1&other=-1&board=-1&n=-1&rule=steps&steps=-1&tops_up=-1",
-    "rule=steps&steps=" + "9" * 40,
-    "page=%ff&after=%ff&measure=%ff&docno=%ff&topic=%ff&sort=%ff&code=%ff&run=%ff&q=%ff",
-    "page=%C2%B2&after=%C2%B2&run=%C2%B2&other=%C2%B2&k=%C2%B2&board=%C2%B2&n=%C2%B2",
+PARAMETERS = (
+    "page", "after", "measure", "code", "docno", "sort", "topic", "run", "other", "k", "q", "kind", "n", "board",
+    "from", "show", "tops_up", "steps",
+)  # fmt: skip
+BAD_VALUES = ("%ff", "9" * 40, "-1", "%C2%B2")  # the last is a digit, but no number
+BAD_QUERIES = tuple(
+    "&".join(["rule=steps", *(f"{name}={value}" for name in PARAMETERS)]) for value in BAD_VALUES
 )
 
 
@@ -65,15 +66,18 @@ ATTACKS = [
     Attack("POST", form("9" * 40)),
     Attack("POST", form("-1")),
     Attack("POST", form("%F0%9F%92%A9" * 500)),
-    Attack("POST", b"{]", "application/json"),
-    Attack("POST", b"\xff\x00", "text/plain"),
-    Attack("POST", b"garbage", "multipart/form-data; boundary=x"),
-    Attack("POST", b"garbage", "multipart/form-data"),
     Attack(
         "POST",
         b'--x\r\nContent-Disposition: form-data; name="file"; filename="a\x00\xff/../b"\r\n\r\n\x00\xff\r\n--x--\r\n',
         "multipart/form-data; boundary=x",
     ),
+]
+# Django reads these before any page does, so each address gets one of them.
+NO_FORMS = [
+    Attack("POST", b"{]", "application/json"),
+    Attack("POST", b"\xff\x00", "text/plain"),
+    Attack("POST", b"garbage", "multipart/form-data; boundary=x"),
+    Attack("POST", b"garbage", "multipart/form-data"),
 ]
 
 
@@ -135,6 +139,7 @@ def test_no_request_is_a_server_error(scene: Scene, addresses: dict[str, str]) -
         for person, address in targets
         for attack in attacks_on(known[person], address)
     ]
+    requests += [(*target, attack) for target, attack in zip(targets, cycle(NO_FORMS), strict=False)]
     requests += [
         (person, other, Attack("GET")) for person, address in targets for other in elsewhere(address)
     ]
@@ -161,7 +166,7 @@ def test_nobody_gets_further_with_another_method(scene: Scene, addresses: dict[s
         (person, method, name, status(known[person], addresses[name], Attack(method)))
         for name, row in rows_of(MATRIX).items()
         for person, letter in zip(PEOPLE, row, strict=True)
-        for method in ("POST", "PUT")
+        for method in (("POST", "PUT") if person == "member" else ("POST",))
         if letter in "L34"
     ]
 

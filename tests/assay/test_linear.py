@@ -115,7 +115,6 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.runs.words.rank_of": None,
     "formats.separated.quoted": {"separator": b","},
     "formats.separated.n_columns": {"separator": b","},
-    "formats.topics.arrays.rows_of_array": None,
     "formats.topics.bolt.visible_source": {"hidden": (), "listed": ()},
     "formats.topics.encoding.in_utf8": {"name": "x.txt"},
     "formats.topics.encoding.text_of": {"name": "x.txt"},
@@ -124,6 +123,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.topics.reader.read_labels": {"name": "x.csv"},
     "formats.topics.reader.read_known_items": {"name": "x.tsv"},
     "formats.topics.tables.read_table": None,
+    "formats.topics.tables.rows_of_array": None,
     "formulas.extraction.mark": {"first_id": 1},
     "formulas.grouping.presentation_of": None,  # of prepared formulas, which are short: it is another library's
     "formulas.mathml.read_content": None,

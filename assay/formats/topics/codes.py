@@ -16,7 +16,7 @@ from assay.formats import names
 from assay.formats.compression import Limits, opened, unpack
 from assay.formats.documents.batch import Malformed
 from assay.formats.markup import xml_root
-from assay.formats.topics import arrays, encoding, tables, trec
+from assay.formats.topics import encoding, tables, trec
 
 
 class TopicListError(InputError):
@@ -65,7 +65,7 @@ def _from_json(data: bytes, name: str) -> list[str]:
 
 def _from_array(data: bytes, name: str) -> list[str]:
     try:
-        return [_code_of(row) for _, row in arrays.rows_of_array(data)]
+        return [_code_of(row) for _, row in tables.rows_of_array(data)]
     except Malformed as fault:
         raise TopicListError(f"{name}, line {fault.n_lines + 1}: {fault.message}") from None
     except (TypeError, KeyError):

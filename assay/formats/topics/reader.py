@@ -9,7 +9,7 @@ Topics in JSON lines: `code`, `title`, `body` (HTML) or `text` (plain), `narrati
 (object), `thread`, `formula_id`, `latex`, `scenario` and `criteria` (plain text), `known_item` (a docno), and `source`,
 the element of a topic of BOLT. Only `code` is required.
 
-A JSON array has the same objects, or the conversations of TREC CAsT (`assay.formats.topics.arrays`).
+A JSON array has the same objects, or the conversations of TREC CAsT (`assay.formats.topics.tables`).
 
 Known items: a topic and a docno per line; or a topic, a column that is ignored, a docno and a grade, as in qrels.
 
@@ -36,7 +36,7 @@ from assay.formats.documents.batch import MAX_NAME, Malformed, Unusable, limited
 from assay.formats.documents.jsonl import docno_of, tags_of, text_of
 from assay.formats.documents.sources import BOM
 from assay.formats.markup import xml_root
-from assay.formats.topics import arrays, bolt, encoding, ntcir, tables, trec
+from assay.formats.topics import bolt, encoding, ntcir, tables, trec
 from assay.html.latex import unescaped
 from assay.html.sanitize import clean_body, clean_text, clean_title, without_controls
 
@@ -156,8 +156,8 @@ def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
 
 def _of_form(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
     text = data.removeprefix(BOM).decode(errors="replace")
-    if arrays.is_array(text):
-        return trec.Reading(list(arrays.rows_of_array(data)))
+    if tables.is_array(text):
+        return trec.Reading(list(tables.rows_of_array(data)))
     if names.table_of_topics(text) is not None:
         text, note = encoding.text_of(data, name)
         rows, others = tables.read_table(text)
