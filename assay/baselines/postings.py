@@ -280,16 +280,11 @@ class Postings:
                 weight.astype("<f4").tofile(file)
 
 
-def _idf_of_bm25(n: int, df: NDArray[np.int64]) -> NDArray[np.float64]:
-    return np.log1p((n - df + 0.5) / (df + 0.5))
-
-
-def _idf_of_terrier(n: int, df: NDArray[np.int64]) -> NDArray[np.float64]:
-    return np.log2(n / df + 1)
-
-
 # BM25 is Lucene's variant. Source of TF-IDF: the model TF_IDF of Terrier, http://terrier.org.
-IDF = {"bm25": _idf_of_bm25, "tf-idf": _idf_of_terrier}
+IDF: dict[str, Callable[[int, NDArray[np.int64]], NDArray[np.float64]]] = {
+    "bm25": lambda n, df: np.log1p((n - df + 0.5) / (df + 0.5)),
+    "tf-idf": lambda n, df: np.log2(n / df + 1),
+}
 
 
 class Scorer:

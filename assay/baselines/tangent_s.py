@@ -140,9 +140,7 @@ def tangent_s(
         progress("comparing formulas", n, len(queries))
 
 
-@cache
-def _opened(folder: Path) -> FormulaIndex:
-    return FormulaIndex(folder)
+_opened = cache(FormulaIndex)
 
 
 def compared(query: Query, *, folder: Path, k: int) -> dict[Kind, Compared]:

@@ -23,7 +23,13 @@ def tables(candidates: Iterable[Candidate]) -> list[Table]:
             values[name].append(int(value_of(candidate, name)))
         years[candidate.date[:4] or "without date"] += 1
         tags.update(set(candidate.tags))
-    return [_numbers(values), _years(years), _tags(tags)]
+    frequent = sorted(tags.items(), key=lambda item: (-item[1], item[0]))[:SHOWN_TAGS]
+    by_year = sorted(years.items())
+    return [
+        _numbers(values),
+        Table("years", "candidates by the year of their date", ("year", "candidates"), by_year),
+        Table("tags", f"the {SHOWN_TAGS} most frequent tags", ("tag", "candidates"), list(frequent)),
+    ]
 
 
 def _numbers(values: dict[str, list[int]]) -> Table:
@@ -39,17 +45,6 @@ def _numbers(values: dict[str, list[int]]) -> Table:
 
 def _whole(value: float | None) -> int | None:
     return None if value is None else int(value)
-
-
-def _years(years: Counter[str]) -> Table:
-    return Table(
-        "years", "candidates by the year of their date", ("year", "candidates"), sorted(years.items())
-    )
-
-
-def _tags(tags: Counter[str]) -> Table:
-    rows = sorted(tags.items(), key=lambda item: (-item[1], item[0]))[:SHOWN_TAGS]
-    return Table("tags", f"the {SHOWN_TAGS} most frequent tags", ("tag", "candidates"), list(rows))
 
 
 def bins(largest: int) -> Sequence[tuple[int, int | None]]:

@@ -120,6 +120,14 @@ def candidates_page(
     rows = Paginator(candidates.defer("body", "text").order_by(order, "docno"), PAGE_SIZE).get_page(page)
     plotted = plotted if plotted in PLOTTED else "score"
     facts = distribution(candidates, plotted)
+    plot = plots.bars(
+        f"candidates-{plotted}",
+        f"Candidates by {plotted}",
+        facts,
+        up="Candidates",
+        across=plotted.capitalize(),
+        digits=0,
+    )
     jobs = Job.objects.filter(kind="tracks.candidates.import", arguments__track_id=track.pk)
     return CandidatesPage(
         track=track,
@@ -129,7 +137,7 @@ def candidates_page(
         rows=rows,
         columns=[_column(each, sort) for each in SORTED],
         conditions=", ".join(map(str, conditions)),
-        plot=_plot(plotted, facts) if any(n for _, n in facts) else None,
+        plot=plot if any(n for _, n in facts) else None,
         plotted=plotted,
         plottable=PLOTTED,
         facts=facts,
@@ -142,11 +150,6 @@ def _column(name: str, sort: str) -> Column:
     first = name if name in {"docno", "date"} else f"-{name}"
     other = name if first.startswith("-") else f"-{name}"
     return Column("id" if name == "docno" else name, other if sort == first else first, direction)
-
-
-def _plot(name: str, facts: list[tuple[str, int]]) -> plots.Plot:
-    title = f"Candidates by {name}"
-    return plots.bars(f"candidates-{name}", title, facts, up="Candidates", across=name.capitalize(), digits=0)
 
 
 def distribution(candidates: QuerySet[Candidate], name: str) -> list[tuple[str, int]]:
