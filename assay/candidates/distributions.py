@@ -27,7 +27,7 @@ def tables(candidates: Iterable[Candidate]) -> list[Table]:
     by_year = sorted(years.items())
     return [
         _numbers(values),
-        Table("years", "candidates by the year of their date", ("year", "candidates"), by_year),
+        Table("years", "candidates by the year of their date", ("year", "candidates"), list(by_year)),
         Table("tags", f"the {SHOWN_TAGS} most frequent tags", ("tag", "candidates"), list(frequent)),
     ]
 
