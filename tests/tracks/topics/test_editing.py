@@ -91,6 +91,20 @@ def test_labels_are_edited_on_the_page_and_through_the_api(client: Client) -> No
     ]
 
 
+def test_list_of_topics_leads_organizers_to_the_form_with_the_labels(client: Client) -> None:
+    topic = make_topic(make_track("lab", protocol="arqmath-2020-task1"), "A.1")
+    address = reverse("tracks:edit_topic", args=["lab", topic.code])
+    pages = []
+
+    for user in (make_organizer(), make_user()):
+        client.force_login(user)
+        pages.append(client.get(reverse("tracks:topics", args=["lab"])).content.decode())
+
+    assert [f'<a href="{address}">' in page for page in pages] == [True, False]
+    client.force_login(make_organizer())
+    assert 'name="label-difficulty"' in client.get(address).content.decode()
+
+
 def test_participants_of_ntcir_10_see_neither_scenario_nor_criteria(client: Client) -> None:
     topic = ntcir_topic(**TEXTS)
     address = reverse("tracks:topic", args=[topic.track.slug, topic.code])
