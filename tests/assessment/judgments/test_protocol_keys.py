@@ -4,16 +4,21 @@
 """
 
 import csv
+import json
 from io import StringIO
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from assay.cli.judging import rules_of
+from assay.judging.answers import BadAnswer, read_answer
 from assessment.models import Batch
 from tests.assessment.conftest import Scene, build_scene
 from tests.assessment.planning.test_grid import hidden
+from tests.helpers.api import api, call
 from tests.helpers.factories import make_assessor, make_organizer
 from tests.helpers.judging import accept, judge, judge_all, make_batch
 
@@ -264,6 +269,49 @@ def test_answers_that_a_question_does_not_take_are_refused(
 
     assert (status, stored) == (422, {})
     assert message in detail
+
+
+def test_programs_and_files_have_the_same_questions_and_answers(form: Scene) -> None:
+    client, given = (
+        api(form.ada),
+        {"stance": "con", "errors": ["c", "a"], "seconds": 2, "order": [["y", "x"]]},
+    )
+    task = call(client, "POST", "next_task", form.batch.pk).json()
+    questions = {each["key"]: each for each in task["unit"]["questions"]}
+    rules = rules_of(task["unit"])
+    unit = {"topic": task["unit"]["topic"], "document": task["unit"]["document"]}
+    line = json.dumps(unit | {"grade": "relevant", "answers": given}).encode()
+
+    by_program = read_answer(line, topic=unit["topic"], docno=unit["document"], rules=rules).answers
+    refused, kept = (
+        call(client, "POST", "task_judgments", task["id"], data={"choice": "relevant", "answers": answers})
+        for answers in (given | {"errors": "a"}, given)
+    )
+
+    stored = {"stance": "con", "errors": ["a", "c"], "seconds": "2", "order": [["y", "x"]]}
+    assert (questions["errors"]["kind"], questions["errors"]["after"]) == ("any-of", ["stance:con"])
+    assert questions["order"]["after"] == []  # the topic is long
+    assert by_program == stored
+    assert "is not an answer to “Which errors?” Use a, b, c." in refused.json()["detail"]
+    assert kept.json()[0]["answers"] == stored
+    for to, read in (("csv", judgments_of_csv), ("jsonl", judgments_of_lines)):
+        file = call(
+            api(make_organizer()), "GET", "export_judgments", form.track.slug, QUERY_STRING=f"to={to}"
+        )
+        assert read(b"".join(file).decode("utf-8-sig"))["answers"] == stored
+    wrong = json.dumps(unit | {"grade": "relevant", "answers": {"stance": "d"}}).encode()
+    with pytest.raises(BadAnswer, match="“d” is not an answer to"):
+        read_answer(wrong, topic=unit["topic"], docno=unit["document"], rules=rules)
+
+
+def judgments_of_csv(text: str) -> dict[str, Any]:
+    [row] = csv.DictReader(StringIO(text))
+    return row | {"answers": json.loads(row["answers"])}
+
+
+def judgments_of_lines(text: str) -> dict[str, Any]:
+    row: dict[str, Any] = json.loads(text)
+    return row
 
 
 def test_question_about_other_topics_is_not_asked(form: Scene) -> None:
