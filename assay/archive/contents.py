@@ -23,7 +23,7 @@ from assay.archive.records import (
 )
 from assay.formats.compression import Limits
 from assay.formats.documents.batch import Unusable
-from assay.formats.qrels.reader import QrelsColumns, QrelsError, parse_qrels
+from assay.formats.qrels.reader import QrelsColumns, QrelsError, QrelsForm, kind_of, parse_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.formulas import with_unknown
 from assay.formats.runs.reader import CheckedRun, check_run
@@ -189,9 +189,14 @@ class Contents:
                 docnos[cells[0]].add(cells[column])
         return docnos
 
+    def form_of(self, qrels: QrelsRecord) -> QrelsForm:
+        """The columns of a version's file; frozen ones have grades only."""
+        is_imported = qrels.source == "imported"
+        return QrelsForm.of_kind(kind_of(self.protocol(qrels.protocol)) if is_imported else "grades")
+
     def qrels_columns(self, qrels: QrelsRecord) -> QrelsColumns:
         try:
-            return parse_qrels(self.reader.read(qrels.file))
+            return parse_qrels(self.reader.read(qrels.file), form=self.form_of(qrels))
         except QrelsError as error:
             raise BadArchive(f"{qrels.file}: {error}.") from None
 

@@ -29,7 +29,7 @@ from assay.measures.units import (
     score_prepared,
 )
 from assay.protocols.loader import load_protocol
-from assay.protocols.measures import FAMILIES, Measure, parse_measures
+from assay.protocols.measures import FAMILIES, Measure, parse_measures, qrels_of
 from assay.protocols.schema import Average, Protocol
 
 Item = TypeVar("Item")
@@ -164,7 +164,7 @@ def inputs_of(
         if FAMILIES[measure.family].summary != "mean":
             raise InputError(f"{measure} is not a mean over topics; tests and intervals only compare means")
     units = read_units(protocol, arguments.units, arguments.formulas)
-    qrels = read_qrels(arguments.qrels, protocol)
+    qrels = read_qrels(arguments.qrels, protocol, kind=qrels_of(measures))
     shown = bar(paths, "reading", "run", is_quiet=arguments.quiet)
     rows = [read_run(path, protocol, units.formats) for path in shown]
     average = arguments.average or protocol.scoring.average

@@ -61,24 +61,48 @@ def _discounts(depth: int) -> Values:
 def ndcg(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """Normalized discounted cumulative gain of the top k ranks, or of all ranks.
 
-    The gain is the grade, or 2^grade - 1 with `dcg=exp-log2`; the discount is log2(rank + 1). The ideal ranking has all
-    judged documents, also for a primed measure. The level does not apply.
+    The gain is the grade, 2^grade - 1 with `dcg=exp-log2`, or that of the table `gains`, which is applied to the grade
+    first; the discount is log2(rank + 1). The ideal ranking has all judged documents, also for a primed measure. The
+    level does not apply.
 
     Source:
         Järvelin & Kekäläinen (2002), doi:10.1145/582415.582418; equals trec_eval's ndcg and ndcg_cut. Exponential gain:
         Burges et al. (2005), doi:10.1145/1102351.1102363.
     """
-    formula = measure.word("dcg")
-    best = judged.remember(
-        ("ideal dcg", measure.k, formula), lambda: _dcg(top(judged.ideal, measure.k), formula)
-    )
-    return share(_dcg(top(hits, measure.k), formula), best)
+    name = ("ideal dcg", measure.k, measure.word("dcg"), measure.word("gains"))
+    best = judged.remember(name, lambda: dcg(best_by_gain(judged, measure), judged, measure))
+    return share(dcg(hits, judged, measure), best)
 
 
-def _dcg(hits: Hits, formula: str) -> Values:
-    gains: NDArray[np.float64] | NDArray[np.int64]
-    gains = np.exp2(hits.grade) - 1.0 if formula == "exp-log2" else hits.grade
-    return sums(hits, gains / discounts(int(np.max(hits.rank, initial=1)))[hits.rank])
+def best_by_gain(judged: JudgedDocuments, measure: Measure) -> Hits:
+    """The best possible ranking, of every judged document, largest gain first; grades are in place of gains."""
+    if not measure.table("gains"):
+        return judged.ideal
+    order = np.lexsort((-_mapped(judged.ideal.grade, measure), judged.ideal.topic))
+    return judged.ideal._replace(grade=judged.ideal.grade[order])
+
+
+def dcg(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
+    """Discounted cumulative gain, as in `ndcg`."""
+    retrieved = top(hits, measure.k)
+    gains: NDArray[np.float64] | NDArray[np.int64] = _mapped(retrieved.grade, measure)
+    if measure.word("dcg") == "exp-log2":
+        gains = np.exp2(gains) - 1.0
+    return sums(retrieved, gains / discounts(int(np.max(retrieved.rank, initial=1)))[retrieved.rank])
+
+
+def _mapped(grade: NDArray[np.int64], measure: Measure) -> NDArray[np.int64]:
+    """(rows,) the numbers of the table `gains` for grades; a grade that is not in it keeps its number."""
+    gains = grade.copy()
+    for own, gain in measure.table("gains").items():
+        gains[grade == own] = gain
+    return gains
+
+
+def cumulative_gain(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
+    """Sum of the grades of the top k ranks."""
+    retrieved = top(hits, measure.k)
+    return sums(retrieved, retrieved.grade)
 
 
 def average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
@@ -165,21 +189,57 @@ def judged_share(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
 
 def expected_reciprocal_rank(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """Expected value of 1 / rank at which a reader stops, who is satisfied by a document of grade g with probability
-    (2^g - 1) / 2^max_rel.
+    (2^g - 1) / 2^max_rel, or with `stop=linear` g / (max_rel + 1), as in NTCIREVAL.
 
-    The default of `max_rel` is the highest grade of the qrels. gdeval, which ir_measures calls, uses 4.
+    The default of `max_rel` is the highest grade of the qrels, or of the topic's with `per=topic`. gdeval, which
+    ir_measures calls, uses 4.
 
     Source:
         Chapelle et al. (2009), doi:10.1145/1645953.1646033.
     """
     retrieved = top(hits, measure.k)
-    highest = measure.number("max_rel") or float(np.max(judged.grade, initial=1))
-    satisfied = np.minimum((np.exp2(retrieved.grade) - 1.0) / np.exp2(highest), 1.0)
+    return sums(retrieved, _stops(retrieved, judged, measure) / retrieved.rank)
+
+
+def normalized_err(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Expected reciprocal rank, divided by that of the best ranking.
+
+    Equals nERR of NTCIREVAL (with `compute`; `per=topic`: with `gcompute`), whose gains are the grades.
+    """
+    name = ("ideal err", measure)
+    best = judged.remember(name, lambda: expected_reciprocal_rank(judged.ideal, judged, measure))
+    return share(expected_reciprocal_rank(hits, judged, measure), best)
+
+
+def intentwise_utility(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Sum over the ranks of p^rank times the probability that the reader stops there, as in NTCIREVAL.
+
+    A reader is satisfied by a document with the grade g with probability g / (highest grade + 1).
+
+    Source:
+        Sakai & Zeng (2019), doi:10.1145/3331184.3331215.
+    """
+    retrieved = top(hits, measure.k)
+    utility = np.power(measure.number("p") or 0.0, retrieved.rank)
+    return sums(retrieved, _stops(retrieved, judged, measure) * utility)
+
+
+def _stops(retrieved: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """(hits,) the probability that the reader stops at a hit: is satisfied there, and by none above."""
+    fixed = measure.number("max_rel")
+    if fixed is None and measure.word("per") == "topic":
+        highest = judged.highest_grades[retrieved.topic]
+    else:
+        highest = np.full(len(retrieved.topic), fixed or float(np.max(judged.grade, initial=1)))
+    if measure.word("stop") == "exp":
+        satisfied = np.minimum((np.exp2(retrieved.grade) - 1.0) / np.exp2(highest), 1.0)
+    else:
+        satisfied = np.minimum(retrieved.grade / (highest + 1.0), 1.0)
     reached = np.ones(len(satisfied))  # the probability that the reader reaches this hit
     for row in range(1, len(satisfied)):
         if retrieved.topic[row] == retrieved.topic[row - 1]:
             reached[row] = reached[row - 1] * (1.0 - satisfied[row - 1])
-    return sums(retrieved, reached * satisfied / retrieved.rank)
+    return reached * satisfied
 
 
 def q_measure(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.qrels.parts import MissingParts
 from assay.formats.runs.columns import Ranked, byte_keys
+from assay.protocols.measures import QrelsKind
 
 Remembered = TypeVar("Remembered")
 Derived = TypeVar("Derived")
@@ -71,8 +73,8 @@ class Hits(NamedTuple):
     lines: Lines | None = None
     entry: NDArray[np.int64] | None = None
 
-    def kept(self, is_kept: NDArray[np.bool_]) -> "Hits":
-        """Some of the hits, with their ranks unchanged; `is_kept` is (hits,)."""
+    def kept(self, is_kept: NDArray[Any]) -> "Hits":
+        """Some of the hits, with their ranks unchanged; `is_kept` is (hits,) conditions, or places."""
         pooled = None if self.n_pooled_above is None else self.n_pooled_above[is_kept]
         entry = None if self.entry is None else self.entry[is_kept]
         topic, rank, grade = self.topic[is_kept], self.rank[is_kept], self.grade[is_kept]
@@ -90,7 +92,7 @@ class Hits(NamedTuple):
         """The same hits, ranked among themselves: unjudged documents are removed after sorting."""
         n_judged = np.bincount(self.topic, minlength=len(self.n_returned))
         rank = position_in_topic(self.topic, len(n_judged)) + 1
-        return Hits(self.topic, rank, self.grade, n_judged)
+        return Hits(self.topic, rank, self.grade, n_judged, entry=self.entry)
 
 
 class Located(NamedTuple):
@@ -151,6 +153,7 @@ class JudgedDocuments:
         self.topic = qrels.topic_index.astype(np.int64)
         self.docno = qrels.docno
         self.grade = qrels.grade.astype(np.int64)
+        self.kind, self.parts = qrels.kind, qrels.parts
         self._place = {code: index for index, code in enumerate(qrels.topics.tolist())}
         self._table = _Table(self.topic, qrels.docno)
         self._counts = np.ones(len(self.topic), dtype=np.bool_) if group is None else _is_first(group)
@@ -181,6 +184,17 @@ class JudgedDocuments:
             return np.bincount(self.topic[is_counted], minlength=self.n_topics)
 
         return self.remember(("n_graded", lowest, below), count)
+
+    def parts_of(self, kind: QrelsKind) -> list[bytes]:
+        """(rows,) the words of each row of qrels of a kind, as `assay.formats.qrels.parts` describes them.
+
+        Raises:
+            MissingParts: The qrels are of another kind.
+        """
+        if self.parts is None or self.kind != kind:
+            raise MissingParts(kind)
+        parts: list[bytes] = self.parts.tolist()
+        return parts
 
     @cached_property
     def ideal(self) -> Hits:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.formats.runs.columns import Ranked
-from assay.measures import characters, kernels
+from assay.measures import characters, diversity, kernels, overlap, readers, sampled
 from assay.measures.kernels import Values
 from assay.measures.matching import Hits, JudgedDocuments
 from assay.measures.pooled import POOLED, Counts
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Kernel = Callable[[Hits, JudgedDocuments, Measure], Values]
 KERNELS: dict[str, Kernel] = {
     "nDCG": kernels.ndcg,
+    "DCG": kernels.dcg,
+    "CG": kernels.cumulative_gain,
     "AP": kernels.average_precision,
     "P": kernels.precision,
     "R": kernels.recall,
@@ -29,6 +31,8 @@ KERNELS: dict[str, Kernel] = {
     "judged": kernels.judged_share,
     "Success": kernels.success,
     "ERR": kernels.expected_reciprocal_rank,
+    "nERR": kernels.normalized_err,
+    "iRBU": kernels.intentwise_utility,
     "Q": kernels.q_measure,
     "RBP": kernels.rank_biased_precision,
     "RBPresid": kernels.residual,
@@ -42,6 +46,22 @@ KERNELS: dict[str, Kernel] = {
     "SetAP": kernels.set_average_precision,
     "GMAP": kernels.average_precision,
     "GMbpref": kernels.bpref,
+    **dict.fromkeys(readers.CONTINUATIONS, readers.expected_gain),
+    "Compat": overlap.compatibility,
+    "PGC": overlap.preference_compatibility,
+    "alpha_nDCG": diversity.normalized,
+    "alpha_DCG": diversity.bounded,
+    "ERR_IA": diversity.bounded,
+    "nERR_IA": diversity.normalized,
+    "StRecall": diversity.subtopic_recall,
+    "P_IA": diversity.subtopic_precision,
+    "AP_IA": diversity.subtopic_average_precision,
+    "NRBP": diversity.novelty_and_rank_biased_precision,
+    "nNRBP": diversity.normalized_nrbp,
+    "xinfAP": sampled.inferred_average_precision,
+    "infNDCG": sampled.inferred_ndcg,
+    "iP": sampled.inferred_precision,
+    "statAP": sampled.estimated_average_precision,
     "charP": characters.precision,
     "charR": characters.recall,
     "charF": characters.f_measure,

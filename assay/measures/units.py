@@ -206,9 +206,7 @@ def with_visual_ids(qrels: QrelsColumns, formulas: Formulas) -> QrelsColumns:
     """The lines of qrels whose instance has a visual id."""
     has_id = _visual_ids(qrels.docno, formulas) != b""
     topics, index = np.unique(qrels.topic_index[has_id], return_inverse=True)
-    return QrelsColumns(
-        qrels.topics[topics], index.astype(np.int32), qrels.docno[has_id], qrels.grade[has_id]
-    )
+    return replace(qrels.kept(has_id), topics=qrels.topics[topics], topic_index=index.astype(np.int32))
 
 
 def of_distinct_formulas(qrels: QrelsColumns, formulas: Formulas) -> tuple[QrelsColumns, int]:
@@ -277,8 +275,11 @@ def with_duplicates(
         Rows of judged documents and of their near-duplicates, with the grade of the judged document; and, for each row,
         the row of the document that was judged in its place: its own row if that is itself.
 
-    Raises DuplicatesError: a document that has near-duplicates is listed as a near-duplicate of another document.
+    Raises DuplicatesError: a document that has near-duplicates is listed as a near-duplicate of another document, or
+        the qrels have more than grades.
     """
+    if qrels.parts is not None:
+        raise DuplicatesError(f"near-duplicates inherit grades, but no {qrels.kind}")
     codes = [code.encode() for code in qrels.topics.tolist()]
     judged = zip(qrels.topic_index.tolist(), qrels.docno.tolist(), qrels.grade.tolist(), strict=True)
     grades = {(codes[topic], docno): grade for topic, docno, grade in judged}

@@ -17,6 +17,8 @@ from assay.errors import InputError
 
 Use = Literal["never", "optional", "required", "share"]
 Summary = Literal["mean", "geometric mean", "sum", "ratio of sums"]
+# What lines of qrels have besides topic, docno and grade. `assay.formats.qrels.parts` has their columns.
+QrelsKind = Literal["grades", "subtopics", "strata", "probabilities", "preferences"]
 
 
 class MeasureError(InputError):
@@ -24,15 +26,21 @@ class MeasureError(InputError):
 
 
 class Parameter(NamedTuple):
-    """A parameter of a family: a number, or one of some words. Without a default, the value comes from the qrels."""
+    """A parameter of a family: a number, one of some words, or a table of numbers by grade, such as `{1:1,2:3}`.
+
+    Without a default, the value comes from the qrels.
+    """
 
     default: float | str | None
     low: float = 0.0
     high: float = 1.0
     words: tuple[str, ...] = ()
+    is_table: bool = False
 
     def read(self, text: str) -> float | str | None:
         """The value of a text; None if it is not accepted."""
+        if self.is_table:
+            return _table(text)
         if self.words:
             return text.strip("'\"") if text.strip("'\"") in self.words else None
         is_number = re.fullmatch(r"\d{1,9}(\.\d{1,9})?|\.\d{1,9}", text) is not None
@@ -40,6 +48,8 @@ class Parameter(NamedTuple):
 
     @property
     def accepted(self) -> str:
+        if self.is_table:
+            return "whole numbers by grade, as in {1:1,2:3}"
         return " or ".join(self.words) if self.words else f"a number from {self.low:g} to {self.high:g}"
 
 
@@ -54,11 +64,19 @@ class Family(NamedTuple):
     level: int = 1  # the default grade from which a document is relevant; 0: the grades themselves count
     summary: Summary = "mean"
     in_characters: bool = False  # counts characters of citations, and not documents
+    qrels: QrelsKind = "grades"  # the qrels that it needs
 
 
 _P = Parameter(0.8, 0.0, 0.999999)
 _TOP = Parameter(None, 1, 999)
 _SWITCH = Parameter("False", words=("True", "False"))
+_ALPHA, _BETA = Parameter(0.5, 0.0, 1.0), Parameter(0.5, 0.0, 0.999999)
+_DCG = Parameter("log2", words=("log2", "exp-log2"))
+_GAINS = Parameter("{}", is_table=True)
+_PER = Parameter("qrels", words=("qrels", "topic"))  # whose highest grade counts if there is no max_rel
+_STOP = Parameter("exp", words=("exp", "linear"))
+_SCALE = {"min_rel": Parameter(0.0, 0, 998), "max_rel": _TOP}  # the grades with gain 0 and 1
+_GOAL = {"T": Parameter(1.0, 0.000001, 1000), **_SCALE}
 
 FAMILIES: dict[str, Family] = {
     "nDCG": Family(
@@ -66,7 +84,7 @@ FAMILIES: dict[str, Family] = {
         "optional",
         True,
         "normalized discounted cumulative gain",
-        {"dcg": Parameter("log2", words=("log2", "exp-log2"))},
+        {"dcg": _DCG, "gains": _GAINS},
     ),
     "AP": Family(
         True,
@@ -82,7 +100,32 @@ FAMILIES: dict[str, Family] = {
     "bpref": Family(True, "never", True, "binary preference"),
     "judged": Family(False, "optional", False, "share of the ranks that is judged"),
     "Success": Family(True, "required", True, "whether there is a relevant document among the top {k}"),
-    "ERR": Family(False, "optional", True, "expected reciprocal rank", {"max_rel": _TOP}),
+    "DCG": Family(
+        False, "optional", True, "discounted cumulative gain", {"dcg": _DCG, "gains": _GAINS}, level=0
+    ),
+    "CG": Family(False, "required", True, "sum of the grades of the top {k} ranks", level=0),
+    "ERR": Family(
+        False, "optional", True, "expected reciprocal rank", {"max_rel": _TOP, "stop": _STOP, "per": _PER}
+    ),
+    "nERR": Family(
+        False,
+        "optional",
+        True,
+        "expected reciprocal rank, divided by that of the best ranking",
+        {"max_rel": _TOP, "stop": _STOP._replace(default="linear"), "per": _PER},
+    ),
+    "iRBU": Family(
+        False,
+        "optional",
+        True,
+        "intentwise rank-biased utility",
+        {
+            "p": _P._replace(default=0.99),
+            "max_rel": _TOP,
+            "stop": _STOP._replace(default="linear"),
+            "per": _PER,
+        },
+    ),
     "Q": Family(True, "optional", True, "Q-measure", {"beta": Parameter(1.0, 0, 1000)}),
     "RBP": Family(True, "optional", True, "rank-biased precision", {"p": _P, "max_rel": _TOP}, level=0),
     "RBPresid": Family(
@@ -102,6 +145,106 @@ FAMILIES: dict[str, Family] = {
     "SetAP": Family(True, "never", True, "precision times recall of the set returned"),
     "GMAP": Family(True, "optional", True, "average precision, geometric mean", summary="geometric mean"),
     "GMbpref": Family(True, "never", True, "binary preference, geometric mean", summary="geometric mean"),
+    "INST": Family(False, "never", True, "gain per document of a reader who wants a total gain", _GOAL),
+    "INSQ": Family(False, "never", True, "gain per document of a reader who expects a total gain", _GOAL),
+    "BPM": Family(False, "required", True, "gain per document up to a total gain, or to rank {k}", _GOAL),
+    "SDCG": Family(
+        False, "required", True, "discounted cumulative gain, divided by that of {k} best documents", _SCALE
+    ),
+    "NERR8": Family(
+        False, "required", True, "gain per document of a reader who may stop at each gain", _SCALE
+    ),
+    "NERR9": Family(
+        False, "required", True, "gain per document of a reader who may stop at each gain and rank", _SCALE
+    ),
+    "NERR10": Family(
+        False,
+        "never",
+        True,
+        "gain per document of a reader who may stop at each gain, or goes on with probability p",
+        {"p": _P._replace(default=0.9), **_SCALE},
+    ),
+    "NERR11": Family(
+        False,
+        "never",
+        True,
+        "gain per document of a reader who may stop at each gain and expects a total",
+        _GOAL,
+    ),
+    "Compat": Family(
+        False,
+        "never",
+        False,
+        "compatibility with the best ranking: their rank-biased overlap",
+        {"p": _P._replace(default=0.95), "normalize": _SWITCH._replace(default="True")},
+    ),
+    "PGC": Family(
+        False,
+        "never",
+        False,
+        "compatibility with the best ranking that preferences allow",
+        {"p": _P},
+        qrels="preferences",
+    ),
+    "alpha_nDCG": Family(
+        True,
+        "optional",
+        True,
+        "discounted cumulative gain of new subtopics, divided by that of the best ranking",
+        {"alpha": _ALPHA},
+        qrels="subtopics",
+    ),
+    "alpha_DCG": Family(
+        True,
+        "optional",
+        True,
+        "discounted cumulative gain of new subtopics, divided by its bound",
+        {"alpha": _ALPHA},
+        qrels="subtopics",
+    ),
+    "ERR_IA": Family(True, "optional", True, "expected reciprocal rank over subtopics", qrels="subtopics"),
+    "nERR_IA": Family(
+        True,
+        "optional",
+        True,
+        "expected reciprocal rank over subtopics, divided by that of the best ranking",
+        qrels="subtopics",
+    ),
+    "StRecall": Family(True, "optional", True, "share of the subtopics that are found", qrels="subtopics"),
+    "P_IA": Family(True, "required", True, "precision at rank {k}, mean over subtopics", qrels="subtopics"),
+    "AP_IA": Family(True, "never", True, "average precision, mean over subtopics", qrels="subtopics"),
+    "NRBP": Family(
+        True,
+        "never",
+        True,
+        "rank-biased precision of new subtopics",
+        {"alpha": _ALPHA, "beta": _BETA},
+        qrels="subtopics",
+    ),
+    "nNRBP": Family(
+        True,
+        "never",
+        True,
+        "rank-biased precision of new subtopics, divided by that of the best ranking",
+        {"alpha": _ALPHA, "beta": _BETA},
+        qrels="subtopics",
+    ),
+    "xinfAP": Family(
+        True, "never", False, "average precision, inferred from samples of strata", qrels="strata"
+    ),
+    "infNDCG": Family(
+        False,
+        "never",
+        False,
+        "normalized discounted cumulative gain, inferred from samples of strata",
+        qrels="strata",
+    ),
+    "iP": Family(
+        True, "required", False, "precision at rank {k}, inferred from samples of strata", qrels="strata"
+    ),
+    "statAP": Family(
+        True, "never", False, "average precision, estimated from a sample", qrels="probabilities"
+    ),
     "charP": Family(
         True, "required", False, "precision at rank {k}, in characters of citations", in_characters=True
     ),
@@ -148,11 +291,16 @@ ALIASES: dict[str, tuple[str, str]] = {
     "Judged": ("judged", ""),
     "SetRelP": ("SetP", "relative=True"),
     "NumRelRet": ("NumRet", "rel=1"),
+    "AG": ("Grade", ""),
+    "MSnDCG": ("nDCG", ""),  # the base of its logarithm cancels
+    "MAP_IA": ("AP_IA", ""),
+    "α_DCG": ("alpha_DCG", ""),
+    "α_nDCG": ("alpha_nDCG", ""),
 }
 
 # The prime is last; before the cutoff, as in P'@10, it is accepted too.
 _NAME = (  # compiled when the first name is read
-    r"(?P<family>[A-Za-z]+(?:-[a-z]+)?)(?:\((?P<arguments>[^()]*)\))?"
+    r"(?P<family>[A-Za-zα][A-Za-z0-9_]*(?:-[a-z]+)?)(?:\((?P<arguments>[^()]*)\))?"
     r"(?P<early>'(?=@))?(?:@(?P<at>\d{1,6}(?:\.\d{1,6})?|\.\d{1,6}))?(?P<prime>'?)"
 )
 # Names of trec_eval, which may have a rank at their end, such as ndcg_cut_10 or P.5.
@@ -218,6 +366,11 @@ class Measure(NamedTuple):
         value = self._value(name)
         return None if value is None else float(value)
 
+    def table(self, name: str) -> dict[int, int]:
+        """The value of a parameter that is a table: numbers by grade."""
+        pairs = (pair.split(":") for pair in self.word(name).strip("{}").split(",") if pair)
+        return {int(grade): int(number) for grade, number in pairs}
+
     def word(self, name: str) -> str:
         """The value of a parameter that is a word."""
         return str(self._value(name))
@@ -227,9 +380,34 @@ class Measure(NamedTuple):
         return dict(self.parameters).get(name, default)
 
 
+def qrels_of(measures: Iterable[Measure]) -> QrelsKind:
+    """The kind of qrels that some measures need. Measures of grades are computed on every kind.
+
+    Raises:
+        MeasureError: They need different kinds.
+    """
+    needed = {FAMILIES[measure.family].qrels: measure for measure in measures}
+    needed.pop("grades", None)
+    if len(needed) > 1:
+        first, second = sorted(needed.items())[:2]
+        raise MeasureError(
+            f"{first[1]} needs qrels with {first[0]}, {second[1]} needs {second[0]}; use one of them"
+        )
+    return next(iter(needed), "grades")
+
+
 def with_level(measures: Iterable[Measure], old: int, new: int) -> list[Measure]:
     """The measures, with documents relevant from the grade `new` where they were from `old`."""
     return [measure._replace(level=new) if measure.level == old else measure for measure in measures]
+
+
+def _table(text: str) -> str | None:
+    """The normal form of a table of whole numbers by grade, as Python writes a dictionary; None if it is none."""
+    if not re.fullmatch(r"\{(\s*\d{1,3}\s*:\s*\d{1,6}\s*(,|(?=\})))+\}", text):
+        return None
+    pairs = (pair.split(":") for pair in text[1:-1].split(",") if pair.strip())
+    numbers = {int(grade): int(number) for grade, number in pairs}
+    return "{" + ",".join(f"{grade}:{number}" for grade, number in sorted(numbers.items())) + "}"
 
 
 def _written(value: float | str) -> str:
@@ -274,7 +452,7 @@ def _arguments(name: str, family: Family, match: re.Match[str], implied: str) ->
     """The arguments in the parentheses of a name, and after its @, by key."""
     given: dict[str, Any] = {}
     texts = match["arguments"]
-    for part in [*([implied] if implied else []), *(texts.split(",") if texts is not None else [])]:
+    for part in [*([implied] if implied else []), *(_parts(texts) if texts is not None else [])]:
         key, _, value = (word.strip() for word in part.partition("="))
         given[key] = _read(family, key, value)
         if given[key] is None:
@@ -292,6 +470,11 @@ def _arguments(name: str, family: Family, match: re.Match[str], implied: str) ->
             raise MeasureError(f"{name!r}: the rank after @ must be a whole number")
         given["cutoff"] = int(match["at"])
     return given
+
+
+def _parts(arguments: str) -> list[str]:
+    """The arguments in parentheses; a comma inside braces separates none."""
+    return re.split(r",(?![^{}]*\})", arguments)
 
 
 def _read(family: Family, key: str, value: str) -> float | str | None:

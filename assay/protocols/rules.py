@@ -16,11 +16,12 @@ from assay.protocols.form_rules import (
     form_complaints,
     highest_of,
 )
-from assay.protocols.measures import FAMILIES, Measure, MeasureError, parse_measure
+from assay.protocols.measures import FAMILIES, Measure, MeasureError, parse_measure, qrels_of
 from assay.protocols.schema import JudgingRules, Protocol
 from assay.structure import shown
 
 MAX_SLUG = 100  # characters, the limit of the database column
+MAX_MEASURE = 50  # characters of the name of a measure, the limit of the database column
 WORD = re.compile(r"[^\s,;]{1,50}")
 FREE_ATTRIBUTES = ("eval", "subtask")  # of a submission in bolt-xml, whose values a protocol may list
 FORMULAS = frozenset({"formula", "visually-distinct-formula"})
@@ -272,6 +273,7 @@ def _of_scoring(protocol: Protocol) -> Iterator[str]:
     """Complaints about the measures, and about the grades from which a unit is relevant."""
     names, keys = protocol.scoring.all_measures, ["", *(each.key for each in protocol.qrels.sets)]
     highest = _highest(protocol)
+    measures: list[Measure] = []
     if not protocol.scoring.measures:
         yield "scoring.measures: empty; name at least one measure of the grades, without the key of a set"
     for n, full_name in enumerate(names, 1):
@@ -287,18 +289,29 @@ def _of_scoring(protocol: Protocol) -> Iterator[str]:
         except MeasureError as error:
             yield f"scoring.measures[{n}]: {error}"
         else:
+            measures.append(measure)
             yield from (
                 f"scoring.measures[{n}]: {problem}"
                 for problem in _of_measure(protocol, measure, name, *limits)
             )
+            if of_set and FAMILIES[measure.family].qrels != "grades":
+                yield f"scoring.measures[{n}]: a set of qrels has grades only; write {measure} without {key}:"
+    try:
+        qrels_of(measures)
+    except MeasureError as error:
+        yield f"scoring.measures: {error}"
+    yield from _of_levels(protocol, max(1, highest))
+
+
+def _of_levels(protocol: Protocol, highest: int) -> Iterator[str]:
     levels = {
         "qrels.relevant_from": protocol.qrels.relevant_from,
         "scoring.relevant_from": protocol.scoring.relevant_from,
         "agreement.binary_from": protocol.agreement.binary_from,
     }
     for key, level in levels.items():
-        if level > max(1, highest):
-            yield f"{key}: {level} is above the highest grade of the qrels, {max(1, highest)}"
+        if level > highest:
+            yield f"{key}: {level} is above the highest grade of the qrels, {highest}"
 
 
 def _highest(protocol: Protocol) -> int:
@@ -311,14 +324,11 @@ def _of_measure(
     protocol: Protocol, measure: Measure, name: str, relevant_from: int, highest: int
 ) -> Iterator[str]:
     """Complaints about a measure that the protocol cannot compute, or that cannot be meant."""
-    family, in_characters = FAMILIES[measure.family], measure.in_characters
-    columns = protocol.runs.columns
-    is_of_passages, has_level = protocol.unit == "passage", "rel=" in name.replace(" ", "")
+    family, columns = FAMILIES[measure.family], protocol.runs.columns
+    has_level = "rel=" in name.replace(" ", "")
 
-    if in_characters and not is_of_passages:
-        yield f"{measure} counts characters of citations; it needs unit = 'passage'"
-    if in_characters and is_of_passages and protocol.scoring.judged_only:
-        yield f"{measure} counts every citation, judged or not; remove scoring.judged_only"
+    if measure.in_characters:
+        yield from _of_characters(protocol, measure, name)
     if has_level and measure.level > highest:
         yield f"{name!r} counts from grade {measure.level}, but the highest grade of the qrels is {highest}"
     if family.has_level and family.level and not has_level and relevant_from > family.level:
@@ -326,7 +336,19 @@ def _of_measure(
             f"{name!r} counts from grade {family.level}, but a document is relevant from {relevant_from} on; write "
             f"{measure._replace(level=relevant_from)}, or state rel={family.level}"
         )
-    if in_characters and not protocol.cites_posts:
-        yield f"{name!r} counts characters of citations; it needs judging.layout = 'citation' or the format bolt-xml"
+    if len(str(measure)) > MAX_MEASURE:
+        yield f"{measure} has {len(str(measure))} characters; at most {MAX_MEASURE} are accepted"
+    if family.qrels != "grades" and protocol.qrels.columns is not None:
+        yield f"{measure} needs qrels with {family.qrels}, which have columns of their own; remove qrels.columns"
     if measure.family.startswith("label") and (columns is None or "label" not in columns.order):
         yield f"{name!r} compares the labels of runs; it needs the column label in runs.columns.order"
+
+
+def _of_characters(protocol: Protocol, measure: Measure, name: str) -> Iterator[str]:
+    """Complaints about a measure in characters."""
+    if protocol.unit != "passage":
+        yield f"{measure} counts characters of citations; it needs unit = 'passage'"
+    elif protocol.scoring.judged_only:
+        yield f"{measure} counts every citation, judged or not; remove scoring.judged_only"
+    if not protocol.cites_posts:
+        yield f"{name!r} counts characters of citations; it needs judging.layout = 'citation' or the format bolt-xml"

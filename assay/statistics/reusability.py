@@ -61,7 +61,7 @@ class Scoring:
         Returns:
             (1 + subsets, runs, measures) means; the first are those with all qrels.
         """
-        versions = [self.qrels, *(rows_of(self.qrels, is_kept) for is_kept in subsets)]
+        versions = [self.qrels, *map(self.qrels.kept, subsets)]
         judged = [self.judged(qrels) for qrels in versions]
         entries = [judged[0].entries_in(part) for part in judged]
         means = np.empty((len(judged), len(self.runs), len(self.measures)))
@@ -72,11 +72,6 @@ class Scoring:
                 means[version, place] = score_hits(hits, documents, self.measures).means(self.average)
             progress(place + 1, len(self.runs))
         return means
-
-
-def rows_of(qrels: QrelsColumns, is_kept: NDArray[np.bool_]) -> QrelsColumns:
-    """Some rows of qrels with all topics: a topic without rows still counts, with the value 0."""
-    return QrelsColumns(qrels.topics, qrels.topic_index[is_kept], qrels.docno[is_kept], qrels.grade[is_kept])
 
 
 class RunChange(NamedTuple):

@@ -161,6 +161,7 @@ class Migration(migrations.Migration):
                 ('topic', models.CharField(db_collation='C', max_length=100)),
                 ('docno', models.TextField(db_collation='C')),
                 ('grade', models.SmallIntegerField()),
+                ('parts', models.TextField(blank=True, default='', help_text='Subtopics, stratum, probability or preferences, as in the library.')),
                 ('qrels', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='scoring.qrels')),
             ],
             options={

@@ -69,6 +69,9 @@ class QrelsEntry(models.Model):
     topic = models.CharField(max_length=100, db_collation="C")
     docno = models.TextField(db_collation="C")
     grade = models.SmallIntegerField()
+    parts = models.TextField(
+        default="", blank=True, help_text="Subtopics, stratum, probability or preferences, as in the library."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["qrels", "topic", "docno"], name="qrels_entry_unique")]

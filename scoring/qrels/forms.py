@@ -110,7 +110,9 @@ class ImportForm(StyledForm):
         super().__init__(*args, **kwargs)
         self.grades = GradeScale.of(track.protocol.parsed)
         self.form = QrelsForm.of(track.protocol.parsed)
-        if track.protocol.parsed.qrels.columns is not None:
+        if self.form.kind != "grades":
+            self.fields["file"].help_text = f"Columns: {self.form.title}. UTF-8, at most {MAX_MB} MB."
+        elif track.protocol.parsed.qrels.columns is not None:
             self.fields["file"].help_text = f"Columns: {self.form.title}. Or: {self.fields['file'].help_text}"
 
     def clean_file(self) -> "UploadedFile[Any]":

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Q, QuerySet
 
 from accounts.access import AnyUser, is_organizer
-from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
+from assay.formats.qrels.parts import documents, with_parts
+from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels, kind_of
 from assay.protocols.schema import Grade, Protocol, QrelsRules, QrelsSet, QuestionChoice
 from assay.tables import natural
 from pooling.models import Pool, Run
@@ -75,9 +76,17 @@ def disqualified_runs(track: Track) -> QuerySet[Run]:
 
 def qrels_columns(qrels: Qrels) -> QrelsColumns:
     """A version as arrays."""
-    entries = QrelsEntry.objects.filter(qrels=qrels).values_list("topic", "docno", "grade")
-    rows = entries.iterator(chunk_size=CHUNK)
-    return columns_from((topic.encode(), docno.encode(), grade) for topic, docno, grade in rows)
+    entries = QrelsEntry.objects.filter(qrels=qrels).values_list("topic", "docno", "grade", "parts")
+    rows, parts = [], {}
+    for topic, docno, grade, words in entries.iterator(chunk_size=CHUNK):
+        rows.append(row := (topic.encode(), docno.encode(), grade))
+        if words:
+            parts[row[:2]] = words.encode()
+    columns = columns_from(rows)
+    if not parts:
+        return columns
+    kind = kind_of(qrels.protocol.parsed)
+    return with_parts(columns, kind, [parts.get(document, b"") for document in documents(columns)])
 
 
 def units_by_topic(qrels: Qrels, relevant_from: int) -> dict[str, tuple[int, int]]:

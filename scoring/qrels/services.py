@@ -111,7 +111,7 @@ def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User
     track = track_services.lock(track.pk)
     protocol = track.protocol.parsed
     grades = GradeScale.of(protocol)
-    if not grades.contains(columns.grade):
+    if columns.kind != "preferences" and not grades.contains(columns.grade):
         first = next(filter(None, map(grades.complaint, columns.grade.tolist())))
         raise QrelsRefused(f"{first[0].upper()}{first[1:]}.")
     columns = grades.without_codes(columns)
@@ -222,17 +222,21 @@ def store_loaded(qrels: Qrels, columns: QrelsColumns) -> Qrels:
 def _copy_entries(qrels_id: int, columns: QrelsColumns) -> None:
     """Write the entries with COPY: a file has tens of thousands of lines, and the user waits for the page."""
     codes = [_escaped(code.encode()) for code in columns.topics.tolist()]
-    rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
-    text = b"".join(
-        b"%d\t%s\t%s\t%d\n" % (qrels_id, codes[topic], _escaped(docno), grade) for topic, docno, grade in rows
+    parts = [b""] * len(columns.grade) if columns.parts is None else columns.parts.tolist()
+    rows = zip(
+        columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), parts, strict=True
     )
-    names = ("qrels_id", "topic", "docno", "grade")
+    text = b"".join(
+        b"%d\t%s\t%s\t%d\t%s\n" % (qrels_id, codes[topic], _escaped(docno), grade, _escaped(words))
+        for topic, docno, grade, words in rows
+    )
+    names = ("qrels_id", "topic", "docno", "grade", "parts")
     with connection.cursor() as cursor:
         cursor.copy_expert(f"COPY {QrelsEntry._meta.db_table} ({', '.join(names)}) FROM STDIN", BytesIO(text))
 
 
 def _escaped(word: bytes) -> bytes:
-    """A word for COPY. Words contain no white space, so only a backslash needs escaping."""
+    """Words for COPY. They contain no tab or line end, so only a backslash needs escaping."""
     return word.replace(b"\\", b"\\\\")
 
 

@@ -16,7 +16,7 @@ from assay.measures.scores import HEADER, ScoreRow, TopicClass, are_words, as_js
 from assay.measures.units import Scored, Units, judged_documents, prepare, read_units, score_prepared
 from assay.processes import map_forked, processors
 from assay.protocols.loader import load_protocol
-from assay.protocols.measures import Measure, parse_measures
+from assay.protocols.measures import Measure, parse_measures, qrels_of
 from assay.protocols.schema import Average, Protocol
 from assay.tables import as_tsv
 
@@ -102,7 +102,7 @@ def _read(arguments: argparse.Namespace) -> Request:
         raise InputError(f"--scale {arguments.scale}: use a whole number from 1")
     measures = parse_measures(arguments.measure or protocol.scoring.measures)
     units = read_units(protocol, arguments.units, arguments.formulas)
-    qrels = read_qrels(arguments.qrels, protocol, scale=arguments.scale)
+    qrels = read_qrels(arguments.qrels, protocol, scale=arguments.scale, kind=qrels_of(measures))
     judged = judged_documents(qrels, arguments.duplicates)
     needs_duplicates = protocol.scoring.duplicates_are_false_alarms and arguments.duplicates is None
     if needs_duplicates and not arguments.quiet:

@@ -182,7 +182,12 @@ def _write(parts: Sequence[Part], arguments: argparse.Namespace, notes: Sequence
         )
     forms = forms_of(load_protocol(arguments.protocol)) if arguments.protocol else FORMS
     if arguments.to not in forms:
-        raise InputError(f"--to {PROTOCOL}: give with --protocol a protocol that describes columns of qrels")
+        how = (
+            f"; {PROTOCOL} needs a protocol that describes columns of qrels"
+            if arguments.to == PROTOCOL
+            else ""
+        )
+        raise InputError(f"--to {arguments.to}: these qrels are written as {' or '.join(forms)}{how}")
     files = package(parts, forms[arguments.to], title=f"Qrels {source}", notes=notes)
     output: Path = arguments.output
     if output.suffix == ".zip":

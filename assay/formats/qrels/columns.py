@@ -1,12 +1,15 @@
 """Qrels as arrays."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from assay.protocols.measures import QrelsKind
 
 Row = tuple[bytes, bytes, int]  # topic, docno, grade
 
@@ -20,12 +23,26 @@ class QrelsColumns:
         topic_index: (rows,) position in `topics`.
         docno: (rows,) UTF-8 bytes.
         grade: (rows,)
+        kind: what lines of the file have besides these.
+        parts: (rows,) that, as bytes (`assay.formats.qrels.parts`); None if kind is "grades".
     """
 
     topics: NDArray[np.str_]
     topic_index: NDArray[np.int32]
     docno: NDArray[np.bytes_]
     grade: NDArray[np.int32]
+    kind: QrelsKind = "grades"
+    parts: NDArray[np.object_] | None = None
+
+    def kept(self, rows: NDArray[Any]) -> "QrelsColumns":
+        """Some rows, with all topics: a topic without rows still counts, with the value 0."""
+        return replace(
+            self,
+            topic_index=self.topic_index[rows],
+            docno=self.docno[rows],
+            grade=self.grade[rows],
+            parts=None if self.parts is None else self.parts[rows],
+        )
 
 
 def columns_from(rows: Iterable[Row]) -> QrelsColumns:

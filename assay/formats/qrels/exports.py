@@ -4,6 +4,7 @@ The same qrels give the same bytes: no file contains a date, and the members of 
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
 from typing import NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from assay.digests import sha256_of
 from assay.errors import InputError
 from assay.formats.qrels.columns import QrelsColumns
-from assay.formats.qrels.reader import QrelsForm, format_qrels
+from assay.formats.qrels.parts import LAYOUTS
+from assay.formats.qrels.reader import QrelsForm, format_qrels, kind_of
 from assay.formats.spreadsheet import as_csv
 from assay.protocols.schema import Protocol
 
@@ -77,7 +79,15 @@ FORMS = {
 
 
 def forms_of(protocol: Protocol) -> Mapping[str, Form]:
-    """The forms by name; the first is that of the protocol if it describes columns of its own."""
+    """The forms by name; the first is that of the protocol if it describes columns of its own.
+
+    Qrels of the kind that its measures need have one form, without which their parts would be lost.
+    """
+    if (kind := kind_of(protocol)) != "grades":
+        return {
+            "trec": Form("txt", f"{LAYOUTS[kind].title}, separated by spaces", _trec),
+            "units": FORMS["units"],
+        }
     if protocol.qrels.columns is None:
         return FORMS
     form = QrelsForm.of(protocol)
@@ -90,12 +100,8 @@ def of_topics(columns: QrelsColumns, topics: Collection[str]) -> QrelsColumns:
     is_kept = np.isin(columns.topics, np.array(sorted(topics), dtype=np.str_))
     renumbered = np.cumsum(is_kept) - 1
     rows = is_kept[columns.topic_index]
-    return QrelsColumns(
-        columns.topics[is_kept],
-        renumbered[columns.topic_index[rows]].astype(np.int32),
-        columns.docno[rows],
-        columns.grade[rows],
-    )
+    topic_index = renumbered[columns.topic_index[rows]].astype(np.int32)
+    return replace(columns.kept(rows), topics=columns.topics[is_kept], topic_index=topic_index)
 
 
 def split_given(columns: QrelsColumns, test: Collection[str]) -> tuple[QrelsColumns, QrelsColumns]:

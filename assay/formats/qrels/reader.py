@@ -20,14 +20,15 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.formats.compression import read_file
 from assay.formats.qrels.columns import QrelsColumns as QrelsColumns
-from assay.formats.qrels.columns import Row
 from assay.formats.qrels.columns import columns_from as columns_from
+from assay.formats.qrels.parts import LAYOUTS, REPEATS, PartRow, columns_of, lines_of
 from assay.formats.qrels.tables import cited_rows, header_of, table_rows
 from assay.formats.runs.columns import byte_keys, sorted_topics
 from assay.formats.runs.forms import SEPARATORS
 from assay.formats.runs.words import MAX_DOCNO, MAX_NAME
 from assay.formats.separated import SeparatedLines, n_columns, quoted
 from assay.formats.tokens import Table
+from assay.protocols.measures import QrelsKind, parse_measures, qrels_of
 from assay.protocols.schema import Protocol
 
 # 3, +1, 03 and 3.0; a fraction has a message of its own.
@@ -77,17 +78,33 @@ class QrelsForm(NamedTuple):
     width: int = 4
     topic: int = 0
     docno: int = 2
-    grade: int = 3
+    grade: int | None = 3  # None: every line has grade 1
     separator: bytes = (
         b"\t"  # of columns that are written; if it is a tab, any white space separates those read
     )
     words: Mapping[bytes, bytes] = MappingProxyType({})
     title: str = "topic, 0, docno, grade"
     columns: tuple[str, ...] = ()  # the names of all columns, for lines that are not separated by white space
+    kind: QrelsKind = "grades"
+    parts: tuple[int, ...] = ()  # of the kind
 
     @classmethod
-    def of(cls, protocol: Protocol) -> Self:
-        """The columns that a protocol describes, or the usual ones."""
+    def of_kind(cls, kind: QrelsKind) -> Self:
+        """The columns of a kind of qrels."""
+        if kind == "grades":
+            return cls()
+        title, width, docno, grade, parts = LAYOUTS[kind]
+        return cls(width, 0, docno, grade, title=title, kind=kind, parts=parts)
+
+    @classmethod
+    def of(cls, protocol: Protocol, kind: QrelsKind | None = None) -> Self:
+        """The columns that a protocol describes, or those of the qrels that its measures need.
+
+        `kind` is that of other measures, if they are computed instead of those of the protocol.
+        """
+        kind = kind_of(protocol) if kind is None else kind
+        if kind != "grades":
+            return cls.of_kind(kind)
         lines = protocol.qrels.columns
         if lines is None:
             return cls()
@@ -113,12 +130,17 @@ class QrelsForm(NamedTuple):
             words = [b"0"] * self.width
             words[self.topic] = quoted(codes[topic], self.separator)
             words[self.docno] = quoted(docno, self.separator)
-            words[self.grade] = names.get(grade, b"%d" % grade)
+            words[self.grade or 0] = names.get(grade, b"%d" % grade)
             lines.append(self.separator.join(words) + b"\n")
         return b"".join(lines)
 
 
 USUAL = QrelsForm()
+
+
+def kind_of(protocol: Protocol) -> QrelsKind:
+    """The kind of qrels that the measures of a protocol need."""
+    return qrels_of(parse_measures(protocol.scoring.measures))
 
 
 class GradeScale(NamedTuple):
@@ -161,16 +183,20 @@ class GradeScale(NamedTuple):
         return replace(columns, grade=np.where(is_code, POOLED, columns.grade)) if is_code.any() else columns
 
 
-def read_qrels(path: str, protocol: Protocol, *, scale: int = 1) -> QrelsColumns:
+def read_qrels(
+    path: str, protocol: Protocol, *, scale: int = 1, kind: QrelsKind | None = None
+) -> QrelsColumns:
     """The rows of a qrels file, with every grade multiplied by `scale`; `-` is standard input.
+
+    `kind` is that of the qrels that the measures need; by default, those of the protocol.
 
     In a file of known items, a line may have a topic and a docno only: its grade is the highest of the protocol.
 
     Raises `InputError` if it cannot be read, or it has errors, such as a grade that the protocol does not have; the
     message has the first ones.
     """
-    grades, form, data = GradeScale.of(protocol, scale), QrelsForm.of(protocol), read_file(path)
-    if protocol.pool.strategy == "known-item":
+    grades, form, data = GradeScale.of(protocol, scale), QrelsForm.of(protocol, kind), read_file(path)
+    if form.kind == "grades" and protocol.pool.strategy == "known-item":
         data = KNOWN_ITEM.sub(rb"\1 0 \2 %d" % max(grades.grades), data)
     try:
         return parse_qrels(data, scale=scale, grades=grades, form=form)
@@ -192,7 +218,10 @@ def parse_qrels(
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise QrelsError([Complaint(1, "the file is UTF-16; qrels are UTF-8")], n_complaints=1)
     data = data.removeprefix(b"\xef\xbb\xbf")
-    form = form if form != USUAL and _has_form(data, form) else USUAL
+    if form.kind == "grades":
+        form = form if form != USUAL and _has_form(data, form) else USUAL
+    elif form.grade is None:
+        grades = None  # the lines have no grades
     columns = read_fast_path(data) if scale == 1 and form is USUAL else None
     if columns is None or (grades is not None and not grades.contains(columns.grade)):
         columns = read_slow_path(data, scale, grades, form)
@@ -227,9 +256,10 @@ def read_slow_path(
     data: bytes, scale: int = 1, grades: GradeScale | None = None, form: QrelsForm = USUAL
 ) -> QrelsColumns:
     """The qrels of any file, line by line; errors are those of `parse_qrels`."""
-    is_xml = grades is not None and bool(grades.keys) and data.lstrip().startswith(b"<")
+    has_grades = form.kind == "grades"
+    is_xml = has_grades and grades is not None and bool(grades.keys) and data.lstrip().startswith(b"<")
     reading = _Reading(scale, grades, form._replace(words=grades.keys) if grades and is_xml else form)
-    header = header_of(data)
+    header = header_of(data) if has_grades else None
     if is_xml:
         reading.take_rows(cited_rows(data))
     elif header is not None:
@@ -242,7 +272,7 @@ def read_slow_path(
     if reading.n_complaints:
         advice = _advice(reading.fractions) if scale == 1 else ""
         raise QrelsError(reading.complaints, n_complaints=reading.n_complaints, advice=advice)
-    return columns_from(reading.rows)
+    return reading.result()
 
 
 def _has_form(data: bytes, form: QrelsForm) -> bool:
@@ -258,11 +288,17 @@ class _Reading:
     scale: int
     grades: GradeScale | None
     form: QrelsForm
-    rows: list[Row] = field(default_factory=list)
+    rows: list[PartRow] = field(default_factory=list)
     complaints: list[Complaint] = field(default_factory=list)
     n_complaints: int = 0
-    first_lines: dict[tuple[bytes, bytes], int] = field(default_factory=dict)
+    first_lines: dict[tuple[bytes, ...], int] = field(default_factory=dict)
     fractions: set[bytes] = field(default_factory=set)
+
+    def result(self) -> QrelsColumns:
+        """The rows as arrays."""
+        if self.form.kind != "grades":
+            return columns_of(self.rows, self.form.kind)
+        return columns_from((row.topic, row.docno, row.grade) for row in self.rows)
 
     def complain(self, number: int, message: str) -> None:
         self.n_complaints += 1
@@ -288,8 +324,11 @@ class _Reading:
         if len(columns) != form.width:
             self.complain(number, f"expected {form.width} columns ({form.title}), got {len(columns)}")
         else:
-            self._take_row(number, columns[form.topic], columns[form.docno], columns[form.grade])
-        if number == 1 and self.n_complaints > n_complaints and len(columns) > 2 and WORDS.fullmatch(line):
+            grade = b"1" if form.grade is None else columns[form.grade]
+            parts = [columns[place] for place in form.parts]
+            self._take_row(number, columns[form.topic], columns[form.docno], grade, parts)
+        is_wrong_start = number == 1 and self.n_complaints > n_complaints and form.kind == "grades"
+        if is_wrong_start and len(columns) > 2 and WORDS.fullmatch(line):
             self.complaints[-1] = Complaint(1, NO_HEADER)
 
     def take_table(self, data: bytes, separator: str, header: list[str]) -> None:
@@ -312,7 +351,9 @@ class _Reading:
                 topic, docno, grade = (word.encode() for word in row)
                 self._take_row(number, topic, docno, grade)
 
-    def _take_row(self, number: int, topic: bytes, docno: bytes, grade_word: bytes) -> None:
+    def _take_row(
+        self, number: int, topic: bytes, docno: bytes, grade_word: bytes, parts: Sequence[bytes] = ()
+    ) -> None:
         words = self.form.words
         match = GRADE.fullmatch(grade_word)
         key = match[1] if match and grade_word not in words else grade_word  # `3.0` is the word `3`
@@ -322,20 +363,23 @@ class _Reading:
             self.fractions.add(grade_word)
         if words and isinstance(grade, str) and not is_fraction:
             grade = f"{grade}; use {', '.join(word.decode() for word in words)}"
-        problem = _id_problem(topic, docno) or (grade if isinstance(grade, str) else "")
+        problem = next(filter(None, (_id_problem(topic, word) for word in (docno, *parts))), "")
+        problem = problem or (grade if isinstance(grade, str) else "")
         if problem or isinstance(grade, str):
             self.complain(number, problem)
             return
+        row = PartRow(topic, docno, grade, parts)
         outside = self.grades.complaint(grade) if self.grades is not None else ""
-        if outside:
+        if outside := outside or row.problem(self.form.kind):
             self.complain(number, outside)
             return
-        first = self.first_lines.setdefault((topic, docno), number)
+        unit = row.unit if self.form.kind in REPEATS else (topic, docno)
+        first = self.first_lines.setdefault(unit, number)
         if first != number:
             message = f"document {docno.decode()} of topic {topic.decode()} is already in line {first}"
             self.complain(number, message)
             return
-        self.rows.append((topic, docno, grade))
+        self.rows.append(row)
 
 
 def _id_problem(topic: bytes, docno: bytes) -> str:
@@ -406,6 +450,8 @@ def _scaled(word: str, scale: int, shown: str) -> int | str:
 def format_qrels(columns: QrelsColumns) -> bytes:
     """Qrels as a file: tabs, LF, sorted. The same qrels give the same bytes."""
     codes = _codes(columns)
+    if columns.parts is not None:
+        return b"".join(lines_of(columns, codes))
     rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
     return b"".join(b"%s\t0\t%s\t%d\n" % (codes[topic], docno, grade) for topic, docno, grade in rows)
 

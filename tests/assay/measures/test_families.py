@@ -13,6 +13,7 @@ from assay.measures.pooled import POOLED
 from assay.measures.scores import score_run
 from assay.protocols.measures import ALIASES, FAMILIES, Family, parse_measure, parse_measures
 from assay.statistics.leaderboard import leaderboard_statistics
+from tests.assay.measures.test_other_qrels import WORKED
 from tests.helpers.real_files import Lines, make_judged, make_run
 
 RUN = "xapbny"  # x and y are unjudged, p is pooled without a grade, n is not relevant
@@ -83,6 +84,7 @@ def test_every_family_has_a_value_computed_by_hand() -> None:
     main = {"AP", "P", "R", "Rprec", "RR", "bpref"}
     main |= {name for name, family in FAMILIES.items() if family.in_characters}  # in test_characters.py
     main |= set(POOLED)  # in test_pooled.py
+    main |= {parse_measure(name).family for name, *_ in WORKED}  # in test_other_qrels.py
 
     assert {parse_measure(name).family for name in BY_HAND} | main == set(FAMILIES)
 
@@ -174,7 +176,8 @@ def test_name_of_a_parsed_measure_is_its_normal_form(name: str) -> None:
         ("RBP(q=0.5)", "'q=0.5' is not accepted"),
         ("AP(p=0.5)", "'p=0.5' is not accepted"),
         ("nDCG(dcg=square)", "dcg= log2 or exp-log2"),
-        ("nDCG(gains={0:1})", "is not accepted"),
+        ("nDCG(gains={0:x})", "whole numbers by grade, as in {1:1,2:3}"),
+        ("nDCG(gains={})", "is not accepted"),
         ("SetP@5", "SetP does not accept @k"),
         ("IPrec", "IPrec needs a share"),
         ("IPrec@10", "from 0 to 1"),
@@ -183,8 +186,11 @@ def test_name_of_a_parsed_measure_is_its_normal_form(name: str) -> None:
         ("P@2.5", "the rank after @ must be a whole number"),
         ("ERR(rel=2)", "ERR does not accept rel="),
         ("RBPresid'", "RBPresid does not accept a prime"),
-        ("Compat(p=0.9)", "there is no measure 'Compat'"),
-        ("alpha_nDCG@5", "is not a measure"),
+        ("Compat@10", "Compat does not accept @k"),
+        ("alpha_nDCG(beta=0.5)", "'beta=0.5' is not accepted"),
+        ("NERR8", "NERR8 needs a rank"),
+        ("AWRF@5", "there is no measure 'AWRF'"),
+        ("alpha-nDCG@5", "is not a measure"),
     ],
 )
 def test_arguments_that_a_family_does_not_have_are_refused(name: str, complaint: str) -> None:
@@ -227,14 +233,19 @@ EVERY = [
     for name, family in FAMILIES.items()
     if not name.startswith("label")  # these need runs with labels
     if not family.in_characters  # test_characters.py compares those with sets of characters
+    if family.qrels == "grades"
 ] + [
     "nDCG(dcg=exp-log2)@2",
     "AP(rel=2)@3",
     "Q(beta=2)@3",
     "RBP(rel=2,p=0.5)@4",
 ]
-PRIMED = [_some_name(name, family, prime=True) for name, family in FAMILIES.items() if family.has_prime]
-SHARES = [name for name in [*EVERY, *PRIMED] if not name.startswith(("Num", "Grade"))]
+PRIMED = [
+    _some_name(name, family, prime=True)
+    for name, family in FAMILIES.items()
+    if family.has_prime and family.qrels == "grades"
+]
+SHARES = [name for name in [*EVERY, *PRIMED] if not name.startswith(("Num", "Grade", "DCG", "CG"))]
 DOCNOS = st.sampled_from([*"abcdefgh", "é", "10", "9", "a-name-longer-than-a-word"])
 RUNS = st.dictionaries(
     st.tuples(st.sampled_from(["A.1", "A.10", "A.2"]), DOCNOS),

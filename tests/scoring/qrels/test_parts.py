@@ -1,0 +1,103 @@
+"""Qrels with subtopics, strata or preferences on the site: imported, scored, downloaded and archived."""
+
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from assay.digests import sha256_of
+from assay.protocols.measures import parse_measure
+from jobs import services as jobs
+from scoring.models import Evaluation, Leaderboard, Qrels, QrelsEntry
+from tests.helpers.factories import make_organizer
+from tests.publishing.archives.conftest import archive_of, written
+from tests.publishing.archives.test_services import findings_of, load
+from tests.scoring.conftest import Scene, build_scene
+from tests.scoring.test_protocol_keys import change, organizer
+
+pytestmark = pytest.mark.django_db
+
+SUBTOPICS = "A.1 1 10 1\nA.1 2 10 3\nA.1 2 9 1\nA.1 3 \xe9 0\nA.10 1 9 2\n"
+STRATA = "A.1 0 10 1 3\nA.1 0 9 2 -1\nA.1 0 \xe9 2 1\nA.10 0 9 1 2\n"
+PREFERENCES = "A.1 10 9\nA.1 9 \xe9\nA.10 9 10\n"
+KINDS = {
+    "alpha_nDCG(rel=1)@5": (SUBTOPICS, "topic, subtopic, docno, grade"),
+    "xinfAP(rel=1)": (STRATA, "topic, 0, docno, stratum, grade"),
+    "PGC": (PREFERENCES, "topic, winner, loser"),
+}
+
+
+def scene_of(measure: str) -> Scene:
+    scene = build_scene()
+    change(scene, '"AP(rel=2)\'"', f'"{measure}"')
+    stored = scene.track.protocol
+    stored.digest = sha256_of(stored.text.encode())
+    stored.save(update_fields=["digest"])
+    scene.submit(scene.ours, "good", "10 9 \xe9")
+    return scene
+
+
+def send(client: Client, scene: Scene, text: str) -> object:
+    file = SimpleUploadedFile("qrels.txt", text.encode())
+    return client.post(reverse("scoring:import_qrels", args=[scene.track.slug]), {"file": file})
+
+
+def tsv(client: Client, version: Qrels) -> str:
+    response = client.get(reverse("scoring:qrels_file", args=[version.pk]))
+    return (b"".join(response.streaming_content) if response.streaming else response.content).decode()
+
+
+@pytest.mark.parametrize("measure", KINDS)
+def test_file_is_imported_scored_and_downloaded_with_its_parts(measure: str) -> None:
+    text, title = KINDS[measure]
+    scene = scene_of(measure)
+    client = organizer(scene)
+
+    page = client.get(reverse("scoring:import_qrels", args=[scene.track.slug])).content.decode()
+    send(client, scene, text)
+    version = Qrels.objects.get()
+    client.post(reverse("scoring:score", args=[version.pk]))
+    board = Leaderboard.objects.get()
+    jobs.run(board.job_id)  # type: ignore[arg-type]
+
+    assert title in page
+    assert sorted(tsv(client, version).splitlines()) == sorted(text.replace(" ", "\t").splitlines())
+    scores = Evaluation.objects.get(leaderboard=board).scores
+    assert scores.get(measure=str(parse_measure(measure)), topic="all").value > 0
+    assert client.get(board.get_absolute_url()).status_code == 200
+
+
+def test_wrong_line_is_shown_and_nothing_is_stored() -> None:
+    scene = scene_of("alpha_nDCG(rel=1)@5")
+
+    response = send(organizer(scene), scene, "A.1 1 10 1\nA.1 1 10 2\n")
+
+    assert b"line 2: document 10 of topic A.1 is already in line 1" in response.content  # type: ignore[attr-defined]
+    assert not QrelsEntry.objects.exists()
+
+
+def test_frozen_grades_are_not_scored_by_measures_of_subtopics() -> None:
+    scene = scene_of("alpha_nDCG(rel=1)@5")
+    board = scene.leaderboard(scene.qrels())
+
+    assert board.status == Leaderboard.Status.FAILED
+    assert board.job is not None
+    assert "the qrels have no subtopics; import a file" in board.job.error
+
+
+def test_archive_keeps_the_parts(tmp_path: Path) -> None:
+    scene = scene_of("alpha_nDCG(rel=1)@5")
+    scene.pool.entries.all().delete()
+    scene.pool.delete()
+    send(organizer(scene), scene, SUBTOPICS)
+    scene.leaderboard(Qrels.objects.get(), release="public")
+
+    path = written(archive_of(scene.track, scene.organizer), tmp_path)
+    loaded = load(path, make_organizer("other"), slug="again")
+
+    assert all(finding.is_right for finding in findings_of(path))
+    versions = Qrels.objects.order_by("pk")
+    assert [version.sha256 for version in versions] == 2 * [versions[0].sha256]
+    assert QrelsEntry.objects.filter(qrels__track=loaded.track).exclude(parts="").count() == 4
