@@ -8,12 +8,13 @@ join them:
 `is_answer.npy`   (n,) whether the formula is in an answer
 `slt.npy`, `opt.npy`  (n,) int32, the number of the formula's tree; -1 if it has none
 
-Memory holds the ids of the formulas and a digest of each distinct tree while the index is built, and nothing of them
-afterwards: arrays and strings are memory maps. Formulas of comments are left out, because no task retrieves them.
+Memory holds twelve bytes of each distinct tree while formulas are read, and then one column of the formulas after the
+other; afterwards arrays and strings are memory maps. Formulas of comments are left out, because no task retrieves them.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -167,47 +168,100 @@ class FormulaSource:
         }
 
 
+class Numbers:
+    """Numbers of digests, in the order in which they first occur.
+
+    They are in sorted runs, as 64-bit digests and 32-bit numbers. Runs of similar size are merged, so there are few.
+    """
+
+    def __init__(self) -> None:
+        self._runs: list[tuple[NDArray[np.uint64], NDArray[np.int32]]] = []
+        self._n = 0
+
+    def of(self, digests: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """The number of each digest, which are distinct, and whether it is new."""
+        numbers = np.full(len(digests), -1, dtype=np.int32)
+        for keys, own in self._runs:
+            at = np.minimum(np.searchsorted(keys, digests), len(keys) - 1)
+            is_there = keys[at] == digests
+            numbers[is_there] = own[at[is_there]]
+        is_new = numbers < 0
+        n_new = int(is_new.sum())
+        numbers[is_new] = np.arange(self._n, self._n + n_new)
+        self._n += n_new
+        if n_new:
+            self._add(digests[is_new], numbers[is_new])
+        return numbers, is_new
+
+    def _add(self, keys: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
+        while self._runs and len(self._runs[-1][0]) < 2 * len(keys):
+            others, own = self._runs.pop()
+            keys, numbers = np.concatenate((others, keys)), np.concatenate((own, numbers))
+        order = np.argsort(keys)
+        self._runs.append((keys[order], numbers[order]))
+
+
 def build(folder: Path, source: FormulaSource) -> None:
     """Write the index of some files into a folder."""
-    rows = {kind: _write_trees(folder / kind, source.batches(kind)) for kind in KINDS if source.files[kind]}
-    columns = zip(*rows.values(), strict=True)
-    formula, post, is_answer, _ = (np.concatenate(column) for column in columns)
-    codes, first = np.unique(formula, return_index=True)
-    docnos, place = np.unique(post[first], return_inverse=True)
-    arrays = {
-        "formula": codes,
-        "docno": docnos,
-        "post": place.astype(np.int32),
-        "is_answer": is_answer[first],
-    }
-    for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array)
+    kinds = [kind for kind in KINDS if source.files[kind]]
+    write(folder, {kind: source.batches(kind) for kind in kinds})
+
+
+def write(folder: Path, batches: Mapping[Kind, Iterator[TreeBatch]]) -> None:
+    """Write the index of trees into a folder."""
+    for kind, of_kind in batches.items():
+        _write_trees(folder / kind, of_kind)
+
+    def column(name: str) -> NDArray[Any]:
+        return np.concatenate([_column(folder / kind, name) for kind in batches])
+
+    codes, first = np.unique(column("formula"), return_index=True)
+    np.save(folder / "formula.npy", codes)
+    docnos, place = np.unique(column("post")[first], return_inverse=True)
+    np.save(folder / "docno.npy", docnos)
+    np.save(folder / "post.npy", place.astype(np.int32))
+    np.save(folder / "is_answer.npy", column("is_answer")[first])
     for kind in KINDS:
         trees = np.full(len(codes), -1, dtype=np.int32)
-        if kind in rows:
-            own, *_, tree = rows[kind]
-            trees[np.searchsorted(codes, own)] = tree
+        if kind in batches:
+            trees[np.searchsorted(codes, _column(folder / kind, "formula"))] = _column(folder / kind, "tree")
         np.save(folder / f"{kind}.npy", trees)
+    for path in folder.glob("*/*.rows"):
+        path.unlink()
 
 
-def _write_trees(folder: Path, batches: Iterator[TreeBatch]) -> tuple[NDArray[Any], ...]:
+ROWS = ("formula", "post", "is_answer", "tree")  # columns that are written batch by batch
+
+
+def _column(folder: Path, name: str) -> NDArray[Any]:
+    """A column of the formulas of one kind of tree."""
+    parts = []
+    with (path := folder / f"{name}.rows").open("rb") as file:
+        while file.tell() < path.stat().st_size:
+            parts.append(np.load(file))
+    return np.concatenate(parts)
+
+
+def _write_trees(folder: Path, batches: Iterator[TreeBatch]) -> None:
     """Write the distinct trees of one kind; formula, post, whether in an answer, and tree of each formula."""
     folder.mkdir()
-    builder, number, starts = Builder(folder), dict[bytes, int](), [0]
-    rows: list[tuple[NDArray[Any], ...]] = []
-    with (folder / "strings").open("wb") as file:
+    builder, numbers = Builder(folder), Numbers()
+    lengths = [np.zeros(1, dtype=np.int64)]
+    with ExitStack() as stack:
+        strings = stack.enter_context((folder / "strings").open("wb"))
+        rows = [stack.enter_context((folder / f"{name}.rows").open("wb")) for name in ROWS]
         for batch in batches:
-            is_new = np.array([digest not in number for digest in batch.pairs.docno], dtype=np.bool_)
-            of_batch = [number.setdefault(digest, len(number)) for digest in batch.pairs.docno]
-            for string in (batch.strings[place] for place in np.flatnonzero(is_new)):
-                file.write(string)
-                starts.append(starts[-1] + len(string))
+            digests = np.array([int(digest, 16) for digest in batch.pairs.docno], dtype=np.uint64)
+            of_batch, is_new = numbers.of(digests)
+            new = [batch.strings[place] for place in np.flatnonzero(is_new)]
+            strings.write(b"".join(new))
+            lengths.append(np.array([len(string) for string in new], dtype=np.int32))
             builder.add(batch.pairs.kept(is_new))
-            tree = np.array(of_batch, dtype=np.int32)[batch.tree]
-            rows.append((batch.formula, batch.post, batch.is_answer, tree))
+            columns = (batch.formula, batch.post, batch.is_answer, of_batch[batch.tree])
+            for file, column in zip(rows, columns, strict=True):
+                np.save(file, column)
     builder.finish()
-    np.save(folder / "string.npy", np.array(starts, dtype=np.int64))
-    return tuple(np.concatenate(column) for column in zip(*rows, strict=True))
+    np.save(folder / "string.npy", np.cumsum(np.concatenate(lengths), dtype=np.int64))
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,8 @@ class Builder:
     def __init__(self, folder: Path, *, block: int = BLOCK) -> None:
         self._folder, self._block = folder, block
         self._place: dict[bytes, int] = {}
-        self._docnos: list[bytes] = []
+        self._docnos: list[NDArray[np.bytes_]] = []
+        self._n_documents = 0
         self._lengths: list[NDArray[np.int32]] = []
         self._waiting: list[_Block] = []
         self._n_waiting = self._n_blocks = 0
@@ -91,12 +92,15 @@ class Builder:
         """Add documents after those that were added before."""
         place = self._place
         number = np.array([place.setdefault(word, len(place)) for word in batch.words], dtype=np.int64)
-        document = np.repeat(np.arange(len(batch.docno)) + len(self._docnos), batch.length)
+        document = np.repeat(np.arange(len(batch.docno)) + self._n_documents, batch.length)
         keys, n = np.unique(number[batch.tokens] << 32 | document, return_counts=True)
         frequency = np.minimum(n, np.iinfo(np.uint16).max).astype(np.uint16)
         self._waiting.append(_Block((keys >> 32).astype(np.int32), keys.astype(np.int32), frequency))
         self._n_waiting += len(keys)
-        self._docnos += batch.docno
+        self._docnos.append(
+            np.array(batch.docno, dtype=np.bytes_)
+        )  # a fourth of the memory of a list of bytes
+        self._n_documents += len(batch.docno)
         self._lengths.append(batch.length)
         if self._n_waiting >= self._block:
             self._spill()
@@ -131,9 +135,9 @@ class Builder:
         return Postings(self._folder)
 
     def _write_documents(self) -> None:
-        if not self._docnos:
+        if not self._n_documents:
             raise InputError("the collection has no documents of the kind that the protocol retrieves")
-        docnos = np.array(self._docnos, dtype=np.bytes_)
+        docnos = np.concatenate([docno for docno in self._docnos if len(docno)])
         in_order = np.sort(docnos)
         if (again := np.flatnonzero(in_order[1:] == in_order[:-1])).size:
             raise InputError(f"the collection has the docno {in_order[again[0]].decode()} twice")

@@ -7,15 +7,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.baselines.formula_index import TreeBatch, write
 from assay.baselines.postings import Builder, TokenBatch
 from assay.baselines.ranking import best
-from maintenance.benchmarks.harness import ROOT, case, figure, timed
+from maintenance.benchmarks.harness import ROOT, case, figure, peak_memory, timed
 
+DISTINCT = 100_000  # posts with texts of their own
 WORDS = 400_000  # distinct ones
 LENGTH, TOPIC = 320, 225  # tokens of an answer and of a topic of ARQMath, measured with its LaTeX
 COMMANDS = ("alpha", "sum", "int", "frac", "sqrt", "lim", "infty", "cdot", "leq", "sin")
@@ -81,12 +84,43 @@ def text_baselines(*, documents: int = 40_000, topics: int = 100, posts: int = 0
 
 
 @case
-def formula_baselines(*, formulas: int = 20_000, topics: int = 10) -> None:
-    """Index generated formulas with their Symbol Layout Trees, and search them as Tangent-S does, by the command."""
+def formula_baselines(*, formulas: int = 20_000, topics: int = 10, trees: int = 0) -> None:
+    """Index generated formulas with their Symbol Layout Trees, and search them as Tangent-S does, by the command.
+
+    With --trees, instead: write the index of as many different trees of ten symbol pairs, without reading MathML.
+    """
+    if trees:
+        with tempfile.TemporaryDirectory() as name:
+            cost = timed(lambda: write(Path(name), {"slt": tree_batches(trees)}))
+            note = f"of CPU; peak {peak_memory():,.0f} MB"
+            figure(f"index of {trees:,} different trees", cost.cpu, note=note)
+        return
     with tempfile.TemporaryDirectory() as name:
         write_formulas(Path(name), formulas, topics)
         options = ("--formulas", f"{name}/slt.tsv", "--topic-formulas", f"{name}/topics-slt.tsv")
         run_command("tangent-s", Path(name), f"{formulas:,} formulas", *options)
+
+
+def tree_batches(trees: int) -> Iterator[TreeBatch]:
+    """Different trees, one formula each, nine formulas to a post."""
+    rng, size, n_pairs = np.random.default_rng(5), 10_000, 10
+    for first in range(0, trees, size):
+        ids = range(first, min(first + size, trees))
+        strings = [b"[V!x%d,n[+[N!1,n[=[V!y]]]]]" % number for number in ids]
+        digests = [blake2b(string, digest_size=8).hexdigest().encode() for string in strings]
+        pairs, tokens = np.unique(draws(rng, len(ids) * n_pairs), return_inverse=True)
+        length = np.full(len(ids), n_pairs, dtype=np.int32)
+        words = [b"w%x" % pair for pair in pairs.tolist()]
+        yield TreeBatch(
+            np.array([b"%d" % number for number in ids]),
+            np.array([b"%d" % (number // 9) for number in ids]),
+            np.ones(len(ids), dtype=np.bool_),
+            np.arange(len(ids), dtype=np.int32),
+            strings,
+            TokenBatch(digests, length, words, tokens.astype(np.int32)),
+            0,
+            {},
+        )
 
 
 def run_command(baseline: str, folder: Path, label: str, *options: str) -> None:
@@ -110,21 +144,32 @@ def run_command(baseline: str, folder: Path, label: str, *options: str) -> None:
         f"{folder}/run",
     ]
     for step in ("index and search", "search"):
-        seconds = timed(lambda: subprocess.run([*command, *options], cwd=ROOT, check=True)).seconds
+        before = cpu_of_children()
+        subprocess.run([*command, *options], cwd=ROOT, check=True)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        figure(f"{label}: {step}", seconds, note=f"peak {peak:,.0f} MB of the largest process")
+        note = f"of CPU; peak {peak:,.0f} MB of the largest process"
+        figure(f"{label}: {step}", cpu_of_children() - before, note=note)
     size = sum(path.stat().st_size for path in (folder / "index").rglob("*") if path.is_file())
     figure(f"{label}: index on disk", size / 2**20, "MB")
 
 
+def cpu_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def write_posts(folder: Path, posts: int) -> None:
+    """Posts as JSON lines. Those beyond the first `DISTINCT` repeat their texts, which takes less time to generate."""
     with (folder / "posts.jsonl").open("w") as file:
-        for number, words in enumerate(texts(posts, 3)):
+        bodies = []
+        for words in texts(min(posts, DISTINCT), 3):
             half = len(words) // 2
             formula = " + ".join(f"\\{COMMANDS[len(word) % 10]}_{word[-1]}" for word in words[half::6])
             body = f'<p>{" ".join(words[:half])} <span class="math-container">{formula}</span></p>'
-            row = {"docno": str(number), "kind": "answer", "thread": "t", "body": body}
-            file.write(json.dumps(row) + "\n")
+            bodies.append(json.dumps(body))
+        for number in range(posts):
+            start = f'{{"docno": "{number}", "kind": "answer", "thread": "t", "body": '
+            file.write(f"{start}{bodies[number % DISTINCT]}}}\n")
     rows = [{"code": f"A.{n}", "text": " ".join(words[:TOPIC])} for n, words in enumerate(texts(100, 2))]
     (folder / "topics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
