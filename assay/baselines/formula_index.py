@@ -236,8 +236,8 @@ ROWS = ("formula", "post", "is_answer", "tree")  # columns that are written batc
 def _column(folder: Path, name: str) -> NDArray[Any]:
     """A column of the formulas of one kind of tree."""
     parts = []
-    with (path := folder / f"{name}.rows").open("rb") as file:
-        while file.tell() < path.stat().st_size:
+    with (folder / f"{name}.rows").open("rb") as file:
+        while file.peek(1):
             parts.append(np.load(file))
     return np.concatenate(parts)
 
