@@ -28,6 +28,7 @@ NOUNS = [
     "tracks.protocols",
     "tracks.topics",
     "tracks.candidates",
+    "tracks.leaks",
     "tracks.choosing",
     "tracks.downloads",
     "tracks.assessors",

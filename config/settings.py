@@ -199,7 +199,7 @@ CELERY_BEAT_SCHEDULE = {
     "settle-deadlines": {"task": "tracks.deadlines.settle", "schedule": 20.0},
     "expire-tasks": {"task": "assessment.tasks.expire", "schedule": 60.0},
     "send-letters": {"task": "accounts.tasks.send_letters", "schedule": 60.0},
-    "delete-built-folders": {"task": "corpus.tasks.delete_work_folders", "schedule": 3600.0},
+    "delete-built-folders": {"task": "corpus.tasks.delete_work_folders", "schedule": 600.0},
     "clear-expired": {"task": "accounts.tasks.clear_expired", "schedule": 3600.0},
 }
 

@@ -2,12 +2,13 @@
 
 from celery import shared_task
 
+import corpus.builds.jobs
 import corpus.clusterings.jobs
-import corpus.imports.jobs  # noqa: F401 - both register their handlers
-from corpus.builds import services as builds
+import corpus.imports.jobs  # noqa: F401 - all register their handlers
+from corpus.builds import folders
 
 
 @shared_task(name="corpus.tasks.delete_work_folders", ignore_result=True)
 def delete_work_folders() -> None:
-    """Delete the working folders on this machine of builds that are imported or not known here."""
-    builds.delete_work_folders()
+    """Delete the working folders on this machine of builds that are imported, changed or deleted."""
+    folders.delete_work_folders()

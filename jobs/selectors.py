@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
@@ -29,6 +29,16 @@ def jobs_for(user: AnyUser) -> QuerySet[Job]:
 def lost_before() -> CombinedExpression:
     """A running job whose last heartbeat is older than this has lost its worker. The clock is the database's."""
     return Now() - timedelta(seconds=settings.JOB_LOST_AFTER_SECONDS)
+
+
+def is_claim_void() -> Q:
+    """The rows of work with a `holder` that no job holds: without one, or it is lost, finished or taken over."""
+    return (
+        Q(holder=None)
+        | ~Q(holder__state=Job.State.RUNNING)
+        | ~Q(holder__attempt=F("holder_attempt"))
+        | Q(holder__heartbeat_at__lt=lost_before())
+    )
 
 
 def this_host() -> str:

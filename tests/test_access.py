@@ -119,6 +119,8 @@ assessment:task                         L444044
 assessment:undo                         5555555
 corpus:build                            L333334
 corpus:build_file                       L333334
+corpus:change_build                     L333334
+corpus:delete_build                     5555555
 corpus:collection                       L000000
 corpus:collection, of topics            L444000
 corpus:collection_imports               L333330
@@ -278,6 +280,9 @@ tracks:candidates                       L333330
 tracks:close_track                      5555555
 tracks:decide                           L444440
 tracks:import_candidates                L333330
+tracks:accept_leaks                     5555555
+tracks:leaks                            L333330
+tracks:leaks_tsv                        L333334
 tracks:make_topics                      5555555
 tracks:name_people                      5555555
 tracks:new_topic                        L333330

@@ -88,6 +88,8 @@ PATCH team                               13333301 3330
 POST check_run                           13003301 3033
 POST close_track                         13333301 3330
 POST baselines                           13333301 3330
+DELETE build                             13333341 3334
+POST change_build                        13333341 3334
 POST build_collection                    13333301 3330
 POST disqualify_run                      13333301 3330
 POST fusions                             13333301 3330
@@ -271,6 +273,9 @@ GET candidates                           13333301 0333
 POST candidates                          13333301 3330
 GET candidate_samples                    10000001 0333
 POST draw_candidates                     13333301 3330
+GET leaks                                13333341 0333
+POST leaks                               13333301 3330
+POST accept_leaks                        13333301 3330
 PUT choosers                             13333301 3330
 GET candidate_file                       13333301 0333
 GET next_candidate                       14444401 0333

@@ -21,6 +21,8 @@ jobs:retry: POST retry_job
 jobs:cancel: POST cancel_job
 corpus:start_import: POST import_collection
 corpus:start_build: POST build_collection
+corpus:change_build: POST change_build
+corpus:delete_build: DELETE build
 tracks:deadlines: PUT deadlines
 tracks:import_topics: POST import_topics
 tracks:edit_topic: PATCH topic
@@ -119,6 +121,8 @@ scoring:later_runs: POST later_runs
 scoring:train: POST train_with_qrels
 tracks:milestones: PUT milestones
 tracks:import_candidates: POST candidates
+tracks:leaks: POST leaks
+tracks:accept_leaks: POST accept_leaks
 tracks:new_sample: POST draw_candidates
 tracks:name_people: PUT choosers
 tracks:decide: POST decide
@@ -134,6 +138,7 @@ tracks:delete_topic: DELETE topic
 FILES = """
 tracks:calendar: GET milestones
 tracks:sample_file: GET candidate_file
+tracks:leaks_tsv: GET leaks
 tracks:checksums: GET downloads
 tracks:download: GET download
 tracks:fetches_csv: GET fetches

@@ -3,7 +3,8 @@
 from celery import shared_task
 
 import tracks.candidates.jobs
-import tracks.downloads.jobs  # noqa: F401 - registers its handlers
+import tracks.downloads.jobs
+import tracks.leaks.jobs  # noqa: F401 - all register their handlers
 from tracks.deadlines import services
 
 

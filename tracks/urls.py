@@ -10,6 +10,7 @@ from tracks.choosing import views as choosing
 from tracks.deadlines import views as deadlines
 from tracks.downloads import views as downloads
 from tracks.guidelines import views as guidelines
+from tracks.leaks import views as leaks
 from tracks.models import SitePage
 from tracks.pages import views as pages
 from tracks.protocols import views as protocols
@@ -40,6 +41,9 @@ urlpatterns = [
     path("tracks/<slug:slug>/downloads/files/<str:file>", downloads.download_file, name="download"),
     path("tracks/<slug:slug>/downloads/<slug:key>/edit/", downloads.edit, name="edit_download"),
     path("tracks/<slug:slug>/downloads/<slug:key>/remove/", downloads.remove, name="remove_download"),
+    path("tracks/<slug:slug>/leaks/", leaks.leaks, name="leaks"),
+    path("tracks/<slug:slug>/leaks/accept/", leaks.accept_leaks, name="accept_leaks"),
+    path("tracks/<slug:slug>/leaks/leaks.tsv", leaks.leaks_tsv, name="leaks_tsv"),
     path("tracks/<slug:slug>/candidates/", candidates.candidates, name="candidates"),
     path("tracks/<slug:slug>/candidates/import/", candidates.import_candidates, name="import_candidates"),
     path("tracks/<slug:slug>/candidates/draw/", candidates.new_sample, name="new_sample"),

@@ -99,12 +99,12 @@ def check(
 def _own_questions(store: Store, topics: Sequence[TopicRow]) -> tuple[dict[str, str], list[str]]:
     """The own question of each topic, and the topics for which nothing says it."""
     own = {topic.code: topic.thread for topic in topics if topic.thread}
-    wanted = {_print(topic.title, topic.body): topic.code for topic in topics if not topic.thread}
+    wanted = {text_print(topic.title, topic.body): topic.code for topic in topics if not topic.thread}
     if wanted:
         for docno, title, body in store.rows(
             "SELECT docno, title, body FROM posts WHERE role = 'topic' ORDER BY seq"
         ):
-            code = wanted.get(_print(title, body), "")
+            code = wanted.get(text_print(title, body), "")
             if code:
                 own.setdefault(code, docno)
     return own, [topic.code for topic in topics if topic.code not in own]
@@ -115,7 +115,8 @@ def words(html: str) -> list[str]:
     return words_of_html(without_placeholders(html))
 
 
-def _print(title: str, body: str) -> int:
+def text_print(title: str, body: str) -> int:
+    """A number that is the same for the same words of a question, which a topic and its candidate have."""
     return fingerprint([*words(title), *words(body)])
 
 

@@ -22,6 +22,7 @@ from publishing.models import Archive
 from scoring.leaderboards.releases import hindrances
 from scoring.models import Analysis, Leaderboard, Qrels
 from tracks.acceptance import is_accepting, states
+from tracks.leaks.selectors import is_outdated, latest_check
 from tracks.models import CandidateFile, Deadline, GuidelinesDraft, Track
 from web.pages import counted
 
@@ -129,6 +130,33 @@ def _choice(campaign: _Campaign) -> list[Point]:
     return [_choice_point(state, sample.get_absolute_url())]
 
 
+def _leaks(campaign: _Campaign) -> list[Point]:
+    """What the latest check for leaks found in the collection of the topics."""
+    track, address = campaign.track, campaign.address("tracks:leaks")
+    if track.collection is None:
+        return []
+    check = latest_check(track)
+    if check is None:
+        return [Point("Leaks", "not checked", address, False, action="Check for leaks", is_optional=True)]
+    problems = ["Topics were added or removed since the check. Check again."] if is_outdated(check) else []
+    state = f"{counted(check.n_forbidden, 'leak')}, accepted" if check.reason else "none"
+    is_open = bool(check.n_forbidden) and not check.reason
+    if is_open:
+        state = counted(check.n_forbidden, "leak")
+        problems.insert(0, "The collection gives topics away, so the track cannot be opened.")
+    return [
+        Point(
+            "Leaks",
+            state,
+            address,
+            not is_open,
+            tuple(problems),
+            action="See the leaks",
+            is_optional=not is_open,
+        )
+    ]
+
+
 def _choice_point(state: str, address: str) -> Point:
     return Point("Choice of topics", state, address, False, action="Choose topics", is_optional=True)
 
@@ -153,6 +181,7 @@ def _set_up(campaign: _Campaign) -> list[Point]:
             action="Import topics",
         ),
         *_choice(campaign),
+        *_leaks(campaign),
         Point(
             "Guidelines",
             str(guidelines),

@@ -34,7 +34,9 @@ EXPLAINED = {
     "howto/run-a-campaign.html#offer-downloads": "tracks:attach tracks:edit_download tracks:fetches",
     "howto/run-a-campaign.html#import-the-topics": "tracks:topics",
     "reference/formats.html#topics": "tracks:import_topics",
-    "howto/build-a-collection.html#on-the-site": "corpus:start_build corpus:build",
+    "howto/build-a-collection.html#on-the-site": (
+        "corpus:start_build corpus:build corpus:change_build tracks:leaks"
+    ),
     "howto/baselines.html#on-the-site": "pooling:baselines",
     "howto/choose-topics.html": "tracks:candidates tracks:candidate",
     "howto/choose-topics.html#write-topics": "tracks:new_topic",

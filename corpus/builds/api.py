@@ -10,13 +10,15 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 
 from accounts.access import person_of
+from assay.building.settings import OVERLAP
 from corpus.builds import selectors, services
-from corpus.builds.forms import CONVERTERS, DUPLICATES, BuildForm
+from corpus.builds.forms import CONVERTERS, DUPLICATES, BuildForm, OptionsForm
+from corpus.imports.api import SourceSerializer
 from corpus.models import Build, BuildFile
 from web.api.parsers import JSONParser
 from web.api.permissions import Organizer
 from web.api.serializers import JobAddress, Strict, require_valid
-from web.api.views import Endpoints, accepted, get, get_file, post
+from web.api.views import Endpoints, accepted, delete, get, get_file, post
 from web.downloads import download
 
 
@@ -48,6 +50,7 @@ class BuildSerializer(serializers.ModelSerializer[Build]):
         help_text="Counts before and after the cut, and the digest of each file."
     )
     conversion = serializers.DictField(help_text="The converter, and the number of formulas without MathML.")
+    removed = serializers.ListField(child=serializers.CharField(), help_text="Posts that are left out.")
     files = BuildFileSerializer(many=True)
 
     class Meta:
@@ -57,39 +60,20 @@ class BuildSerializer(serializers.ModelSerializer[Build]):
             "job",
             "import_job",
             "settings",
+            "removed",
             "converter",
             "conversion",
             "manifest",
             "files",
+            "work_bytes",
+            "work_host",
             "created_at",
         ]
 
 
-class BuildRequestSerializer(Strict):
-    """A source, the dates at which it is cut, and what is made of it."""
+class OptionsSerializer(Strict):
+    """The dates at which a source is cut, and what is made of it."""
 
-    slug = serializers.SlugField(max_length=100, help_text="The short name of the new collection.")
-    name = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
-    license = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
-    hosts = serializers.CharField(
-        required=False,
-        default="",
-        allow_blank=True,
-        max_length=1000,
-        help_text="Links to these hosts, separated by spaces, lead into the collection.",
-    )
-    files = serializers.ListField(
-        child=serializers.FileField(),
-        required=False,
-        default=list,
-        help_text="The files of a dump, one archive of them, or documents. Either `files` or `path`.",
-    )
-    path = serializers.CharField(
-        required=False,
-        default="",
-        allow_blank=True,
-        help_text="A file or folder in the import folder of the server.",
-    )
     first = serializers.CharField(
         required=False, default="", allow_blank=True, help_text="First year, month or day of the collection."
     )
@@ -107,6 +91,13 @@ class BuildRequestSerializer(Strict):
     )
     topics_last = serializers.CharField(required=False, default="", allow_blank=True)
     duplicates = serializers.ChoiceField(list(DUPLICATES), required=False, default="keep")
+    overlap = serializers.FloatField(
+        required=False,
+        default=OVERLAP,
+        min_value=0.01,
+        max_value=1,
+        help_text="The part of their word shingles that two near-duplicates share.",
+    )
     has_formulas = serializers.BooleanField(required=False, default=True, help_text="Look for formulas.")
     converter = serializers.ChoiceField(
         list(CONVERTERS), required=False, default="", allow_blank=True, help_text="Of LaTeX to MathML."
@@ -114,6 +105,18 @@ class BuildRequestSerializer(Strict):
     has_pages = serializers.BooleanField(
         required=False, default=True, help_text="Write a page of HTML for each thread."
     )
+    removed = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=1_000_000,
+        trim_whitespace=False,
+        help_text="The ids of posts to leave out, one per line, or a report of leaks.",
+    )
+
+
+class BuildRequestSerializer(OptionsSerializer, SourceSerializer):
+    """A source, the dates at which it is cut, and what is made of it."""
 
 
 class Builds(Endpoints):
@@ -141,6 +144,27 @@ class Builds(Endpoints):
     def get_build(self, request: Request, slug: str) -> Any:
         """A build with its counts and files."""
         return get_object_or_404(selectors.builds_for(person_of(request)), collection__slug=slug)
+
+    @post(
+        "collections/<slug:slug>/build/again/",
+        "change_build",
+        BuildSerializer,
+        takes=OptionsSerializer,
+        status=202,
+    )
+    def change_build(self, request: Request, slug: str) -> Any:
+        """Start a failed build of the same source again with other options."""
+        build = get_object_or_404(selectors.builds_for(person_of(request)), collection__slug=slug)
+        form = OptionsForm(self.validated(request))
+        require_valid(form)
+        changed = services.change(build=build, by=person_of(request), **form.options)
+        return accepted(BuildSerializer(changed).data, changed.job_id)
+
+    @delete("collections/<slug:slug>/build/", "build")
+    def delete_build(self, request: Request, slug: str) -> None:
+        """Delete a build that has ended, and its collection, which must have no documents."""
+        build = get_object_or_404(selectors.builds_for(person_of(request)), collection__slug=slug)
+        services.delete(build=build, by=person_of(request))
 
     @get_file(
         "collections/<slug:slug>/build/<str:name>",

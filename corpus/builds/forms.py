@@ -1,14 +1,16 @@
-"""The form that builds a collection."""
+"""The forms that build a collection, and build it again with other options."""
 
 from typing import Any, get_args
 
 from django import forms
 from django.core.exceptions import ValidationError
 
-from assay.building.settings import OVERLAP, Duplicates, Settings, periods
+from assay.building.leaks import decisions
+from assay.building.settings import OVERLAP, Duplicates, NotBuilt, Settings, periods
 from assay.errors import InputError
-from corpus.imports import selectors
-from web.forms import FilesField, FilesInput, StyledForm
+from corpus.imports.forms import SourceForm
+from corpus.models import Build
+from web.forms import StyledForm
 
 ACCEPTED = ".xml,.jsonl,.json,.tsv,.csv,.txt,.html,.xhtml,.gz,.xz,.zip,.7z"
 CONVERTERS = {
@@ -30,31 +32,9 @@ NAMES = {
 DATE = "A year, month or day, such as 2018 or 2018-12-31."
 
 
-class BuildForm(StyledForm):
-    """A source, the dates at which it is cut, and what is made of it."""
+class OptionsForm(StyledForm):
+    """The dates at which a source is cut, and what is made of it."""
 
-    slug = forms.SlugField(max_length=100, label="Short name", help_text="For the URL, such as math-2018.")
-    name = forms.CharField(required=False, max_length=200)
-    hosts = forms.CharField(
-        required=False,
-        max_length=1000,
-        help_text="Links to these hosts lead into the collection, such as <code>math.stackexchange.com</code>.",
-    )
-    license = forms.CharField(required=False, max_length=200)
-    upload = FilesField(
-        required=False,
-        label="Files",
-        help_text="The files of a Stack Exchange dump, one zip or 7z archive of them, or documents as an import takes "
-        "them.",
-        widget=FilesInput(attrs={"accept": ACCEPTED}),
-    )
-    path = forms.CharField(
-        required=False,
-        max_length=500,
-        label="File or folder on the server",
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "list": "server-paths"}),
-        help_text="Its path in the import folder.",
-    )
     first = forms.CharField(
         required=False, max_length=10, label="Collection from", help_text=f"{DATE} Empty: no limit."
     )
@@ -71,6 +51,14 @@ class BuildForm(StyledForm):
     duplicates = forms.ChoiceField(
         choices=list(DUPLICATES.items()), label="Documents that repeat an earlier one", initial="keep"
     )
+    overlap = forms.FloatField(
+        required=False,
+        min_value=0.01,
+        max_value=1,
+        initial=OVERLAP,
+        label="Overlap of near-duplicates",
+        help_text="The part of their word shingles that two near-duplicates share.",
+    )
     has_formulas = forms.BooleanField(
         required=False, initial=True, label="Look for formulas", help_text="Otherwise a dollar is a dollar."
     )
@@ -78,30 +66,33 @@ class BuildForm(StyledForm):
         choices=list(CONVERTERS.items()), required=False, label="Conversion of formulas to MathML"
     )
     has_pages = forms.BooleanField(required=False, initial=True, label="Write an HTML page for each thread")
+    removed = forms.CharField(
+        required=False,
+        max_length=1_000_000,
+        label="Posts to leave out",
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
+        help_text="One id per line, or lines of a report of leaks with their header. A question goes with its thread.",
+    )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.offered = selectors.offered_paths()
-        if selectors.import_dir() is None or not selectors.is_folder_here():
-            del self.fields["path"]
-            self.fields["upload"].required = True
-        else:
-            for name in ("upload", "path"):
-                self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]
+    def clean_overlap(self) -> float:
+        overlap: float | None = self.cleaned_data["overlap"]
+        return OVERLAP if overlap is None else overlap
 
-    def clean_path(self) -> str:
-        name: str = self.cleaned_data["path"]
-        if name and selectors.offered_path(name) is None:
-            raise ValidationError("There is no such file or folder in the import folder of the server.")
-        return name
+    def clean_removed(self) -> list[str]:
+        text = self.cleaned_data["removed"]
+        if not text.strip():
+            return []
+        try:
+            lines = decisions(text, "The list")
+        except NotBuilt as refusal:
+            raise ValidationError(refusal.message) from refusal
+        if line := next((line for line, docno in lines if not docno), None):
+            raise ValidationError(f"Line {line} names no post.")
+        return [docno for _, docno in lines]
 
     def clean(self) -> dict[str, Any]:
+        super().clean()
         data = self.cleaned_data
-        if bool(data.get("upload")) == bool(data.get("path")) and not self.errors:
-            self.add_error("upload", "Choose files to upload or a path on the server, not both.")
-        names = [file.name for file in data.get("upload") or ()]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            self.add_error("upload", f"Two files are named {twice[0]}; choose one of them.")
         if data.get("converter") and not data.get("has_formulas"):
             self.add_error("converter", "Without formulas there is nothing to convert.")
         if not self.errors:
@@ -119,8 +110,8 @@ class BuildForm(StyledForm):
             self.add_error(field, f"{words[:1].upper()}{words[1:]}.".replace("..", "."))
 
     @property
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of `services.request`, except the user."""
+    def options(self) -> dict[str, Any]:
+        """The arguments of `services.change`, except the build and the user."""
         data = self.cleaned_data
         collection, topics = self.periods
         settings = Settings(
@@ -129,13 +120,48 @@ class BuildForm(StyledForm):
             has_formulas=data["has_formulas"],
             has_pages=data["has_pages"],
             duplicates=next(each for each in get_args(Duplicates) if each == data["duplicates"]),
-            overlap=OVERLAP,
+            overlap=data["overlap"],
         )
-        new = {key: data[key] for key in ("slug", "name", "license")} | {"hosts": data["hosts"].split()}
-        return {
-            "new": new,
-            "settings": settings,
-            "converter": data["converter"],
-            "uploads": data["upload"],
-            "path": data.get("path", ""),
-        }
+        return {"settings": settings, "converter": data["converter"], "removed": data["removed"]}
+
+
+def options_of(build: Build) -> dict[str, Any]:
+    """The initial values of `OptionsForm` for a build."""
+    settings = Settings.of(build.settings)
+    collection, topics = settings.collection, settings.topics
+    return {
+        "first": collection.start,
+        "last": collection.last,
+        "topics_first": topics.start if topics and topics.start != collection.before else "",
+        "topics_last": topics.last if topics else "",
+        "duplicates": settings.duplicates,
+        "overlap": settings.overlap,
+        "has_formulas": settings.has_formulas,
+        "has_pages": settings.has_pages,
+        "converter": build.converter,
+        "removed": "\n".join(build.removed),
+    }
+
+
+class BuildForm(OptionsForm, SourceForm):
+    """A source, the dates at which it is cut, and what is made of it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        upload = self.fields["upload"]
+        upload.widget.attrs["accept"] = ACCEPTED
+        upload.help_text = (
+            "The files of a dump, one zip or 7z archive of them, or documents as for an import."
+        )
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean()
+        names = [file.name for file in data.get("upload") or ()]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            self.add_error("upload", f"Two files are named {twice[0]}; choose one of them.")
+        return data
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `services.request`, except the user."""
+        return self.source | self.options

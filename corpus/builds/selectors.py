@@ -1,13 +1,16 @@
 """Builds of collections, and the page of one."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from django.core.files.storage import default_storage
 from django.db.models import QuerySet
 
 from accounts.access import AnyUser, is_organizer
 from assay.building.settings import Period
-from corpus.models import Build, BuildFile
+from corpus.locations import UPLOAD
+from corpus.models import Build, BuildFile, Collection
 
 
 class CountRow(NamedTuple):
@@ -18,15 +21,27 @@ class CountRow(NamedTuple):
     after: int
 
 
+class Disk(NamedTuple):
+    """The bytes of the files of a build in the storage: those that were uploaded, and those that it made."""
+
+    uploads: int
+    stored: int
+
+
 @dataclass(frozen=True)
 class BuildPage:
-    """`periods` are dates in words. `counts`, `failures` and `files` are empty until the build is done."""
+    """`periods` are dates in words. `counts`, `failures` and `files` are empty until the build is done.
+
+    `is_deletable` says that the build has ended without a collection.
+    """
 
     build: Build
     periods: dict[str, str]
     counts: list[CountRow]
     failures: list[tuple[str, int]]
     files: list[BuildFile]
+    disk: Disk
+    is_deletable: bool
 
 
 def builds_for(user: AnyUser) -> QuerySet[Build]:
@@ -41,7 +56,21 @@ def build_page(build: Build) -> BuildPage:
     periods = {"Collection": str(Period(**settings["collection"]))}
     if settings["topics"]:
         periods["Candidates for topics"] = str(Period(**settings["topics"]))
-    return BuildPage(build, periods, _counts(build.manifest), _failures(build), list(build.files.all()))
+    files = list(build.files.all())
+    disk = Disk(_uploaded(build), sum(file.n_bytes for file in files))
+    jobs = [job for job in (build.job, build.import_job) if job]
+    has_ended = all(job.is_finished for job in jobs) and build.collection.status != Collection.Status.READY
+    return BuildPage(build, periods, _counts(build.manifest), _failures(build), files, disk, has_ended)
+
+
+def _uploaded(build: Build) -> int:
+    """The bytes of the uploads, which are kept until the collection is built."""
+    total = 0
+    for location, _ in build.sources if build.import_job_id is None else ():
+        if location.startswith(UPLOAD):
+            with suppress(OSError):  # it is gone, or the storage does not answer
+                total += default_storage.size(location.removeprefix(UPLOAD))
+    return total
 
 
 def _counts(manifest: dict[str, Any]) -> list[CountRow]:

@@ -1,12 +1,13 @@
 """The pages with which organizers build collections."""
 
+from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from corpus.builds import selectors, services
-from corpus.builds.forms import BuildForm
+from corpus.builds.forms import BuildForm, OptionsForm, options_of
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import context_of
@@ -29,6 +30,29 @@ def build(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A build: its progress, counts before and after, and files. Organizers only."""
     row = get_object_or_404(selectors.builds_for(request.user), collection__slug=slug)
     return render(request, "corpus/builds/build.html", context_of(selectors.build_page(row)))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def change_build(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Start a failed build again with other options. Organizers only."""
+    row = get_object_or_404(selectors.builds_for(request.user), collection__slug=slug)
+    form = OptionsForm(request.POST or None, initial=options_of(row))
+    with refusals_in(form):
+        if form.is_valid():
+            return redirect(services.change(build=row, by=request.user, **form.options))
+    page = {"form": form, "build": row}
+    return render(request, "corpus/builds/change.html", page, status=422 if form.errors else 200)
+
+
+@require_POST
+@organizer_required
+def delete_build(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Delete a build that has ended, and its empty collection. Organizers only."""
+    row = get_object_or_404(selectors.builds_for(request.user), collection__slug=slug)
+    services.delete(build=row, by=request.user)
+    messages.success(request, f"Deleted the {row}. Its short name {slug} is free again.")
+    return redirect("corpus:collections")
 
 
 @require_safe

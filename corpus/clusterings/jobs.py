@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from django.db import connection
-from django.db.models import F, Q, QuerySet
+from django.db.models import QuerySet
 
 from assay.errors import Refused
 from assay.formulas.visual_ids import Disagreement as FormulaDisagreement
@@ -26,7 +26,7 @@ from corpus.formulas.selectors import formula_counts
 from corpus.models import Clustering, ClusteringPart, Collection, Disagreement
 from jobs import services as jobs
 from jobs.models import Job
-from jobs.selectors import lost_before
+from jobs.selectors import is_claim_void
 
 KIND = "corpus.cluster_formulas"
 HELP = "corpus.help_clustering"
@@ -126,18 +126,12 @@ def _make_keys(progress: jobs.Progress, clustering: Clustering) -> int:
 
 def _claim(progress: jobs.Progress, clustering: Clustering) -> ClusteringPart | None:
     """Claim a free part for this job; None if there is none, or if the leader has ended."""
-    is_free = (
-        Q(holder=None)
-        | ~Q(holder__state=Job.State.RUNNING)
-        | ~Q(holder__attempt=F("holder_attempt"))
-        | Q(holder__heartbeat_at__lt=lost_before())
-    )
     with progress.storing():
         leader = Job.objects.filter(pk=clustering.job_id, state__in=Job.UNFINISHED)
         if clustering.job_id != progress.job_id and not leader.exists():
             return None
         waiting = _unfinished(clustering).select_for_update(skip_locked=True, of=["self"])
-        part = waiting.defer("keys").filter(is_free).order_by("first").first()
+        part = waiting.defer("keys").filter(is_claim_void()).order_by("first").first()
         if part is not None:
             part.holder_id, part.holder_attempt = progress.job_id, progress.attempt
             part.save(update_fields=["holder", "holder_attempt"])

@@ -20,17 +20,20 @@ from web.api.serializers import Strict, require_valid
 from web.api.views import Endpoints, accepted, post
 
 
-class ImportSerializer(Strict):
-    """Files to import into a collection, which is created if there is none with the short name."""
+class SourceSerializer(Strict):
+    """A new collection, and its files."""
 
     slug = serializers.SlugField(max_length=100, help_text="The short name of the collection.")
-    name = serializers.CharField(required=False, default="", max_length=200, help_text="Of a new collection.")
+    name = serializers.CharField(
+        required=False, default="", allow_blank=True, max_length=200, help_text="Of a new collection."
+    )
     license = serializers.CharField(
-        required=False, default="", max_length=200, help_text="Of a new collection."
+        required=False, default="", allow_blank=True, max_length=200, help_text="Of a new collection."
     )
     hosts = serializers.CharField(
         required=False,
         default="",
+        allow_blank=True,
         max_length=1000,
         help_text="Of a new collection: links to these hosts, separated by spaces, lead into it.",
     )
@@ -38,11 +41,19 @@ class ImportSerializer(Strict):
         child=serializers.FileField(),
         required=False,
         default=list,
-        help_text="All files of a dump, or one archive of them. Either `files` or `path`.",
+        help_text="All files of a dump, one archive of them, or other files. Either `files` or `path`.",
     )
     path = serializers.CharField(
-        required=False, default="", help_text="A file or folder in the import folder of the server."
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="A file or folder in the import folder of the server.",
     )
+
+
+class ImportSerializer(SourceSerializer):
+    """Files to import into a collection, which is created if there is none with the short name."""
+
     representation = serializers.ChoiceField(["latex", "slt", "opt"], required=False, default="")
 
 

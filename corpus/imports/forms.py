@@ -14,18 +14,10 @@ ACCEPTED = (
 )
 
 
-class ImportForm(StyledForm):
-    """An upload, or a file or folder on the server, to import into an existing or a new collection."""
+class SourceForm(StyledForm):
+    """A new collection, and its files: an upload, or a file or folder on the server."""
 
-    collection = forms.ModelChoiceField(
-        Collection.objects.order_by("name"),
-        required=False,
-        empty_label="a new collection",
-        help_text="Rows that exist already are updated, not duplicated.",
-    )
-    slug = forms.SlugField(
-        required=False, max_length=100, label="Short name", help_text="For the URL, such as math-2018."
-    )
+    slug = forms.SlugField(max_length=100, label="Short name", help_text="For the URL, such as math-2018.")
     name = forms.CharField(required=False, max_length=200)
     hosts = forms.CharField(
         required=False,
@@ -37,16 +29,64 @@ class ImportForm(StyledForm):
     upload = FilesField(
         required=False,
         label="Files",
-        help_text="Select all files of a dump at once: Posts.xml and others, a forum in BOLT's XML, articles in XHTML, "
-        "documents as lines of JSON or in tables, formula indexes, images. Each may be compressed with gz, xz or zip. "
-        "Or one zip or tar archive of such files.",
         widget=FilesInput(attrs={"accept": ACCEPTED}),
+        error_messages={"required": "Choose files to upload."},
     )
     path = forms.CharField(
         required=False,
         max_length=500,
         label="File or folder on the server",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.offered = selectors.offered_paths()
+        if selectors.import_dir() is None:
+            del self.fields["path"]
+            self.fields["upload"].required = True
+        elif selectors.is_folder_here():
+            start = "Its path in the import folder. A folder means all files in it. Type a part of the path to search"
+            more = f" the {len(self.offered.paths)} paths that are offered. There may be more: type them."
+            self.fields["path"].help_text = start + ("." if self.offered.are_all else more)
+            self.fields["path"].widget.attrs["list"] = "server-paths"
+        else:
+            self.fields["path"].label = "File or folder of the workers"
+            self.fields["path"].help_text = (
+                "Its path in the import folder, which this server does not see. A worker that sees it looks it up. A "
+                "folder means all files in it."
+            )
+        for name in {"upload", "path"} & set(self.fields):
+            self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # the page does not mark it as optional
+
+    def clean_path(self) -> str:
+        name: str = self.cleaned_data["path"]
+        if name and selectors.is_folder_here() and selectors.offered_path(name) is None:
+            raise ValidationError("There is no such file or folder in the import folder of the server.")
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if bool(data.get("upload")) == bool(data.get("path")) and not self.errors:
+            self.add_error("upload", "Choose files to upload or a path on the server, not both.")
+        return data
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The arguments of services that make a collection of files."""
+        data = self.cleaned_data
+        new = {key: data[key] for key in ("slug", "name", "license")} | {"hosts": data["hosts"].split()}
+        return {"new": new, "uploads": data["upload"], "path": data.get("path", "")}
+
+
+class ImportForm(SourceForm):
+    """An upload, or a file or folder on the server, to import into an existing or a new collection."""
+
+    collection = forms.ModelChoiceField(
+        Collection.objects.order_by("name"),
+        required=False,
+        empty_label="a new collection",
+        help_text="Rows that exist already are updated, not duplicated.",
     )
     representation = forms.ChoiceField(
         required=False,
@@ -62,46 +102,26 @@ class ImportForm(StyledForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.offered = selectors.offered_paths()
-        if selectors.import_dir() is None:
-            del self.fields["path"]
-        elif selectors.is_folder_here():
-            start = "Its path in the import folder. A folder means all files in it. Type a part of the path to search"
-            more = f" the {len(self.offered.paths)} paths that are offered. There may be more: type them."
-            self.fields["path"].help_text = start + ("." if self.offered.are_all else more)
-            self.fields["path"].widget.attrs["list"] = "server-paths"
-        else:
-            self.fields["path"].label = "File or folder of the workers"
-            self.fields["path"].help_text = (
-                "Its path in the import folder, which this server does not see. A worker that sees it looks it up. A "
-                "folder means all files in it."
-            )
-        for name in {"collection", "slug", "upload", "path"} & set(self.fields):
-            self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # the page does not mark it as optional
-
-    def clean_path(self) -> str:
-        name: str = self.cleaned_data["path"]
-        if name and selectors.is_folder_here() and selectors.offered_path(name) is None:
-            raise ValidationError("There is no such file or folder in the import folder of the server.")
-        return name
+        self.fields["slug"].required = False
+        self.fields["upload"].help_text = (
+            "Select all files of a dump at once: Posts.xml and others, a forum in BOLT's XML, articles in XHTML, "
+            "documents as lines of JSON or in tables, formula indexes, images. Each may be compressed with gz, xz or "
+            "zip. Or one zip or tar archive of such files."
+        )
+        for name in ("collection", "slug"):
+            self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        data = self.cleaned_data
+        data = super().clean()
         if not data.get("collection") and not data.get("slug") and "slug" not in self.errors:
             self.add_error("slug", "Enter a short name for the new collection.")
-        if bool(data.get("upload")) == bool(data.get("path")) and not self.errors:
-            self.add_error("upload", "Choose a file to upload or a path on the server, not both.")
         return data
 
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of `services.import_upload_or_path`, except the user."""
         data = self.cleaned_data
-        new = {key: data[key] for key in ("slug", "name", "license")} | {"hosts": data["hosts"].split()}
-        return {
+        return self.source | {
             "collection": data["collection"],
-            "new": new,
-            "uploads": data["upload"],
-            "path": data.get("path"),
             "representation": data["representation"] or None,
         }

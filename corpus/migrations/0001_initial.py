@@ -259,9 +259,12 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('sources', models.JSONField(default=list)),
                 ('settings', models.JSONField(default=dict)),
+                ('removed', models.JSONField(default=list, help_text='The ids of posts that are left out, after a check for leaks.')),
                 ('converter', models.CharField(blank=True, help_text='Of LaTeX to MathML. Empty: formulas stay LaTeX.', max_length=20)),
                 ('manifest', models.JSONField(default=dict)),
                 ('conversion', models.JSONField(default=dict, help_text='The converter, and the formulas without MathML by representation.')),
+                ('work_bytes', models.BigIntegerField(default=0, help_text='Size of the working folder.')),
+                ('work_host', models.CharField(blank=True, help_text='The machine that has it.', max_length=255)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('collection', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='build', to='corpus.collection')),
                 ('import_job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='jobs.job')),
@@ -269,6 +272,20 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+            },
+        ),
+        migrations.CreateModel(
+            name='ConversionPart',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('formulas', models.BinaryField()),
+                ('results', models.BinaryField(null=True)),
+                ('holder_attempt', models.PositiveIntegerField(default=0)),
+                ('build', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='parts', to='corpus.build')),
+                ('holder', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='jobs.job')),
+            ],
+            options={
+                'ordering': ['id'],
             },
         ),
         migrations.CreateModel(

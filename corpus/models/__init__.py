@@ -1,4 +1,4 @@
-from corpus.models.builds import Build, BuildFile
+from corpus.models.builds import Build, BuildFile, ConversionPart
 from corpus.models.clusterings import Clustering, ClusteringPart, Disagreement
 from corpus.models.collections import Collection
 from corpus.models.documents import Author, Comment, Document, DocumentLink, Tag, VoteCount
@@ -14,6 +14,7 @@ __all__ = [
     "ClusteringPart",
     "Collection",
     "Comment",
+    "ConversionPart",
     "Disagreement",
     "Document",
     "DocumentLink",

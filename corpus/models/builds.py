@@ -18,6 +18,9 @@ class Build(models.Model):
     collection = models.OneToOneField(Collection, models.PROTECT, related_name="build")
     sources = models.JSONField(default=list)
     settings = models.JSONField(default=dict)
+    removed = models.JSONField(
+        default=list, help_text="The ids of posts that are left out, after a check for leaks."
+    )
     converter = models.CharField(
         max_length=20, blank=True, help_text="Of LaTeX to MathML. Empty: formulas stay LaTeX."
     )
@@ -25,6 +28,8 @@ class Build(models.Model):
     conversion = models.JSONField(
         default=dict, help_text="The converter, and the formulas without MathML by representation."
     )
+    work_bytes = models.BigIntegerField(default=0, help_text="Size of the working folder.")
+    work_host = models.CharField(max_length=255, blank=True, help_text="The machine that has it.")
     job = models.ForeignKey(Job, models.PROTECT, null=True, related_name="+")
     import_job = models.ForeignKey(Job, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -37,6 +42,25 @@ class Build(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("corpus:build", args=[self.collection.slug])
+
+
+class ConversionPart(models.Model):
+    """Formulas of a build that any worker converts: JSON, packed. Deleted when the build has its results.
+
+    `holder` is the job that converts them. Its claim is void if that job is lost, finished or taken over.
+    """
+
+    build = models.ForeignKey(Build, models.CASCADE, related_name="parts")
+    formulas = models.BinaryField()
+    results = models.BinaryField(null=True)
+    holder = models.ForeignKey(Job, models.PROTECT, null=True, related_name="+")
+    holder_attempt = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"part {self.pk} of the {self.build}"
 
 
 class BuildFile(models.Model):

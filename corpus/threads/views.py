@@ -22,7 +22,8 @@ def collections(request: AuthenticatedRequest) -> HttpResponse:
 @require_safe
 def collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A collection with a list of its threads. Everyone who may read the collection."""
-    collection = get_object_or_404(collections_for(request.user), slug=slug)
+    with_build = collections_for(request.user).select_related("build").defer("build__manifest")
+    collection = get_object_or_404(with_build, slug=slug)
     page = selectors.collection_page(collection, request.user, after=request.GET.get("after", ""))
     return render(request, "corpus/collections/collection.html", context_of(page))
 

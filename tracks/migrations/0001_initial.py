@@ -45,6 +45,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('corpus', '0001_initial'),
+        ('jobs', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -479,6 +480,27 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='sampledcandidate',
             constraint=models.UniqueConstraint(fields=('sample', 'candidate'), name='sampled_candidate_unique'),
+        ),
+        migrations.CreateModel(
+            name='LeakCheck',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('overlap', models.FloatField(help_text='The part of their word shingles that two near-duplicates share.')),
+                ('leaks', models.JSONField(default=list)),
+                ('unknown', models.JSONField(default=list, help_text='Topics whose own question is not known.')),
+                ('n_topics', models.PositiveIntegerField(default=0)),
+                ('n_forbidden', models.PositiveIntegerField(default=0)),
+                ('is_complete', models.BooleanField(default=False)),
+                ('reason', models.TextField(blank=True, help_text='Why the track may open with these leaks.')),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('accepted_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('job', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='jobs.job')),
+                ('track', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='leak_checks', to='tracks.track')),
+            ],
+            options={
+                'ordering': ['-id'],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('accepted_by', None), ('reason', '')), models.Q(models.Q(('reason', ''), _negated=True), ('accepted_by__isnull', False)), _connector='OR'), name='leak_check_reason_has_a_person')],
+            },
         ),
         migrations.RunSQL(KEEP, "DROP FUNCTION tracks_keep_rows();"),
         *(migrations.RunSQL(KEEP_ROWS.format(table), f"DROP TRIGGER keep_rows ON {table};") for table in KEPT),

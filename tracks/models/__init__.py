@@ -12,6 +12,7 @@ from tracks.models.candidates import (
 from tracks.models.deadlines import Deadline, Milestone
 from tracks.models.downloads import Download, Fetch
 from tracks.models.guidelines import GuidelinesDraft, GuidelinesReading, GuidelinesVersion
+from tracks.models.leaks import LeakCheck
 from tracks.models.pages import SitePage
 from tracks.models.protocols import StoredProtocol
 from tracks.models.topics import Topic, TopicImport
@@ -32,6 +33,7 @@ __all__ = [
     "GuidelinesDraft",
     "GuidelinesReading",
     "GuidelinesVersion",
+    "LeakCheck",
     "Machine",
     "Milestone",
     "SampledCandidate",

@@ -3,6 +3,8 @@
 import io
 import json
 import re
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,13 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
+from django.test import Client, TestCase
 from django.urls import reverse
 
 from assay.cli.main import main
-from corpus.builds import services
-from corpus.models import Build, BuildFile, Collection
+from assay.formulas.conversion import Converter
+from corpus.builds import folders, parts
+from corpus.models import Build, BuildFile, Collection, ConversionPart
 from jobs import services as jobs
 from jobs.models import Job
 from tests.helpers.api import api, call
@@ -41,7 +44,7 @@ DATES = {"first": "2016", "last": "2018"}
 
 
 @pytest.fixture(autouse=True)
-def folders(tmp_path: Path, settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> None:
+def disk(tmp_path: Path, settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.MEDIA_ROOT, settings.VAR_DIR = tmp_path / "files", tmp_path / "var"
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
 
@@ -163,23 +166,23 @@ def test_working_folder_goes_once_the_collection_is_imported(client: Client, tmp
     build = Build.objects.get()
     jobs.run(build.job_id)
 
-    n_before_import = services.delete_work_folders()
+    n_before_import = folders.delete_work_folders()
     build.refresh_from_db()
     jobs.run(build.import_job_id)
 
-    assert (n_before_import, services.delete_work_folders()) == (0, 1)
-    assert not services.work_folder(build).exists()
+    assert (n_before_import, folders.delete_work_folders()) == (0, 1)
+    assert not folders.work_folder(build).exists()
 
 
 def test_working_folder_without_a_build_goes(client: Client) -> None:
     start(client)
     build = Build.objects.get()
-    folders = [services.work_folder(build), services.work_folder(Build(pk=build.pk + 1))]
-    for folder in folders:  # the other one was left by a build that a restored backup does not have
+    own = [folders.work_folder(build), folders.work_folder(Build(pk=build.pk + 1))]
+    for folder in own:  # the other one was left by a build that a restored backup does not have
         folder.mkdir(parents=True)
 
-    assert services.delete_work_folders() == 1
-    assert [folder.exists() for folder in folders] == [True, False]
+    assert folders.delete_work_folders() == 1
+    assert [folder.exists() for folder in own] == [True, False]
 
 
 def test_repeated_attempt_imports_once(client: Client) -> None:
@@ -202,9 +205,11 @@ def test_repeated_attempt_imports_once(client: Client) -> None:
         ({"last": "2018-13"}, "is not a date; use a year, month or day"),
         ({"topics_first": "2017", "topics_last": "2017"}, "overlap"),
         ({"upload": [source(), source()]}, "Two files are named dump.zip; choose one of them."),
-        ({"upload": []}, "This field is required."),
+        ({"upload": []}, "Choose files to upload."),
         ({"has_formulas": "", "converter": "latex2mathml"}, "Without formulas there is nothing to convert."),
         ({"slug": ""}, "This field is required."),
+        ({"overlap": "1.5"}, "Ensure this value is less than or equal to 1."),
+        ({"removed": "kind\tx\n1\t2"}, "The list, line 1: expected one docno per line"),
     ],
 )
 def test_wrong_field_is_named_and_nothing_is_made(
@@ -245,3 +250,231 @@ def test_programs_build_and_read_files_and_others_may_not(client: Client) -> Non
     assert shown["manifest"]["candidates"] == 1
     assert b"".join(fetched.streaming_content) == content_of(build.files.get(name="math-candidates.jsonl"))
     assert {answer.status_code for answer in as_stranger} == {403}
+
+
+BROKEN = {"upload": [SimpleUploadedFile("Posts.xml", POSTS.replace("</posts>", "<row").encode())]}
+
+
+def failed_build(client: Client, **data: Any) -> Build:
+    """A build whose job has failed."""
+    start(client, **data)
+    build = Build.objects.latest("pk")
+    jobs.run(build.job_id)
+    build.refresh_from_db()
+    assert build.job is not None
+    assert build.job.state == Job.State.FAILED
+    return build
+
+
+def test_failed_build_is_built_again_with_other_options(client: Client) -> None:
+    build = failed_build(client, last="2015", first="2014")
+    before = folders.work_folder(build)
+    page = client.get(build.get_absolute_url()).content.decode()
+    address = reverse("corpus:change_build", args=["math"])
+
+    form = client.get(address).context["form"]
+    options = {"has_formulas": "on", "duplicates": "near", "overlap": "0.5", "first": "2016", "last": "2018"}
+    wrong = client.post(address, options | {"last": "2018-13"})
+    answer = client.post(address, options)
+    built = finish()
+
+    assert "Nothing of the source is in the period" in page
+    assert address in page
+    assert (form.initial["first"], form.initial["last"]) == ("2014-01-01", "2015-12-31")
+    assert (wrong.status_code, answer.status_code) == (422, 302)
+    assert (built.pk, built.settings["overlap"], built.settings["duplicates"]) == (build.pk, 0.5, "near")
+    assert "0.5 of their" in client.get(build.get_absolute_url()).content.decode()
+    assert built.collection.documents.count() == 2
+    assert folders.delete_work_folders() == 2  # that of the earlier options, and that of the finished build
+    assert not before.exists()
+
+
+def test_failed_build_is_deleted_with_all_its_files_and_its_name_is_free(
+    client: Client, tmp_path: Path
+) -> None:
+    build = failed_build(client, **BROKEN)
+    page = client.get(build.get_absolute_url()).content.decode()
+
+    with_callbacks(lambda: client.post(reverse("corpus:delete_build", args=["math"])))
+
+    assert re.search(r"[\d.]+\s(bytes|KB) of uploads", page)
+    assert f"working files on {build.work_host}" in page
+    assert not Collection.objects.exists()
+    assert not Build.objects.exists()
+    assert folders.delete_work_folders() == 1
+    assert [path for path in (tmp_path / "files").rglob("*") if path.is_file()] == []
+    assert start(client).status_code == 302
+    jobs.run(build.job_id)  # of the deleted build: nothing happens
+    assert "deleted" in retried(build.job_id).error
+
+
+def retried(job_id: int) -> Job:
+    """A failed job after it was restarted and run."""
+    job = Job.objects.get(pk=job_id)
+    jobs.retry(job=job)
+    jobs.run(job_id)
+    job.refresh_from_db()
+    return job
+
+
+def with_callbacks(act: Any) -> Any:
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        return act()
+
+
+def test_running_or_imported_build_is_neither_deleted_nor_changed(client: Client) -> None:
+    start(client)
+    build = Build.objects.get()
+    delete = reverse("corpus:delete_build", args=["math"])
+    waiting = client.post(delete)
+    build = finish()
+    make_track("lab", collection=build.collection)
+
+    imported = client.post(delete)
+    changed = client.post(reverse("corpus:change_build", args=["math"]), {"duplicates": "keep"})
+
+    assert (waiting.status_code, imported.status_code, changed.status_code) == (409, 409, 422)
+    assert "is not finished. Cancel its job first." in waiting.content.decode()
+    assert "has documents" in imported.content.decode()
+    assert "Only a failed build" in changed.content.decode()
+    assert "Delete build" not in client.get(build.get_absolute_url()).content.decode()
+
+
+def test_second_build_of_a_name_is_refused(client: Client) -> None:
+    start(client)
+
+    answer = start(client)
+
+    assert answer.status_code == 422
+    assert "There is already a collection math." in answer.content.decode()
+    assert Build.objects.count() == 1
+
+
+def test_posts_to_leave_out_are_not_published(client: Client) -> None:
+    start(client, removed="topic\tkind\tdocno\nA.1\tmention\t2\n")
+    build = finish()
+
+    documents = build.collection.documents.values_list("docno", flat=True)
+    assert (build.removed, list(documents), build.manifest["removed"]) == (["2"], ["1"], 1)
+
+
+def test_unknown_post_to_leave_out_fails_the_build(client: Client) -> None:
+    build = failed_build(client, removed="77")
+
+    assert build.job is not None
+    assert build.job.error == "The posts to leave out, line 1: 77 is not in the collection."
+
+
+def test_build_waits_for_an_earlier_worker_that_still_runs(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other worker is a process that holds the lock and is killed, as by the system."""
+    start(client)
+    build = Build.objects.get()
+    folder = folders.work_folder(build)
+    folder.mkdir(parents=True)
+    script = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, 2); print(flush=True); sys.stdin.read()"
+    command, pipe = [sys.executable, "-c", script, folder / folders.LOCK], subprocess.PIPE
+    messages: list[str] = []
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+
+        def wait(_seconds: float) -> None:
+            messages.append(Job.objects.get(pk=build.job_id).message)
+            other.kill()
+            other.wait()
+
+        monkeypatch.setattr(folders.time, "sleep", wait)
+        built = finish()
+
+    assert messages == ["waiting for the earlier worker, which still runs, to stop"]
+    assert built.collection.documents.count() == 2
+
+
+def test_links_out_of_the_import_folder_are_not_followed(
+    client: Client, tmp_path: Path, settings: LazySettings
+) -> None:
+    (tmp_path / "import/dump").mkdir(parents=True)
+    (tmp_path / "secret.xml").write_text(POSTS)
+    (tmp_path / "import/dump/Posts.xml").symlink_to(tmp_path / "secret.xml")
+    settings.IMPORT_DIR = str(tmp_path / "import")
+
+    build = failed_build(client, upload=[], path="dump")
+
+    assert build.job is not None
+    assert build.job.error.startswith("Posts.xml is a link that leads out of the import folder.")
+
+
+def test_full_disk_is_a_failure_in_a_sentence_and_the_build_goes_on(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("corpus.builds.jobs.shutil.copyfileobj", full)
+        build = failed_build(client)
+    assert build.job is not None
+    error = build.job.error
+    jobs.retry(job=build.job)
+
+    built = finish()
+
+    assert error.startswith("The disk of ")
+    assert error.endswith(" is full. Free some space and start the same build again: it continues.")
+    assert built.collection.documents.count() == 2
+
+
+def test_results_of_an_earlier_attempt_and_of_helpers_are_used(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part that was converted is not converted again; one that a lost helper held is."""
+    monkeypatch.setattr(parts, "FORMULAS", {"latex2mathml": 1})
+    start(client, converter="latex2mathml")
+    build = Build.objects.get()
+    helper = Job.objects.create(kind=parts.HELP, title="", state=Job.State.FAILED)
+    result = ["<math>ours</math>", "", ""]
+    ConversionPart.objects.create(build=build, formulas=parts.pack(["x^2"]), results=parts.pack([result]))
+    ConversionPart.objects.create(build=build, formulas=parts.pack(["x"]), holder=helper, holder_attempt=0)
+
+    build = finish()
+
+    stored = build.files.get(name="math-formulas-slt.zip")
+    with zipfile.ZipFile(io.BytesIO(content_of(stored))) as archive:
+        rows = [archive.read(f"formulas/slt/{n}.tsv").decode().splitlines()[1] for n in (1, 2, 3)]
+    assert [row.endswith("\t<math>ours</math>") for row in rows] == [True, False, False]
+    assert not ConversionPart.objects.exists()
+    assert Job.objects.filter(kind=parts.HELP, state=Job.State.QUEUED).exists()
+
+
+def test_helper_without_the_converter_of_the_leader_converts_nothing(client: Client) -> None:
+    start(client, converter="latex2mathml")
+    build = Build.objects.get()
+    part = ConversionPart.objects.create(build=build, formulas=parts.pack(["x"]))
+    arguments = {"build_id": build.pk, "converter": "latex2mathml 0.0"}
+    helper = jobs.request(kind=parts.HELP, title="", arguments=arguments, by=None, subject=build)
+    jobs.run(helper.pk)
+    helper.refresh_from_db()
+
+    assert (helper.state, helper.result) == (Job.State.DONE, {"parts": 0})
+    arguments["converter"] = Converter.named("latex2mathml").full_name
+    helper = jobs.request(kind=parts.HELP, title="", arguments=arguments, by=None, subject=build)
+    jobs.run(helper.pk)
+    helper.refresh_from_db()
+    part.refresh_from_db()
+    assert helper.result == {"parts": 1}
+    assert "<math" in parts.unpack(part.results)[0][0]
+
+
+def test_programs_change_and_delete_failed_builds(client: Client) -> None:
+    failed_build(client, first="2014", last="2015")
+    organizer = api(make_organizer("olga"))
+
+    changed = call(organizer, "post", "change_build", "math", data=DATES | {"overlap": 0.4})
+    Job.objects.update(state=Job.State.FAILED)
+    deleted = call(organizer, "delete", "build", "math")
+
+    assert (changed.status_code, changed.json()["settings"]["overlap"]) == (202, 0.4)
+    assert deleted.status_code == 204
+    assert not Collection.objects.exists()

@@ -166,13 +166,13 @@ def test_page_of_a_failed_import_shows_the_error(organizer: Client) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"slug": "math"}, "Choose a file to upload or a path"),
+        ({"slug": "math"}, "Choose files to upload."),
         ({"upload": POSTS}, "Enter a short name for the new collection"),
         ({"slug": "not a slug", "upload": POSTS}, "valid"),
         ({"slug": "taken", "upload": POSTS}, "There is already a collection taken"),
         ({"slug": "math", "upload": b"%PDF-1.7"}, "The file is a PDF document."),
         ({"slug": "math", "upload": b"PK\x03\x04"}, "The zip file is damaged"),
-        ({"slug": "math", "path": "../../etc"}, "Choose a file to upload or a path"),
+        ({"slug": "math", "path": "../../etc"}, "Choose files to upload."),
     ],
 )
 def test_refused_import_shows_the_form_again(organizer: Client, data: dict[str, Any], message: str) -> None:

@@ -1,0 +1,96 @@
+"""Checks for leaks, for programs."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from accounts.access import person_of
+from assay.building.leaks import KINDS, OVERLAP
+from tracks.leaks import selectors, services
+from tracks.models import LeakCheck
+from tracks.tracks.api import track_of
+from web.api.permissions import Organizer
+from web.api.serializers import JobAddress, Strict
+from web.api.views import Endpoints, accepted, get, post
+
+
+class LeakSerializer(serializers.Serializer[Any]):
+    """Something of a topic in the collection."""
+
+    topic = serializers.CharField(help_text="The code of the topic.")
+    kind = serializers.ChoiceField(list(KINDS))
+    docno = serializers.CharField(help_text="The post of the collection.")
+    thread = serializers.CharField(help_text="The docno of its question.")
+    overlap = serializers.CharField(help_text="Of near-duplicates, else empty.")
+    title = serializers.CharField(help_text="That of the thread.")
+    is_forbidden = serializers.BooleanField(help_text="Whether it must be removed or accepted.")
+
+
+class LeakCheckSerializer(serializers.ModelSerializer[LeakCheck]):
+    """A check of the topics of a track against its collection. Its report comes when its job is done."""
+
+    job = JobAddress(help_text="The address of the job that checks.")
+    leaks = serializers.SerializerMethodField()
+    unknown = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Topics whose own question is not known: only texts are compared.",
+    )
+
+    class Meta:
+        model = LeakCheck
+        fields = [
+            *("job", "overlap", "is_complete", "n_topics", "n_forbidden", "leaks", "unknown", "reason"),
+            "created_at",
+        ]
+
+    @extend_schema_field(LeakSerializer(many=True))
+    def get_leaks(self, check: LeakCheck) -> Any:
+        """The leaks by topic and kind."""
+        return LeakSerializer(selectors.report_of(check).leaks, many=True).data
+
+
+class CheckSerializer(Strict):
+    """How near a near-duplicate is."""
+
+    overlap = serializers.FloatField(
+        required=False,
+        default=OVERLAP,
+        min_value=0.01,
+        max_value=1,
+        help_text="The part of their word shingles that a question and a topic share.",
+    )
+
+
+class AcceptSerializer(Strict):
+    """Why a track may open although its collection gives topics away."""
+
+    reason = serializers.CharField(max_length=2000)
+
+
+class Leaks(Endpoints):
+    tag = "Topics"
+    permission_classes = [Organizer]
+
+    @get("tracks/<slug:slug>/leaks/", "leaks", LeakCheckSerializer)
+    def get_leaks(self, request: Request, slug: str) -> Any:
+        """The latest check of the topics of a track for leaks in its collection."""
+        return get_object_or_404(track_of(request, slug).leak_checks.all()[:1])
+
+    @post("tracks/<slug:slug>/leaks/", "leaks", LeakCheckSerializer, takes=CheckSerializer, status=202)
+    def check_leaks(self, request: Request, slug: str) -> Any:
+        """Check the topics of a track against its collection in a job."""
+        data = self.validated(request)
+        check = services.request(track=track_of(request, slug), by=person_of(request), **data)
+        return accepted(LeakCheckSerializer(check).data, check.job_id)
+
+    @post("tracks/<slug:slug>/leaks/accept/", "accept_leaks", LeakCheckSerializer, takes=AcceptSerializer)
+    def accept_leaks(self, request: Request, slug: str) -> Any:
+        """Accept the leaks of the latest check, so that the track can open."""
+        data = self.validated(request)
+        return services.accept(track=track_of(request, slug), by=person_of(request), **data)
+
+
+urlpatterns = Leaks.urls()

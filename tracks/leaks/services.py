@@ -1,0 +1,73 @@
+"""Request checks for leaks, and accept what one found."""
+
+from django.db import transaction
+
+from accounts.audit import services as audit
+from accounts.models import User
+from assay.errors import Refused
+from jobs import services as jobs
+from jobs.models import Job
+from tracks.leaks.jobs import KIND
+from tracks.leaks.selectors import latest_check
+from tracks.models import LeakCheck, Track
+from tracks.tracks import services as track_services
+from web.pages import counted
+
+
+class LeaksRefused(Refused):
+    """The topics of the track cannot be checked, or must be checked again."""
+
+    title = "Leaks of topics"
+
+
+@transaction.atomic
+def request(*, track: Track, overlap: float, by: User) -> LeakCheck:
+    """Queue a check of the topics of a track against its collection.
+
+    Raises:
+        LeaksRefused: The track has no topics or no collection, or a check is running.
+    """
+    current = track_services.lock(track.pk)
+    if current.collection is None or not current.topics.exists():
+        raise LeaksRefused(f"{current} needs topics and a collection before it can be checked for leaks.")
+    if current.leak_checks.filter(job__state__in=Job.UNFINISHED).exists():
+        raise LeaksRefused(f"A check of {current} for leaks is running. Wait until it is finished.")
+    check = LeakCheck(track=current, overlap=overlap)
+    check.job = jobs.request(
+        kind=KIND,
+        title=f"Check {current} for leaks"[:200],
+        arguments={},  # the row names its job
+        by=by,
+        subject=current,
+    )
+    check.save()
+    return check
+
+
+@transaction.atomic
+def accept(*, track: Track, reason: str, by: User) -> LeakCheck:
+    """Let a track open with the leaks that its latest check found.
+
+    Raises:
+        LeaksRefused: There is no such check, or it found none that matters.
+    """
+    current = track_services.lock(track.pk)
+    check = latest_check(current)
+    if check is None or not check.n_forbidden:
+        raise LeaksRefused(f"The latest check of {current} found nothing that must be accepted.")
+    check.reason, check.accepted_by = reason, by
+    check.save(update_fields=["reason", "accepted_by"])
+    details = {"leaks": check.n_forbidden, "reason": reason}
+    audit.record(action="leaks.accepted", subject=current, track=current, details=details, by=by)
+    return check
+
+
+@track_services.checks_opening
+def check_opening(*, track: Track) -> None:
+    """Refuse to open a track whose latest check found leaks that nobody accepted."""
+    check = latest_check(track)
+    if check is not None and check.n_forbidden and not check.reason:
+        raise LeaksRefused(
+            f"The collection of {track} gives topics away: {counted(check.n_forbidden, 'leak')} in the latest check. "
+            "Remove the posts or the topics and check again, or accept the leaks with a reason on the page Leaks."
+        )

@@ -1,0 +1,55 @@
+"""The page of the leaks of a track's topics."""
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.access import AuthenticatedRequest, organizer_required
+from tracks.leaks import selectors, services
+from tracks.leaks.forms import AcceptForm, CheckForm
+from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
+from web.downloads import download
+from web.forms import refusals_in
+from web.pages import context_of
+
+
+def _page(request: AuthenticatedRequest, track: Track, form: CheckForm, accept: AcceptForm) -> HttpResponse:
+    context = context_of(selectors.leaks_page(track)) | {"form": form, "accept": accept, "tab": "topics"}
+    status = 422 if form.errors or accept.errors else 200
+    return render(request, "tracks/leaks/leaks.html", context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def leaks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """What the latest check for leaks found, and the form that starts another. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    form = CheckForm(request.POST or None)
+    with refusals_in(form):
+        if form.is_valid():
+            services.request(track=track, overlap=form.cleaned_data["overlap"], by=request.user)
+            return redirect("tracks:leaks", slug)
+    return _page(request, track, form, AcceptForm())
+
+
+@require_POST
+@organizer_required
+def accept_leaks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Accept the leaks of the latest check, so that the track can open. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    form = AcceptForm(request.POST)
+    with refusals_in(form):
+        if form.is_valid():
+            services.accept(track=track, reason=form.cleaned_data["reason"], by=request.user)
+            return redirect("tracks:leaks", slug)
+    return _page(request, track, CheckForm(), form)
+
+
+@require_safe
+@organizer_required
+def leaks_tsv(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
+    """The report of the latest check as the command writes it. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    check = get_object_or_404(track.leak_checks.filter(is_complete=True)[:1])
+    return download("".join(selectors.report_of(check).text()), f"{slug}-leaks.tsv")
