@@ -36,5 +36,10 @@ def any_of(codes: Iterable[str]) -> str:
     >>> any_of(["ara", "arz", "xyz"])
     'Arabic, Egyptian Arabic or xyz'
     """
-    *others, last = [_KNOWN.get(code.lower(), ("", code))[1] for code in codes]
+    *others, last = map(name_of, codes)
     return f"{', '.join(others)} or {last}" if others else last
+
+
+def name_of(code: str) -> str:
+    """Return the name of a language, or a code without a known name as it is."""
+    return _KNOWN.get(code.lower(), ("", code))[1]

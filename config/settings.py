@@ -197,6 +197,7 @@ CELERY_BEAT_SCHEDULE = {
     "delete-unclaimed-files": {"task": "jobs.files.tasks.delete_unclaimed", "schedule": 600.0},
     "release-leaderboards": {"task": "scoring.leaderboards.release_due", "schedule": 20.0},
     "settle-deadlines": {"task": "tracks.deadlines.settle", "schedule": 20.0},
+    "remind-teams": {"task": "pooling.runs.remind_due", "schedule": 300.0},
     "expire-tasks": {"task": "assessment.tasks.expire", "schedule": 60.0},
     "send-letters": {"task": "accounts.tasks.send_letters", "schedule": 60.0},
     "delete-built-folders": {"task": "corpus.tasks.delete_work_folders", "schedule": 600.0},

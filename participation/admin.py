@@ -82,7 +82,7 @@ class TeamAdmin(Undeletable, admin.ModelAdmin[Team]):
     def save_model(self, request: HttpRequest, obj: Team, form: Any, change: bool) -> None:
         """Save through the services; the admin continues with the row of a new team."""
         if change:
-            services.describe(team=obj, name=obj.name, organization=obj.organization)
+            services.describe(team=obj, name=obj.name, organization=obj.organization, documents={})
             services.set_disk_limit(team=obj, max_megabytes=obj.max_megabytes)
             return
         created = services.create(track=obj.track, name=obj.name, organization=obj.organization)

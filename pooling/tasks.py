@@ -3,13 +3,16 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from celery import shared_task
+
 import pooling.baselines.services
 import pooling.pools.services  # noqa: F401 - registers its handlers
 from accounts import letters
 from accounts.letters import Mail
 from accounts.selectors import user_by_id
 from participation.teams.selectors import team_by_id
-from pooling.runs.selectors import Owing, n_of_kinds, owed_runs, run_by_id
+from pooling.runs import services as runs
+from pooling.runs.selectors import n_of_kinds, owing_of, run_by_id
 from pooling.runs.services import ACCEPTED, OWED, REJECTED
 
 
@@ -31,9 +34,15 @@ def rejected(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
 
 @letters.writer(OWED)
 def owed(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
-    """A team owes runs; nothing if it submitted them meanwhile."""
+    """A team owes runs or documents; nothing if it submitted them meanwhile."""
     user, team = user_by_id(data["user"]), team_by_id(data["team"])
-    owing = Owing(team, owed_runs(team.track.protocol.parsed.runs.kinds, n_of_kinds(team)))
-    if owing.runs:
+    owing = owing_of(team, team.track.protocol.parsed.runs, n_of_kinds(team))
+    if owing.missing:
         context = {"user": user.username, "team": team, "missing": owing.missing}
-        yield Mail(user.email, f"{team}: runs are missing", "pooling/runs/mail_owed.txt", context)
+        yield Mail(user.email, f"{team}: something is missing", "pooling/runs/mail_owed.txt", context)
+
+
+@shared_task(name="pooling.runs.remind_due", ignore_result=True)
+def remind_due() -> None:
+    """Remind the teams whose closing time is near. Delivered twice, it reminds each once."""
+    runs.remind_due()

@@ -273,7 +273,7 @@ class Index:
     """The content of `archive.json`.
 
     `has_names` says whether assessors have their names, or code names; `has_comments` whether judgments have comments.
-    `organizations` are those of the teams that named one, by team.
+    `organizations` are those of the teams that named one, by team; `documents` those that they owed, by word.
     """
 
     format: int
@@ -295,6 +295,7 @@ class Index:
     sessions: list[SessionRecord] = field(default_factory=list)
     session_data: list[SessionDataRecord] = field(default_factory=list)
     organizations: dict[str, Any] = field(default_factory=dict)
+    documents: dict[str, Any] = field(default_factory=dict)
     authors: list[str] = field(default_factory=list)
     license: str = ""
     url: str = ""

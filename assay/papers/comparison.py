@@ -15,7 +15,7 @@ from assay.papers.facts import CollectionFacts, TopicFacts, in_order
 from assay.papers.overview import label_values, teams_of
 from assay.papers.rankings import complexity_table, groups_tables, instances_tables
 from assay.papers.tables import Column, Group, PaperTable, Value, mean_count, number, words
-from assay.protocols.description import UNITS
+from assay.protocols.description import UNITS, label_title
 from assay.statistics.qrels_summary import Grades, summarize
 
 COMPLEXITY = "complexity"
@@ -85,7 +85,7 @@ def classes_table(collections: Sequence[CollectionFacts], *, label: str = "") ->
                     for each in of_class
                 ]
     columns = [Column("Collection"), Column("Topics", is_number=True)]
-    columns += [Column(value, label.capitalize(), is_number=True) for value in classes]
+    columns += [Column(value, label_title(label).capitalize(), is_number=True) for value in classes]
     columns += [Column(value, "Example") for value in classes]
     rows = [
         (Value(part), *map(number, numbers), *words(*examples[part])) for part, numbers in counted.items()
@@ -95,7 +95,7 @@ def classes_table(collections: Sequence[CollectionFacts], *, label: str = "") ->
         nothing = words(*[""] * len(classes))
         shares = [number(100 * n / max(totals[0], 1), 0) for n in totals]
         rows += [(Value("All"), *map(number, totals), *nothing), (Value("Percent"), *shares, *nothing)]
-    title = f"Topics by {label.lower() or 'class'}"
+    title = f"Topics by {label_title(label.lower()) or 'class'}"
     caption = f"{title}: those that the qrels have, or all if there are none, with an example of each class."
     return PaperTable("classes", title, caption, tuple(columns), (Group("", tuple(rows)),))
 
@@ -145,12 +145,12 @@ def _judging(collection: CollectionFacts) -> dict[str, str]:
     if len(set(depths.values())) == 1:
         depth = str(next(iter(depths.values())))
     else:
-        depth = ", ".join(f"{kind} {k}" for kind, k in depths.items())
+        depth = ", ".join(f"{protocol.runs.name_of(kind)} {k}" for kind, k in depths.items())
     strategies = {
-        "top-k": "top k",
-        "distinct-units": "top k distinct formulas",
+        "top-k": "first ranks",
+        "distinct-units": "first distinct formulas",
         "round-robin-until": "round robin",
-        "top-k-by-score": "top k by score",
+        "top-k-by-score": "highest scores",
         "known-item": "known items",
     }
     clustered = {"none": "no", "submitted": "submitted formulas", "collection": "all formulas"}
@@ -304,7 +304,7 @@ def relevant_table(
 ) -> PaperTable:
     """The values of figure 2: relevant units of a topic, by class of topics, grade and group of assessors."""
     columns = [Column("Topics")]
-    classes = _classes(collections, label)
+    classes, name = _classes(collections, label), label_title(label.lower()) or "class"
     rows = [[Value(value)] for value in classes]
     for bar in _bars(collections, label, classes, level):
         means = {"Judged": bar.means(0), **bar.by_grade, "Relevant": bar.means(max(bar.level, 0))}
@@ -315,7 +315,7 @@ def relevant_table(
     return PaperTable(
         "relevant",
         "Relevant units by topic class",
-        f"Judged units of a topic, relevant ones by grade: means over the topics of each {label.lower() or 'class'}. "
+        f"Judged units of a topic, relevant ones by grade: means over the topics of each {name}. "
         f"{_relevance(level)}",
         tuple(columns),
         (Group("", tuple(counted)),),
@@ -352,7 +352,7 @@ def relevant_plot(
     parts = [(bar.name, grade, means) for bar in bars for grade, means in bar.by_grade.items()]
     series = [(f"{name}: {grade}", means) for name, grade, means in parts]
     stacks = [name for name, _, _ in parts]
-    name = label.lower()
+    name = label_title(label.lower())
     title = f"Relevant units of a topic by {name}"
     return plots.groups(
         "relevant", title, classes, series, across=name.capitalize(), up="Relevant units", stacks=stacks

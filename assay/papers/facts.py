@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from assay.html.sanitize import plain
 from assay.measures.scores import STEPS, are_words, step_or_name
+from assay.protocols.description import label_value
 from assay.protocols.schema import Protocol
 from assay.statistics.qrels_summary import Grades, n_from
 from assay.statistics.ranking_comparison import RankingComparison
@@ -99,10 +100,10 @@ class TrackFacts:
     organizations: Mapping[str, str] = field(default_factory=dict)
 
     def label(self, topic: TopicFacts, name: str) -> str:
-        """The value of a label in the spelling of the protocol; upper and lower case count as equal."""
+        """The value of a label in words, in the spelling of the protocol; upper and lower case count as equal."""
         value = next((text for key, text in topic.labels.items() if key.casefold() == name.casefold()), "")
         known = {each.casefold(): each for each in self.protocol.topics.labels.get(name, ())}
-        return known.get(value.casefold(), value)
+        return label_value(known.get(value.casefold(), value), name)
 
     @property
     def units(self) -> UnitFacts:

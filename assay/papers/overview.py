@@ -12,6 +12,7 @@ from typing import NamedTuple
 from assay.measures.scores import step_or_name
 from assay.papers.facts import RunFacts, TrackFacts
 from assay.papers.tables import CHECK, Column, Group, PaperTable, Row, Value, number, words
+from assay.protocols.description import label_title
 from assay.protocols.schema import RunKind
 
 BASELINES = "Baselines"
@@ -116,8 +117,11 @@ def topics_table(tracks: Sequence[TrackFacts]) -> PaperTable:
     groups = [Group("", (_topic_counts("All topics", tracks),))]
     for name in dict.fromkeys(name for track in tracks for name in track.labels):
         values = label_values(tracks, name)
-        rows = tuple(_topic_counts(value.capitalize() or NO_LABEL, tracks, name, value) for value in values)
-        groups.append(Group(name if name.isupper() else name[:1].upper() + name[1:], rows))
+        rows = tuple(
+            _topic_counts(value[:1].upper() + value[1:] or NO_LABEL, tracks, name, value) for value in values
+        )
+        title = label_title(name)
+        groups.append(Group(title[:1].upper() + title[1:], rows))
     caption = "Topics by category. Assessed topics are those of the qrels."
     return PaperTable("topics", "Topics by category", caption, tuple(columns), tuple(groups), "label")
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
-from assay.languages import any_of
+from assay.languages import any_of, name_of
+from assay.protocols.measures import parse_measure
 from assay.protocols.questions import when
 from assay.protocols.schema import (
     InstanceRules,
@@ -27,6 +28,14 @@ UNITS = {
     "formula": "formula instances",
     "visually-distinct-formula": "visually distinct formulas",
     "passage": "passages",
+}
+FORMATS = {
+    "arqmath-5": "ARQMath's five columns",
+    "arqmath-6": "ARQMath's six columns",
+    "trec-6": "TREC's six columns",
+    "ntcir-xml": "NTCIR's XML",
+    "bolt-xml": "BOLT's XML",
+    "columns": "columns that the protocol describes",
 }
 SAMPLING = {
     "thread-random": "chosen at random, from as many threads as possible",
@@ -53,6 +62,27 @@ ORDERS = {
 }
 
 
+def label_title(label: str) -> str:
+    """A label or part of topics in words.
+
+    >>> label_title("language-target"), label_title("asks-about")
+    ('target language', 'asks about')
+    """
+    words = label.replace("-", " ").replace("_", " ")
+    return "target language" if words == "language target" else words
+
+
+def label_value(value: str, label: str) -> str:
+    """A value of a label in words: of labels of languages, the names of these; all others are words already.
+
+    >>> label_value("arz, eng", "languages"), label_value("eng", "title")
+    ('Egyptian Arabic, English', 'eng')
+    """
+    if "language" not in label.lower():
+        return value
+    return ", ".join(name_of(code.strip()) for code in value.split(","))
+
+
 def facts(protocol: Protocol) -> list[tuple[str, str]]:
     """Pairs of a heading and the protocol's rules under it, without the headings that do not apply."""
     is_judged = protocol.pool.strategy != "known-item"
@@ -67,23 +97,30 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Non-answers", ", ".join(choice.label for choice in protocol.judging.non_answers)),
         ("Questions", " ".join(_questions(protocol.judging))),
         ("Qrels", " ".join(_qrels(protocol.qrels))),
-        ("Measures", ", ".join(protocol.scoring.all_measures)),
+        ("Measures", "; ".join(map(_measure, protocol.scoring.all_measures))),
         ("Text baselines", " ".join(_baselines(protocol))),
         ("Interaction", " ".join(_interaction(protocol))),
-        ("Participants see", ", ".join(protocol.topics.participants_see)),
+        ("Participants see", ", ".join(map(label_title, protocol.topics.participants_see))),
         ("Published figures", f"{figures}. {NOT_CARRIED_OUT['published']}" if figures else ""),
     ]
     return [(heading, words) for heading, words in pairs if words]
+
+
+def _measure(name: str) -> str:
+    return f"{name} ({parse_measure(name.rpartition(':')[2]).title})"  # without the key of a set of qrels
 
 
 def _runs(runs: RunRules) -> Iterator[str]:
     names = ", ".join(kind.name for kind in runs.kinds)
     scored = ", ".join(kind.name for kind in runs.kinds if kind.scored)
     of_organizers = ", ".join(kind.name for kind in runs.kinds if kind.submitted_by == "organizers")
-    yield f"Formats: {' or '.join(runs.formats)}. At most {runs.max_ranks} ranks per topic. Kinds: {names}."
+    formats = " or ".join(FORMATS[name] for name in runs.formats)
+    yield f"Formats: {formats}. At most {runs.max_ranks} ranks per topic. Kinds: {names}."
     if scored != names:
         yield f"Scored kinds: {scored}."
     yield from limits_of(runs.kinds)
+    if runs.documents:
+        yield f"Each team also owes: {', '.join(runs.documents.values())}."
     if of_organizers:
         yield f"Only organizers submit {of_organizers} runs."
     if runs.uses:
@@ -231,4 +268,4 @@ def _interaction(protocol: Protocol) -> Iterator[str]:
     if rules := protocol.interaction:
         kind, measure = protocol.runs.name_of(rules.run_kind), rules.measure or protocol.scoring.measures[0]
         yield f"Sessions of at most {rules.seconds_per_topic} seconds per topic, followed by {kind} runs."
-        yield f"The change of {measure} is reported."
+        yield f"The change of {_measure(measure)} is reported."

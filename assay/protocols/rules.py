@@ -75,11 +75,13 @@ def _of_uses(runs: schema.RunRules) -> Iterator[str]:
     for name, values in runs.attributes.items():
         if name not in FREE_ATTRIBUTES or not values:
             yield f"runs.attributes: {shown(name)} is not accepted; list values of {' or '.join(FREE_ATTRIBUTES)}"
-    for word, title in runs.uses.items():
-        if not SLUG.fullmatch(word) or len(word) > MAX_KIND:
-            yield f"runs.uses: {shown(word)} is not accepted; use lower-case letters, digits and single hyphens"
-        if not title.strip() or not title.isprintable():
-            yield f"runs.uses.{word}: {shown(title)} is not one line of text"
+    for key, words in (("uses", runs.uses), ("documents", runs.documents)):
+        for word, title in words.items():
+            if not SLUG.fullmatch(word) or len(word) > MAX_KIND:
+                accepted = "use lower-case letters, digits and single hyphens"
+                yield f"runs.{key}: {shown(word)} is not accepted; {accepted}"
+            if not title.strip() or not title.isprintable():
+                yield f"runs.{key}.{word}: {shown(title)} is not one line of text"
 
 
 def _of_interaction(protocol: Protocol) -> Iterator[str]:

@@ -122,6 +122,8 @@ class RunRules:
     max_passage_characters: int | None = None  # of the text of a citation
     max_seconds_per_topic: float | None = None  # participants then submit the seconds of each topic
     forbidden_fields: tuple[str, ...] = ()  # of a citation; assessors fill them in
+    # Documents that each team owes with its runs, such as about preprocessing: a word for each, with its title.
+    documents: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     # The values that `eval` and `subtask` may have in a submission of bolt-xml. Those that are not listed are free.
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
 

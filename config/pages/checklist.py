@@ -17,7 +17,7 @@ from corpus.collections.selectors import stored_formula_counts
 from corpus.models import Collection
 from participation.requests.selectors import open_requests
 from pooling.models import Pool, PoolEntry, PoolRun, Run
-from pooling.runs.selectors import owing_teams
+from pooling.runs.selectors import has_obligations, owing_teams
 from publishing.models import Archive
 from scoring.leaderboards.releases import hindrances
 from scoring.models import Analysis, Leaderboard, Qrels
@@ -287,15 +287,15 @@ def _runs(campaign: _Campaign) -> list[Point]:
 
 
 def _owed(campaign: _Campaign) -> list[Point]:
-    """The runs that each team owes, if the protocol asks for some."""
-    if not any(kind.min_per_team for kind in campaign.protocol.runs.kinds):
+    """The runs and documents that each team owes, if the protocol asks for some."""
+    if not has_obligations(campaign.protocol.runs):
         return []
     owing, n_teams = owing_teams(campaign.track), len(campaign.teams)
     missing = tuple(f"{each.team.name}: {each.missing}." for each in owing[:NAMED])
     more = (f"And {len(owing) - NAMED} more teams.",) if len(owing) > NAMED else ()
     return [
         Point(
-            "Runs of each team",
+            "Runs and documents of each team" if campaign.protocol.runs.documents else "Runs of each team",
             f"{n_teams - len(owing)} of {counted(n_teams, 'team')} complete",
             campaign.address("pooling:runs"),
             n_teams > 0 and not owing,

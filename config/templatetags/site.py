@@ -13,6 +13,8 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
 from accounts.models import User
+from assay.protocols.description import FORMATS, label_title, label_value
+from assay.protocols.measures import parse_measure
 from assay.protocols.schema import EVERY_RANK
 from config.pages.checklist import checklist
 from config.pages.steps import steps_for
@@ -30,6 +32,8 @@ from web.times import AOE, in_words, zone_of
 
 register = template.Library()
 register.filter("counted", counted)
+register.filter("label_title", label_title)
+register.filter("label_value", label_value)
 register.filter("hours", hours)
 register.filter("file_size", size)
 register.filter("next_closing", next_closing)
@@ -136,6 +140,18 @@ def _time(moment: datetime | None, pattern: str) -> SafeString | str:
         return "–"
     utc = localtime(moment)
     return format_html('<time datetime="{}">{}</time>', utc.isoformat(), utc.strftime(pattern))
+
+
+@register.filter
+def run_format(name: str) -> str:
+    """A format of runs in words."""
+    return FORMATS.get(name, name)
+
+
+@register.filter
+def measure_title(name: str) -> str:
+    """A measure in words."""
+    return parse_measure(name).title
 
 
 @register.filter

@@ -37,6 +37,8 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=100)),
                 ('organization', models.CharField(blank=True, help_text='Such as a university or a company.', max_length=200)),
                 ('max_megabytes', models.PositiveIntegerField(blank=True, help_text='In megabytes, for all runs of the team, also withdrawn ones. Empty: the limit of the site.', null=True, verbose_name='disk limit')),
+                ('documents', models.JSONField(default=dict, editable=False, help_text='The documents that the team owes: word of the protocol -> text.')),
+                ('reminded_for', models.DateTimeField(editable=False, help_text='The latest closing time of which the team was reminded.', null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('members', models.ManyToManyField(blank=True, related_name='teams', through='participation.Membership', to=settings.AUTH_USER_MODEL)),
                 ('track', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='teams', to='tracks.track')),

@@ -24,6 +24,14 @@ class Team(models.Model):
         blank=True,
         help_text="In megabytes, for all runs of the team, also withdrawn ones. Empty: the limit of the site.",
     )
+    documents = models.JSONField(
+        default=dict,
+        editable=False,
+        help_text="The documents that the team owes: word of the protocol -> text.",
+    )
+    reminded_for = models.DateTimeField(
+        null=True, editable=False, help_text="The latest closing time of which the team was reminded."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

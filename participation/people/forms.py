@@ -8,6 +8,7 @@ from accounts.models import User
 from participation.invitations.forms import TermsForm
 from participation.invitations.services import Place
 from participation.models import Team
+from participation.teams.services import MAX_DOCUMENT
 from tracks.assessors.selectors import people_judging
 from tracks.models import Track
 from web.forms import StyledForm
@@ -67,6 +68,25 @@ class TeamDetailsForm(StyledForm):
 
     name = forms.CharField(max_length=100)
     organization = forms.CharField(max_length=200, required=False)
+
+    def __init__(self, *args: Any, team: Team, **kwargs: Any) -> None:
+        self.owed = team.track.protocol.parsed.runs.documents
+        kwargs["initial"] = {"name": team.name, "organization": team.organization}
+        kwargs["initial"] |= {f"document-{word}": text for word, text in team.documents.items()}
+        super().__init__(*args, **kwargs)
+        for word, title in self.owed.items():
+            self.fields[f"document-{word}"] = forms.CharField(
+                label=title,
+                required=False,
+                max_length=MAX_DOCUMENT,
+                help_text="The text, or the address at which the organizers find it.",
+                widget=forms.Textarea(attrs={"rows": 4}),
+            )
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        texts = {word: data.pop(f"document-{word}", "") for word in self.owed}
+        return data | {"documents": texts}
 
 
 class TeamNameForm(forms.Form):

@@ -208,7 +208,7 @@ def _team_page(
     page = selectors.team_page(team, request.user, site_of(request))
     forms = {
         "form": form or TeamInvitationForm(),
-        "details": details or TeamDetailsForm(initial={"name": team.name, "organization": team.organization}),
+        "details": details or TeamDetailsForm(team=team),
     }
     status = 422 if form or details else 200
     return render(request, "participation/people/team.html", context_of(page) | forms, status=status)
@@ -217,9 +217,9 @@ def _team_page(
 @require_POST
 @login_required
 def edit_team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
-    """Change the name and the organization of a team. Those who manage it."""
+    """Change the name, organization and documents of a team. Those who manage it."""
     team = _managed(request, team_id)
-    form = TeamDetailsForm(request.POST)
+    form = TeamDetailsForm(request.POST, team=team)
     if not form.is_valid():
         return _team_page(request, team, details=form)
     team_services.describe(team=team, **form.cleaned_data)

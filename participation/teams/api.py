@@ -13,6 +13,7 @@ from accounts.models import User
 from accounts.selectors import people_named
 from participation.models import Team
 from participation.teams import selectors, services
+from participation.teams.services import MAX_DOCUMENT
 from tracks.tracks import services as track_services
 from tracks.tracks.api import track_of
 from web.api.conditional import require_match
@@ -22,6 +23,7 @@ from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, created, delete, get, patch, post
 
 MEMBERS = "The user names of the members."
+DOCUMENTS = "The documents that the team owes: the text of each, by its word in the protocol."
 
 
 class TeamSerializer(serializers.ModelSerializer[Team]):
@@ -30,10 +32,11 @@ class TeamSerializer(serializers.ModelSerializer[Team]):
     url = Address("api:team", help_text="The address of this team in the API.")
     track = serializers.CharField(source="track.slug")
     members = serializers.SlugRelatedField("username", many=True, read_only=True, help_text=MEMBERS)  # type: ignore[var-annotated]
+    documents = serializers.DictField(child=serializers.CharField(), read_only=True, help_text=DOCUMENTS)
 
     class Meta:
         model = Team
-        fields = ["id", "url", "track", "name", "members", "max_megabytes", "created_at"]
+        fields = ["id", "url", "track", "name", "members", "max_megabytes", "documents", "created_at"]
 
 
 class TeamChangeSerializer(Strict):
@@ -43,6 +46,11 @@ class TeamChangeSerializer(Strict):
     members = serializers.ListField(child=serializers.CharField(), required=False, help_text=MEMBERS)
     max_megabytes = serializers.IntegerField(
         min_value=0, required=False, allow_null=True, help_text="Null: the limit of the site."
+    )
+    documents = serializers.DictField(
+        child=serializers.CharField(allow_blank=True, max_length=MAX_DOCUMENT),
+        required=False,
+        help_text=DOCUMENTS,
     )
 
 
@@ -121,6 +129,7 @@ class Teams(Endpoints):
             team = services.create(track=track, name=data["name"], members=members)
             if data.get("max_megabytes") is not None:
                 services.set_disk_limit(team=team, max_megabytes=data["max_megabytes"])
+            services.write_documents(team=team, documents=data.get("documents", {}))
         return created(TeamSerializer(team).data, reverse("api:team", args=[team.pk]))
 
     @get("teams/<int:team_id>/", "team", TeamSerializer)
@@ -131,7 +140,7 @@ class Teams(Endpoints):
     @patch("teams/<int:team_id>/", "team", TeamSerializer, takes=TeamChangeSerializer, who=[Organizer])
     @transaction.atomic
     def change_team(self, request: Request, team_id: int) -> Any:
-        """Change the name, members or disk limit of a team."""
+        """Change the name, members, disk limit or documents of a team."""
         data = self.validated(request)
         track_services.lock(_team(request, team_id).track_id)
         team = _team(request, team_id)
@@ -142,6 +151,8 @@ class Teams(Endpoints):
             services.set_members(team=team, members=_people(data["members"]))
         if "max_megabytes" in data:
             services.set_disk_limit(team=team, max_megabytes=data["max_megabytes"])
+        if "documents" in data:
+            services.write_documents(team=team, documents=data["documents"])
         return _team(request, team_id)
 
     @post("teams/<int:team_id>/leave/", "leave_team")

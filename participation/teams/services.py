@@ -15,6 +15,8 @@ from participation.teams.selectors import members_to_mail, team_named
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
+MAX_DOCUMENT = 20_000  # characters
+
 
 @transaction.atomic
 def create(*, track: Track, name: str, members: Collection[User] = (), organization: str = "") -> Team:
@@ -41,11 +43,35 @@ def rename(*, team: Team, name: str) -> Team:
 
 
 @transaction.atomic
-def describe(*, team: Team, name: str, organization: str) -> Team:
-    """Set the name of a team, and where its members work."""
+def describe(*, team: Team, name: str, organization: str, documents: Mapping[str, str]) -> Team:
+    """Set the name of a team, where its members work, and the documents that it owes."""
     rename(team=team, name=name)
     team.organization = organization.strip()
-    return _save(team, "team.described", ["organization"])
+    _save(team, "team.described", ["organization"])
+    return write_documents(team=team, documents=documents)
+
+
+@transaction.atomic
+def write_documents(*, team: Team, documents: Mapping[str, str]) -> Team:
+    """Store documents that the team owes, by the words of the protocol; those that are not named stay.
+
+    Raises:
+        TeamRefused: The protocol asks for no such document.
+    """
+    owed = track_services.lock(team.track_id).protocol.parsed.runs.documents
+    if unknown := sorted(set(documents) - set(owed)):
+        accepted = ", ".join(owed) or "none"
+        raise TeamRefused(
+            f"“{unknown[0]}” is not a document that teams owe; the protocol asks for: {accepted}."
+        )
+    texts = {**team.documents, **{word: text.strip() for word, text in documents.items()}}
+    texts = {word: text for word, text in texts.items() if text}
+    if texts != team.documents:
+        team.documents = texts
+        team.save(update_fields=["documents"])
+        details = {"documents": sorted(texts)}
+        audit.record(action="team.documented", subject=team, track=team.track, details=details)
+    return team
 
 
 @transaction.atomic

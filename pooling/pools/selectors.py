@@ -176,6 +176,7 @@ class PoolPage:
     statistics: Statistics | None = None
     sizes: Sizes | None = None
     partly: str = ""
+    n_near_duplicates: int | None = None  # None if the members of units are instances
     teams: Sequence[dict[str, Any]] = ()
     matrix: Sequence[OverlapRow] = ()
     disqualified: Sequence[Run] = ()
@@ -210,11 +211,18 @@ def pool_page(pool: Pool) -> PoolPage:
             mean=sum(numbers) / len(numbers) if numbers else 0,
         ),
         partly=partly_shown(statistics),
+        n_near_duplicates=_n_near_duplicates(pool, statistics),
         teams=[team | {"share": 100 * k / n if n else 0.0, "without": n - k} for team, k in alone],
         matrix=overlap_matrix(statistics) if len(statistics["runs"]) <= OVERLAP_RUNS else [],
         disqualified=list(disqualified),
         is_recounted=sorted(run.pk for run in disqualified) == pool.recount.get("without", []),
     )
+
+
+def _n_near_duplicates(pool: Pool, statistics: Statistics) -> int | None:
+    if pool.protocol.parsed.pool.near_duplicate_overlap is None or "members" not in statistics:
+        return None
+    return int(statistics["members"]["n"] - statistics["members"]["shown"])
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,9 @@ def request(
         kind="pooling.build_pool", title=title, arguments={"pool_id": pool.pk}, by=by, subject=track
     )
     pool.save(update_fields=["job"])
-    details = {"seed": seed, "depth": by_kind, "order": order, "runs": len(depths)}
+    name_of = track.protocol.parsed.runs.name_of
+    depths_by_name = {name_of(kind): k for kind, k in by_kind.items()}
+    details = {"seed": seed, "depth": depths_by_name, "order": order, "runs": len(depths)}
     audit.record(action="pool.requested", subject=pool, track=track, details=details, by=by)
     return pool
 

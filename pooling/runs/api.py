@@ -255,10 +255,13 @@ class OwedRunsSerializer(serializers.Serializer[selectors.OwedRuns]):
 
 
 class OwingSerializer(serializers.Serializer[selectors.Owing]):
-    """A team that lacks runs."""
+    """A team that lacks runs or documents."""
 
     team = serializers.CharField(source="team.name")
     missing = OwedRunsSerializer(source="runs", many=True)
+    documents = serializers.ListField(
+        child=serializers.CharField(), help_text="The titles of missing documents."
+    )
 
 
 class Runs(Endpoints):
@@ -364,12 +367,12 @@ class Runs(Endpoints):
 
     @get("tracks/<slug:slug>/owed-runs/", "owed_runs", OwingSerializer(many=True), who=[Organizer])
     def list_owed_runs(self, request: Request, slug: str) -> Any:
-        """List the teams that lack runs that the protocol asks of each team."""
+        """List the teams that lack runs or documents that the protocol asks of each team."""
         return selectors.owing_teams(_track(request, slug))
 
     @post("tracks/<slug:slug>/owed-runs/", "owed_runs", OwingSerializer(many=True), who=[Organizer])
     def remind_teams(self, request: Request, slug: str) -> Any:
-        """Write to the members of the teams that lack runs, if they want e-mails about runs; these teams."""
+        """Write to the members of the teams that lack something, if they want e-mails about runs; these teams."""
         return services.remind(track=_track(request, slug), by=person_of(request))
 
     @get("runs/<int:run_id>/", "run", RunDetailSerializer)

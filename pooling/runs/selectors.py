@@ -1,7 +1,7 @@
 """Runs: who sees which, and what their pages show."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay.formats.reports import Report
 from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
-from assay.protocols.schema import EVERY_RANK, RunKind
+from assay.protocols.schema import EVERY_RANK, RunRules
 from participation.models import Team
 from participation.teams.selectors import disk_limit, disk_use, may_submit_for, own_teams, teams_of
 from pooling.models import Pool, PoolRun, Run, RunChange
@@ -47,34 +47,43 @@ class OwedRuns(NamedTuple):
 
 
 class Owing(NamedTuple):
-    """A team that lacks runs of its protocol."""
+    """The runs and the titles of the documents that a team owes by the protocol, and does not have."""
 
     team: Team
     runs: list[OwedRuns]
+    documents: list[str]
 
     @property
     def missing(self) -> str:
-        """What it lacks in words, such as `phase 2, baseline`."""
-        return ", ".join(map(str, self.runs))
+        """What it lacks in words, such as `phase 2, baseline`; empty if nothing."""
+        return ", ".join([*map(str, self.runs), *self.documents])
 
 
-def owed_runs(kinds: Iterable[RunKind], n_of: Mapping[str, int]) -> list[OwedRuns]:
-    """The runs that a team owes and does not have, in the order of the kinds."""
-    lacking = (OwedRuns(kind.key, kind.name, kind.min_per_team - n_of.get(kind.key, 0)) for kind in kinds)
-    return [each for each in lacking if each.n > 0]
+def has_obligations(rules: RunRules) -> bool:
+    """Return whether teams owe runs or documents."""
+    return bool(rules.documents) or any(kind.min_per_team for kind in rules.kinds)
+
+
+def owing_of(team: Team, rules: RunRules, n_of: Mapping[str, int]) -> Owing:
+    """What a team lacks, in the order of the protocol. `n_of` are its runs by kind."""
+    lacking = (
+        OwedRuns(kind.key, kind.name, kind.min_per_team - n_of.get(kind.key, 0)) for kind in rules.kinds
+    )
+    documents = [title for word, title in rules.documents.items() if not team.documents.get(word)]
+    return Owing(team, [each for each in lacking if each.n > 0], documents)
 
 
 def owing_teams(track: Track) -> list[Owing]:
-    """The teams that lack runs that they owe, by name. Two queries; none if the protocol asks for no run."""
-    kinds = track.protocol.parsed.runs.kinds
-    if not any(kind.min_per_team for kind in kinds):
+    """The teams that lack something that they owe, by name. Two queries; none if the protocol asks for nothing."""
+    rules = track.protocol.parsed.runs
+    if not has_obligations(rules):
         return []
     n_of: defaultdict[int, Counter[str]] = defaultdict(Counter)
     kept = Run.objects.filter(track=track).exclude(status=Run.Status.WITHDRAWN).order_by()
     for team_id, kind in kept.values_list("team_id", "kind"):
         n_of[team_id][kind] += 1
-    teams = (Owing(team, owed_runs(kinds, n_of[team.pk])) for team in track.teams.order_by("name"))
-    return [each for each in teams if each.runs]
+    teams = (owing_of(team, rules, n_of[team.pk]) for team in track.teams.order_by("name"))
+    return [each for each in teams if each.missing]
 
 
 @dataclass(frozen=True)
@@ -287,7 +296,7 @@ class TeamRunsPage:
     why_closed: str
     may_order: bool
     may_submit: bool
-    missing: str  # runs that the team owes
+    missing: str  # what the team owes
     tab: str = "runs"
 
 
@@ -324,5 +333,5 @@ def team_runs_page(user: User, team: Team) -> TeamRunsPage:
         why_closed=why_closed(of_kinds),
         may_order=may_submit and n_submitted > 1 and (is_open or user.is_organizer),
         may_submit=may_submit,
-        missing=Owing(team, owed_runs(kinds, n_of)).missing,
+        missing=owing_of(team, rules, n_of).missing,
     )

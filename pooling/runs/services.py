@@ -2,10 +2,10 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import chain, count
 from typing import BinaryIO
 
@@ -280,21 +280,61 @@ def _tag_with_room(
 
 @transaction.atomic
 def remind(*, track: Track, by: User) -> list[Owing]:
-    """Write to the members of each team that owes runs, if they want e-mails about runs; these teams.
+    """Write to the members of each team that owes something, if they want e-mails about runs; these teams.
 
     Raises:
-        RemindersRefused: No team owes a run, or the site sends no e-mails.
+        RemindersRefused: No team owes anything, or the site sends no e-mails.
     """
     owing = owing_teams(track)
     if not owing:
-        raise RemindersRefused(f"No team of {track} lacks a run that it owes.")
+        raise RemindersRefused(f"No team of {track} lacks a run or document that it owes.")
     if not settings.SENDS_MAIL:
         raise RemindersRefused("The site sends no e-mails, because no mail server is set.")
+    _remind(track, owing, by)
+    return owing
+
+
+def _remind(track: Track, owing: Sequence[Owing], by: User | None) -> None:
     for each in owing:
         team_services.notify_members(team=each.team, kind=OWED, data={"team": each.team.pk})
     details = {each.team.name: each.missing for each in owing}
     audit.record(action="teams.reminded", subject=track, track=track, details=details, by=by)
-    return owing
+
+
+def remind_due() -> int:
+    """Remind each team once before a closing time, as many days before as the track says; how many teams.
+
+    A later closing time, such as a postponed one, reminds again those who still owe something.
+    """
+    if not settings.SENDS_MAIL:
+        return 0
+    tracks = Track.objects.filter(status=Track.Status.OPEN, reminder_days__isnull=False)
+    with_deadlines = tracks.filter(deadlines__closes_at__gt=times.now()).distinct().order_by("pk")
+    return sum(map(_remind_before_closing, with_deadlines.values_list("pk", flat=True)))
+
+
+@transaction.atomic
+def _remind_before_closing(track_id: int) -> int:
+    track, now = track_services.lock(track_id), times.now()
+    if track.reminder_days is None or track.status != Track.Status.OPEN:
+        return 0
+    latest = now + timedelta(days=track.reminder_days)
+    closings = {
+        each.kind: each.closes_at
+        for each in acceptance.states(track)
+        if each.closes_at and now < each.closes_at <= latest
+    }
+    due = []
+    for each in owing_teams(track) if closings else ():
+        moments = [closings[owed.kind] for owed in each.runs if owed.kind in closings]
+        moments += [max(closings.values())] if each.documents else []
+        if moments and (each.team.reminded_for is None or each.team.reminded_for < max(moments)):
+            each.team.reminded_for = max(moments)
+            each.team.save(update_fields=["reminded_for"])
+            due.append(each)
+    if due:
+        _remind(track, due, None)
+    return len(due)
 
 
 @transaction.atomic

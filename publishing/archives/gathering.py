@@ -167,6 +167,7 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
             for version in track.guidelines_versions.order_by("number")
         ],
         teams=list(teams.values_list("name", flat=True)),
+        documents=dict(teams.exclude(documents={}).values_list("name", "documents")),
         organizations=dict(teams.exclude(organization="").values_list("name", "organization")),
         assessors=_assessors(track, names),
         runs=[_run(number, run) for number, run in enumerate(runs, 1)],

@@ -31,6 +31,7 @@ from assay.statistics.significance import from_above_diagonal, packed_pairs
 from assessment.imports import services as import_services
 from jobs.files import storage
 from participation.models import Interaction, Nomination, Team
+from participation.teams.services import MAX_DOCUMENT
 from pooling.models import Pool, PoolRun, Run, RunChange
 from pooling.pools import recounts
 from pooling.pools import rows as pool_rows
@@ -135,7 +136,12 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
     _guidelines(load)
     organizations = load.index.organizations
     teams = Team.objects.bulk_create(
-        Team(track=load.track, name=name[:100], organization=str(organizations.get(name, ""))[:200])
+        Team(
+            track=load.track,
+            name=name[:100],
+            organization=str(organizations.get(name, ""))[:200],
+            documents=_documents(load, name),
+        )
         for name in load.index.teams
     )
     load.teams.update({team.name: team for team in teams})
@@ -204,6 +210,15 @@ def _guidelines(load: Loading) -> None:
             )
         )
     track.save(update_fields=["guidelines"])
+
+
+def _documents(load: Loading, team: str) -> dict[str, str]:
+    """The documents of a team that the protocol of the track asks for."""
+    stored = load.index.documents.get(team)
+    owed = load.track.protocol.parsed.runs.documents
+    if not isinstance(stored, dict):
+        return {}
+    return {word: str(stored[word])[:MAX_DOCUMENT] for word in owed if stored.get(word)}
 
 
 def _assessors(load: Loading) -> None:

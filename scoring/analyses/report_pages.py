@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from accounts.access import AnyUser
 from assay import plots
 from assay.formats.spreadsheet import as_csv
+from assay.protocols.description import label_title
 from assay.statistics.analysis_tables import comparison_tables, tables_of, units_table
 from assay.statistics.qrels_summary import summarize_qrels
 from assay.tables import Cell, Table, as_tsv, plain, shown
@@ -79,7 +80,7 @@ def reports_page(user: AnyUser, board: Leaderboard, measure: str = "") -> Report
     return ReportsPage(
         **vars(shared),
         tables=[_shown(table) for table in _stored_tables(board, charted)],
-        labels=list(board.track.protocol.parsed.topics.labels),
+        labels=[label_title(label) for label in board.track.protocol.parsed.topics.labels],
         sections=[
             _section(Analysis.Kind(kind), analyses.get(kind), charted)
             for kind in Analysis.Kind.values
@@ -95,7 +96,9 @@ def _stored_tables(board: Leaderboard, measure: str) -> list[Table]:
     tables = [units_table([(str(board.qrels), counts)], level)]
     tags = [evaluation.run.tag for evaluation in evaluated(board)]
     for label, ranking in rankings_by_label(board, measure).items():
-        tables += comparison_tables(f"label_{label}", f"By {label}", measure, tags, plain(ranking))
+        tables += comparison_tables(
+            f"label_{label}", f"By {label_title(label)}", measure, tags, plain(ranking)
+        )
     return tables
 
 

@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from numpy.typing import NDArray
 
 from accounts.access import AnyUser, is_organizer
+from assay.protocols.description import label_value
 from assay.statistics.ranking_comparison import RankingComparison, compare_by_label
 from scoring.evaluations.selectors import topic_values
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
@@ -74,6 +75,6 @@ def rankings_by_label(board: Leaderboard, measure: str) -> dict[str, RankingComp
     labels: dict[str, dict[str, str]] = {}
     for code, labels_of_topic in board.track.topics.filter(code__in=topics).values_list("code", "labels"):
         for name, value in labels_of_topic.items():
-            labels.setdefault(name, {})[code] = value
+            labels.setdefault(name, {})[code] = label_value(value, name)
     classes = [name for name in board.track.protocol.parsed.scoring.topic_classes if name in labels]
     return {name: compare_by_label(scores, topics, labels[name]) for name in classes or sorted(labels)}

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from accounts.access import AnyUser
 from assay import plots
 from assay.measures.scores import ALL
+from assay.protocols.measures import parse_measure
 from assay.protocols.schema import InteractionRules
 from assay.statistics.interaction import InteractionChange, TimePoint, change_by_time, interaction_change
 from assay.tables import one_word, shown, tsv_lines
@@ -37,6 +38,7 @@ class InteractionReport(LeaderboardPage):
     """The teams with both runs that a user may open."""
 
     rules: InteractionRules
+    measure_title: str
     main_kind: str
     rows: list[TeamChange]
     times: list[float]
@@ -57,9 +59,11 @@ def interaction_report(user: AnyUser, board: Leaderboard, rules: InteractionRule
             across="Seconds used, at most",
             up=f"Change of {rules.measure}",
         )
+    shared = shared_page(user, board, rules.measure)
     return InteractionReport(
-        **vars(shared_page(user, board, rules.measure)),
+        **vars(shared),
         rules=rules,
+        measure_title=parse_measure(shared.charted).title,
         main_kind=main_kind,
         rows=rows,
         times=[point.seconds for point in rows[0].by_time] if rows else [],

@@ -128,6 +128,11 @@ class TopicPage(LeaderboardPage):
     documents_page: Page[str]
     unique: list[UniqueUnits] | None
 
+    @property
+    def has_choices(self) -> bool:
+        """False if the grades are sums, which no assessor chooses."""
+        return any(label for _, label, _ in self.grades)
+
 
 def topic_page(
     user: AnyUser, board: Leaderboard, code: str, measure: str = "", number: str | None = None

@@ -289,10 +289,22 @@
       else element.removeAttribute("tabindex");
     });
   }
+  // So do code, tables and texts that are wider than their container.
+  function makeReachable(root) {
+    for (const element of root.querySelectorAll(".post-body, .post-body :is(pre, table), .comment-text")) {
+      const isWide = element.scrollWidth > element.clientWidth + 1;
+      if (isWide) element.tabIndex = 0;
+      else if ("reachable" in element.dataset) element.removeAttribute("tabindex");
+      element.toggleAttribute("data-reachable", isWide);
+    }
+  }
   let resized = 0;
   window.addEventListener("resize", () => {
     clearTimeout(resized);
-    resized = setTimeout(() => measure([...document.querySelectorAll(".math-container[data-math]")]), 200);
+    resized = setTimeout(() => {
+      measure([...document.querySelectorAll(".math-container[data-math]")]);
+      makeReachable(document);
+    }, 200);
   });
 
   // -- scheduling: formulas near the view are rendered at once, the others while the page is idle. Only formulas near
@@ -325,6 +337,7 @@
     isScheduled = false;
     aheadIsDone?.();
     aheadIsDone = null;
+    makeReachable(document);
     document.documentElement.dataset.math = "done";
     backToTarget();
   }

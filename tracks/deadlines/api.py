@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from tracks.deadlines import services
-from tracks.deadlines.services import MAX_GRACE_MINUTES, MOST, NewMilestone, Window
+from tracks.deadlines.services import MAX_GRACE_MINUTES, MAX_REMINDER_DAYS, MOST, NewMilestone, Window
 from tracks.models import Deadline, Milestone, Track
 from tracks.tracks import services as track_services
 from tracks.tracks.api import track_of
@@ -22,6 +22,7 @@ from web.api.views import Endpoints, get, put
 MOST_KINDS = 100
 ALL = "Empty for all kinds."
 GRACE = "Minutes after the closing time in which runs are accepted, and marked as late."
+REMINDER = "Days before a closing time at which teams get an e-mail about what they owe; null: no e-mail."
 LOCAL = "As `2026-05-01T23:59` in the zone, or with an offset as `2026-05-01T23:59:00+02:00`."
 
 
@@ -39,6 +40,7 @@ class DeadlinesSerializer(serializers.Serializer[Any]):
     """The deadlines of a track."""
 
     zone = serializers.CharField(help_text="In which pages show the times first. AoE: anywhere on earth.")
+    reminder_days = serializers.IntegerField(allow_null=True, help_text=REMINDER)
     deadlines = DeadlineSerializer(many=True)
 
 
@@ -61,6 +63,13 @@ class NewDeadlinesSerializer(Strict):
 
     zone = serializers.CharField(
         default=times.AOE, help_text="AoE, UTC, or a name of the IANA database such as Europe/Prague."
+    )
+    reminder_days = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=1,
+        max_value=MAX_REMINDER_DAYS,
+        help_text=f"{REMINDER} If it is missing, it stays.",
     )
     deadlines = serializers.ListField(child=NewDeadlineSerializer(), max_length=MOST_KINDS)
 
@@ -116,7 +125,8 @@ class NewMilestonesSerializer(Strict):
 def _deadlines(track: Track) -> Any:
     deadlines = track.deadlines.order_by("kind")
     zone = next((each.zone for each in deadlines), times.AOE)
-    return DeadlinesSerializer({"zone": zone, "deadlines": deadlines}).data
+    values = {"zone": zone, "reminder_days": track.reminder_days, "deadlines": deadlines}
+    return DeadlinesSerializer(values).data
 
 
 def _milestones(track: Track) -> Any:
@@ -143,8 +153,10 @@ class Dates(Endpoints):
     def set_deadlines(self, request: Request, slug: str) -> Any:
         """Set all deadlines of a track."""
         track, data = self._change(request, slug, _deadlines)
-        services.set_deadlines(track=track, zone=data["zone"], windows=_windows(**data))
-        return Response(_deadlines(track))
+        windows = _windows(data["zone"], data["deadlines"])
+        days = data.get("reminder_days", track.reminder_days)
+        services.set_deadlines(track=track, zone=data["zone"], windows=windows, reminder_days=days)
+        return Response(_deadlines(track_of(request, slug)))
 
     @get("tracks/<slug:slug>/milestones/", "milestones", MilestonesSerializer)
     def get_milestones(self, request: Request, slug: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from django import forms
 
-from tracks.deadlines.services import MAX_GRACE_MINUTES, NewMilestone, Window
+from tracks.deadlines.services import MAX_GRACE_MINUTES, MAX_REMINDER_DAYS, NewMilestone, Window
 from tracks.models import Deadline, Milestone, Track
 from web import times
 from web.forms import StyledForm
@@ -46,12 +46,22 @@ class DeadlinesForm(StyledForm):
         help_text="Of all times of this form. AoE: anywhere on earth, twelve hours behind UTC.",
     )
 
+    reminder_days = forms.IntegerField(
+        label="Remind teams this many days before",
+        required=False,
+        min_value=1,
+        max_value=MAX_REMINDER_DAYS,
+        help_text="Teams that still owe runs or documents get one e-mail so many days before a closing time. "
+        "Empty: no e-mail.",
+    )
+
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         self.stored = {each.kind: each for each in track.deadlines.all()}
         self.kinds = {"": "All"} | {kind.key: kind.name for kind in track.protocol.parsed.runs.kinds}
         self.shown_zone = next((each.zone for each in self.stored.values()), times.AOE)
         super().__init__(*args, **kwargs)
         self.fields["zone"].initial = self.shown_zone
+        self.fields["reminder_days"].initial = track.reminder_days
         for kind in self.kinds:
             row, name = self.stored.get(kind, Deadline()), self.kinds[kind] if kind else "all"
             for field, value in (("opens", row.opens_at), ("closes", row.closes_at)):

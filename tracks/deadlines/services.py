@@ -14,6 +14,7 @@ from tracks.tracks.services import TrackRefused
 from web import times
 
 MAX_GRACE_MINUTES = 60 * 24 * 30
+MAX_REMINDER_DAYS = 90
 
 
 class DeadlineRefused(TrackRefused):
@@ -34,8 +35,12 @@ class Window:
 
 
 @transaction.atomic
-def set_deadlines(*, track: Track, zone: str, windows: Mapping[str, Window]) -> list[Deadline]:
+def set_deadlines(
+    *, track: Track, zone: str, windows: Mapping[str, Window], reminder_days: int | None = None
+) -> list[Deadline]:
     """Set the deadlines of a track by kind of run; "" means all kinds, and a kind that is missing has none.
+
+    Teams that owe runs or documents are reminded `reminder_days` before a closing time; None: they are not.
 
     Raises:
         DeadlineRefused: A kind, a time or the zone is not accepted.
@@ -45,6 +50,9 @@ def set_deadlines(*, track: Track, zone: str, windows: Mapping[str, Window]) -> 
         raise DeadlineRefused(
             f"“{zone}” is not a time zone. Use {times.AOE}, UTC, or a name such as Europe/Prague."
         )
+    if current.reminder_days != reminder_days:
+        current.reminder_days = reminder_days
+        current.save(update_fields=["reminder_days"])
     earlier = {each.kind: each for each in current.deadlines.all()}
     windows = {kind: window for kind, window in windows.items() if not window.is_empty}
     for kind, window in windows.items():
@@ -58,7 +66,7 @@ def set_deadlines(*, track: Track, zone: str, windows: Mapping[str, Window]) -> 
         for verb, moment in (("open", row.opens_at), ("close", row.closes_at)):
             if moment:
                 changes.append(f"{kind or 'all'} runs {verb} {times.in_words(moment, zone)}")
-    details = {"times": "; ".join(changes) or "none"}
+    details = {"times": "; ".join(changes) or "none", "reminder days": reminder_days}
     audit.record(action="deadlines.set", subject=current, track=current, details=details)
     return rows
 

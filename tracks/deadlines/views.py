@@ -26,7 +26,12 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = DeadlinesForm(request.POST or None, track=track)
     if request.method == "POST" and form.is_valid():
         with refusals_in(form):
-            services.set_deadlines(track=track, zone=form.cleaned_data["zone"], windows=form.windows)
+            services.set_deadlines(
+                track=track,
+                zone=form.cleaned_data["zone"],
+                windows=form.windows,
+                reminder_days=form.cleaned_data["reminder_days"],
+            )
             messages.success(request, "Deadlines saved.")
             if track.status == Track.Status.CLOSED:
                 messages.warning(request, f"{track} is closed. Open it for runs to apply the deadlines.")

@@ -77,6 +77,7 @@ class Migration(migrations.Migration):
                 ('status', models.CharField(choices=[('draft', 'draft'), ('open', 'open for runs'), ('closed', 'closed for runs')], default='draft', max_length=10, verbose_name='state')),
                 ('is_closed_by_deadline', models.BooleanField(default=False, editable=False, help_text='Runs that arrived before the deadline are still accepted while they are checked.')),
                 ('shows_labels', models.BooleanField(default=False, help_text='Everyone sees the labels of the topics, and gets them with the topics. Otherwise, only organizers and assessors see them.', verbose_name='labels are public')),
+                ('reminder_days', models.PositiveSmallIntegerField(blank=True, default=3, help_text='Teams that owe runs or documents get an e-mail so many days before a closing time. Empty: none.', null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('collection', models.ForeignKey(blank=True, help_text='The collection that runs search.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='tracks', to='corpus.collection')),
                 ('protocol', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tracks', to='tracks.storedprotocol')),

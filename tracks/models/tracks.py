@@ -65,6 +65,12 @@ class Track(models.Model):
         help_text="Everyone sees the labels of the topics, and gets them with the topics. Otherwise, only "
         "organizers and assessors see them.",
     )
+    reminder_days = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        default=3,
+        help_text="Teams that owe runs or documents get an e-mail so many days before a closing time. Empty: none.",
+    )
     derived_from = models.ForeignKey(
         "self",
         models.PROTECT,

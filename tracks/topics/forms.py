@@ -6,6 +6,7 @@ from django import forms
 
 from assay.formats.documents.batch import MAX_NAME
 from assay.formats.topics.reader import MAX_CODE, split_of
+from assay.protocols.description import label_title
 from tracks.markdown import plain_html
 from tracks.models import StoredProtocol, Topic, Track
 from tracks.topics.selectors import FORMULA_UNITS
@@ -76,7 +77,7 @@ class TopicTextForm(StyledForm):
             field = forms.ChoiceField(choices=[("", "–"), *((value, value) for value in values)])
             self.fields[f"label-{label}"] = field if values else forms.CharField(max_length=MAX_NAME)
             self.fields[f"label-{label}"].required = False
-            self.fields[f"label-{label}"].label = label.replace("-", " ").capitalize()
+            self.fields[f"label-{label}"].label = label_title(label).capitalize()
         if topic.track.protocol.parsed.pool.strategy != "known-item":
             del self.fields["known_item"]
 

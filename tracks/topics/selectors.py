@@ -10,6 +10,7 @@ from accounts.access import AnyUser, is_organizer
 from assay.formats.topics.bolt import citations, visible_source
 from assay.html.highlight import mark
 from assay.html.sanitize import clean_body, clean_text, clean_title
+from assay.languages import name_of
 from corpus.collections.selectors import collections_for
 from corpus.models import Collection
 from corpus.threads.selectors import RenderedText, addresses, resolve_links, safe_html
@@ -212,4 +213,5 @@ def render_topic(topic: Topic, collections: Sequence[Collection], *, has_rules: 
     body, narrative = resolve_links(rest, collections)
     scenario, criteria = (safe_html(clean_text(text)) for text in (topic.scenario, topic.criteria))
     name = "Rules" if has_rules else "Narrative"
-    return RenderedText(safe_html(title), body, narrative, topic.tags, scenario, criteria, name)
+    tags = list(map(name_of, topic.tags)) if has_rules else topic.tags  # BOLT's tag is a language
+    return RenderedText(safe_html(title), body, narrative, tags, scenario, criteria, name)

@@ -36,10 +36,11 @@ WORDS = {
     "Units are shown in context.",
     ("ntcir-12-wikipedia", "Qrels"): "The grade of a unit is the sum of its assessors' grades. "
     "Each group of assessors also has qrels of its own.",
-    ("bolt-ir-p3", "Runs"): "Formats: bolt-xml. At most 1000 ranks per topic. "
+    ("bolt-ir-p3", "Runs"): "Formats: BOLT's XML. At most 1000 ranks per topic. "
     "Kinds: evaluation, phase 2, baseline, post-interaction. Scored kinds: evaluation, phase 2, post-interaction. "
     "Each team owes at least these runs: 1 evaluation, 1 phase 2, 1 baseline. "
     "A team submits at most one evaluation run, one phase 2 run, 10 baseline runs and one post-interaction run. "
+    "Each team also owes: Description of the preprocessing. "
     "Scores are between 0 and 1. "
     "Passages have at most 250 characters. A topic takes at most 600 seconds.",
     ("bolt-ir-p3", "Pool"): "The units with the highest scores are pooled: 100 of every run. "
@@ -61,12 +62,19 @@ WORDS = {
     (
         "bolt-ir-p3",
         "Measures",
-    ): "charP@100, charR@100, charF@100, charRprec, charAP@1000, charP@5, charP@10, charP@20",
+    ): "charP@100 (precision at rank 100, in characters of citations, relevant from grade 1); "
+    "charR@100 (recall at rank 100, in characters, relevant from grade 1); "
+    "charF@100 (F measure at rank 100, in characters, equal weights, relevant from grade 1); "
+    "charRprec (precision at rank R, the number of relevant citations, in characters, relevant from grade 1); "
+    "charAP@1000 (average precision in characters over the top 1000 ranks, relevant from grade 1); "
+    "charP@5 (precision at rank 5, in characters of citations, relevant from grade 1); "
+    "charP@10 (precision at rank 10, in characters of citations, relevant from grade 1); "
+    "charP@20 (precision at rank 20, in characters of citations, relevant from grade 1)",
     ("bolt-ir-p3", "Interaction"): (
-        "Sessions of at most 120 seconds per topic, followed by post-interaction runs. The change of charRprec is "
-        "reported."
+        "Sessions of at most 120 seconds per topic, followed by post-interaction runs. The change of charRprec "
+        "(precision at rank R, the number of relevant citations, in characters, relevant from grade 1) is reported."
     ),
-    ("bolt-ir-p3", "Participants see"): "number, query, language-target",
+    ("bolt-ir-p3", "Participants see"): "number, query, target language",
 }
 
 

@@ -61,6 +61,9 @@ EFFECTS = {
         f"{KINDS}words_of_the_protocol_are_on_the_submission_page_and_decide_what_is_accepted"
     ),
     "runs.kind.baseline": f"{KINDS}kinds_decide_depths_scores_and_filters",
+    "runs.documents": (
+        "tests/pooling/runs/test_owed_runs.py::test_contact_person_writes_the_documents_that_the_team_owes"
+    ),
     "runs.kind.min_per_team": (
         "tests/pooling/runs/test_owed_runs.py::test_team_without_a_run_that_it_owes_is_named_and_reminded"
     ),

@@ -1,5 +1,6 @@
-"""Runs that a protocol asks of each team: who lacks some, on pages and for programs, and reminders by e-mail."""
+"""Runs and documents that a protocol asks of each team: who lacks some, and reminders by button and by the clock."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,11 +11,13 @@ from django.urls import reverse
 
 from participation.models import Team
 from participation.teams import services as team_services
+from pooling import tasks
 from pooling.models import Run
 from tests.helpers.api import api
 from tests.helpers.factories import make_organizer, make_topic, make_track, make_user
 from tests.helpers.letters import deliver_at_once
 from tracks.models import Track
+from web.times import now
 
 pytestmark = pytest.mark.django_db
 
@@ -31,6 +34,8 @@ def track(settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> Track:
     ):
         member = make_user(user, email=f"{user}@example.org", is_mailed_about_runs=True)
         team = team_services.create(track=track, name=name, members=[member])
+        if name == "Hawks":
+            team_services.write_documents(team=team, documents={"preprocessing": "We drop quotations."})
         for kind in kinds:
             _run(team, kind)
     _run(
@@ -61,14 +66,14 @@ def test_team_without_a_run_that_it_owes_is_named_and_reminded(client: Client, t
 
     response = client.post(reverse("pooling:remind", args=["forum"]), follow=True)
 
-    assert "Owls</a>: phase 2, baseline</li>" in runs
+    assert "Owls</a>: phase 2, baseline, Description of the preprocessing</li>" in runs
     assert "Hawks</a>:" not in runs
     assert "1 of 2 teams complete" in overview
-    assert "Owls: phase 2, baseline." in overview
+    assert "Owls: phase 2, baseline, Description of the preprocessing." in overview
     assert "Reminded: Owls." in response.content.decode()
     [letter] = mail.outbox
     assert letter.to == ["olive@example.org"]
-    assert "Missing: phase 2, baseline." in letter.body
+    assert "Missing: phase 2, baseline, Description of the preprocessing." in letter.body
 
 
 def test_members_see_what_their_team_owes_and_remind_nobody(client: Client, track: Track) -> None:
@@ -77,7 +82,7 @@ def test_members_see_what_their_team_owes_and_remind_nobody(client: Client, trac
     page = client.get(reverse("pooling:runs", args=["forum"]), follow=True).content.decode()
     response = client.post(reverse("pooling:remind", args=["forum"]))
 
-    assert "Runs that the team still owes: phase 2, baseline." in page
+    assert "The team still owes: phase 2, baseline, Description of the preprocessing." in page
     assert response.status_code == 403
 
 
@@ -86,10 +91,94 @@ def test_program_reminds_only_while_runs_are_owed(track: Track) -> None:
     before = client.get(address).json()
     for kind in ("phase2", "baseline"):
         _run(Team.objects.get(name="Owls"), kind)
+    owls = reverse("api:team", args=[Team.objects.get(name="Owls").pk])
+    unknown = client.patch(owls, {"documents": {"poem": "O."}}, content_type="application/json")
+    written = client.patch(
+        owls, {"documents": {"preprocessing": "None."}}, content_type="application/json"
+    ).json()
 
     refused = client.post(address)
 
     missing = [(each["kind"], each["name"], each["n"]) for each in before[0].pop("missing")]
-    assert (before, missing) == ([{"team": "Owls"}], [("phase2", "phase 2", 1), ("baseline", "baseline", 1)])
+    owing = {"team": "Owls", "documents": ["Description of the preprocessing"]}
+    assert (before, missing) == ([owing], [("phase2", "phase 2", 1), ("baseline", "baseline", 1)])
+    assert written["documents"] == {"preprocessing": "None."}
+    assert "the protocol asks for: preprocessing" in unknown.json()["detail"]
     assert refused.status_code == 409
-    assert "No team of forum lacks a run" in refused.json()["detail"].replace(track.name, "forum")
+    assert "No team of forum lacks a run or document" in refused.json()["detail"].replace(track.name, "forum")
+
+
+def test_contact_person_writes_the_documents_that_the_team_owes(client: Client, track: Track) -> None:
+    owls = Team.objects.get(name="Owls")
+    team_services.set_contact(team=owls, user=owls.members.get())
+    address = reverse("participation:edit_team", args=[owls.pk])
+    form = {
+        "name": "Owls",
+        "organization": "",
+        "document-preprocessing": "See https://owls.example.org/steps",
+    }
+    client.force_login(Team.objects.get(name="Hawks").members.get())
+    foreign = client.post(address, form).status_code
+    client.force_login(owls.members.get())
+
+    too_long = client.post(address, form | {"document-preprocessing": "x" * 20_001})
+    client.post(address, form)
+
+    assert (foreign, too_long.status_code) == (404, 422)
+    page = client.get(owls.get_absolute_url()).content.decode()
+    assert '<a href="https://owls.example.org/steps"' in page
+    client.force_login(make_organizer())
+    runs = client.get(reverse("pooling:runs", args=["forum"])).content.decode()
+    assert "Owls</a>: phase 2, baseline</li>" in runs
+
+
+def _set_reminder(client: Client, **fields: str) -> None:
+    form = {"zone": "UTC", "reminder_days": "2", **fields}
+    response = client.post(reverse("tracks:deadlines", args=["forum"]), form)
+    assert response.status_code == 302, response.content.decode()
+
+
+def _in_days(days: float) -> str:
+    return f"{now() + timedelta(days=days):%Y-%m-%dT%H:%M}"
+
+
+def test_clock_reminds_once_before_each_closing_time(client: Client, track: Track) -> None:
+    client.force_login(make_organizer())
+
+    _set_reminder(client, **{"closes-": _in_days(3)})
+    sent = [_reminded()]
+    _set_reminder(client, **{"closes-": _in_days(1.5)})
+    sent += [_reminded(), _reminded()]
+    _set_reminder(client, **{"closes-": _in_days(1.8)})  # postponed
+    sent += [_reminded(), _reminded()]
+
+    assert sent == [0, 1, 0, 1, 0]
+    assert {letter.to[0] for letter in mail.outbox} == {"olive@example.org"}
+    page = client.get(reverse("pooling:runs", args=["forum"])).content.decode()
+    assert "Teams get an e-mail about it once, 2 days before the closing time." in page
+
+
+def test_clock_reminds_of_the_kinds_whose_closing_time_is_near(client: Client, track: Track) -> None:
+    """Each kind has its own closing time; nobody is reminded of a kind that the team has, or without a setting."""
+    team_services.write_documents(team=Team.objects.get(name="Owls"), documents={"preprocessing": "None."})
+    client.force_login(make_organizer())
+
+    _set_reminder(client, **{"closes-evaluation": _in_days(1), "closes-phase2": _in_days(5)})
+    sent = [_reminded()]
+    _set_reminder(
+        client, **{"closes-evaluation": _in_days(1), "closes-phase2": _in_days(1), "reminder_days": ""}
+    )
+    sent += [_reminded()]
+    _set_reminder(client, **{"closes-evaluation": _in_days(1), "closes-phase2": _in_days(1)})
+    sent += [_reminded()]
+
+    assert sent == [0, 0, 1]
+    page = client.get(reverse("tracks:deadlines", args=["forum"])).content.decode()
+    assert "Remind teams this many days before" in page
+
+
+def _reminded() -> int:
+    """Run the task of beat; the number of e-mails that it sent."""
+    before = len(mail.outbox)
+    tasks.remind_due()
+    return len(mail.outbox) - before

@@ -107,7 +107,10 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
     ):
         assert text in html
     judging = client.get(f"{address}judging.csv", {"track": "arq"}).content.decode()
-    assert judging.splitlines()[2:4] == ["Pool,top k", "Pool depth,4"]  # of the pool, not of the protocol
+    assert judging.splitlines()[2:4] == [
+        "Pool,first ranks",
+        "Pool depth,4",
+    ]  # of the pool, not of the protocol
     assert "Select a valid choice. color is not one of the available choices." in wrong
     first = client.get(f"{address}first.csv", {"track": "arq"}).content.decode()
     assert [line.split(",", 2)[2] for line in first.splitlines()[1:]] == ["3,1,0", "3,3,3", "3,3,1"]

@@ -66,7 +66,7 @@ def track(db: None) -> Track:
 
 
 HIDDEN = ("Opinions of any kind", "That the owl is there", "animal", "I love the song")
-SEEN = ("What do people at the harbor think of the owl?", "arz")
+SEEN = ("What do people at the harbor think of the owl?", "Egyptian Arabic")
 
 
 def pages(client: Client) -> str:

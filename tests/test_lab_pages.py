@@ -1,0 +1,95 @@
+"""The pages of a campaign of BOLT, of NTCIR and of ARQMath's formulas: words for people, no codes of files."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+from lxml import html
+
+from accounts.models import User
+from assay.protocols import schema
+from assay.protocols.measures import parse_measure
+from jobs import services as jobs
+from tests.helpers.lab_scenes import Lab, bolt_lab, formula_lab, ntcir_lab
+
+pytestmark = pytest.mark.django_db
+
+LISTS = (
+    schema.Unit, schema.TopicPart, schema.RunFormat, schema.PoolStrategy, schema.JudgingOrder, schema.InstanceStrategy,
+    schema.Layout,
+)  # fmt: skip
+OTHERS = {"arz", "cmn", "eng", "ara", "phase2", "asks-about", "asks-for", "not-acceptable", "not-relevant"}
+CODES = {code for values in LISTS for code in get_args(values) if "-" in code} - {"known-item"} | OTHERS
+CODE = re.compile(rf"(?<![\w:/.-])({'|'.join(sorted(CODES))})(?![\w:/-])", re.IGNORECASE)
+# What a program reads, or what a person writes for one
+HIDDEN = "//head | //script | //style | //pre | //code | //template | //*[contains(@class, 'mono')]"
+IN_CHARACTERS = re.compile(r"\bchar(?:P|R|F|AP|Rprec)\b")
+MOST = 120  # pages of a person
+OF_SITE = re.compile(r"/(?:help|api|admin|account|audit-log|jobs|protocol/new|builds|imports|login|logout)/")
+FILE = re.compile(r"\.(?:tsv|csv|json|jsonl|xml|zip|tex|toml|ics|gz)$|/(?:file|export)/$|SHA256SUMS")
+
+
+@pytest.fixture(params=[bolt_lab, ntcir_lab, formula_lab], ids=["bolt", "ntcir", "formulas"])
+def lab(
+    request: pytest.FixtureRequest, settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Lab:
+    settings.MEDIA_ROOT = tmp_path
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    build: Callable[[], Lab] = request.param
+    return build()
+
+
+def test_pages_have_words_instead_of_codes(lab: Lab) -> None:
+    codes = {
+        f"{user} {address}: {match[0]} in “{text[max(0, match.start() - 40) : match.end() + 40]}”"
+        for user in (lab.organizer, lab.ada, lab.member)
+        for address, text in _pages(user, lab)
+        for match in CODE.finditer(text)
+    }
+
+    assert not codes, "\n".join(sorted(codes))
+
+
+def test_measures_in_characters_are_explained_where_they_are_named(lab: Lab) -> None:
+    pages = dict(_pages(lab.organizer, lab))
+    named = {address: text for address, text in pages.items() if IN_CHARACTERS.search(text)}
+
+    unexplained = [address for address, text in named.items() if "in characters" not in text]
+
+    has_them = any(parse_measure(name).in_characters for name in lab.board.measures)
+    assert bool(named) == has_them
+    assert not unexplained
+
+
+def _pages(user: User, lab: Lab) -> Iterator[tuple[str, str]]:
+    """The visible text of the pages that a person reaches from the track; of pages that differ by a number, a few."""
+    client = Client()
+    client.force_login(user)
+    waiting, seen, n_alike = [lab.track.get_absolute_url()], set[str](), dict[str, int]()
+    while waiting and len(seen) < MOST:
+        address = waiting.pop(0)
+        kind = re.sub(r"\d+", "#", address)
+        if address in seen or n_alike.get(kind, 0) >= 2:
+            continue
+        seen.add(address)
+        n_alike[kind] = n_alike.get(kind, 0) + 1
+        response = client.get(address, follow=True)
+        if response.headers["Content-Type"].startswith("text/html"):
+            page = html.fromstring(response.content.decode())
+            links = [link.get("href", "").partition("#")[0].partition("?")[0] for link in page.iter("a")]
+            waiting += [link for link in links if link.startswith("/") and _is_page(link)]
+            yield address, _visible(page)
+
+
+def _is_page(address: str) -> bool:
+    return not OF_SITE.match(address) and not FILE.search(address)
+
+
+def _visible(page: html.HtmlElement) -> str:
+    for element in page.xpath(HIDDEN):
+        element.drop_tree()
+    return " ".join(" ".join(page.itertext()).split())
