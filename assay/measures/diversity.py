@@ -5,11 +5,11 @@ A document is relevant to a subtopic from the level of the measure. Its gain is 
 count. The best ranking takes the document with the largest gain next, among equal ones that with the larger docno. The
 bound is a document at each rank that is relevant to all subtopics.
 
-Source
-------
-Clarke et al. (2008), doi:10.1145/1390334.1390446 (alpha-nDCG); Clarke, Kolla & Vechtomova (2009),
-doi:10.1007/978-3-642-04417-5_17 (NRBP); Chapelle et al. (2011), doi:10.1007/s10791-011-9167-7 (ERR-IA). Values equal
-those of ndeval 4.5 with runs sorted by score, except at rank 1, where ndeval leaves alpha-DCG and ERR-IA as sums.
+Source:
+    Clarke et al. (2008), doi:10.1145/1390334.1390446 (alpha-nDCG); Clarke, Kolla & Vechtomova (2009),
+    doi:10.1007/978-3-642-04417-5_17 (NRBP); Chapelle et al. (2011), doi:10.1007/s10791-011-9167-7 (ERR-IA). Values
+    equal those of ndeval 4.5 with runs sorted by score, except at rank 1, where ndeval leaves alpha-DCG and ERR-IA
+    as sums.
 """
 
 from typing import Any, NamedTuple

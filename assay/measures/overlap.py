@@ -3,11 +3,10 @@
 The overlap of two rankings is the mean over the depths d = 1 to 1000 of the share of documents that both have in their
 top d, with the weight p^(d - 1). A document that is at rank r of the one and s of the other counts from max(r, s) on.
 
-Source
-------
-Clarke, Vtyurina & Smucker (2020), doi:10.1145/3397271.3401133, and (2021), doi:10.1145/3451161, as compatibility.py of
-claclark/Compatibility, except that documents with equal scores keep the order of the run; Luo & Clarke, as
-greedy_pgc.py of chengxiluo/Greedy-Preference-Graph-Compatibility.
+Source:
+    Clarke, Vtyurina & Smucker (2020), doi:10.1145/3397271.3401133, and (2021), doi:10.1145/3451161, as
+    compatibility.py of claclark/Compatibility, except that documents with equal scores keep the order of the run;
+    Luo & Clarke, as greedy_pgc.py of chengxiluo/Greedy-Preference-Graph-Compatibility.
 """
 
 from collections.abc import Collection, Mapping

@@ -5,11 +5,10 @@ rank is in proportion to the probability that the reader inspects it; weights su
 sum of weight times gain. The gain of a document is its grade from `min_rel`, gain 0, to `max_rel`, gain 1; without
 `max_rel`, to the highest grade of the qrels. An unjudged document has no gain.
 
-Source
-------
-Moffat, Bailey, Scholer & Thomas (2017), doi:10.1145/3052768 (INST); Moffat, Scholer & Thomas (2012),
-doi:10.1145/2407085.2407092 (INSQ); Zhang et al. (2017), doi:10.1145/3077136.3080841 (BPM); Azzopardi, Mackenzie &
-Moffat (2021), doi:10.1145/3471158.3472239 (NERR). Values equal those of cwl-eval 1.0.12.
+Source:
+    Moffat, Bailey, Scholer & Thomas (2017), doi:10.1145/3052768 (INST); Moffat, Scholer & Thomas (2012),
+    doi:10.1145/2407085.2407092 (INSQ); Zhang et al. (2017), doi:10.1145/3077136.3080841 (BPM); Azzopardi, Mackenzie
+    & Moffat (2021), doi:10.1145/3471158.3472239 (NERR). Values equal those of cwl-eval 1.0.12.
 """
 
 from collections.abc import Callable

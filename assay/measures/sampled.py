@@ -4,11 +4,10 @@ For each stratum s of a topic, N documents are pooled, and n of them sampled: th
 of the run, P documents of the stratum are pooled, J sampled and L relevant. Only the top 1000 ranks count, as in NIST's
 script.
 
-Source
-------
-Yilmaz, Kanoulas & Aslam (2008), doi:10.1145/1390334.1390437, as NIST's sample_eval.pl computes xinfAP and infNDCG (with
-its rounding of October 2011). Aslam & Pavlu (2007), A practical sampling strategy for efficient retrieval evaluation,
-for statAP.
+Source:
+    Yilmaz, Kanoulas & Aslam (2008), doi:10.1145/1390334.1390437, as NIST's sample_eval.pl computes xinfAP and
+    infNDCG (with its rounding of October 2011). Aslam & Pavlu (2007), A practical sampling strategy for efficient
+    retrieval evaluation, for statAP.
 """
 
 from typing import NamedTuple

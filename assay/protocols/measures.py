@@ -474,7 +474,8 @@ def _arguments(name: str, family: Family, match: re.Match[str], implied: str) ->
 
 def _parts(arguments: str) -> list[str]:
     """The arguments in parentheses; a comma inside braces separates none."""
-    return re.split(r",(?![^{}]*\})", arguments)
+    protected = re.sub(r"\{[^{}]*\}", lambda table: table[0].replace(",", "\0"), arguments)
+    return [part.replace("\0", ",") for part in protected.split(",")]
 
 
 def _read(family: Family, key: str, value: str) -> float | str | None:
