@@ -273,7 +273,7 @@ GET candidates                           13333301 0333
 POST candidates                          13333301 3330
 GET candidate_samples                    10000001 0333
 POST draw_candidates                     13333301 3330
-GET leaks                                13333341 0333
+GET leaks                                13333341 4333
 POST leaks                               13333301 3330
 POST accept_leaks                        13333301 3330
 PUT choosers                             13333301 3330
