@@ -84,7 +84,7 @@ GET track                                00000001 0333
 GET tracks                               00000001 0333
 PATCH run                                14044401 3033
 PATCH topic                              13333301 3330
-PATCH team                               13333301 3330
+PATCH team                               14044401 3330
 POST check_run                           13003301 3033
 POST close_track                         13333301 3330
 POST baselines                           13333301 3330

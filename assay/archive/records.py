@@ -55,7 +55,7 @@ class TopicRecord:
 
 @dataclass(frozen=True)
 class TrackRecord:
-    """`protocol` is the slug of its protocol."""
+    """`protocol` is the slug of its protocol; `reminder_days` before a closing time, teams are reminded of it."""
 
     slug: str
     name: str
@@ -63,6 +63,7 @@ class TrackRecord:
     protocol: str
     created_at: str
     collection: str = ""
+    reminder_days: int | None = None
 
 
 @dataclass(frozen=True)

@@ -242,6 +242,7 @@ def clone(*, track: Track, name: str, slug: str, assessors: bool, teams: bool, b
         description=track.description,
         protocol=track.protocol,
         collection=track.collection,
+        reminder_days=track.reminder_days,
     )
     create_track(track=new, by=by, cloned_from=track)
     if track.guidelines is not None:

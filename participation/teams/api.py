@@ -1,11 +1,13 @@
 """Teams for programs."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 
 from accounts.access import person_of
@@ -24,6 +26,7 @@ from web.api.views import Endpoints, created, delete, get, patch, post
 
 MEMBERS = "The user names of the members."
 DOCUMENTS = "The documents that the team owes: the text of each, by its word in the protocol."
+OF_ORGANIZERS = {"members", "max_megabytes"}  # the fields that nobody else changes
 
 
 class TeamSerializer(serializers.ModelSerializer[Team]):
@@ -36,13 +39,19 @@ class TeamSerializer(serializers.ModelSerializer[Team]):
 
     class Meta:
         model = Team
-        fields = ["id", "url", "track", "name", "members", "max_megabytes", "documents", "created_at"]
+        fields = [
+            *("id", "url", "track", "name", "organization", "members", "max_megabytes", "documents"),
+            "created_at",
+        ]
 
 
 class TeamChangeSerializer(Strict):
     """The fields of a team that can be changed. A field that is left out stays."""
 
     name = serializers.CharField(max_length=100, required=False)
+    organization = serializers.CharField(
+        max_length=200, required=False, allow_blank=True, help_text="Such as a university or a company."
+    )
     members = serializers.ListField(child=serializers.CharField(), required=False, help_text=MEMBERS)
     max_megabytes = serializers.IntegerField(
         min_value=0, required=False, allow_null=True, help_text="Null: the limit of the site."
@@ -75,9 +84,24 @@ def _people(names: list[str]) -> list[User]:
     return people
 
 
+def _managed(request: Request, team_id: int) -> Team:
+    """A team that the user manages."""
+    return get_object_or_404(selectors.managed_teams(person_of(request)), pk=team_id)
+
+
+def _check_rights(request: Request, data: Mapping[str, Any]) -> None:
+    """Refuse a field that only organizers change.
+
+    Raises:
+        PermissionDenied: The user is no organizer, and the request has such a field.
+    """
+    if not person_of(request).is_organizer and (fields := sorted(OF_ORGANIZERS & data.keys())):
+        raise PermissionDenied(f"Only organizers may change {' and '.join(fields)} of a team.")
+
+
 def _member(request: Request, team_id: int, username: str) -> tuple[Team, User]:
     """A team that the user manages, and a member of it."""
-    team = get_object_or_404(selectors.managed_teams(person_of(request)), pk=team_id)
+    team = _managed(request, team_id)
     return team, get_object_or_404(team.members, username=username)
 
 
@@ -126,7 +150,8 @@ class Teams(Endpoints):
         data = self.validated(request)
         with transaction.atomic():
             members = _people(data.get("members", []))
-            team = services.create(track=track, name=data["name"], members=members)
+            organization = data.get("organization", "")
+            team = services.create(track=track, name=data["name"], members=members, organization=organization)
             if data.get("max_megabytes") is not None:
                 services.set_disk_limit(team=team, max_megabytes=data["max_megabytes"])
             services.write_documents(team=team, documents=data.get("documents", {}))
@@ -137,22 +162,21 @@ class Teams(Endpoints):
         """Read a team. Its members, and organizers."""
         return _team(request, team_id)
 
-    @patch("teams/<int:team_id>/", "team", TeamSerializer, takes=TeamChangeSerializer, who=[Organizer])
+    @patch("teams/<int:team_id>/", "team", TeamSerializer, takes=TeamChangeSerializer)
     @transaction.atomic
     def change_team(self, request: Request, team_id: int) -> Any:
-        """Change the name, members, disk limit or documents of a team."""
+        """Change the name, organization or documents of a team: those who manage it. The rest: organizers only."""
+        track_services.lock(_managed(request, team_id).track_id)
         data = self.validated(request)
-        track_services.lock(_team(request, team_id).track_id)
+        _check_rights(request, data)
         team = _team(request, team_id)
         require_match(request, TeamSerializer(team).data)
-        if "name" in data:
-            services.rename(team=team, name=data["name"])
+        given = {name: data.get(name, getattr(team, name)) for name in ("name", "organization")}
+        services.describe(team=team, **given, documents=data.get("documents", {}))
         if "members" in data:
             services.set_members(team=team, members=_people(data["members"]))
         if "max_megabytes" in data:
             services.set_disk_limit(team=team, max_megabytes=data["max_megabytes"])
-        if "documents" in data:
-            services.write_documents(team=team, documents=data["documents"])
         return _team(request, team_id)
 
     @post("teams/<int:team_id>/leave/", "leave_team")

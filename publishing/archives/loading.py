@@ -44,6 +44,7 @@ from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Sc
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_page
 from tracks.assessors.machines import user_name
+from tracks.deadlines.services import MAX_REMINDER_DAYS
 from tracks.guidelines.rendering import rendered
 from tracks.models import Assessor, GuidelinesVersion, Machine, StoredProtocol, Topic, Track
 from tracks.protocols import services as protocol_services
@@ -129,6 +130,9 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
         protocol=protocols[record.protocol],
         collection=None,
         status=Track.Status.CLOSED,
+        reminder_days=record.reminder_days
+        if record.reminder_days in range(1, MAX_REMINDER_DAYS + 1)
+        else None,
     )
     track.save()
     load = Loading(contents, track, by, protocols)
@@ -218,7 +222,7 @@ def _documents(load: Loading, team: str) -> dict[str, str]:
     owed = load.track.protocol.parsed.runs.documents
     if not isinstance(stored, dict):
         return {}
-    return {word: str(stored[word])[:MAX_DOCUMENT] for word in owed if stored.get(word)}
+    return {word: without_controls(str(stored[word]))[:MAX_DOCUMENT] for word in owed if stored.get(word)}
 
 
 def _assessors(load: Loading) -> None:

@@ -45,6 +45,9 @@ AT_ITS_PLACE = """() => {
     }
     return wrong;
 }"""
+REACHED = """() => [...document.querySelectorAll(":is(.post-body, .post-body *, .comment-text)")]
+    .filter((element) => element.tabIndex === 0)
+    .map((element) => `${element.tagName} ${element.textContent.trim().slice(0, 4)}`)"""
 AT_TARGET = """() => {
     const {top} = document.querySelector(':target').getBoundingClientRect();
     return top > -5 && top < innerHeight - 20;
@@ -106,6 +109,27 @@ def test_hostile_posts_comments_and_titles_stay_harmless(posts: Collection, read
     placeholder = page.locator("#post-1 .image-placeholder")
     expect(placeholder).to_have_text("[Image: graph (at i.stack.imgur.com)]")
     assert page.locator(".post-body a[href]:not([href^='/collections/posts/threads/'])").count() == 0
+
+
+def test_parts_that_scroll_are_reached_by_keyboard_and_others_are_not(posts: Collection, read: Open) -> None:
+    """On a phone the post itself scrolls too, because its quotations are deep; on a wide page nothing does."""
+    line, cells = "x" * 60, "".join(f"<td>{'y' * 9}</td>" for _ in range(5))
+    deep = "<blockquote>" * 20 + "z" + "</blockquote>" * 20
+    parts = (
+        f"<pre>{line}</pre><pre>short</pre><table><tr>{cells}</tr></table><table><tr><td>z</td></tr></table>"
+    )
+    make_answer(_question(posts, parts), "2", body=sanitize.clean_body(f"<p>{'word ' * 99}</p>{deep}"))
+
+    page = read("1", viewport={"width": 390, "height": 844})
+    reached = page.evaluate(REACHED)
+    page.locator("pre").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => document.querySelector('pre').scrollLeft > 0")
+    page.set_viewport_size({"width": 1280, "height": 844})
+    page.wait_for_function("() => !document.querySelector('[data-reachable]')")
+
+    assert reached == ["PRE xxxx", "TABLE yyyy", "DIV word"]
+    assert page.evaluate(REACHED) == []
 
 
 def test_formulas_are_rendered_by_katex_then_mathjax_then_shown_as_latex(

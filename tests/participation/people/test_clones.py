@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 def test_clone_has_the_settings_and_people_but_no_topics(client: Client) -> None:
     organizer = make_organizer()
-    old = make_track("task-1", name="Task 1", description="Answers.")
+    old = make_track("task-1", name="Task 1", description="Answers.", reminder_days=9)
     make_topic(old)
     ada, sofia = make_assessor(old, "ada"), make_user("sofia")
     team_services.create(track=old, name="Group A", members=[sofia])
@@ -28,6 +28,7 @@ def test_clone_has_the_settings_and_people_but_no_topics(client: Client) -> None
 
     alone, new = Track.objects.get(slug="alone"), Track.objects.get(slug="task-1-2027")
     assert (new.protocol, new.collection, new.description) == (old.protocol, old.collection, "Answers.")
+    assert (new.reminder_days, alone.reminder_days) == (9, 9)
     assert (new.status, new.topics.count(), new.guidelines) == ("draft", 0, None)
     assert new.guidelines_draft.text == "Be fair."
     assert [each.user for each in new.assessors.all()] == [ada]

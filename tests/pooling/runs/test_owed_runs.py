@@ -9,6 +9,7 @@ from django.core import mail
 from django.test import Client
 from django.urls import reverse
 
+from accounts.models import User
 from participation.models import Team
 from participation.teams import services as team_services
 from pooling import tasks
@@ -17,6 +18,7 @@ from tests.helpers.api import api
 from tests.helpers.factories import make_organizer, make_topic, make_track, make_user
 from tests.helpers.letters import deliver_at_once
 from tracks.models import Track
+from web.api.scopes import Scope
 from web.times import now
 
 pytestmark = pytest.mark.django_db
@@ -130,6 +132,33 @@ def test_contact_person_writes_the_documents_that_the_team_owes(client: Client, 
     client.force_login(make_organizer())
     runs = client.get(reverse("pooling:runs", args=["forum"])).content.decode()
     assert "Owls</a>: phase 2, baseline</li>" in runs
+
+
+def test_program_of_the_contact_person_writes_documents_and_nothing_of_organizers(track: Track) -> None:
+    owls = Team.objects.get(name="Owls")
+    contact, other = owls.members.get(), make_user("otis")
+    team_services.add_member(team=owls, user=other)
+    team_services.set_contact(team=owls, user=contact)
+    address = reverse("api:team", args=[owls.pk])
+    documents = {"documents": {"preprocessing": "We drop quotations."}}
+
+    def patch(user: User, values: dict[str, Any], *scopes: str) -> Any:
+        return api(user, *scopes).patch(address, values, content_type="application/json")
+
+    hawk = Team.objects.get(name="Hawks").members.get()
+    strangers = [patch(user, documents).status_code for user in (other, hawk)]
+    runs_only = patch(contact, documents, Scope.RUNS).status_code
+    of_organizers: list[dict[str, Any]] = [{"members": []}, {"max_megabytes": 9}]
+    denied = [patch(contact, values | documents) for values in of_organizers]
+    before = api(contact).get(address).json()
+    written = patch(contact, documents | {"organization": "Owl Labs"})
+
+    assert (strangers, runs_only) == ([404, 404], 403)
+    assert [each.status_code for each in denied] == [403, 403]
+    assert denied[0].json()["detail"] == "Only organizers may change members of a team."
+    assert before["documents"] == {}
+    assert (written.status_code, written.json()) == (200, before | documents | {"organization": "Owl Labs"})
+    assert list(owls.members.order_by("username")) == [contact, other]
 
 
 def _set_reminder(client: Client, **fields: str) -> None:

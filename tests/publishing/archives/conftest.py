@@ -158,7 +158,7 @@ def _judge_by_machine(scene: Scene) -> None:
 
 def _describe(scene: Scene) -> None:
     """Texts of the track, its topics, teams, runs and guidelines."""
-    Track.objects.filter(pk=scene.track.pk).update(description="A small campaign.")
+    Track.objects.filter(pk=scene.track.pk).update(description="A small campaign.", reminder_days=9)
     Assessor.objects.filter(track=scene.track, user=scene.ada).update(group="expert")
     Team.objects.filter(pk=scene.ours.pk).update(organization="Owl Labs")
     Topic.objects.filter(track=scene.track, code="A.1").update(

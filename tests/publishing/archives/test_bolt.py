@@ -17,7 +17,8 @@ from assessment.judging import services as task_services
 from assessment.judgments import services as judgment_services
 from jobs import services as jobs
 from participation.interaction import services as interaction
-from participation.models import Interaction, Nomination
+from participation.models import Interaction, Nomination, Team
+from participation.teams import services as team_services
 from pooling.runs import services as run_services
 from publishing.models import LoadedArchive
 from scoring.leaderboards import services as leaderboard_services
@@ -26,6 +27,7 @@ from scoring.leaderboards.interaction import interaction_file
 from scoring.models import Leaderboard
 from scoring.qrels import services as qrels_services
 from tests.helpers.bolt_campaign import build_campaign
+from tests.helpers.factories import make_organizer
 from tests.helpers.judging import make_batch
 from tests.publishing.archives.conftest import archive_of, written
 from tests.publishing.archives.test_services import findings_of, load, rewritten
@@ -46,6 +48,7 @@ def board(db: None) -> Leaderboard:
         answers = {"dialect": "yes"} if is_arabic else {}
         judgment_services.submit(task=task, choice="no", answers=answers, request_id=uuid4())
     team, by = bolt.track.teams.get(name="Owls"), bolt.organizer
+    team_services.write_documents(team=team, documents={"preprocessing": "We drop\nquotations."})
     interaction.nominate(team=team, codes=["BIR_2", "BIR_1"], by=by)
     interaction.set_address(
         team=team, address="https://owls.example.org", by=by, site="https://assay.example.org"
@@ -98,6 +101,7 @@ def test_a_campaign_of_bolt_is_verified_and_loaded_with_its_interaction(
         (None, "again-a1"),
         (30.5, ""),
     ]
+    assert _documents(again.track) == {"Harbor": {}, "Owls": {"preprocessing": "We drop\nquotations."}}
     data = Interaction.objects.get(team__track=again.track)
     with data.data.open("rb") as file:
         assert (file.read(), data.data_name) == (b"owls,owls\n", "clicks of Olive.csv")
@@ -108,6 +112,29 @@ def test_a_campaign_of_bolt_is_verified_and_loaded_with_its_interaction(
         assert "interaction/001.csv" in first.names
         assert first.index.sessions == second.index.sessions
         assert first.index.session_data == second.index.session_data
+        assert first.index.documents == second.index.documents != {}
+
+
+def _documents(track: Track) -> dict[str, dict[str, str]]:
+    return dict(Team.objects.filter(track=track).values_list("name", "documents"))
+
+
+def test_loading_keeps_the_documents_that_the_protocol_asks_for(archive: Path, db: None) -> None:
+    """They are texts without characters that PostgreSQL cannot store; a reminder has the limits of the page."""
+
+    def change(name: str, data: bytes) -> bytes:
+        if name != "archive.json":
+            return data
+        index = json.loads(data)
+        index["documents"] = {"Owls": {"preprocessing": "a\0b", "poem": "O."}, "Mice": {}, "Harbor": "no"}
+        index["track"]["reminder_days"] = 1 << 40
+        return json.dumps(index).encode()
+
+    loaded = load(rewritten(archive, change), make_organizer(), slug="again")
+
+    assert loaded.track is not None, loaded.job and loaded.job.error
+    assert _documents(loaded.track) == {"Harbor": {}, "Owls": {"preprocessing": "ab"}}
+    assert loaded.track.reminder_days is None
 
 
 @pytest.fixture
