@@ -35,10 +35,10 @@ _UNPARSED: Final = "LaTeXML could not parse the formula"
 
 
 class Step(NamedTuple):
-    """How far a conversion is: the file, its number of all, and how many of its new formulas are converted."""
+    """How far a conversion is: the files at work, the finished ones of all, and the converted new formulas of those."""
 
-    file: str
-    number: int
+    files: str  # 1.tsv; or 1.tsv to 101.tsv, if small ones are converted together
+    n_finished: int
     n_files: int
     done: int
     total: int
@@ -113,24 +113,25 @@ def convert_index(
     for path in files:
         if (other := by_name.setdefault(_name_of(path), path)) is not path:
             raise InputError(f"{other.name} and {path.name} would have the same results; rename one of them.")
-    counts, number = Counts(), 0
+    counts, n_finished = Counts(), 0
 
-    def of(path: Path, number: int) -> Callable[[int, int], object]:
-        return lambda done, total: progress(Step(path.name, number, len(files), done, total))
+    def of(paths: Sequence[Path], n_finished: int) -> Callable[[int, int], object]:
+        names = " to ".join(dict.fromkeys((paths[0].name, paths[-1].name)))
+        return lambda done, total: progress(Step(names, n_finished, len(files), done, total))
 
     for group in _groups(files):
         new = [path for path in group if not _is_converted(path, _targets(path, out, cache))]
         if len(new) > 1:
             _check_converter(out, cache.converter.full_name)
             formulas = (row[-1] for path in new for row in _rows(path))
-            report = of(new[-1], number + len(group))
+            report = of(new, n_finished)
             fill(cache, formulas, processes=processes, convert=convert, progress=report)
         for path in group:
-            number += 1
-            report = of(path, number)
+            report = of([path], n_finished)
             counts += convert_file(
                 path, out, cache=cache, processes=processes, convert=convert, progress=report
             )
+            n_finished += 1
     return counts
 
 

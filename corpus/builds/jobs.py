@@ -161,8 +161,8 @@ def _convert(build: Build, built: Path, progress: jobs.Progress) -> dict[str, An
     def report(new: Step | None = None) -> None:
         nonlocal step
         step = new or step
-        words = f"converting {step.file}: {step.done:,} of {step.total:,} formulas"
-        progress.update(step.number - 1, step.n_files, words)
+        words = f"converted formulas of {step.files}; {step.n_finished:,} of {step.n_files:,} files finished"
+        progress.update(step.done, step.total or None, words)
 
     counts = convert_index(
         latex,

@@ -21,7 +21,6 @@ from pooling.baselines.selectors import (
 )
 from pooling.models import Pool, Run
 from tracks.models import Track
-from tracks.topics.selectors import FORMULA_UNITS
 from web.forms import StyledForm, bytes_of
 from web.pages import counted
 
@@ -108,8 +107,7 @@ class BaselineForm(MadeRunForm):
             self.fields["links"].help_text += f" {self._known_links()}"
         else:
             del self.fields["links"], self.fields["related"]
-        pools = question_pools(track) if "tangent-s" in methods else Pool.objects.none()
-        if track.protocol.parsed.unit in FORMULA_UNITS and pools:
+        if pools := question_pools(track):
             cast("forms.ModelChoiceField[Pool]", self.fields["pool"]).queryset = pools
             cast(Any, self.fields["pool"]).label_from_instance = lambda pool: f"{pool} of {pool.track}"
         else:

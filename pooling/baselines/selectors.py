@@ -15,6 +15,7 @@ from pooling.models import Pool, Run
 from tracks.acceptance import state
 from tracks.downloads.contents import mathml_indexes
 from tracks.models import Download, Track
+from tracks.topics.selectors import FORMULA_UNITS
 
 KIND = "pooling.make_baseline"  # of its jobs
 TEXT = {"tf-idf": "TF-IDF, as Terrier computes it", "bm25": "BM25"}
@@ -52,7 +53,7 @@ def methods_for(protocol: Protocol) -> dict[str, str]:
     """The baselines that can be made for a protocol, each with its name in words."""
     if protocol.cites_posts:
         return {}
-    if protocol.unit in {"formula", "visually-distinct-formula"}:
+    if protocol.unit in FORMULA_UNITS:
         return FORMULAS
     if protocol.unit == "passage":
         return TEXT
@@ -102,11 +103,16 @@ def has_topic_formulas(track: Track) -> bool:
 
 
 def question_pools(track: Track) -> QuerySet[Pool]:
-    """The pools whose posts may limit the formulas that are ranked: those of tracks of questions on the collection."""
+    """The pools whose posts may limit the formulas that are ranked: those of tracks of questions on the collection.
+
+    There are none for a track whose runs have no formulas.
+    """
+    if track.protocol.parsed.unit not in FORMULA_UNITS or track.collection_id is None:
+        return Pool.objects.none()
     pools = Pool.objects.filter(status=Pool.Status.READY, track__collection=track.collection_id)
     pools = pools.exclude(track=track).select_related("track", "protocol")
     ids = [pool.pk for pool in pools if pool.protocol.parsed.unit in {"answer", "document"}]
-    return pools.filter(pk__in=ids).order_by("track__name", "pk") if track.collection_id else pools.none()
+    return pools.filter(pk__in=ids).order_by("track__name", "pk")
 
 
 def download_name(run: Run) -> str:

@@ -13,6 +13,7 @@ from accounts.access import AuthenticatedRequest, organizer_required
 from assay.pools.preview import usual_seconds
 from pooling.errors import StatisticsMissing
 from pooling.models import Pool
+from pooling.baselines.selectors import question_pools
 from pooling.pools import entries, exports, previews, selectors, services
 from pooling.pools.forms import PoolForm, PreviewForm
 from tracks.tracks.selectors import tracks_for
@@ -42,6 +43,7 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         with refusals_in(form):
             return redirect(services.request(track=track, by=request.user, **form.arguments))
     context = {"track": track, "form": form, "runs": selectors.runs_to_pool(track), "tab": "pools"}
+    context["question_pools"] = question_pools(track)
     return render(request, "pooling/pools/new_pool.html", context)
 
 

@@ -148,7 +148,7 @@ def _convert(arguments: argparse.Namespace) -> int:
             out,
             cache=cache,
             processes=0 if n == 1 else n,
-            progress=lambda step: bar.show(f"{step.file} of {step.n_files:,}", step.done, step.total),
+            progress=lambda step: bar.show(f"{step.files} of {step.n_files:,}", step.done, step.total),
         )
     slt, opt = f"{counts.without_slt:,} without SLT", f", {counts.without_opt:,} without OPT"
     note(

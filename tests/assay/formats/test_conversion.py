@@ -56,7 +56,8 @@ def test_rows_stay_and_failures_are_listed_with_id_place_and_message(
     (failure,) = table(tmp_path / "out" / "failures" / "1.tsv")[1:]
     assert failure[:4] == ["3", "11", "answer", "slt"]
     assert failure[4].startswith(r"\def is refused")
-    assert steps[-1] == Step("2.tsv", 2, 2, 0, 0)  # the cache has its formula
+    assert steps[0] == Step("1.tsv to 2.tsv", 0, 2, 0, 3)  # small files are converted together
+    assert steps[-1] == Step("2.tsv", 1, 2, 0, 0)  # the cache has its formula
 
 
 def test_result_is_an_index_of_presentation_mathml(latex: Path, tmp_path: Path, cache: Cache) -> None:
@@ -107,7 +108,7 @@ def test_converted_files_are_skipped_and_changed_ones_are_not(
 
     assert again == Counts(4, 1, 0)
     assert result.stat().st_mtime_ns == first
-    assert {step.file for step in steps} == {"2.tsv"}
+    assert {step.files for step in steps} == {"2.tsv"}
     assert table(tmp_path / "slt" / "2.tsv")[1][0] == "5"
 
 

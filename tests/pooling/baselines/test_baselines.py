@@ -136,6 +136,8 @@ def test_tangent_s_of_the_page_is_that_of_the_command_to_the_byte(
     assert (
         f"{pool} of questions" in client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
     )
+    new_pool = " ".join(client.get(reverse("pooling:new_pool", args=[track.slug])).content.decode().split())
+    assert f"The formulas in {pool} of questions can be pooled too" in new_pool
 
 
 def question_pool(collection: Collection, by: User) -> Pool:
@@ -158,7 +160,8 @@ def test_pool_of_another_collection_or_of_formulas_is_no_choice(
     page = client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
     answer = call(api(organizer), "post", "baselines", track.slug, data={"method": "bm25", "pool": pool.pk})
 
-    assert "Only formulas in the posts" not in page
+    new_pool = client.get(reverse("pooling:new_pool", args=[track.slug])).content.decode()
+    assert "Only formulas in the posts" not in page + new_pool
     assert (answer.status_code, "lab ranks no formulas" in json.dumps(answer.json())) == (400, True)
 
 
