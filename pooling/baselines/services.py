@@ -40,6 +40,7 @@ from jobs.models import Job
 from participation.models import Team
 from participation.teams import services as team_services
 from pooling.baselines.selectors import (
+    FORMULAS,
     KIND,
     TEXT,
     converter_of,
@@ -201,7 +202,8 @@ def make(
         ranked = list(_lists(track, topics, depth=depth, progress=report, **given))
         content = run_of(ranked, protocol=protocol, tag=tag, topics=[topic.code for topic in topics])
     team, by = Team.objects.get(pk=team_id), User.objects.get(pk=by_id)
-    run = _submit(progress, track=track, team=team, by=by, tag=tag, content=content)
+    uses = protocol.runs.stated_use("math") if given["method"] in FORMULAS else ""
+    run = _submit(progress, track=track, team=team, by=by, tag=tag, content=content, uses=uses)
     empty = [each.topic for each in ranked if not len(each.docno)]
     return {"run": run.pk, "lines": run.n_lines, "topics": run.n_topics, "topics without documents": empty}
 
@@ -342,7 +344,9 @@ def _columns(ids: Sequence[int], progress: Progress) -> list[columns.RunColumns]
     return loaded
 
 
-def _submit(progress: jobs.Progress, *, track: Track, team: Team, by: User, tag: str, content: bytes) -> Run:
+def _submit(
+    progress: jobs.Progress, *, track: Track, team: Team, by: User, tag: str, content: bytes, uses: str = ""
+) -> Run:
     def still_owned(_run: Run) -> None:
         with progress.storing():
             pass
@@ -354,7 +358,7 @@ def _submit(progress: jobs.Progress, *, track: Track, team: Team, by: User, tag:
             by=by,
             file=io.BytesIO(content),
             file_name=f"{tag}.tsv",
-            declared=Declaration(tag=tag, kind=kind_of(track.protocol.parsed)),
+            declared=Declaration(tag=tag, kind=kind_of(track.protocol.parsed), uses=uses),
             on_stored=still_owned,
         )
     except SameBytes as refusal:

@@ -94,7 +94,7 @@ def test_baseline_of_the_page_is_that_of_the_command_to_the_byte(
 
     assert answer.status_code == 302
     assert bytes_of(run) == output.read_bytes()
-    assert (run.kind, run.team.name) == ("baseline", "Organizers")
+    assert (run.kind, run.team.name, run.uses) == ("baseline", "Organizers", "both")
     assert method in client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
 
 
@@ -133,6 +133,7 @@ def test_tangent_s_of_the_page_is_that_of_the_command_to_the_byte(
     assert answer.status_code in {302, 202}
     assert bytes_of(run) == output.read_bytes()
     assert (run.n_topics == 1) == (seeds != "no pool")
+    assert run.uses == "math"
     assert (
         f"{pool} of questions" in client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
     )
