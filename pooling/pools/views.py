@@ -11,9 +11,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.pools.preview import usual_seconds
+from pooling.baselines.selectors import question_pools
 from pooling.errors import StatisticsMissing
 from pooling.models import Pool
-from pooling.baselines.selectors import question_pools
 from pooling.pools import entries, exports, previews, selectors, services
 from pooling.pools.forms import PoolForm, PreviewForm
 from tracks.tracks.selectors import tracks_for
