@@ -1,6 +1,7 @@
 """The page of a batch, for organizers: progress, choices and remarks."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Valu
 from accounts.models import User
 from assay.protocols.questions import asked, questions_for
 from assay.protocols.schema import Grade, JudgingRules
-from assessment.batches.progress import BatchProgress, Median, Share, progress_of
+from assessment.batches.progress import BatchProgress, Median, Rates, Share, progress_of, rates_of
 from assessment.batches.selectors import pooled_topics
 from assessment.models import Batch, Judgment, JudgmentImport, Task
 from pooling.pools.entries import ShownDocument, shown_documents
@@ -28,6 +29,7 @@ class ByAssessor(NamedTuple):
     total: int
     median_seconds: float | None
     last_at: datetime | None
+    hours_left: float | None
 
 
 class ChoiceCount(NamedTuple):
@@ -65,6 +67,8 @@ class BatchPage:
     track: Track
     progress: BatchProgress
     by_assessor: list[ByAssessor]
+    rates: Rates | None
+    hours_left: float
     unassigned: QuerySet[Topic]
     choice_counts: list[ChoiceCount]
     question_counts: list[QuestionCounts]
@@ -80,6 +84,8 @@ class BatchPage:
 def batch_page(batch: Batch) -> BatchPage:
     """The progress by assessor and topic, the number of judgments by choice, and what needs attention."""
     progress, rules = progress_of(batch), batch.pool.protocol.parsed.judging
+    rates = rates_of([batch]).get(batch.pk)
+    hours = progress.hours_left(rates)
     current = batch.judgments.filter(is_current=True).order_by()
     n_of_choice: dict[str, int] = dict(current.values_list("choice").annotate(n=Count("pk")))
     # The imports that brought judgments of the batch, each with the number of these
@@ -97,7 +103,9 @@ def batch_page(batch: Batch) -> BatchPage:
         batch=batch,
         track=batch.pool.track,
         progress=progress,
-        by_assessor=_by_assessor(progress),
+        by_assessor=_by_assessor(progress, hours),
+        rates=rates,
+        hours_left=sum(hours.values()),
         unassigned=pooled_topics(progress.batch).exclude(pk__in=assigned),
         choice_counts=[
             ChoiceCount(choice.label, isinstance(choice, Grade), n_of_choice.get(choice.key, 0))
@@ -113,7 +121,7 @@ def batch_page(batch: Batch) -> BatchPage:
     )
 
 
-def _by_assessor(progress: BatchProgress) -> list[ByAssessor]:
+def _by_assessor(progress: BatchProgress, hours: Mapping[User, float]) -> list[ByAssessor]:
     medians = dict(
         Judgment.objects.filter(batch=progress.batch, is_current=True)
         .order_by()
@@ -131,6 +139,7 @@ def _by_assessor(progress: BatchProgress) -> list[ByAssessor]:
             total=sum(share.total for share in shares),
             median_seconds=medians.get(assessor.pk),
             last_at=max((share.last_at for share in shares if share.last_at), default=None),
+            hours_left=hours.get(assessor),
         )
         for assessor, shares in sorted(shares_by_assessor.items(), key=lambda row: row[0].username)
     ]

@@ -1,18 +1,24 @@
-"""The progress of batches, by assessor and topic."""
+"""The progress of batches, by assessor and topic, and how long the rest of their judging will take."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db.models import Aggregate, Count, FloatField, Max, Q, QuerySet
+from django.db.models import Aggregate, Avg, Case, Count, F, FloatField, Max, Q, QuerySet, Value, When
+from django.db.models.functions import Cast, Least
 from django.utils import timezone
 
 from accounts.models import User
+from assay.pools.preview import usual_seconds
 from assessment.batches.other_batches import COUNTING, settled_by_plan, settled_entries, with_others
 from assessment.batches.selectors import batches_for_organizer, sizes_by_topic
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from tracks.models import Track
+
+MOST_MEDIANS = 5  # a judgment counts as at most so many medians: people leave pages open
+LEAST_TIMED = 20  # units whose time is known, before they are a speed
+SECONDS_PER_HOUR = 3600
 
 
 class Median(Aggregate):
@@ -34,6 +40,74 @@ class Share:
     median_seconds: float | None = None
     last_at: datetime | None = None
 
+    @property
+    def left(self) -> int:
+        return 0 if self.assignment.is_withdrawn else self.total - self.judged
+
+
+class Rates(NamedTuple):
+    """Seconds per unit, from which every page estimates the time that judging will still take.
+
+    Args:
+        by_assessor: by id, of those with at least `LEAST_TIMED` timed units in the track.
+        others: of everyone else: the mean of the track, or the published time if the track has too few timed units.
+        is_measured: whether `others` is the mean of the track.
+    """
+
+    by_assessor: Mapping[int, float]
+    others: float
+    is_measured: bool
+
+    @property
+    def least_timed(self) -> int:
+        return LEAST_TIMED
+
+    def hours(self, assessor_id: int, n: int) -> float:
+        """The hours that an assessor will take for `n` units."""
+        return n * self.by_assessor.get(assessor_id, self.others) / SECONDS_PER_HOUR
+
+
+def rates_of(batches: Collection[Batch]) -> dict[int, Rates]:
+    """The rates for each batch, by its id; none for batches of machines. Their pools have their protocols.
+
+    A track has the same rates on every page. They are of people's current judgments, and of their hidden checks; long
+    ones count as five medians. Two queries for any number of batches and tracks.
+    """
+    judged = [batch for batch in batches if batch.kind != Batch.Kind.MACHINE]
+    means = _means({batch.pool.track_id for batch in judged})
+    rates = {}
+    for batch in judged:
+        known = means.get(batch.pool.track_id, {})
+        n = sum(count for count, _ in known.values())
+        is_measured = n >= LEAST_TIMED
+        overall = sum(count * mean for count, mean in known.values()) / n if is_measured else None
+        rates[batch.pk] = Rates(
+            {pk: mean for pk, (count, mean) in known.items() if count >= LEAST_TIMED},
+            usual_seconds(batch.pool.protocol.parsed) if overall is None else overall,
+            is_measured,
+        )
+    return rates
+
+
+def _means(tracks: Collection[int]) -> dict[int, dict[int, tuple[int, float]]]:
+    """The number of timed units and their mean seconds, by track and assessor."""
+    counted = Q(is_current=True) | Q(
+        is_check=True
+    )  # without the checks, the limit would reveal them on the desk
+    timed = Judgment.objects.filter(counted, track__in=tracks, seconds__isnull=False).order_by()
+    timed = timed.exclude(batch__kind=Batch.Kind.MACHINE)
+    medians = dict(timed.values_list("track").annotate(median=Median("seconds")))
+    most = [When(track=pk, then=Value(MOST_MEDIANS * median)) for pk, median in medians.items()]
+    if not most:
+        return {}
+    mean = Avg(Least(Cast(F("seconds"), FloatField()), Case(*most, output_field=FloatField())))
+    means: dict[int, dict[int, tuple[int, float]]] = {pk: {} for pk in medians}
+    for track, assessor, n, seconds in timed.values_list("track", "assessor").annotate(
+        n=Count("pk"), mean=mean
+    ):
+        means[track][assessor] = n, seconds
+    return means
+
 
 @dataclass
 class BatchProgress:
@@ -52,6 +126,15 @@ class BatchProgress:
     @property
     def total(self) -> int:
         return sum(share.total for share in self.shares)
+
+    def hours_left(self, rates: Rates | None) -> dict[User, float]:
+        """The hours that each assessor will still take; empty for machines, which have no rates."""
+        if rates is None:
+            return {}
+        hours = dict.fromkeys(self.assessors, 0.0)
+        for share in self._active:
+            hours[share.assignment.assessor] += rates.hours(share.assignment.assessor_id, share.left)
+        return hours
 
     @property
     def assessors(self) -> list[User]:

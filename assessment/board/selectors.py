@@ -22,7 +22,7 @@ from assay import plots
 from assay.protocols.schema import JudgingRules
 from assay.tables import natural
 from assessment.batches.page import Remark
-from assessment.batches.progress import BatchProgress, track_progress
+from assessment.batches.progress import BatchProgress, Rates, rates_of, track_progress
 from assessment.judgments.statistics import ChoiceShare, shares_of
 from assessment.models import Batch, BatchEntry, Judgment, Task
 from pooling.pools.entries import ShownDocument, shown_documents
@@ -126,6 +126,7 @@ class AssessorRow(NamedTuple):
     times: Times
     mix: list[ChoiceShare]  # one for each choice of the protocol; empty if they have judged nothing
     last_at: datetime | None
+    hours_left: float | None  # of people
 
 
 class TopicRow(NamedTuple):
@@ -162,6 +163,8 @@ class BoardPage:
     n_overdue: int
     pace: Pace
     times: Times
+    rates: Rates | None
+    hours_left: float
     labels: list[str]
     assessors: list[AssessorRow]
     topics: list[TopicRow]
@@ -197,7 +200,8 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
     hour = now.replace(minute=0, second=0, microsecond=0)
     days = _periods(by_hour, hour.replace(hour=0), timedelta(days=1), DAYS)
     hours = _periods(by_hour, hour, timedelta(hours=1), HOURS)
-    assessors = _assessor_rows(current, groups, rules)
+    rates = rates_of([each.batch for each in current.batches])
+    assessors = _assessor_rows(current, groups, rules, rates)
     skipped, unsettled = skipped_tasks(ids), unsettled_judgments(ids)
     skips = skipped.select_related("entry__topic", "assessor", "batch").order_by("-skipped_at")[:N_ROWS]
     remarks = [Remark(judgment, rules.label_of(judgment.choice)) for judgment in unsettled[:N_ROWS]]
@@ -214,6 +218,8 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
         n_overdue=sum(each.n_overdue for each in current.batches),
         pace=pace_of(by_hour, left=total - judged, now=now),
         times=Times.of(_seconds(groups)),
+        rates=next(iter(rates.values()), None),
+        hours_left=sum(row.hours_left or 0 for row in assessors),
         labels=[choice.label for choice in rules.choices],
         assessors=assessors,
         topics=_topic_rows(current, groups, track),
@@ -266,14 +272,19 @@ def _seconds(groups: Iterable[_Group]) -> list[int]:
     return [seconds for group in groups for seconds in group.seconds or ()]
 
 
-def _assessor_rows(current: BoardScope, groups: Iterable[_Group], rules: JudgingRules) -> list[AssessorRow]:
+def _assessor_rows(
+    current: BoardScope, groups: Iterable[_Group], rules: JudgingRules, rates: Mapping[int, Rates]
+) -> list[AssessorRow]:
     by_name: defaultdict[str, list[_Group]] = defaultdict(list)
     chosen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for group in groups:
         by_name[group.assessor].append(group)
         chosen[group.assessor][group.choice] += group.n
     work: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    hours: defaultdict[str, float] = defaultdict(float)
     for batch in current.batches:
+        for assessor, left in batch.hours_left(rates.get(batch.batch.pk)).items():
+            hours[assessor.username] += left
         for share in batch.shares:
             counts = work[share.assignment.assessor.username]
             counts[0] += share.judged
@@ -286,6 +297,7 @@ def _assessor_rows(current: BoardScope, groups: Iterable[_Group], rules: Judging
             times=Times.of(_seconds(by_name[name])),
             mix=shares_of(chosen[name], rules),
             last_at=max((group.last_at for group in by_name[name]), default=None),
+            hours_left=hours.get(name),
         )
         for name, (judged, total) in sorted(work.items(), key=lambda item: natural(item[0]))
     ]

@@ -1,13 +1,13 @@
 """The tasks and the progress of assessors. Nothing here shows runs, ranks or other assessors."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from django.db.models import Count, Q, QuerySet
 
 from accounts.models import User
 from assessment.batches.other_batches import HAS_OTHERS, settled_entries
-from assessment.batches.progress import progress_of
+from assessment.batches.progress import Rates, progress_of, rates_of
 from assessment.batches.selectors import batches_of, pool_sizes, sizes_by_topic
 from assessment.models import Batch, Check, Task
 from tracks.guidelines.selectors import tracks_with_news
@@ -29,12 +29,17 @@ class TopicProgress(NamedTuple):
 
 @dataclass(frozen=True)
 class DeskBatch:
-    """A batch on an assessor's desk; `news` is the version of the guidelines in force, if they have not read it."""
+    """A batch on an assessor's desk; `news` is the version of the guidelines in force, if they have not read it.
+
+    `user_id` is the assessor's. `rates` are those of the desk, which estimates the time that is left.
+    """
 
     batch: Batch
+    user_id: int
     topics: list[TopicProgress]
     open_task: Task | None
     news: GuidelinesVersion | None = None
+    rates: Rates | None = None
 
     @property
     def judged(self) -> int:
@@ -48,13 +53,20 @@ class DeskBatch:
     def is_done(self) -> bool:
         return self.judged >= self.total
 
+    @property
+    def hours(self) -> float | None:
+        """The hours left for all that the desk counts, hidden checks included: without them, it would reveal these."""
+        return self.rates.hours(self.user_id, self.total - self.judged) if self.rates else None
+
 
 def desk(user: User, *, track: Track | None = None) -> list[DeskBatch]:
     """The open batches of a user: training that is not done above all others, then newest first."""
     batches = batches_of(user).filter(status=Batch.Status.OPEN)
     if track is not None:
         batches = batches.filter(pool__track=track)
-    items = _desk_batches(list(batches), user)
+    shown = list(batches)
+    rates = rates_of(shown)
+    items = [replace(item, rates=rates.get(item.batch.pk)) for item in _desk_batches(shown, user)]
     return sorted(items, key=lambda item: item.batch.kind != Batch.Kind.TRAINING or item.is_done)
 
 
@@ -83,7 +95,7 @@ def _desk_batches(batches: list[Batch], user: User) -> list[DeskBatch]:
             progress[batch.pk].sort(key=lambda each: each.topic.natural_code)
     news = tracks_with_news({batch.pool.track_id for batch in batches}, user) if batches else {}
     return [
-        DeskBatch(batch, progress[batch.pk], tasks.get(batch.pk), news.get(batch.pool.track_id))
+        DeskBatch(batch, user.pk, progress[batch.pk], tasks.get(batch.pk), news.get(batch.pool.track_id))
         for batch in batches
     ]
 

@@ -5,43 +5,13 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from django.db.models import Avg, F, FloatField, Value
-from django.db.models.functions import Cast, Least
-
 from accounts.models import User
-from assessment.batches.progress import BatchProgress, Median, planned_progress, progress_of
-from assessment.models import Batch, Judgment, TopicAssignment
+from assessment.batches.progress import BatchProgress, Rates, planned_progress, progress_of, rates_of
+from assessment.models import Batch, TopicAssignment
 from assessment.planning.proposals import n_missing
 from assessment.planning.rules import Change, Plan
 from assessment.planning.selectors import plan_of
-from tracks.models import Topic, Track
-
-MOST_MEDIANS = 5  # a judgment counts as at most so many medians: people leave pages open
-SECONDS_PER_HOUR = 3600
-
-
-class Rates(NamedTuple):
-    """Seconds per judgment: of each assessor who has judged in the track, and of all together."""
-
-    by_assessor: dict[int, float]
-    overall: float | None
-
-    def hours(self, assessor_id: int, n: int) -> float | None:
-        """The hours that an assessor will take for `n` units; None if nobody has judged yet."""
-        seconds = self.by_assessor.get(assessor_id, self.overall)
-        return None if seconds is None else n * seconds / SECONDS_PER_HOUR
-
-
-def rates_of(track: Track) -> Rates:
-    """The mean seconds per judgment of people in a track, where long ones count as five medians. Three queries."""
-    timed = Judgment.objects.filter(track=track, is_current=True, seconds__isnull=False).order_by()
-    timed = timed.exclude(batch__kind=Batch.Kind.MACHINE)
-    median = timed.aggregate(median=Median("seconds"))["median"]
-    if median is None:
-        return Rates({}, None)
-    most = Value(MOST_MEDIANS * median, output_field=FloatField())
-    mean = Avg(Least(Cast(F("seconds"), FloatField()), most))
-    return Rates(dict(timed.values_list("assessor").annotate(mean=mean)), timed.aggregate(mean=mean)["mean"])
+from tracks.models import Topic
 
 
 class GridCell(NamedTuple):
@@ -91,7 +61,7 @@ class Grid:
     rows: list[GridRow]
     faults: list[tuple[Topic, str]]
     progress: BatchProgress
-    rates: Rates
+    rates: Rates | None
 
     @property
     def batch(self) -> Batch:
@@ -149,9 +119,7 @@ class Grid:
 
 def grid_of(batch: Batch) -> Grid:
     """The grid of a batch. Its pool, track and protocol are loaded."""
-    is_machine = batch.kind == Batch.Kind.MACHINE
-    rates = Rates({}, None) if is_machine else rates_of(batch.pool.track)
-    return _grid(plan_of(batch), rates, progress_of(batch))
+    return _grid(plan_of(batch), rates_of([batch]).get(batch.pk), progress_of(batch))
 
 
 def planned_grid(grid: Grid, plan: Plan) -> Grid:
@@ -174,7 +142,8 @@ def planned_grid(grid: Grid, plan: Plan) -> Grid:
     return _grid(plan, grid.rates, planned_progress(grid.progress, assignments))
 
 
-def _grid(plan: Plan, rates: Rates, progress: BatchProgress) -> Grid:
+def _grid(plan: Plan, rates: Rates | None, progress: BatchProgress) -> Grid:
+    hours_left = progress.hours_left(rates)
     cells: defaultdict[int, dict[int, GridCell]] = defaultdict(dict)
     # The assessors of the track, and everyone who has judged in the batch
     columns = {pk: _column(plan, judge.user) for pk, judge in plan.judges.items()}
@@ -182,7 +151,7 @@ def _grid(plan: Plan, rates: Rates, progress: BatchProgress) -> Grid:
         assessor, is_former = share.assignment.assessor, share.assignment.is_withdrawn
         if is_former and not share.judged:
             continue
-        hours = None if is_former else rates.hours(assessor.pk, share.total - share.judged)
+        hours = rates.hours(assessor.pk, share.left) if rates and not is_former else None
         cell = GridCell(assessor, share.judged, share.total, hours, is_former)
         cells[share.assignment.topic_id][assessor.pk] = cell
         column = columns.get(assessor.pk) or _column(plan, assessor)
@@ -191,7 +160,7 @@ def _grid(plan: Plan, rates: Rates, progress: BatchProgress) -> Grid:
             n_topics=column.n_topics + (not is_former),
             judged=column.judged + cell.judged,
             to_do=column.to_do + cell.to_do,
-            hours=column.hours if hours is None else (column.hours or 0) + hours,
+            hours=hours_left.get(assessor),
         )
     ordered = sorted(columns.values(), key=lambda column: (column.group, column.assessor.username))
     rows = [

@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from assessment.batches import progress
 from assessment.batches import services as batch_services
 from assessment.judgments.disagreements import judgments_of, round_of
 from assessment.models import Batch, Check, DiscussionNote, GoldUnit, Judgment, Task
@@ -133,6 +134,24 @@ def test_answers_never_count_and_never_replace(scene: Scene, organizer: Client, 
     for pool in Pool.objects.exclude(pk=scene.pool.pk):  # the pool of the known grades: nothing to freeze
         with pytest.raises(Exception, match="enough judgments"):
             qrels_services.freeze_judgments(pool=pool, by=make_organizer())
+
+
+@pytest.mark.parametrize("is_checked", [True, False])
+def test_estimate_on_the_desk_counts_checks_like_any_other_task(
+    scene: Scene, organizer: Client, gold_topic: Topic, is_checked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "LEAST_TIMED", 5)
+    configure(organizer, scene.batch, gold=33 if is_checked else 0)
+    ada = client_of(scene.ada)
+
+    desks = [
+        ada.get(reverse("assessment:mine")).content.decode() for _ in judge_through_page(ada, scene.batch)
+    ]
+
+    n = 8 if is_checked else 6
+    assert len(desks) == n
+    assert f"About {n * 83.3 / 60:.0f} min left" in desks[0]
+    assert ["at the speed measured" in desk for desk in desks] == [place >= 5 for place in range(n)]
 
 
 def test_pages_of_the_assessor_show_no_difference(scene: Scene, organizer: Client, gold_topic: Topic) -> None:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -10,10 +9,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from assessment.judgments import services as judgment_services
 from assessment.models import Batch, TopicAssignment
 from assessment.planning import services as assignment_services
-from assessment.planning.grid import grid_of, preview, rates_of
+from assessment.planning.grid import grid_of, preview
 from assessment.planning.rules import Change
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
@@ -63,36 +61,13 @@ def make_change(organizer: Client) -> Callable[..., str]:
 
 
 def test_grid_shows_progress_and_estimated_time(scene: Scene, organizer: Client) -> None:
-    before = organizer.get(plan(scene.batch)).content.decode()
-    task = accept(scene.batch, scene.ada)
-    judgment_services.submit(task=task, choice="high", request_id=uuid4(), seconds=600)
+    judge(accept(scene.batch, scene.ada))
 
     html = organizer.get(plan(scene.batch)).content.decode()
 
-    assert "no judgments yet from which to estimate" in before
     assert 'aria-label="A.1, ada: 1 of 3 judged. Move"' in html
     assert "<strong>5</strong> units to judge, 1 judged." in html
-    assert "About 50 min of work" in html
-
-
-def test_estimate_is_at_least_a_minute(scene: Scene, organizer: Client) -> None:
-    judgment_services.submit(
-        task=accept(scene.batch, scene.ada), choice="high", request_id=uuid4(), seconds=1
-    )
-
-    assert "About 1 min of work" in organizer.get(plan(scene.batch)).content.decode()
-
-
-def test_estimate_counts_an_open_page_as_five_medians(scene: Scene) -> None:
-    for seconds in (60, 60, 60, 60, 100_000):
-        judgment_services.submit(
-            task=accept(scene.batch, scene.ada), choice="high", request_id=uuid4(), seconds=seconds
-        )
-
-    rates = rates_of(scene.track)
-
-    assert rates.by_assessor == {scene.ada.pk: 108.0}
-    assert rates.hours(scene.bob.pk, 100) == 3.0
+    assert "About 7 min left, at the published 83.3 seconds per unit." in html
 
 
 def test_plan_takes_the_same_queries_for_any_number_of_topics_and_assessors(
