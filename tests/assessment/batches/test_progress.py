@@ -66,8 +66,8 @@ def test_desk_batch_board_and_plan_show_the_same_measured_time(scene: Scene) -> 
     assert "bob 0 90 15 h" in shown["board"]
     assert "ada 1 20 10 1.7 h" in shown["plan"]
     assert "bob 1 0 90 15 h" in shown["plan"]
-    assert f"20 of 30 judged About 1.7 h left, {MEASURED}" in page(scene.ada, "mine")
-    assert f"0 of 90 judged About 15 h left, {MEASURED}" in page(scene.bob, "mine")
+    assert f"20 of 30 judged. About 1.7 h left, {MEASURED}" in page(scene.ada, "mine")
+    assert f"0 of 90 judged. About 15 h left, {MEASURED}" in page(scene.bob, "mine")
 
 
 def test_below_20_timed_units_every_page_shows_the_published_time(scene: Scene) -> None:

@@ -668,6 +668,17 @@ def test_phone_shows_the_document_first_and_is_used_by_touch_alone(desk: Callabl
     assert violations(page) == []
 
 
+@pytest.mark.parametrize("width", [320, 360, 390])
+def test_links_above_the_panels_are_one_row_on_every_phone(desk: Callable[..., Page], width: int) -> None:
+    page = desk(viewport={"width": width, "height": 800})
+
+    links = [link.bounding_box() for link in page.locator(".task-links > li").all()]
+
+    assert len(links) == 5
+    assert len({box["y"] for box in links if box}) == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_narrow_list_of_own_judgments_scrolls_inside_itself(desk: Callable[..., Page]) -> None:
     page = desk(viewport={"width": 320, "height": 700})
     first = page.url
