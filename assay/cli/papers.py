@@ -20,7 +20,7 @@ def add_paper_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="TRACKS",
         help="TOML file with a [[track]] for each track: name, protocol, and paths of runs (a manifest), topics, "
-        "labels, teams, qrels, instances, formulas and groups",
+        "labels, teams, qrels, instances, formulas, groups and pool",
     )
     add(parser, "--measure")
     parser.add_argument(

@@ -42,6 +42,7 @@ from assay.measures.units import (
 )
 from assay.papers.comparison import DISTINCT, EVERYBODY, INSTANCES
 from assay.papers.facts import CollectionFacts, Rankings, RunFacts, TopicFacts, TrackFacts, UnitFacts, text_of
+from assay.pools.files import PoolSummary, read_summary
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import Measure, parse_measures, with_level
 from assay.protocols.schema import Protocol
@@ -68,6 +69,7 @@ class TrackFiles:
     formulas: str | tuple[str, ...] = ()  # formula indexes and id maps
     groups: Mapping[str, str] = field(default_factory=dict)  # qrels of each group of assessors
     duplicates: str = ""  # near-duplicates
+    pool: str = ""  # the record of `assay pool`
     source: str = ""  # what the documents are
     documents: int | None = None  # of the collection
     formulas_in_collection: int | None = None
@@ -123,7 +125,7 @@ class ScoredRuns:
         """Return what a comparison of test collections needs.
 
         Raises:
-            InputError: Qrels of a group cannot be used.
+            InputError: Qrels of a group or the record of the pool cannot be used.
         """
         rules, measures = self.facts.protocol.scoring, parse_measures(self.facts.measures)
         level, group_level = rules.relevant_from, rules.level_of({"group": ""})
@@ -133,6 +135,7 @@ class ScoredRuns:
         by_group: dict[str, UnitFacts] = {}
         everybody: dict[str, tuple[list[RunScores], int]] = {}
         groups = {}
+        pool = self._pool()
         for name, form in forms.items():
             is_own = form.runs is self.runs
             everybody[name] = (
@@ -159,6 +162,8 @@ class ScoredRuns:
             source=self.files.source,
             n_documents=self.files.documents,
             n_formulas=self.files.formulas_in_collection,
+            depths=pool.depths,
+            partly=pool.partly,
             units=units,
             by_group=by_group,
             by_label=self._by_label(),
@@ -181,6 +186,15 @@ class ScoredRuns:
         collapsed = [collapse_instances(row, formulas)[0] for row in self.rows]
         of_groups = {name: of_distinct_formulas(qrels, formulas)[0] for name, qrels in groups.items()}
         return {INSTANCES: own, DISTINCT: Form(distinct, of_groups, collapsed)}
+
+    def _pool(self) -> PoolSummary:
+        if not self.files.pool:
+            return PoolSummary(self.facts.protocol.runs.depths, "")
+        pool = read_summary(Path(self.files.pool))
+        if unknown := sorted(pool.depths.keys() - self.facts.protocol.runs.depths.keys()):
+            slug = self.facts.protocol.slug
+            raise InputError(f"{self.files.pool}: pool of {unknown[0]} runs, of which {slug} has no depth")
+        return pool
 
     def _by_label(self) -> dict[str, dict[str, RankingComparison]]:
         """Rankings by the values of each label, on the topics that count for every run."""
@@ -259,7 +273,7 @@ def _resolved(track: TrackFiles, folder: Path) -> TrackFiles:
     """The track with its paths below a folder."""
     paths: dict[str, Any] = {
         key: str(folder / value)
-        for key in ("runs", "topics", "labels", "teams", "qrels", "instances", "duplicates")
+        for key in ("runs", "topics", "labels", "teams", "qrels", "instances", "duplicates", "pool")
         if (value := getattr(track, key))
     }
     formulas = [track.formulas] if isinstance(track.formulas, str) else track.formulas

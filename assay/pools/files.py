@@ -8,16 +8,17 @@
 Only pools whose units have members (`assay.pools.depth`) have the last two. Unknown cells of a member are empty.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.digests import RunningSha256
 from assay.errors import InputError
-from assay.pools.statistics import statistics
+from assay.pools.statistics import partly_shown, statistics
 from assay.pools.strategies import BuiltPool, PoolInput
 from assay.protocols.schema import Protocol
 
@@ -144,6 +145,30 @@ def read_docnos(path: Path, *, column: int = 1) -> dict[str, set[str]]:
             )
         docnos.setdefault(cells[0], set()).add(cells[column])
     return docnos
+
+
+class PoolSummary(NamedTuple):
+    """What tables show of a pool: the depth of each kind of run, and the units whose members are judged in part."""
+
+    depths: Mapping[str, int]
+    partly: str
+
+
+def read_summary(path: Path) -> PoolSummary:
+    """The summary of a pool from its record.
+
+    Raises:
+        PoolFileError: The file is no such record.
+    """
+    depths: dict[str, int] = {}
+    try:
+        values = json.loads(path.read_bytes())
+        for run in values["runs"]:
+            depths[run["kind"]] = max(depths.get(run["kind"], 0), run["depth"])
+        return PoolSummary({f"{kind}": int(depth) for kind, depth in depths.items()}, partly_shown(values))
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        text = f"{path}: not the record of a pool, which `assay pool` writes next to its output as FILE.json"
+        raise PoolFileError(f"{text}: {type(error).__name__}, {error}") from None
 
 
 def record(

@@ -152,7 +152,9 @@ def partly_shown(stored: Mapping[str, Any]) -> str:
     """
     partly = stored.get("members", {}).get("partly")
     return (
-        "" if partly is None else f"{partly:,} of {stored['n']:,} units ({100 * partly / stored['n']:.1f} %)"
+        ""
+        if partly is None
+        else f"{partly:,} of {stored['n']:,} units ({100 * partly / (stored['n'] or 1):.1f} %)"
     )
 
 

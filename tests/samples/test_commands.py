@@ -179,6 +179,18 @@ def test_collections_have_rankings_by_label_by_assessor_and_by_instances(assay: 
     assert ("instances", "16") in [(row["Units"], row["Judged: Total"]) for row in by["units"]]
 
 
+def test_record_of_the_pool_is_that_of_the_command(assay: Assay, tmp_path: Path) -> None:
+    words = ("--protocol", FORMULA_TASK, "--runs", "formula-manifest.csv", *FORMULAS, "--seed", "7")
+    assay("pool", *words, "--output", str(tmp_path / "pool.tsv"))
+
+    made, stored = (
+        json.loads(path.read_bytes())
+        for path in (tmp_path / "pool.tsv.json", samples.path("formula-pool.tsv.json"))
+    )
+
+    assert made | {"protocol": {}} == stored | {"protocol": {}}
+
+
 def test_every_formula_has_an_slt_string(assay: Assay) -> None:
     strings = rows_of(assay("slt", "--input", "formulas-slt.tsv"))
 

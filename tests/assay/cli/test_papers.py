@@ -1,5 +1,6 @@
 """The commands that print tables of papers, on small files, and on the real runs and qrels of 2020."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,57 @@ def test_collections_are_compared_from_files(folder: Path, capsys: pytest.Captur
     assert "--label color: no topic has it; the labels are category, difficulty" in capsys.readouterr().err
     assert main(["collections", "--label", "difficulty", "--output", str(folder / "out"), str(formulas)]) == 0
     assert "Relevant units of a topic by difficulty" in (folder / "out" / "figure-relevant.svg").read_text()
+
+
+def test_pool_of_the_file_has_its_depths_and_its_units_that_are_judged_in_part(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [{"kind": "primary", "depth": depth} for depth in (9, 8)] + [{"kind": "alternate", "depth": 3}]
+    (folder / "pool.tsv.json").write_text(
+        json.dumps({"n": 5843, "members": {"n": 9000, "partly": 93}, "runs": runs})
+    )
+    given = tracks_file(folder, 'pool = "pool.tsv.json"')
+
+    ours, sample = (
+        ask(capsys, "collections", file)["judging"] for file in (given, str(samples.path("tracks.toml")))
+    )
+
+    rows = {row["Rule"]: row for row in ours}
+    assert rows["Judged in part"]["Ours & theirs"] == "93 of 5,843 units (1.6 %)"
+    assert rows["Pool depth"]["Ours & theirs"] == "primary 9, alternate 3"
+    rows = {row["Rule"]: row for row in sample}
+    assert (rows["Judged in part"]["Answers"], rows["Judged in part"]["Formulas"]) == (
+        "–",
+        "0 of 13 units (0.0 %)",
+    )
+    assert (rows["Pool depth"]["Answers"], rows["Pool depth"]["Formulas"]) == (
+        "primary 50, alternate 20", "primary 20, alternate 10",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("B.1 7 1\n", "not the record of a pool, which `assay pool` writes next to its output as FILE.json"),
+        ("[1]", "not the record of a pool"),
+        ('{"runs": 3}', "not the record of a pool"),
+        ('{"runs": [{"kind": "primary", "depth": "deep"}]}', "not the record of a pool"),
+        ('{"runs": [{"kind": "primary", "depth": 1e999}]}', "not the record of a pool"),
+        ('{"runs": [{"kind": {}, "depth": 1}]}', "not the record of a pool"),
+        ('{"n": "x", "runs": [], "members": {"partly": 3}}', "not the record of a pool"),
+        ("[" * 9999, "not the record of a pool"),
+        ('{"runs": [{"kind": "phase2", "depth": 3}]}', "pool of phase2 runs, of which arqmath-2020-task1 has no depth"),
+    ],
+)  # fmt: skip
+def test_wrong_records_of_pools_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    (folder / "pool.tsv.json").write_text(text)
+
+    assert main(["collections", tracks_file(folder, 'pool = "pool.tsv.json"')]) == 2
+
+    captured = capsys.readouterr()
+    assert (captured.out, f"pool.tsv.json: {message}" in captured.err) == ("", True), captured.err
 
 
 def test_real_collections_have_their_known_units_and_values(
