@@ -153,7 +153,7 @@ def discussed_units(
         )
         for unit, of_unit in answers.items()
     ]
-    units.sort(key=lambda unit: (-unit.steps, -unit.n_choices, natural(unit.topic), unit.docno))
+    units.sort(key=lambda unit: (-unit.steps, -unit.n_choices, natural(unit.topic), natural(unit.docno)))
     return list(shown.values()), units
 
 

@@ -17,6 +17,7 @@ from django.urls import reverse
 
 from assay.html import sanitize
 from assay.passages import leaders
+from assay.tables import natural
 from assessment.judgments.selectors import current_judgments
 from assessment.models import MAIN_AND_DUAL
 from corpus.threads.selectors import addresses
@@ -204,7 +205,7 @@ def _keys(track: Track) -> list[_Key]:
 
 
 def _members(track: Track, keys: Sequence[_Key], *, most: int | None) -> list[_Group]:
-    """The documents of each group, by docno: at most so many of each grade."""
+    """The documents of each group, by docno: at most so many of each grade, in the order in which people read ids."""
     parameters = _parameters(track, [key.topic_id for key in keys])
     with connection.cursor() as cursor:
         cursor.execute(
@@ -213,6 +214,9 @@ def _members(track: Track, keys: Sequence[_Key], *, most: int | None) -> list[_G
         members: dict[tuple[int, str], tuple[list[str], int]] = {}
         for topic_id, key, docno, n in cursor.fetchall():
             members.setdefault((topic_id, key), ([], n))[0].append(docno)
+    if most is not None:  # files have the order of bytes
+        for docnos, _ in members.values():
+            docnos.sort(key=natural)
     # A judgment may have changed since the keys were read.
     return [
         _Group(key.topic_id, key.topic, *members[key.topic_id, key.key])

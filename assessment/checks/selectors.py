@@ -20,7 +20,7 @@ from assessment.models import (
     TopicAssignment,
 )
 from pooling.models import Pool, PoolEntry, PoolMember
-from tracks.models import Topic, Track
+from tracks.models import Topic, Track, natural_order
 
 PAGE = 50
 PLANNED = ("assessor__username", "gold", "n_gold", "repeats", "n_repeats")
@@ -97,7 +97,11 @@ def gold_page(track: Track, number: str | None) -> GoldPage:
     units = GoldUnit.objects.filter(track=track).select_related("topic", "created_by")
     known = {(topic, docno): grade for topic, docno, grade in units.values_list("topic", "docno", "grade")}
     agreed = [note for note in agreed_notes(track) if known.get((note.topic_id, note.docno)) != note.grade]
-    return GoldPage(track, Paginator(units.order_by("topic", "docno"), PAGE).get_page(number), agreed)
+    return GoldPage(
+        track,
+        Paginator(units.order_by("topic", natural_order("docno"), "docno"), PAGE).get_page(number),
+        agreed,
+    )
 
 
 def pooled_units(track: Track) -> set[tuple[str, str]]:

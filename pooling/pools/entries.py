@@ -16,7 +16,7 @@ from assay.html import highlight, sanitize
 from corpus.models import Collection, Document, Formula
 from corpus.threads.selectors import RenderedText, address, addresses
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
-from tracks.models import Topic, Track
+from tracks.models import Topic, Track, natural_order
 from tracks.topics.selectors import render_topic
 
 PAGE = 20
@@ -224,7 +224,7 @@ def entry_page(entry: PoolEntry, pool: Pool, number: str | None) -> EntryPage:
     members = entry.members.select_related("document").annotate(
         n_runs=Count("contributions"), best=Min("contributions__rank")
     )
-    hidden = members.filter(position=0).order_by("-n_runs", "best", "docno")
+    hidden = members.filter(position=0).order_by("-n_runs", "best", natural_order("docno"), "docno")
     rows = Paginator(hidden, MEMBERS_PAGE).get_page(number)
     [item] = shown_entries(pool, [entry])
     collection = pool.track.collection

@@ -184,7 +184,9 @@ def qrels_changes(old: Qrels, new: Qrels) -> QrelsChanges:
     before, after = _grades(old), _grades(new)
     changed = [
         ChangedUnit(topic, docno, before.get((topic, docno)), after.get((topic, docno)))
-        for topic, docno in sorted(before.keys() | after.keys(), key=lambda unit: (natural(unit[0]), unit[1]))
+        for topic, docno in sorted(
+            before.keys() | after.keys(), key=lambda unit: (natural(unit[0]), natural(unit[1]), unit)
+        )
         if before.get((topic, docno)) != after.get((topic, docno))
     ]
     old_topics, new_topics = {unit[0] for unit in before}, {unit[0] for unit in after}

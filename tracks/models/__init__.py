@@ -15,7 +15,7 @@ from tracks.models.guidelines import GuidelinesDraft, GuidelinesReading, Guideli
 from tracks.models.leaks import LeakCheck
 from tracks.models.pages import SitePage
 from tracks.models.protocols import StoredProtocol
-from tracks.models.topics import Topic, TopicImport
+from tracks.models.topics import Topic, TopicImport, natural_order
 from tracks.models.tracks import Track
 
 __all__ = [
@@ -43,4 +43,5 @@ __all__ = [
     "Topic",
     "TopicImport",
     "Track",
+    "natural_order",
 ]

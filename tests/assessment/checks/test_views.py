@@ -351,6 +351,16 @@ def test_drift_has_a_chart_and_a_table(scene: Scene, organizer: Client) -> None:
     assert parts[:5] == [("1", "1")] * 3 + [("0", "1"), ("0", "2")]
 
 
+def test_known_grades_come_as_people_read_their_ids(scene: Scene, organizer: Client) -> None:
+    by = scene.pool.created_by
+    for docno in ("f10", "f100", "f9"):
+        GoldUnit.objects.create(track=scene.track, topic=scene.first, docno=docno, grade=1, created_by=by)
+
+    page = organizer.get(reverse("assessment:gold", args=[scene.track.slug])).content.decode()
+
+    assert page.index(">f9<") < page.index(">f10<") < page.index(">f100<")
+
+
 def test_agreed_grades_of_a_closed_round_become_known_grades(scene: Scene, organizer: Client) -> None:
     training = make_batch(scene.pool, {scene.ada: [scene.first]}, kind=Batch.Kind.TRAINING)
     docno = judge(accept(training, scene.ada)).docno

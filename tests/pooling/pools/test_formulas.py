@@ -80,6 +80,23 @@ def test_at_most_five_members_are_shown_and_all_are_stored(formulas: FormulaScen
     assert "Judged in part,2 of 2 units (100.0 %)" in rules.content.decode()
 
 
+def test_members_that_nobody_sees_come_as_people_read_their_ids(
+    formulas: FormulaScene, client: Client
+) -> None:
+    """The members that are hidden were found by no run: as many runs and the same rank each."""
+    formulas.submit("a", [4 * i for i in range(12)])
+    pool = build(formulas)
+    entry = PoolEntry.objects.get(pool=pool, topic=formulas.topic)
+    MemberContribution.objects.filter(member__entry=entry).delete()
+    client.force_login(formulas.organizer)
+
+    page = client.get(reverse("pooling:pool_entry", args=[pool.pk, entry.pk])).content.decode()
+
+    hidden = entry.members.filter(position=0).values_list("docno", flat=True)
+    places = [page.index(f">{docno}<") for docno in sorted(hidden, key=int)]
+    assert places == sorted(places)
+
+
 def test_members_record_their_posts_and_contributing_runs(formulas: FormulaScene) -> None:
     first = formulas.submit("a", [4, 1])
     second = formulas.submit("b", [1, 0, 4], team=1)

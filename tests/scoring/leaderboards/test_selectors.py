@@ -233,6 +233,16 @@ def test_what_a_new_version_changed_is_counted_by_topic_and_grade(
     assert dict(changes.grade_changes)[(0, 3)] == 1
 
 
+def test_changed_units_come_as_people_read_their_ids(scene: Scene) -> None:
+    old, new = (
+        scene.qrels("".join(f"A.1 0 f{n} {grade}\n" for n in (10, 9, 100)).encode()) for grade in (0, 3)
+    )
+
+    changes = comparison.qrels_changes(old, new)
+
+    assert [unit.docno for unit in changes.units] == ["f9", "f10", "f100"]
+
+
 def test_page_read_while_scores_are_stored_has_no_rows(scene: Scene, board: Leaderboard) -> None:
     board.status, board.statistics = Leaderboard.Status.SCORING, {}  # as read just before the job stored them
 
