@@ -158,17 +158,20 @@ def _convert(build: Build, built: Path, progress: jobs.Progress) -> dict[str, An
         return {}
     converter, step = Converter.named(build.converter), Step("", 0, 0, 0, 0)
 
-    def report(new: Step | None = None) -> None:
+    def report(new: Step) -> None:
         nonlocal step
-        step = new or step
+        step = new
+        report_part(0)
+
+    def report_part(n: int) -> None:
         words = f"converted formulas of {step.files}; {step.n_finished:,} of {step.n_files:,} files finished"
-        progress.update(step.done, step.total or None, words)
+        progress.update(step.done + n, step.total or None, words)
 
     counts = convert_index(
         latex,
         latex.parent,
         cache=Cache(built.parent / "cache.sqlite", converter),
-        convert=partial(parts.convert, progress, build, report=report),
+        convert=partial(parts.convert, progress, build, report=report_part),
         progress=report,
     )
     return {"converter": converter.full_name, **counts._asdict()}

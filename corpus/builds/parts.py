@@ -40,12 +40,12 @@ def unpack(data: bytes | memoryview | None) -> Any:
 
 
 def convert(
-    progress: jobs.Progress, build: Build, formulas: Sequence[str], report: Callable[[], object]
+    progress: jobs.Progress, build: Build, formulas: Sequence[str], report: Callable[[int], object]
 ) -> Converted:
     """Convert formulas with all workers, as the leader. Gives the parts in the order in which they are done.
 
     Args:
-        report: called after each batch that this worker converts.
+        report: called after each batch with the number of formulas that this worker has converted of a part.
 
     Raises:
         JobLost: Another worker took the job over.
@@ -54,10 +54,10 @@ def convert(
     while build.parts.exists():
         part = _claim(progress, build)
         if part is None:
-            report()
+            report(0)
             time.sleep(WAIT_SECONDS)  # helpers work on the last parts
         else:
-            _convert(progress, part, build.converter, lambda _: report())
+            _convert(progress, part, build.converter, report)
         for done in build.parts.exclude(results=None).iterator(chunk_size=1):
             yield unpack(done.formulas), [Conversion(*each) for each in unpack(done.results)]
             with progress.storing():  # the results are in the cache now

@@ -448,6 +448,17 @@ def test_results_of_an_earlier_attempt_and_of_helpers_are_used(
     assert Job.objects.filter(kind=parts.HELP, state=Job.State.QUEUED).exists()
 
 
+def test_leader_reports_the_formulas_that_it_has_converted_of_a_part(client: Client) -> None:
+    start(client, converter="latex2mathml")
+    build, seen = Build.objects.get(), list[int]()
+    Job.objects.filter(pk=build.job_id).update(state=Job.State.RUNNING, attempt=1)
+    formulas = [f"x_{{{n}}}" for n in range(120)]
+
+    list(parts.convert(jobs.Progress(build.job_id, 1), build, formulas, seen.append))
+
+    assert seen == [100, 120]
+
+
 def test_helper_without_the_converter_of_the_leader_converts_nothing(client: Client) -> None:
     start(client, converter="latex2mathml")
     build = Build.objects.get()
