@@ -276,7 +276,7 @@ def test_entry_shows_its_members_in_their_paragraphs_with_their_runs(
     assert "stands.</p>" in text
     assert "First words of post" not in text, "only the paragraph is shown"
     assert f"/collections/{formulas.collection.slug}/threads/1000/" in text
-    assert "12 members in total" in text
+    assert "12 instances in total" in text
     assert "2 runs, best rank 1" in text
 
 
