@@ -144,6 +144,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "html.tidy.tidy": None,
     "judging.answers.read_answer": {"topic": "1", "docno": "d", "rules": PROTOCOL.judging},
     "judging.output.whole_rows": {"suffix": ".jsonl"},
+    "protocols.description.label_value": {"label": "languages"},
     "protocols.loader.parse_protocol": {"name": "x.toml"},
     "toml_files.decoded": {"name": "x.toml"},
     "toml_files.read_toml": None,
