@@ -165,8 +165,7 @@ def tidy(rules: JudgingRules, answers: Answers) -> dict[str, Any]:
 def _tidied(question: Question, answer: Any) -> Any:
     if question.kind == "any-of" and isinstance(answer, (list, tuple)):
         order = [choice.key for choice in question.choices]
-        known = [key for key in order if key in answer]
-        return [*known, *(key for key in answer if key not in order)]
+        return sorted(answer, key=lambda key: order.index(key) if key in order else len(order))
     if question.kind == "ranking" and isinstance(answer, (list, tuple)):
         return list(answer)
     is_number = isinstance(answer, (int, float)) and not isinstance(answer, bool)
@@ -193,7 +192,7 @@ def _problem(question: Question, answer: Any) -> str:
             return f"The answer to “{question.label}” has a character that is not text, such as NUL."
         most = question.max_characters or MAX_CHARACTERS
         is_longer = len(answer) > most
-        return f"“{question.label}” takes {most:,} characters; there are {len(answer):,}." * is_longer
+        return f"“{question.label}” takes at most {most:,} characters; there are {len(answer):,}." * is_longer
     return "" if answer in question.labels else _unknown(question, answer)
 
 

@@ -53,6 +53,7 @@ NO_PAGES = {
         "corpus:disagreements",
         "corpus:image",
     ),
+    *("corpus:delete_build", "tracks:leaks_tsv", "tracks:accept_leaks"),
     *("corpus:build_file", "pooling:offer_baseline", "tracks:delete_topic", "tracks:make_topics"),
     *("tracks:name_people", "tracks:sample_file", "tracks:undo_decision"),
     *("tracks:download", "tracks:checksums", "tracks:export_collection", "tracks:fetches_csv"),
@@ -221,7 +222,7 @@ def test_page_of_commands_names_every_command_and_option() -> None:
 
 # Emphasized words that begin with a capital letter and are no text of the site: sources, and items of lists.
 NO_TEXTS = re.compile(
-    r".* \d{4}.*|By an? .*|Any CSV|Bring your own lab|From a list|Go to the formula|Staff status|Swaps"
+    r".* \d{4}.*|By an? .*|Any CSV|Bring your own lab|From a list|Go to the formula|Help to build|Staff status|Swaps"
 )
 
 

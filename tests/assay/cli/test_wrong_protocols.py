@@ -139,7 +139,7 @@ WRONG = {
     "name of trec_eval": (
         '"nDCG@10"',
         '"ndcg_cut_10"',
-        "line 49: scoring.measures[1]: 'ndcg_cut_10' is not a measure; did you mean nDCG@10? Use",
+        "line 49: scoring.measures[1]: 'ndcg_cut_10': there is no measure 'ndcg_cut_10'; did you mean nDCG@10? Use",
     ),
     "measure": (
         '"nDCG@10"',
@@ -154,7 +154,7 @@ WRONG = {
     "forgotten level": (
         "RR(rel=2)",
         "MRR",
-        "line 49: scoring.measures[2]: 'MRR@10' counts from grade 1, but scoring.relevant_from is 2; write RR(rel=2)",
+        "line 49: scoring.measures[2]: 'MRR@10' counts from grade 1, but a document is relevant from 2 on; write ",
     ),
     "measure of labels": (
         '"nDCG@10"',

@@ -257,7 +257,7 @@ def test_answers_of_every_kind_are_stored_as_the_kind_says(form: Scene) -> None:
         ({"stance": "pro", "order": "x > y > z"}, "takes 1 to 2 of the choices, best first; there are 3."),
         ({"stance": "pro", "order": "x > x"}, "“x” twice"),
         ({"choice": "not-relevant", "stance": "con", "errors": "a,b"}, "take its answer back."),
-        ({"choice": "do-not-know", "stance": "pro"}, "is not a choice of this protocol"),
+        ({"choice": "nothing", "stance": "pro"}, "is not a choice of this protocol"),
     ],
 )
 def test_answers_that_a_question_does_not_take_are_refused(

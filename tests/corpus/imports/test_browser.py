@@ -25,6 +25,7 @@ def test_organizer_uploads_a_dump_and_follows_the_import(
     log_in(page, live_server.url, make_organizer())
     page.goto(f"{live_server.url}/imports/new/")
 
+    page.set_input_files("[name=upload]", path)
     page.click("#import-form button")
     expect(page.get_by_text("Enter a short name for the new collection.")).to_be_visible()
     page.fill("[name=slug]", "math")

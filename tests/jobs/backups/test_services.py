@@ -35,7 +35,7 @@ from tests.helpers import s3
 from tests.helpers.factories import make_organizer, make_track, make_user
 from tests.helpers.judging import make_team
 from tests.helpers.runs import run_bytes
-from tracks.models import TopicImport, Track
+from tracks.models import Download, TopicImport, Track
 
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"
 DEFINITIONS = """
@@ -161,6 +161,7 @@ def test_demo_in_an_empty_database_equals_the_original(
     assert len(rows["assessment_judgment"]) > 100
     names = {name for run in Run.objects.all() for name in (run.original.name, run.columns.name)}
     names |= set(TopicImport.objects.exclude(file="").values_list("file", flat=True))
+    names |= set(Download.objects.exclude(file="").values_list("file", flat=True))
     assert files_in(tmp_path / "var" / "files") == {name: content_of(name) for name in names}
     assert f"{len(names)} files saved" in saved
     assert archive.stat().st_mode & 0o777 == 0o600

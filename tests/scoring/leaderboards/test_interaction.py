@@ -68,7 +68,7 @@ def test_page_compares_the_measure_of_the_protocol(board: Leaderboard) -> None:
 
     text = page.content.decode()
     assert of_program == file
-    assert "charRprec of each team's evaluation run, and of its post-interaction run" in text
+    assert "of each team's evaluation run, and of its post-interaction run" in text
     (row,) = page.context["rows"]
     assert (row.team, row.change.mean_seconds) == ("Owls", 90.0)
     assert row.change.interacted[1:] == (0.0, 1.0)

@@ -128,7 +128,7 @@ def test_form_is_detected_from_the_content(head: str, form: str) -> None:
         (b'<?xml version="1.0" encoding="iso-8859-1"?><posts>', "iso-8859-1"),
         (b'<!DOCTYPE posts [<!ENTITY a "b">]><posts>', "DOCTYPE"),
         (b"%PDF-1.7 ...", "%PDF"),
-        (b"", "begins with ''"),
+        (b"", "it is empty"),
         (b"Id,Body\n1,x\n", "neither XML nor"),
     ],
 )
