@@ -45,7 +45,7 @@ class Track(Protocol):
 
 
 def _in_transaction() -> bool:
-    """Whether a transaction is open. That around a test does not count, as for Django's durable blocks."""
+    """Return whether a transaction is open. That around a test does not count, as for Django's durable blocks."""
     return any(not getattr(block, "_from_testcase", False) for block in connection.atomic_blocks)
 
 

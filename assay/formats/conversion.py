@@ -35,7 +35,7 @@ _UNPARSED: Final = "LaTeXML could not parse the formula"
 
 
 class Step(NamedTuple):
-    """How far a conversion is: the files at work, the finished ones of all, and the converted new formulas of those."""
+    """Progress of a conversion: the files at work, the finished ones of all, and their converted new formulas."""
 
     files: str  # 1.tsv; or 1.tsv to 101.tsv, if small ones are converted together
     n_finished: int

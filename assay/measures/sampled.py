@@ -77,7 +77,7 @@ def _read(judged: JudgedDocuments) -> Strata:
 
 
 def _above(hits: Hits, judged: JudgedDocuments, level: int) -> Above:
-    """What is above each pooled document of a run."""
+    """Counts of what is above each pooled document of a run."""
     strata = strata_of(judged)
     pooled = _pooled(hits, judged)
     assert pooled.entry is not None  # they are of a run

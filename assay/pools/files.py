@@ -148,7 +148,7 @@ def read_docnos(path: Path, *, column: int = 1) -> dict[str, set[str]]:
 
 
 class PoolSummary(NamedTuple):
-    """What tables show of a pool: the depth of each kind of run, and the units whose members are judged in part."""
+    """Facts of a pool for tables: the depth of each kind of run, and the units whose members are judged in part."""
 
     depths: Mapping[str, int]
     partly: str

@@ -27,7 +27,7 @@ class Plan(NamedTuple):
         remaining: the documents that are still in, in the order of their grades.
         pairs: the pairs of the round without a vote, each as (left, right).
         is_last: the round is the last one.
-        is_stuck: a round was judged and removed no document, so that there is nothing more to ask.
+        is_stuck: the judged round removed no document, so no pair is left to ask about.
     """
 
     round: int

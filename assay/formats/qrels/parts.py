@@ -1,4 +1,4 @@
-"""What qrels say of a document besides its grade: subtopics, the stratum or probability of a sample, preferences.
+"""Columns of qrels besides the grade of a document: subtopics, the stratum or probability of a sample, preferences.
 
 A row of `QrelsColumns` is still a document of a topic. Its parts are words in one piece of bytes, separated by spaces:
 

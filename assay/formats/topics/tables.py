@@ -76,7 +76,7 @@ def _with_title(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_array(text: str) -> bool:
-    """Whether a text is a JSON array."""
+    """Return whether a text is a JSON array."""
     return text.lstrip(_SPACE)[:1] == "["
 
 
