@@ -26,6 +26,7 @@ INDEX = r"formulas-[a-z]+-v\d[a-z-]*"  # the forms of formula indexes, see assay
 CODE = re.compile(rf"(?<![\w:/.-])({'|'.join(sorted(CODES))}|{INDEX})(?![\w:/-])", re.IGNORECASE)
 # What a program reads, or what a person writes for one
 HIDDEN = "//head | //script | //style | //pre | //code | //template | //*[contains(@class, 'mono')]"
+RAW_LATEX = re.compile(r".{,20}(?:\\[a-zA-Z]+|\w\^\{?\w+|\$[^$ ][^$]*\$)")
 IN_CHARACTERS = re.compile(r"\bchar(?:P|R|F|AP|Rprec)\b")
 MOST = 120  # pages of a person
 OF_SITE = re.compile(r"/(?:help|api|admin|account|audit-log|jobs|protocol/new|builds|imports|login|logout)/")
@@ -64,8 +65,27 @@ def test_measures_in_characters_are_explained_where_they_are_named(lab: Lab) -> 
     assert not unexplained
 
 
+def test_formulas_are_typeset_wherever_pages_show_them(lab: Lab) -> None:
+    faults = []
+    for user in (lab.organizer, lab.ada, lab.member):
+        for address, page in _walk(user, lab):
+            formulas = page.find_class("math-container")
+            if formulas and not page.xpath("//script[contains(@src, 'corpus/math')]"):
+                faults.append(f"{user} {address}: no script typesets {formulas[0].text}")
+            for element in (*formulas, *page.iter("textarea", "option")):
+                element.drop_tree()
+            faults += [f"{user} {address}: {match[0]}" for match in RAW_LATEX.finditer(_visible(page))]
+
+    assert not faults, "\n".join(faults)
+
+
 def _pages(user: User, lab: Lab) -> Iterator[tuple[str, str]]:
-    """The visible text of the pages that a person reaches from the track; of pages that differ by a number, a few."""
+    """The visible text of the pages of `_walk`."""
+    return ((address, _visible(page)) for address, page in _walk(user, lab))
+
+
+def _walk(user: User, lab: Lab) -> Iterator[tuple[str, html.HtmlElement]]:
+    """The pages that a person reaches from the track; of pages that differ by a number, a few."""
     client = Client()
     client.force_login(user)
     waiting, seen, n_alike = [lab.track.get_absolute_url()], set[str](), dict[str, int]()
@@ -79,9 +99,9 @@ def _pages(user: User, lab: Lab) -> Iterator[tuple[str, str]]:
         response = client.get(address, follow=True)
         if response.headers["Content-Type"].startswith("text/html"):
             page = html.fromstring(response.content.decode())
-            links = [link.get("href", "").partition("#")[0].partition("?")[0] for link in page.iter("a")]
+            links = [re.sub(r"#.*|\?(?!track=).*", "", link.get("href", "")) for link in page.iter("a")]
             waiting += [link for link in links if link.startswith("/") and _is_page(link)]
-            yield address, _visible(page)
+            yield address, page
 
 
 def _is_page(address: str) -> bool:

@@ -86,7 +86,7 @@ def classes_table(collections: Sequence[CollectionFacts], *, label: str = "") ->
                 ]
     columns = [Column("Collection"), Column("Topics", is_number=True)]
     columns += [Column(value, label_title(label).capitalize(), is_number=True) for value in classes]
-    columns += [Column(value, "Example") for value in classes]
+    columns += [Column(value, "Example", is_topic=True) for value in classes]
     rows = [
         (Value(part), *map(number, numbers), *words(*examples[part])) for part, numbers in counted.items()
     ]
@@ -214,7 +214,10 @@ def extremes_table(collections: Sequence[CollectionFacts], *, level: int | None 
                     rows.append((Value(f"{which} {kind}"), number(end), *words(name, assessed[first].shown)))
             if rows:
                 groups.append(Group(part, tuple(rows)))
-    columns = (Column("Extreme"), Column("Units", is_number=True), Column("Topic"), Column("Text"))
+    columns = (
+        *(Column("Extreme"), Column("Units", is_number=True)),
+        *(Column("Topic"), Column("Text", is_topic=True)),
+    )
     caption = f"The topics with the fewest and the most judged and relevant units. {_relevance(level)}"
     title = "Topics with the fewest and the most units"
     return PaperTable("extremes", title, caption, columns, tuple(groups), "collection")

@@ -1,8 +1,8 @@
 """The facts in the tables of a paper: a track with its runs, teams, topics and scores, from files or a database."""
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from textwrap import shorten
 from typing import NamedTuple
 
 from assay.html.sanitize import plain
@@ -13,6 +13,7 @@ from assay.statistics.qrels_summary import Grades, n_from
 from assay.statistics.ranking_comparison import RankingComparison
 
 MOST_LETTERS = 80  # of a topic in a table
+BEGINNING = re.compile(r"(?:\\.|\$(?:\\.|[^$\\])+\$|.){0,%d}" % MOST_LETTERS)  # a formula counts as one letter
 
 
 class RunFacts(NamedTuple):
@@ -46,7 +47,8 @@ class RunFacts(NamedTuple):
 class TopicFacts(NamedTuple):
     """A topic with its labels, and how many units of it have each grade; `grades` is None without qrels.
 
-    `split` is its part of the track, such as train or test; `text` its formula in LaTeX, or else its title.
+    `split` is its part of the track, such as train or test; `text` its formula, or else its title; LaTeX is between
+    dollars.
     """
 
     labels: Mapping[str, str]
@@ -56,8 +58,13 @@ class TopicFacts(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The beginning of the text."""
-        return shorten(self.text, MOST_LETTERS, placeholder=" …")
+        """The beginning of the text, with whole formulas."""
+        match = BEGINNING.match(self.text)
+        beginning = match[0] if match else ""
+        if len(beginning) == len(self.text):
+            return beginning
+        words, _, last = beginning.rpartition(" ")
+        return f"{words if words and '$' not in last else beginning} …"
 
     def n_from(self, level: int) -> int:
         """The number of units with a grade from `level`."""
@@ -76,8 +83,10 @@ class UnitFacts(NamedTuple):
 
 
 def text_of(title: str, latex: str) -> str:
-    """What tables show of a topic: its formula, or else its title, which is sanitized HTML; on one line."""
-    return " ".join(latex.split()) or plain(title)
+    """What tables show of a topic: its formula, or else its title, which is sanitized HTML; on one line, and LaTeX
+    between dollars."""
+    formula = " ".join(latex.split())
+    return f"${formula}$" if formula else plain(title)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ class Column(NamedTuple):
     """A column. Neighbors with the same `over` share that heading above theirs.
 
     `is_measure` and `is_over_measure` state that a heading is the name of a measure, whose apostrophe is a prime.
+    `is_topic` states that the cells are texts of topics, which have LaTeX between dollars.
     """
 
     label: str
@@ -37,6 +38,7 @@ class Column(NamedTuple):
     is_measure: bool = False
     is_mark: bool = False
     is_over_measure: bool = False
+    is_topic: bool = False
 
     @property
     def style(self) -> str:

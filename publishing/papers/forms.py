@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from django import forms
 
+from assay.protocols.description import label_title
 from tracks.models import Track
 from web.forms import StyledForm
 
@@ -72,5 +73,5 @@ class ComparisonForm(PaperForm):
         super().__init__(data)
         self._choices("track", [(track.slug, track.name) for track in tracks])
         self._choices("measure", [(measure, measure) for measure in measures])
-        choices = [("", "complexity, or else the most common label"), *((label, label) for label in labels)]
+        choices = [("", "complexity, or else the most common label"), *((label, label_title(label)) for label in labels)]
         cast(forms.ChoiceField, self.fields["label"]).choices = choices

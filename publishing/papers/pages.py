@@ -71,6 +71,7 @@ class ComparisonPage:
     missing: list[Missing]
     tables: list[PaperTable]
     plot: plots.Plot | None
+    measures: list[str]
     query: str
     kinds: list[tuple[str, str]] = field(default_factory=lambda: KINDS)
     figure: str = FIGURE
@@ -82,13 +83,14 @@ def comparison_page(user: User, asked: QueryDict) -> ComparisonPage:
     slugs = asked.getlist("track")
     chosen = [track for track in tracks if track.slug in slugs]
     collections = [selectors.collection_of(user, track, asked.getlist("measure")) for track in chosen]
+    measures = list(dict.fromkeys(name for each in collections for name in each.track.measures))
     form = ComparisonForm(
         asked or None,
         tracks=tracks,
         labels=list(
             {label.casefold(): label for each in collections for label in each.track.labels}.values()
         ),
-        measures=list(dict.fromkeys(name for each in collections for name in each.track.measures)),
+        measures=measures,
     )
     form.is_valid()
     label, level = form.asked("label") or "", form.asked("level")
@@ -105,7 +107,7 @@ def comparison_page(user: User, asked: QueryDict) -> ComparisonPage:
     )
     missing = [each for pair in zip(chosen, collections, strict=True) for each in _missing(*pair)]
     plot = relevant_plot(collections, label=label, level=level)
-    return ComparisonPage(form, bool(tracks), missing, tables, plot, asked.urlencode())
+    return ComparisonPage(form, bool(tracks), missing, tables, plot, measures, asked.urlencode())
 
 
 def _missing(track: Track, collection: CollectionFacts) -> Iterator[Missing]:

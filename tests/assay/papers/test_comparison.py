@@ -56,14 +56,14 @@ def test_collections_are_side_by_side() -> None:
 def test_splits_have_rows_of_their_own_and_classes_an_example() -> None:
     facts = collection("One")
     topics = {
-        code: topic._replace(split="train" if code == "B.3" else "test", text=rf"\frac{{{code}}}{{2}}")
+        code: topic._replace(split="train" if code == "B.3" else "test", text=rf"$\frac{{{code}}}{{2}}$")
         for code, topic in facts.track.topics.items()
     }
     tables = comparison_tables([replace(facts, track=replace(facts.track, topics=topics)), collection("Two")])
 
     assert rows_of(named(tables, "classes")) == [
-        ["One, test", "3", "2", "1", r"B.0: \frac{B.0}{2}", r"B.2: \frac{B.2}{2}"],
-        ["One, train", "1", "0", "1", "", r"B.3: \frac{B.3}{2}"],
+        ["One, test", "3", "2", "1", r"B.0: $\frac{B.0}{2}$", r"B.2: $\frac{B.2}{2}$"],
+        ["One, train", "1", "0", "1", "", r"B.3: $\frac{B.3}{2}$"],
         ["Two", "4", "2", "2", "", ""],
         ["All", "8", "4", "4", "", ""],
         ["Percent", "100", "50", "50", "", ""],
@@ -72,10 +72,10 @@ def test_splits_have_rows_of_their_own_and_classes_an_example() -> None:
         ("One, test", "3", "2.3"), ("One, train", "1", "0.0"), ("Two", "4", "1.8")
     ]  # fmt: skip
     assert rows_of(named(tables, "extremes"))[:4] == [
-        ["One, test", "Fewest judged", "10", "B.0 and 2 more", r"\frac{B.0}{2}"],
-        ["One, test", "Most judged", "10", "B.0 and 2 more", r"\frac{B.0}{2}"],
-        ["One, test", "Fewest relevant", "1", "B.2", r"\frac{B.2}{2}"],
-        ["One, test", "Most relevant", "4", "B.0", r"\frac{B.0}{2}"],
+        ["One, test", "Fewest judged", "10", "B.0 and 2 more", r"$\frac{B.0}{2}$"],
+        ["One, test", "Most judged", "10", "B.0 and 2 more", r"$\frac{B.0}{2}$"],
+        ["One, test", "Fewest relevant", "1", "B.2", r"$\frac{B.2}{2}$"],
+        ["One, test", "Most relevant", "4", "B.0", r"$\frac{B.0}{2}$"],
     ]
 
 
