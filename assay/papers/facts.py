@@ -12,8 +12,7 @@ from assay.protocols.schema import Protocol
 from assay.statistics.qrels_summary import Grades, n_from
 from assay.statistics.ranking_comparison import RankingComparison
 
-MOST_LETTERS = 80  # of a topic in a table
-BEGINNING = re.compile(r"(?:\\.|\$(?:\\.|[^$\\])+\$|.){0,%d}" % MOST_LETTERS)  # a formula counts as one letter
+BEGINNING = re.compile(r"(?:\\.|\$(?:\\.|[^$\\])+\$|.){0,80}")  # of a topic in a table; a formula is a letter
 
 
 class RunFacts(NamedTuple):

@@ -51,6 +51,9 @@ class BoardAssessorSerializer(serializers.Serializer[selectors.AssessorRow]):
     judged = serializers.IntegerField()
     total = serializers.IntegerField()
     times = TimesSerializer()
+    hours_left = serializers.FloatField(
+        allow_null=True, help_text="Estimated time for the units that are left; null without a time per unit."
+    )
     choices = ChoiceShareSerializer(source="mix", many=True)
     last_at = serializers.DateTimeField(allow_null=True)
 
@@ -78,6 +81,7 @@ class BoardSerializer(serializers.Serializer[selectors.BoardPage]):
     n_unsettled = serializers.IntegerField(help_text="Non-answers that count and are not being adjudicated.")
     pace = PaceSerializer()
     times = TimesSerializer()
+    hours_left = serializers.FloatField(help_text="Estimated hours for all units that are left, of one person.")
     assessors = BoardAssessorSerializer(many=True)
     topics = BoardTopicSerializer(many=True)
 

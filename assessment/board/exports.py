@@ -12,11 +12,12 @@ Rows = Iterator[list[str]]
 
 
 def _assessors(page: BoardPage) -> Rows:
-    yield ["assessor", "judged", "entries", "mean_seconds", "median_seconds", "last_judgment", *page.labels]
+    yield ["assessor", "judged", "entries", "mean_seconds", "median_seconds", "hours_left", "last_judgment", *page.labels]
     for row in page.assessors:
         counts = [str(share.n) for share in row.mix] or ["0"] * len(page.labels)
         last = row.last_at.isoformat(timespec="seconds") if row.last_at else ""
-        yield [row.name, str(row.judged), str(row.total), *_times(row.times), last, *counts]
+        hours = "" if row.hours_left is None else f"{row.hours_left:.2f}"
+        yield [row.name, str(row.judged), str(row.total), *_times(row.times), hours, last, *counts]
 
 
 def _topics(page: BoardPage) -> Rows:

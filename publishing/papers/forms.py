@@ -73,5 +73,7 @@ class ComparisonForm(PaperForm):
         super().__init__(data)
         self._choices("track", [(track.slug, track.name) for track in tracks])
         self._choices("measure", [(measure, measure) for measure in measures])
-        choices = [("", "complexity, or else the most common label"), *((label, label_title(label)) for label in labels)]
-        cast(forms.ChoiceField, self.fields["label"]).choices = choices
+        cast(forms.ChoiceField, self.fields["label"]).choices = [
+            ("", "complexity, or else the most common label"),
+            *((label, label_title(label)) for label in labels),
+        ]

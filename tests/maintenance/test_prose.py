@@ -125,11 +125,6 @@ def test_spelling_is_checked_in_parts_of_names_and_in_code() -> None:
     assert words("see https://example.org/formulae") == []
 
 
-def test_columns_of_output_keep_their_names() -> None:
-    assert words("| `p_randomisation` | of the randomization test |") == []
-    assert words("randomisation") == ["randomisation"]
-
-
 def test_phrase_may_cross_a_line_end() -> None:
     docstring = '"""Ties are broken by\n\n    lot."""\n'
     comment = "# ties are broken by\n# lot\n"

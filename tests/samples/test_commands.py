@@ -152,7 +152,7 @@ def test_compare_has_the_difference_of_two_runs(assay: Assay) -> None:
     (row,) = rows_of(assay("compare", "--protocol", TASK, *words, "runs/abacus.tsv", "runs/lemma.tsv"))
 
     assert (row["wins"], row["ties"], row["losses"]) == ("5", "0", "0")
-    assert float(row["p_randomisation"]) == 0.0625 == 2 / 2**5
+    assert float(row["p_randomization"]) == 0.0625 == 2 / 2**5
 
 
 def test_reuse_shows_what_shallower_pools_miss(assay: Assay) -> None:

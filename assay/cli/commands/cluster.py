@@ -19,7 +19,7 @@ N_SHOWN = 10  # disagreements that are printed; a file gets all of them
 HEADER = ("formula_id", "visual_id")
 REPORT_HEADER = (
     "visual_id", "ids_of_string", "strings_of_id",
-    "formulae",  # prose: allow a column of the output
+    "formulas",
     "first_formula", "representation",
 )  # fmt: skip
 

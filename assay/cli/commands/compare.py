@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
             "summary",
             f"means of {first} and {second}; intervals and p-values of the difference, seed {arguments.seed}",
             ("measure", "topics", "first", "second", "mean_first", "mean_second", "difference", "low", "high",
-             "wins", "ties", "losses", "t", "p_t", "p_randomisation", "p_wilcoxon"),
+             "wins", "ties", "losses", "t", "p_t", "p_randomization", "p_wilcoxon"),
             [_summary(inputs, measure, arguments) for measure in inputs.measures],
         ),
         Table(

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     tests = Table(
         "tests",
         f"pairs that differ significantly by randomized Tukey HSD at {arguments.alpha:g} ({permutations})",
-        ("measure", "topics", "pairs", "told_apart", "share", "critical_0.05"),
+        ("measure", "topics", "pairs", "significant", "share", "critical_0.05"),
     )
     n_of_holm = max(arguments.permutations, permutations_for(len(inputs.names)))
     of_holm = f", {n_of_holm} for Holm" if n_of_holm > arguments.permutations else ""
@@ -45,8 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         "pairs",
         f"every two runs; the p-values of Holm and Tukey are adjusted for all pairs ({permutations}{of_holm})",
         ("measure", "first", "second", "difference", "p_tukey",
-         "p_randomisation", "p_randomisation_holm",  # prose: allow columns of the output
-         "p_t", "p_t_holm", "p_wilcoxon", "p_wilcoxon_holm"),
+         "p_randomization", "p_randomization_holm", "p_t", "p_t_holm", "p_wilcoxon", "p_wilcoxon_holm"),
     )  # fmt: skip
     is_by_pair = arguments.pairs or arguments.table == pairs.name
     for measure in inputs.measures:

@@ -27,7 +27,7 @@ def test_two_runs_are_compared_topic_by_topic(
     assert (rr["mean_first"], rr["mean_second"]) == ("0.8333", "0.6111")
     assert (rr["wins"], rr["ties"], rr["losses"]) == ("2", "1", "0")
     # of 8 sign patterns of 0.5, 0 and 0.1667, those alike reach 0.6667: half of them
-    assert float(rr["p_randomisation"]) == 0.5
+    assert float(rr["p_randomization"]) == 0.5
     assert float(rr["p_wilcoxon"]) == 0.5  # of 4 sign patterns of 0.5 and 0.1667, without the 0
     assert float(rr["low"]) <= float(rr["difference"]) <= float(rr["high"])
     assert [row["difference"] for row in tables["topics"] if row["measure"] == "RR"] == [
@@ -79,7 +79,7 @@ def test_pairs_of_many_runs_can_be_significant_after_holm(
     assert main(["tiers", *arguments, "--table", "pairs", *runs]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out), delimiter="\t"))
 
-    holm = [float(row["p_randomisation_holm"]) for row in rows]  # prose: allow a column of the output
+    holm = [float(row["p_randomization_holm"]) for row in rows]
     assert (len(rows), sum(p <= 0.05 for p in holm)) == (561, 17 * 17)
     for column in ("p_t_holm", "p_wilcoxon_holm"):
         assert [p <= 0.05 for p in holm] == [float(row[column]) <= 0.05 for row in rows]
@@ -283,4 +283,4 @@ def test_real_runs_of_2020_are_in_these_tiers(data: Path, capsys: pytest.Capture
         "prim_MIRMU": ("5", "0.2378", "c"),
         "prim_zbMATH": ("6", "0.0418", "d"),
     }
-    assert tables["tests"][0]["told_apart"] == "10"
+    assert tables["tests"][0]["significant"] == "10"

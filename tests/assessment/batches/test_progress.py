@@ -11,6 +11,7 @@ from accounts.models import User
 from assessment.batches.progress import rates_of
 from assessment.models import Batch
 from tests.assessment.conftest import Scene
+from tests.helpers.api import api
 from tests.helpers.factories import make_organizer, make_topic, make_track
 from tests.helpers.judging import accept, judge, make_batch, make_pool
 
@@ -68,6 +69,14 @@ def test_desk_batch_board_and_plan_show_the_same_measured_time(scene: Scene) -> 
     assert "bob 1 0 90 15 h" in shown["plan"]
     assert f"20 of 30 judged. About 1.7 h left, {MEASURED}" in page(scene.ada, "mine")
     assert f"0 of 90 judged. About 15 h left, {MEASURED}" in page(scene.bob, "mine")
+    address = f"/api/v1/tracks/{scene.track.slug}/board/"
+    program = api(make_organizer())
+    board = program.get(address, {"batch": batch.pk}).json()
+    lines = program.get(f"{address}assessors/", {"batch": batch.pk}).content.decode().splitlines()
+    rows = [dict(zip(lines[0].split("\t"), line.split("\t"), strict=True)) for line in lines[1:]]
+    assert board["hours_left"] == pytest.approx(50 / 3)
+    assert [row["hours_left"] for row in board["assessors"]] == pytest.approx([5 / 3, 15])
+    assert [row["hours_left"] for row in rows] == ["1.67", "15.00"]
 
 
 def test_below_20_timed_units_every_page_shows_the_published_time(scene: Scene) -> None:

@@ -232,21 +232,23 @@ def test_forged_qrels_are_found_if_all_digests_are_made_again(
 
 
 @pytest.mark.django_db
-def test_line_that_is_left_out_of_qrels_is_found_if_all_digests_are_made_again(
+def test_lines_left_out_of_qrels_or_added_are_found_if_all_digests_are_made_again(
     archive_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Reader.of(archive_file) as reader:
         data = reader.read("qrels/1.tsv")
-    lines = data.splitlines(keepends=True)
-    shorter = b"".join(lines[1:])
+    first, *rest = data.splitlines(keepends=True)
+    topic, _, docno, _ = first.decode().split()
+    forged = b"".join([f"{topic}\t0\tunjudged\t1\n".encode(), *rest])
 
     def forge(name: str, content: bytes) -> bytes:
-        digests = sha256_of(data).encode(), sha256_of(shorter).encode()
-        return {"qrels/1.tsv": shorter, "archive.json": content.replace(*digests)}.get(name, content)
+        digests = sha256_of(data).encode(), sha256_of(forged).encode()
+        return {"qrels/1.tsv": forged, "archive.json": content.replace(*digests)}.get(name, content)
 
     assert main(["archive", "verify", "--quiet", str(rewritten(archive_file, forge))]) == 1
-    topic, _, docno, _ = lines[0].decode().split()
-    assert f"{topic} {docno} is left out, and its judgments give a grade" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert f"{topic} {docno} is left out, and its judgments give a grade" in output
+    assert f"{topic} unjudged has grade 1, and nobody judged it" in output
 
 
 @pytest.mark.django_db
