@@ -81,7 +81,9 @@ class BoardSerializer(serializers.Serializer[selectors.BoardPage]):
     n_unsettled = serializers.IntegerField(help_text="Non-answers that count and are not being adjudicated.")
     pace = PaceSerializer()
     times = TimesSerializer()
-    hours_left = serializers.FloatField(help_text="Estimated hours for all units that are left, of one person.")
+    hours_left = serializers.FloatField(
+        help_text="Estimated hours for all units that are left, of one person."
+    )
     assessors = BoardAssessorSerializer(many=True)
     topics = BoardTopicSerializer(many=True)
 

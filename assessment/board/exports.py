@@ -12,7 +12,8 @@ Rows = Iterator[list[str]]
 
 
 def _assessors(page: BoardPage) -> Rows:
-    yield ["assessor", "judged", "entries", "mean_seconds", "median_seconds", "hours_left", "last_judgment", *page.labels]
+    work = ["judged", "entries", "mean_seconds", "median_seconds", "hours_left", "last_judgment"]
+    yield ["assessor", *work, *page.labels]
     for row in page.assessors:
         counts = [str(share.n) for share in row.mix] or ["0"] * len(page.labels)
         last = row.last_at.isoformat(timespec="seconds") if row.last_at else ""

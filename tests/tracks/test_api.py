@@ -106,13 +106,20 @@ def test_organizer_prepares_a_track(tmp_path: Path, settings: LazySettings) -> N
     created = call(client, "POST", "tracks", data=new)
     again = call(client, "POST", "tracks", data=new)
     imported = call(client, "POST", "import_topics", "arq", data=file, content_type=MULTIPART_CONTENT)
+    labels = SimpleUploadedFile("labels.csv", b"topic,split\nA.1,train\n")
+    file = encode_multipart(BOUNDARY, {"file": labels, "holds": "labels"})
+    labeled = call(client, "POST", "import_topics", "arq", data=file, content_type=MULTIPART_CONTENT)
     assessor = call(client, "POST", "assessors", "arq", data={"username": "ada"})
     nobody = call(client, "POST", "assessors", "arq", data={"username": "nobody"})
 
     assert (created.status_code, created["Location"]) == (201, "/api/v1/tracks/arq/")
     assert created.json()["collection"] == posts.slug
     assert again.status_code == 400
-    assert imported.json()["result"].startswith("1 topic")
+    assert imported.json() == {
+        "n_topics": 1, "n_new": 1, "n_changed": 0, "n_unchanged": 0, "n_removed": 0, "unmatched": [],
+        "result": "1 topic: 1 new, 0 changed, 0 unchanged."
+    }  # fmt: skip
+    assert (labeled.json()["n_topics"], labeled.json()["n_new"]) == (1, None)
     assert assessor.json()["username"] == "ada"
     assert nobody.json()["errors"][0]["message"] == "There is nobody named nobody."
 

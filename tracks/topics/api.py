@@ -95,7 +95,19 @@ class TopicFileSerializer(Strict):
 
 
 class ImportedSerializer(serializers.Serializer[Any]):
-    result = serializers.CharField(help_text="What was imported, in a sentence.")
+    """The numbers of an import; those of labels and known items are only `n_topics`."""
+
+    n_topics = serializers.IntegerField(help_text="Topics of the track that the file has.")
+    n_new = serializers.IntegerField(default=None, allow_null=True)
+    n_changed = serializers.IntegerField(default=None, allow_null=True)
+    n_unchanged = serializers.IntegerField(default=None, allow_null=True)
+    n_removed = serializers.IntegerField(default=None, allow_null=True)
+    unmatched = serializers.ListField(
+        child=serializers.CharField(),
+        default=list,
+        help_text="Topics without a thread in the topic collection.",
+    )
+    result = serializers.CharField(source="__str__", help_text="All of it in a sentence.")
 
 
 class Topics(Endpoints):
@@ -122,9 +134,9 @@ class Topics(Endpoints):
             track=track,
             upload=data["file"],
             holds=data["holds"],
-            on_stored=lambda report: self.keep_answer(Response({"result": str(report)})),
+            on_stored=lambda report: self.keep_answer(Response(ImportedSerializer(report).data)),
         )
-        return Response({"result": result})
+        return Response(ImportedSerializer(result).data)
 
     @get(
         "tracks/<slug:slug>/topics/",

@@ -34,6 +34,7 @@ from jobs.files import storage
 from tracks.models import Topic, TopicImport, Track
 from tracks.topics.selectors import FORMULA_UNITS
 from tracks.tracks import services as track_services
+from web.pages import counted
 
 TOPICS_NAMED = 20  # in one message
 WRITTEN: Mapping[str, Callable[[str], str]] = {  # texts of a draft's topic, and how each is sanitized
@@ -64,8 +65,12 @@ class TopicReport:
     unmatched: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def n_topics(self) -> int:
+        return self.n_new + self.n_changed + self.n_unchanged
+
     def __str__(self) -> str:
-        n = self.n_new + self.n_changed + self.n_unchanged
+        n = self.n_topics
         parts = [
             f"{n} topic{'s' * (n != 1)}: {self.n_new} new, {self.n_changed} changed, {self.n_unchanged} unchanged"
         ]
@@ -78,22 +83,34 @@ class TopicReport:
         return "; ".join(parts) + "."
 
 
-OnStored = Callable[[object], None]  # called in the transaction of an import with its report
+@dataclass(frozen=True, slots=True)
+class RowReport:
+    """The result of an import of labels or known items: the number of topics, and all of it in a sentence."""
+
+    n_topics: int
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Report = TopicReport | RowReport
+OnStored = Callable[[Report], None]  # called in the transaction of an import with its report
 
 
 def import_upload(
     *, track: Track, upload: "File[bytes]", holds: str, on_stored: OnStored = lambda report: None
-) -> str:
-    """Import an uploaded file by the function for what it holds. Returns the result in a sentence."""
+) -> Report:
+    """Import an uploaded file by the function for what it holds."""
     if upload.size > MAX_SIZE:
         raise TopicsRefused(f"The file has {upload.size:,} bytes; the limit is {MAX_SIZE:,}.")
     data, name = upload.read(), upload.name or "the file"
     if holds == "labels":
-        return str(import_labels(track=track, data=data, name=name, on_stored=on_stored))
+        return import_labels(track=track, data=data, name=name, on_stored=on_stored)
     if holds == "known items":
         return import_known_items(track=track, data=data, name=name, on_stored=on_stored)
     replace = holds == "all topics"
-    return str(import_topics(track=track, data=data, name=name, replace=replace, on_stored=on_stored))
+    return import_topics(track=track, data=data, name=name, replace=replace, on_stored=on_stored)
 
 
 def import_topics(
@@ -289,21 +306,9 @@ def _record(
     audit.record(action=f"{form}.imported", subject=name, track=track, details=counts | {"sha256": sha256})
 
 
-@dataclass(frozen=True)
-class LabelReport:
-    """The result of an import of labels. `ignored` are columns that are not labels of the protocol."""
-
-    n_topics: int
-    ignored: tuple[str, ...]
-
-    def __str__(self) -> str:
-        ignored = f"; ignored columns that are not labels: {', '.join(self.ignored)}" if self.ignored else ""
-        return f"{self.n_topics} topic{'s' * (self.n_topics != 1)} labeled{ignored}."
-
-
 def import_labels(
     *, track: Track, data: bytes, name: str, on_stored: OnStored = lambda report: None
-) -> LabelReport:
+) -> RowReport:
     """Add labels to topics, and their splits. Columns that are not labels of the protocol are ignored and reported.
 
     Raises:
@@ -319,7 +324,8 @@ def import_labels(
             topics[code].labels = topics[code].labels | named
         Topic.objects.bulk_update(topics.values(), ["labels", "split"])
         _record(current, data, name, "labels", len(known), file, is_private=True)
-        report = LabelReport(len(known), ignored)
+        columns = f"; ignored columns that are not labels: {', '.join(ignored)}" if ignored else ""
+        report = RowReport(len(known), f"{counted(len(known), 'topic')} labeled{columns}.")
         on_stored(report)
     return report
 
@@ -357,8 +363,8 @@ def _unknown(codes: list[str], track: Track) -> list[str]:
 
 def import_known_items(
     *, track: Track, data: bytes, name: str, on_stored: OnStored = lambda report: None
-) -> str:
-    """Set the known items of topics. Returns the result in a sentence.
+) -> RowReport:
+    """Set the known items of topics.
 
     Raises:
         BadFile: The file cannot be used, or contains an unknown topic; the message lists every error.
@@ -374,7 +380,8 @@ def import_known_items(
             topic.known_item = items[code]
         Topic.objects.bulk_update(topics.values(), ["known_item"])
         _record(current, data, name, "known-items", len(topics), file, is_private=True)
-        report = f"{len(topics)} topic{'s' * (len(topics) != 1)} with a known item{_absent(current, items)}."
+        text = f"{counted(len(topics), 'topic')} with a known item{_absent(current, items)}."
+        report = RowReport(len(topics), text)
         on_stored(report)
     return report
 
@@ -498,4 +505,4 @@ def create_track(*, track: Track, topics: "File[bytes] | None" = None, by: User)
         TrackRefused, BadFile, TopicsRefused: The short name is taken, or the file cannot be used.
     """
     track_services.create(track=track, by=by)
-    return import_upload(track=track, upload=topics, holds="topics") if topics else ""
+    return str(import_upload(track=track, upload=topics, holds="topics")) if topics else ""

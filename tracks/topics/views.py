@@ -41,7 +41,7 @@ def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = TopicFileForm(request.POST or None, request.FILES or None, track=track)
     if request.method == "POST" and form.is_valid():
         try:
-            messages.success(request, services.import_upload(track=track, **form.cleaned_data))
+            messages.success(request, str(services.import_upload(track=track, **form.cleaned_data)))
             return redirect("tracks:topics", track.slug)
         except Refused as refusal:
             form.add_error("upload", refusal.message.split("\n"))
