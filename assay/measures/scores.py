@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.formats.runs.columns import Ranked
-from assay.measures import characters, diversity, kernels, overlap, readers, sampled
+from assay.measures import answers, characters, diversity, kernels, overlap, readers, sampled
 from assay.measures.kernels import Values
 from assay.measures.matching import Hits, JudgedDocuments
 from assay.measures.pooled import POOLED, Counts
@@ -62,6 +62,10 @@ KERNELS: dict[str, Kernel] = {
     "infNDCG": sampled.inferred_ndcg,
     "iP": sampled.inferred_precision,
     "statAP": sampled.estimated_average_precision,
+    **dict.fromkeys(("V", "A", "W", "V_strict", "A_strict", "W_strict"), answers.nugget_score),
+    "SupportP": answers.support_precision,
+    "SupportR": answers.support_recall,
+    "SupportF": answers.support_f,
     "charP": characters.precision,
     "charR": characters.recall,
     "charF": characters.f_measure,

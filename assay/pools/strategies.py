@@ -5,6 +5,7 @@
 - `round-robin-until`: One rank of every run after the other, until a topic has the number of units in the protocol.
 - `top-k-by-score`: The first k ranks of each run. One of several near-duplicates is judged; the others are its members.
 - `known-item`: Nothing is judged: the pool is the known relevant item of each topic.
+- `answers`: All answers of each run: the nuggets of each answer, and the first citations of its sentences.
 
 A new strategy is a function with the same signature in `STRATEGIES`, under its name in `assay.protocols.schema`.
 """
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.formats.runs.columns import RunColumns
 from assay.formulas.columns import Formulas
+from assay.pools.answers import pool_answers
 from assay.pools.depth import (
     Members,
     PooledUnits,
@@ -94,6 +96,7 @@ class Material:
     known: ByTopic = field(default_factory=dict)
     already: ByTopic = field(default_factory=dict)
     tied: ByTopic = field(default_factory=dict)
+    nuggets: ByTopic = field(default_factory=dict)
 
 
 Strategy = Callable[[Sequence[RunColumns], Sequence[int], Material], BuiltPool]
@@ -161,6 +164,12 @@ def _known_item(runs: Sequence[RunColumns], depths: Sequence[int], material: Mat
     return BuiltPool(units, reach_of_rows(runs, depths, units.topics))
 
 
+def _answers(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
+    most = material.protocol.runs.answers.citations
+    units = pool_answers(runs, depths, material.nuggets, citations=most)
+    return BuiltPool(units, np.minimum(reach_of_rows(runs, depths, units.topics), 1).astype(np.int32))
+
+
 def coded_runs(runs: Sequence[RunColumns], formulas: Formulas | None, protocol: Protocol) -> CodedRuns:
     """The runs with the formulas looked up; PoolError if there are no formulas."""
     if formulas is None or not len(formulas):
@@ -192,6 +201,7 @@ STRATEGIES: dict[str, Strategy] = {
     "round-robin-until": _round_robin_until,
     "top-k-by-score": _top_k_by_score,
     "known-item": _known_item,
+    "answers": _answers,
 }
 
 
@@ -281,6 +291,7 @@ def build_pool(
     known: ByTopic | None = None,
     already: ByTopic | None = None,
     tied: ByTopic | None = None,
+    nuggets: ByTopic | None = None,
 ) -> BuiltPool:
     """Pool runs as the protocol specifies. The same inputs in the same order give the same pool.
 
@@ -292,6 +303,7 @@ def build_pool(
         already: docnos by topic of the units of an earlier pool that this pool tops up; it has only units that are new.
         tied: docnos by topic of the near-duplicates of units of the earlier pool. A unit of that pool that has new
             near-duplicates is kept, so that they inherit its judgment.
+        nuggets: for generated answers: the keys of the nuggets of each topic, in the order of its list.
 
     Raises:
         PoolError: The runs cannot be pooled as the protocol specifies, or no run has a depth above 0.
@@ -301,7 +313,7 @@ def build_pool(
     depths = depths_of(inputs, protocol.runs, depth)
     if not any(depths):
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
-    material = Material(protocol, seed, formulas, known or {}, already or {}, tied or {})
+    material = Material(protocol, seed, formulas, known or {}, already or {}, tied or {}, nuggets or {})
     selected = STRATEGIES[protocol.pool.strategy]([run.columns for run in inputs], depths, material)
     selected, n_already = _only_new(selected, material)
     position = ORDERS[protocol.pool.order](selected.units, seed)

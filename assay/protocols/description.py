@@ -7,6 +7,9 @@ from assay.languages import any_of, name_of
 from assay.protocols.measures import parse_measure
 from assay.protocols.questions import when
 from assay.protocols.schema import (
+    ANSWER_FORMATS,
+    AnswerRules,
+    Grade,
     InstanceRules,
     JudgingRules,
     PoolRules,
@@ -28,6 +31,7 @@ UNITS = {
     "formula": "formula instances",
     "visually-distinct-formula": "visually distinct formulas",
     "passage": "passages",
+    "generated-answer": "nuggets and citations of generated answers",
 }
 FORMATS = {
     "arqmath-5": "ARQMath's five columns",
@@ -36,6 +40,11 @@ FORMATS = {
     "ntcir-xml": "NTCIR's XML",
     "bolt-xml": "BOLT's XML",
     "columns": "columns that the protocol describes",
+    "rag-2024": "JSON lines of TREC RAG 2024",
+    "rag-2025": "JSON lines of TREC RAG 2025",
+    "rag-2026": "JSON lines of TREC RAG 2026",
+    "ragtime": "JSON lines of RAGTIME",
+    "dragun": "JSON lines of DRAGUN",
 }
 SAMPLING = {
     "thread-random": "chosen at random, from as many threads as possible",
@@ -59,6 +68,8 @@ ORDERS = {
     "random": "Units are judged in random order.",
     "by-run-votes": "Units that the most runs retrieved are judged first.",
     "move-to-front": "Units are judged in move-to-front order.",
+    "by-answer": "Answers are judged in random order, all nuggets of each one after the other; then citations, "
+    "document by document.",
 }
 
 
@@ -92,8 +103,9 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Runs", " ".join(_runs(protocol.runs))),
         ("Pool", " ".join(_pool(protocol.pool, protocol.runs))),
         ("Formula instances", " ".join(_instances(protocol.instances))),
+        ("Nuggets and citations", " ".join(_nuggets(protocol))),
         ("Judging", " ".join(_judging(protocol.judging)) if is_judged else ""),
-        ("Grades", ", ".join(f"{grade.label} ({grade.value})" for grade in protocol.judging.grades)),
+        ("Grades", ", ".join(map(_grade, protocol.judging.grades))),
         ("Non-answers", ", ".join(choice.label for choice in protocol.judging.non_answers)),
         ("Questions", " ".join(_questions(protocol.judging))),
         ("Qrels", " ".join(_qrels(protocol.qrels))),
@@ -106,6 +118,11 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
     return [(heading, words) for heading, words in pairs if words]
 
 
+def _grade(grade: Grade) -> str:
+    of_citations = f", of citations {grade.citation_label}" if grade.citation_label else ""
+    return f"{grade.label} ({grade.value}{of_citations})"
+
+
 def _measure(name: str) -> str:
     return f"{name} ({parse_measure(name.rpartition(':')[2]).title})"  # without the key of a set of qrels
 
@@ -115,7 +132,9 @@ def _runs(runs: RunRules) -> Iterator[str]:
     scored = ", ".join(kind.name for kind in runs.kinds if kind.scored)
     of_organizers = ", ".join(kind.name for kind in runs.kinds if kind.submitted_by == "organizers")
     formats = " or ".join(FORMATS[name] for name in runs.formats)
-    yield f"Formats: {formats}. At most {runs.max_ranks} ranks per topic. Kinds: {names}."
+    most = f"At most {runs.max_ranks} ranks" if runs.formats[0] not in ANSWER_FORMATS else "One answer"
+    yield f"Formats: {formats}. {most} per topic. Kinds: {names}."
+    yield from limits_of_answers(runs.answers)
     if scored != names:
         yield f"Scored kinds: {scored}."
     yield from limits_of(runs.kinds)
@@ -139,6 +158,33 @@ def _accepted_values(runs: RunRules) -> Iterator[str]:
         yield f"The attribute {name} of a file is {' or '.join(values)}."
     if runs.max_seconds_per_topic is not None:
         yield f"A topic takes at most {runs.max_seconds_per_topic:g} seconds."
+
+
+def limits_of_answers(rules: AnswerRules) -> Iterator[str]:
+    """Yield a sentence for each limit of generated answers."""
+    if rules.max_words is not None:
+        yield f"An answer has at most {rules.max_words} words."
+    if rules.max_characters is not None:
+        yield f"An answer has at most {rules.max_characters} characters."
+    if rules.characters_label:
+        yield f"The label {rules.characters_label} of a topic is the number of characters that its answers may have."
+    if rules.too_long == "warning":
+        yield "A longer answer is accepted with a warning."
+    if rules.max_references is not None:
+        yield f"An answer has at most {rules.max_references} references."
+    if rules.max_run_id is not None:
+        yield f"The id of a run has at most {rules.max_run_id} characters."
+
+
+def _nuggets(protocol: Protocol) -> Iterator[str]:
+    """Sentences about what is judged in generated answers."""
+    if protocol.is_of_answers:
+        most, rules = protocol.runs.answers.citations, protocol.nuggets
+        yield f"Of each sentence, {'the first citation is' if most == 1 else f'the first {most} citations are'} judged."
+        if rules.most is not None:
+            yield f"A topic has at most {rules.most} nuggets."
+        if rules.max_words is not None:
+            yield f"A nugget has at most {rules.max_words} words."
 
 
 def limits_of(kinds: Iterable[RunKind]) -> Iterator[str]:
@@ -165,6 +211,7 @@ def _pool(pool: PoolRules, runs: RunRules) -> Iterator[str]:
         "round-robin-until": f"One rank at a time is pooled from every run, until a topic has {pool.target} units.",
         "top-k-by-score": f"The units with the highest scores are pooled: {depths}.",
         "known-item": "The known items are the only relevant units; nothing is judged.",
+        "answers": "All answers of the pooled runs are judged.",
     }[pool.strategy]
     if pool.depth_is_default:
         yield "Organizers may choose other depths."

@@ -18,7 +18,7 @@ from assay.errors import InputError
 Use = Literal["never", "optional", "required", "share"]
 Summary = Literal["mean", "geometric mean", "sum", "ratio of sums"]
 # What lines of qrels have besides topic, docno and grade. `assay.formats.qrels.parts` has their columns.
-QrelsKind = Literal["grades", "subtopics", "strata", "probabilities", "preferences"]
+QrelsKind = Literal["grades", "subtopics", "strata", "probabilities", "preferences", "nuggets"]
 
 
 class MeasureError(InputError):
@@ -65,6 +65,7 @@ class Family(NamedTuple):
     summary: Summary = "mean"
     in_characters: bool = False  # counts characters of citations, and not documents
     qrels: QrelsKind = "grades"  # the qrels that it needs
+    of_answers: bool = False  # about generated answers, and not documents
 
 
 _P = Parameter(0.8, 0.0, 0.999999)
@@ -76,6 +77,8 @@ _GAINS = Parameter("{}", is_table=True)
 _PER = Parameter("qrels", words=("qrels", "topic"))  # whose highest grade counts if there is no max_rel
 _STOP = Parameter("exp", words=("exp", "linear"))
 _SCALE = {"min_rel": Parameter(0.0, 0, 998), "max_rel": _TOP}  # the grades with gain 0 and 1
+_FULL = {"max_rel": Parameter(2.0, 1, 999)}  # the grade of full support
+_CITED = {"citations": Parameter(1.0, 1, 1000), **_FULL}  # of a sentence that count
 _GOAL = {"T": Parameter(1.0, 0.000001, 1000), **_SCALE}
 
 FAMILIES: dict[str, Family] = {
@@ -245,6 +248,27 @@ FAMILIES: dict[str, Family] = {
     "statAP": Family(
         True, "never", False, "average precision, estimated from a sample", qrels="probabilities"
     ),
+    **{
+        f"{name}{strict}": Family(
+            False,
+            "never",
+            False,
+            f"share of the {nuggets} that the answer contains{', in full' if strict else ''}",
+            _FULL,
+            qrels="nuggets",
+            of_answers=True,
+        )
+        for strict in ("", "_strict")
+        for name, nuggets in (("V", "vital nuggets"), ("A", "nuggets"), ("W", "nuggets, okay ones half,"))
+    },
+    **{
+        name: Family(False, "never", False, title, _CITED, of_answers=True)
+        for name, title in (
+            ("SupportP", "support of the sentences that cite something"),
+            ("SupportR", "support of all sentences"),
+            ("SupportF", "F measure of the support of sentences, equal weights"),
+        )
+    },
     "charP": Family(
         True, "required", False, "precision at rank {k}, in characters of citations", in_characters=True
     ),
@@ -294,6 +318,10 @@ ALIASES: dict[str, tuple[str, str]] = {
     "AG": ("Grade", ""),
     "MSnDCG": ("nDCG", ""),  # the base of its logarithm cancels
     "MAP_IA": ("AP_IA", ""),
+    "vital_score": ("V", ""),
+    "all_score": ("A", ""),
+    "strict_vital_score": ("V_strict", ""),
+    "strict_all_score": ("A_strict", ""),
     "α_DCG": ("alpha_DCG", ""),
     "α_nDCG": ("alpha_nDCG", ""),
 }

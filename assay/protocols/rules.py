@@ -25,6 +25,7 @@ MAX_MEASURE = 50  # characters of the name of a measure, the limit of the databa
 WORD = re.compile(r"[^\s,;]{1,50}")
 FREE_ATTRIBUTES = ("eval", "subtask")  # of a submission in bolt-xml, whose values a protocol may list
 FORMULAS = frozenset({"formula", "visually-distinct-formula"})
+FITTING = {"pool.strategy": "answers", "judging.layout": "generated-answer"}  # generated answers
 LAYOUTS_OF_FORMULAS = frozenset({"formula", "formula-instances"})
 
 
@@ -45,6 +46,7 @@ def complaints(protocol: Protocol) -> Iterator[str]:
     yield from _of_lines(protocol.runs)
     for n, kind in enumerate(protocol.runs.kinds):
         yield from _of_kind(kind, protocol.runs, n)
+    yield from _of_answers(protocol)
     yield from _of_qrels_lines(protocol)
     yield from _of_pool(protocol)
     yield from _of_layout(protocol)
@@ -174,6 +176,42 @@ def _of_owed_runs(kind: schema.RunKind, place: str) -> Iterator[str]:
         yield f"{place}.min_per_team: {least} is {accepted}"
     if least and kind.submitted_by == "organizers":
         yield f"{place}.min_per_team: has no effect, because only organizers submit runs of the kind"
+
+
+def _of_answers(protocol: Protocol) -> Iterator[str]:
+    """Complaints about generated answers, whose keys belong together."""
+    own, is_own = "'generated-answer'", protocol.is_of_answers
+    for key, value, fits in (
+        *(("runs.formats", name, name in schema.ANSWER_FORMATS) for name in protocol.runs.formats),
+        ("pool.strategy", protocol.pool.strategy, protocol.pool.strategy == "answers"),
+        ("judging.layout", protocol.judging.layout, protocol.judging.layout == "generated-answer"),
+    ):
+        if fits and not is_own:
+            yield f"{key}: {value!r} is for unit = {own}, but unit is {protocol.unit!r}"
+        if is_own and not fits:
+            accepted = FITTING.get(key, ", ".join(schema.ANSWER_FORMATS))
+            yield f"{key}: {value!r} does not fit unit = {own}; use {accepted}"
+    if is_own and protocol.runs.max_ranks != 1:
+        yield f"runs.max_ranks: {protocol.runs.max_ranks}, but a run has one answer per topic; use 1"
+    is_used = (protocol.runs.answers, protocol.nuggets) != (schema.AnswerRules(), schema.NuggetRules())
+    if not is_own and (is_used or protocol.pool.order == "by-answer"):
+        yield f"unit: runs.answers, nuggets and pool.order = 'by-answer' are for unit = {own}; leave them out"
+    yield from _of_answer_limits(protocol)
+
+
+def _of_answer_limits(protocol: Protocol) -> Iterator[str]:
+    rules, labels = protocol.runs.answers, protocol.topics.labels
+    for table, of, keys in (
+        ("runs.answers", rules, ("max_words", "max_characters", "max_references", "max_run_id", "citations")),
+        ("nuggets", protocol.nuggets, ("most", "max_words")),
+    ):
+        for key in keys:
+            value = getattr(of, key)
+            if value is not None and value < 1:
+                yield f"{table}.{key}: {value} is below 1"
+    if rules.characters_label and rules.characters_label not in labels:
+        accepted = ", ".join(labels) or "topics.labels to add it"
+        yield f"runs.answers.characters_label: {rules.characters_label!r} is not a label of topics; use {accepted}"
 
 
 def _of_qrels_lines(protocol: Protocol) -> Iterator[str]:
@@ -331,6 +369,8 @@ def _of_measure(
 
     if measure.in_characters:
         yield from _of_characters(protocol, measure, name)
+    if family.of_answers:
+        yield from _of_answer_measure(protocol, measure, highest)
     if has_level and measure.level > highest:
         yield f"{name!r} counts from grade {measure.level}, but the highest grade of the qrels is {highest}"
     if family.has_level and family.level and not has_level and relevant_from > family.level:
@@ -344,6 +384,17 @@ def _of_measure(
         yield f"{measure} needs qrels with {family.qrels}, which have columns of their own; remove qrels.columns"
     if measure.family.startswith("label") and (columns is None or "label" not in columns.order):
         yield f"{name!r} compares the labels of runs; it needs the column label in runs.columns.order"
+
+
+def _of_answer_measure(protocol: Protocol, measure: Measure, highest: int) -> Iterator[str]:
+    """Complaints about a measure of generated answers."""
+    if not protocol.is_of_answers:
+        yield f"{measure} is about generated answers; it needs unit = 'generated-answer'"
+    if measure.number("max_rel") != highest:
+        yield f"{measure} counts full support from another grade than the highest, {highest}; write (max_rel={highest})"
+    judged = protocol.runs.answers.citations
+    if (measure.number("citations") or 1) > judged:
+        yield f"{measure} counts more citations of a sentence than are judged; runs.answers.citations is {judged}"
 
 
 def _of_characters(protocol: Protocol, measure: Measure, name: str) -> Iterator[str]:

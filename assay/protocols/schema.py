@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
+from assay.answers import is_citation
 from assay.digests import sha256_of
 
-Unit = Literal["answer", "document", "formula", "visually-distinct-formula", "passage"]
+Unit = Literal["answer", "document", "formula", "visually-distinct-formula", "passage", "generated-answer"]
 TopicPart = Literal[
     "number",
     "title",
@@ -28,7 +29,19 @@ TopicPart = Literal[
     "scenario",
     "criteria",
 ]
-RunFormat = Literal["arqmath-5", "arqmath-6", "trec-6", "ntcir-xml", "bolt-xml", "columns"]
+RunFormat = Literal[
+    "arqmath-5",
+    "arqmath-6",
+    "trec-6",
+    "ntcir-xml",
+    "bolt-xml",
+    "columns",
+    "rag-2024",
+    "rag-2025",
+    "rag-2026",
+    "ragtime",
+    "dragun",
+]
 RunColumn = Literal["topic", "docno", "post", "rank", "score", "tag", "label", "skip"]
 QrelsColumn = Literal["topic", "docno", "grade", "skip"]
 Tokenizer = Literal["english-latex", "words-latex", "words"]
@@ -36,16 +49,21 @@ Separator = Literal["white-space", "comma", "semicolon"]
 Ties = Literal["docno", "file", "rank"]
 Severity = Literal["warning", "error"]
 Submitter = Literal["teams", "organizers"]
-PoolStrategy = Literal["top-k", "distinct-units", "round-robin-until", "top-k-by-score", "known-item"]
-JudgingOrder = Literal["random", "by-run-votes", "move-to-front"]
+PoolStrategy = Literal[
+    "top-k", "distinct-units", "round-robin-until", "top-k-by-score", "known-item", "answers"
+]
+JudgingOrder = Literal["random", "by-run-votes", "move-to-front", "by-answer"]
 Clustering = Literal["none", "submitted", "collection"]
 InstanceStrategy = Literal["thread-random", "most-runs", "reciprocal-rank-vote"]
-Layout = Literal["question-answer", "topic-document", "formula-instances", "formula", "citation"]
+Layout = Literal[
+    "question-answer", "topic-document", "formula-instances", "formula", "citation", "generated-answer"
+]
 QuestionKind = Literal["one-of", "any-of", "yes-no", "number", "text", "ranking"]
 Aggregate = Literal["single", "maximum", "sum", "median", "majority", "mean"]
 Average = Literal["judged", "common"]
 
 RUN_FORMATS: tuple[str, ...] = get_args(RunFormat)
+ANSWER_FORMATS: tuple[RunFormat, ...] = ("rag-2024", "rag-2025", "rag-2026", "ragtime", "dragun")
 EVERY_RANK = 2**31 - 1  # a depth that no run reaches and that fits a database column of whole numbers
 
 
@@ -102,6 +120,19 @@ class QrelsLines:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerRules:
+    """The limits of generated answers. A run that only exceeds limits can be cut."""
+
+    max_words: int | None = None  # of an answer: after NFKC, separated by white space
+    max_characters: int | None = None  # of an answer, after NFKC
+    characters_label: str = ""  # the label of topics with the limit of characters of each topic
+    too_long: Severity = "error"  # what an answer with too many words or characters is
+    max_references: int | None = None  # of an answer
+    max_run_id: int | None = None  # characters of the id of a run
+    citations: int = 1  # of a sentence that are judged, the first ones
+
+
+@dataclass(frozen=True, slots=True)
 class RunRules:
     """The form and content of a submitted run."""
 
@@ -109,6 +140,7 @@ class RunRules:
     max_ranks: int  # ranked documents per topic, at most
     # The kinds that a team may declare; the first is the main one.
     kinds: tuple[RunKind, ...] = field(metadata={"key": "kind"})
+    answers: AnswerRules  # for formats of generated answers
     columns: RunLines | None = None  # for the format `columns`
     # What a run may use, such as text or math: each word with its name on pages. The last is the usual one. Empty: it
     # is not asked.
@@ -228,6 +260,17 @@ class Grade:
     label: str  # the text of the button
     definition: str  # shown to assessors
     shortcut: str = ""  # the key on the keyboard that chooses it
+    # The same for a citation in a generated answer; empty: as for a nugget.
+    citation_label: str = ""
+    citation_definition: str = ""
+
+    def label_for(self, docno: str) -> str:
+        """The text of the button for a unit."""
+        return (is_citation(docno) and self.citation_label) or self.label
+
+    def definition_for(self, docno: str) -> str:
+        """The definition for a unit."""
+        return (is_citation(docno) and self.citation_definition) or self.definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +373,14 @@ class JudgingRules:
     def has_members(self) -> bool:
         """True if a unit is judged by its members, each with its own choice."""
         return self.layout == "formula-instances"
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetRules:
+    """The facts that generated answers should contain, which people or programs list before answers are judged."""
+
+    most: int | None = None  # nuggets of a topic
+    max_words: int | None = None  # of a nugget
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,6 +516,7 @@ class Protocol:
     scoring: ScoringRules
     agreement: AgreementRules
     baselines: BaselineRules
+    nuggets: NuggetRules
     interaction: InteractionRules | None
     text: str = field(repr=False, metadata={"key": ""})  # of the file; not a key
     # Published sizes of the collection, to compare with.
@@ -474,6 +526,11 @@ class Protocol:
     def judged_noun(self) -> str:
         """The noun for what one judgment is about, an instance (a unit can have several) or a unit."""
         return "instance" if self.judging.layout == "formula-instances" else "unit"
+
+    @property
+    def is_of_answers(self) -> bool:
+        """Whether a run has generated answers, whose nuggets and citations are judged."""
+        return self.unit == "generated-answer"
 
     @property
     def cites_posts(self) -> bool:

@@ -23,6 +23,7 @@ class Pool(models.Model):
         RANDOM = "random", "at random"
         BY_RUN_VOTES = "by-run-votes", "units of most runs first"
         MOVE_TO_FRONT = "move-to-front", "move to front: units of runs with relevant units first"
+        BY_ANSWER = "by-answer", "generated answers one after the other, then cited documents"
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="pools")
     name = models.CharField(max_length=100)

@@ -17,11 +17,15 @@ from assay.cli.pooling import formula_lookup, read_formulas, read_posts, read_pr
 from assay.cli.site import connect, declared, print_json, print_refusal, track_of, upload
 from assay.client.server import REFUSED, ServerError
 from assay.errors import InputError
+from assay.formats.compression import read_file
 from assay.formats.reports import Report, print_report
+from assay.formats.runs.answers import characters_of
 from assay.formats.runs.reader import check_run
 from assay.formats.runs.timing import check_seconds
+from assay.formats.topics.reader import read_labels
+from assay.protocols.schema import Protocol
 
-ON_FILES = ("protocol", "topics", "formulas", "seconds", "repair")
+ON_FILES = ("protocol", "topics", "formulas", "seconds", "labels", "repair")
 ON_SITE = ("server", "kind", "team")
 
 EXAMPLE = "assay check --protocol arqmath-2020-task1 --topics topics.txt runs/abacus.tsv runs/baseline.tsv.gz"
@@ -31,6 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(parser, "--protocol", required=False)
     add(parser, "--topics", "--formulas", "--posts")
     add(parser, "--seconds")
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="labels of topics, if the protocol has the limit of the characters of an answer in one of them",
+    )
     parser.add_argument(
         "--repair", type=Path, metavar="DIR", help="write a repaired copy of each run that can be repaired"
     )
@@ -79,15 +88,36 @@ def _on_site(arguments: argparse.Namespace) -> list[Report | None]:
     return reports
 
 
+def _characters(arguments: argparse.Namespace, protocol: Protocol) -> dict[str, int]:
+    """The characters that answers may have, by topic."""
+    label = protocol.runs.answers.characters_label
+    if arguments.labels is None:
+        return {}
+    if not label:
+        raise InputError("--labels: the protocol has no runs.answers.characters_label")
+    of_topics = read_labels(read_file(arguments.labels), arguments.labels)
+    values = {topic: labels[label] for topic, labels in of_topics.items() if labels.get(label)}
+    try:
+        return characters_of(values)
+    except InputError as error:
+        raise InputError(f"{arguments.labels}: {label}: {error}") from None
+
+
 def _on_files(arguments: argparse.Namespace) -> list[Report]:
     protocol, topics = read_protocol_and_topics(arguments)
     if arguments.repair:
         arguments.repair.mkdir(parents=True, exist_ok=True)
     formulas = formula_lookup(read_formulas(arguments.formulas))
-    posts, reports = read_posts(arguments.posts), []
+    posts, reports, characters = read_posts(arguments.posts), [], _characters(arguments, protocol)
     for path in arguments.runs:
         checked = check_run(
-            path, protocol=protocol, topics=topics, formulas=formulas, posts=posts, name=path.name
+            path,
+            protocol=protocol,
+            topics=topics,
+            formulas=formulas,
+            posts=posts,
+            name=path.name,
+            characters=characters,
         )
         reports.append(checked.report)
         if arguments.format == "text":

@@ -5,6 +5,8 @@ A row of `QrelsColumns` is still a document of a topic. Its parts are words in o
 `subtopics`      `2:1 5:0`, the grade for each subtopic; the grade of the row is the highest
 `strata`         the stratum of the pool from which the document was sampled; grade -1: pooled, but not sampled
 `probabilities`  the algorithm that chose the document, and the probability that it is in the sample
+`nuggets`        of a nugget in an answer `vital` or `okay`; the grade of the nuggets `nugget:-:KEY`, which are those
+                 of the list, has no meaning
 `preferences`    the documents that it is preferred to; the grade of the row is 1, or 0 if there are none
 """
 
@@ -15,10 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assay.answers import NUGGET
 from assay.errors import InputError, Refused
 from assay.formats.qrels.columns import QrelsColumns, columns_from
 from assay.protocols.measures import QrelsKind
 
+IMPORTANCE = (b"vital", b"okay")  # of a nugget
 REPEATS = frozenset({"subtopics", "preferences"})  # kinds with several lines of a document
 
 
@@ -45,6 +49,7 @@ LAYOUTS: dict[QrelsKind, Layout] = {
     "subtopics": Layout("topic, subtopic, docno, grade", 4, 2, 3, (1,)),
     "strata": Layout("topic, 0, docno, stratum, grade", 5, 2, 4, (3,)),
     "probabilities": Layout("topic, docno, grade, algorithm, probability", 5, 1, 2, (3, 4)),
+    "nuggets": Layout("topic, importance, unit, grade", 4, 2, 3, (1,)),
     "preferences": Layout("topic, winner, loser", 3, 1, None, (2,)),
 }
 
@@ -66,6 +71,9 @@ class PartRow(NamedTuple):
         """Say what is wrong with the parts; empty if nothing is."""
         if kind == "preferences" and self.docno == self.parts[0]:
             return "the winner and the loser are the same document"
+        if kind == "nuggets" and self.docno.startswith(NUGGET.encode()) and self.parts[0] not in IMPORTANCE:
+            word = self.parts[0][:40].decode(errors="replace")
+            return f"{word!r} is not the importance of a nugget; use vital or okay"
         if kind != "probabilities":
             return ""
         try:

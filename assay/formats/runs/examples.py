@@ -1,13 +1,14 @@
 """Describes the runs that a protocol accepts, and writes a small one, for participants to try their submission with."""
 
+import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lxml import etree
 
-from assay.formats.runs.forms import LineForm, RunForm, forms_of
+from assay.formats.runs.forms import AnswerForm, LineForm, RunForm, forms_of
 from assay.formats.runs.rules import NOUNS, unit_of
-from assay.protocols.description import limits_of
+from assay.protocols.description import limits_of, limits_of_answers
 from assay.protocols.schema import Protocol, RunRules
 
 EXAMPLES = {
@@ -31,6 +32,22 @@ EXAMPLES = {
   </cite>
  </response>
 </bolt-ir-submission>""",
+    "rag-2024": """{"run_id": "Owls-main", "topic_id": "T1", "topic": "Why do owls sing?",
+ "references": ["doc-17", "doc-4"], "response_length": 7, "answer":
+ [{"text": "The owls of the harbor sing at night.", "citations": [1, 0]}]}""",
+    "rag-2025": """{"metadata": {"team_id": "Owls", "run_id": "Owls-main", "type": "automatic",
+  "narrative_id": "T1", "narrative": "Why do owls sing?"},
+ "references": ["doc-17", "doc-4"], "answer":
+ [{"text": "The owls of the harbor sing at night.", "citations": [1, 0]}]}""",
+    "rag-2026": """{"metadata": {"team_id": "Owls", "run_id": "Owls-main", "run_desc": "Two models.",
+  "type": "automatic", "narrative_id": "T1", "narrative": "Why do owls sing?"},
+ "references": ["doc-17", "doc-4"], "answer":
+ [{"text": "The owls of the harbor sing at night.", "citations": ["doc-4", "doc-17"]}]}""",
+    "ragtime": """{"metadata": {"team_id": "Owls", "run_id": "Owls-main", "topic_id": "T1"}, "responses":
+ [{"text": "The owls of the harbor sing at night.", "citations": {"doc-4": 0.9, "doc-17": 0.5}}]}""",
+    "dragun": """{"metadata": {"team_id": "Owls", "run_id": "Owls-main", "topic_id": "T1",
+  "type": "automatic", "use_starter_kit": false}, "responses":
+ [{"text": "The owls of the harbor sing at night.", "citations": ["doc-4"]}]}""",
 }
 
 
@@ -62,6 +79,8 @@ def _order(forms: list[RunForm], noun: str) -> str:
     """Return which column orders the documents, and how equal scores are ordered; empty for one document per topic."""
     if all(isinstance(form, LineForm) and form.score is None and form.rank is None for form in forms):
         return ""
+    if any(isinstance(form, AnswerForm) for form in forms):
+        return "Each answer is one line; the examples have line ends for you to read them."
     by_rank = [isinstance(form, LineForm) and form.score is None for form in forms]
     order = "The score decides the order."
     if any(by_rank):
@@ -101,6 +120,7 @@ def rules_of(protocol: Protocol) -> list[str]:
         sentences.append(
             f"A topic takes at most {most}. Submit a second file with the seconds of each topic."
         )
+    sentences += limits_of_answers(rules.answers)
     sentences += [f"{kind.name.capitalize()} runs are not scored." for kind in rules.kinds if not kind.scored]
     sentences += limits_of(rules.kinds)
     return [sentence for sentence in sentences if sentence]
@@ -110,6 +130,7 @@ TAG = "sample-run"
 N_UNITS = 3  # per topic
 ENDINGS = {b"\t": "tsv", b",": "csv", b";": "csv"}
 PASSAGE = "Replace this text by the passage."
+SENTENCE = "Replace this text by a sentence of the answer."
 
 
 class Unit(NamedTuple):
@@ -132,7 +153,7 @@ def sample_run(protocol: Protocol, topics: Sequence[str], units: Sequence[Unit])
     `units` are at most as many as the protocol has ranks.
     """
     form = forms_of(protocol)[0]
-    units = units[: protocol.runs.max_ranks]
+    units = units if protocol.is_of_answers else units[: protocol.runs.max_ranks]
     low, high = protocol.runs.min_score, protocol.runs.max_score
     low = 0.0 if low is None else low
     high = low + 1.0 if high is None else high
@@ -143,9 +164,27 @@ def sample_run(protocol: Protocol, topics: Sequence[str], units: Sequence[Unit])
             for topic in topics
             for rank, (unit, score) in enumerate(zip(units, scores, strict=True), 1)
         )
+    if isinstance(form, AnswerForm):
+        return "jsonl", b"".join(_answer(form, protocol, topic, units) for topic in topics)
     is_bolt, rules = form.name == "bolt-xml", protocol.runs
     root = _bolt(rules, topics, units, scores) if is_bolt else _ntcir(topics, units, scores)
     return "xml", etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
+
+
+def _answer(form: AnswerForm, protocol: Protocol, topic: str, units: Sequence[Unit]) -> bytes:
+    """A line of generated answers that cites some documents."""
+    docnos = [unit.docno for unit in units]
+    manner = next((kind for kind in protocol.runs.keys if kind == "manual"), "automatic")
+    content: dict[str, Any] = {}
+    for place, value in ((form.tag, TAG), (form.topic, topic), (form.team, "Sample"), (form.kind, manner)):
+        if place:
+            outer, _, key = place.rpartition(".")
+            (content.setdefault(outer, {}) if outer else content)[key] = value
+    if form.has_references:
+        content["references"] = docnos
+    citations = list(range(len(docnos))) if form.has_indexes else docnos
+    content[form.sentences] = [{"text": SENTENCE, "citations": citations}]
+    return json.dumps(content, ensure_ascii=False).encode() + b"\n"
 
 
 def _ntcir(topics: Sequence[str], units: Sequence[Unit], scores: Sequence[float]) -> "etree._Element":

@@ -86,7 +86,35 @@ class XmlForm(NamedTuple):
     ties: Ties
 
 
-RunForm = LineForm | XmlForm
+class AnswerForm(NamedTuple):
+    """A form of generated answers in JSON lines, one answer each. `answers` reads them.
+
+    A place is a key, after a point one of the object `metadata`.
+    """
+
+    name: RunFormat
+    title: str
+    tag: str  # place of the id of the run
+    topic: str  # place of the code of the topic
+    team: str  # place of the team; empty: none
+    kind: str  # place of the word automatic or manual; empty: none
+    sentences: str  # key of the list of sentences
+    has_references: bool  # whether citations are of a list of references
+    has_indexes: bool = False  # whether a citation can be a place in that list, from 0
+    has_ids: bool = True  # whether it can be the id of a document
+    has_ranks: bool = False
+    ties: Ties = "file"
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The places that a line must have."""
+        references = ("references",) if self.has_references else ()
+        return (*filter(None, (self.tag, self.topic, self.team, self.kind)), *references, self.sentences)
+
+
+RunForm = LineForm | XmlForm | AnswerForm
+_OF_RUN = ("metadata.run_id", "metadata.topic_id", "metadata.team_id")
+_NARRATIVE = ("metadata.run_id", "metadata.narrative_id", "metadata.team_id", "metadata.type", "answer")
 FORMS: dict[RunFormat, RunForm] = {
     form.name: form
     for form in (
@@ -106,6 +134,50 @@ FORMS: dict[RunFormat, RunForm] = {
             roots=("bolt-ir-submission",),
             has_ranks=False,
             ties="file",
+        ),
+        AnswerForm(
+            "rag-2024",
+            "JSON lines: run_id, topic_id, topic, references, response_length, answer [{text, citations}]",
+            "run_id",
+            "topic_id",
+            "",
+            "",
+            "answer",
+            has_references=True,
+            has_indexes=True,
+            has_ids=False,
+        ),
+        AnswerForm(
+            "rag-2025",
+            "JSON lines: metadata {team_id, run_id, type, narrative_id, narrative}, references, "
+            "answer [{text, citations}]",
+            *_NARRATIVE,
+            has_references=True,
+            has_indexes=True,
+        ),
+        AnswerForm(
+            "rag-2026",
+            "JSON lines: metadata {team_id, run_id, run_desc, type, narrative_id, narrative}, references, "
+            "answer [{text, citations}]",
+            *_NARRATIVE,
+            has_references=True,
+            has_indexes=True,
+        ),
+        AnswerForm(
+            "ragtime",
+            "JSON lines: metadata {team_id, run_id, topic_id}, responses [{text, citations}]",
+            *_OF_RUN,
+            "",
+            "responses",
+            has_references=False,
+        ),
+        AnswerForm(
+            "dragun",
+            "JSON lines: metadata {team_id, run_id, topic_id, type, use_starter_kit}, responses [{text, citations}]",
+            *_OF_RUN,
+            "metadata.type",
+            "responses",
+            has_references=False,
         ),
     )
 }

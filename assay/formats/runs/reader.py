@@ -3,7 +3,8 @@
 `check_run` is for uploads and has a report; `read_run` is for commands that only need the columns. The steps of both:
 
 1. `compression` decompresses the file. Its first bytes decide between lines (`text`) and XML (`xml`).
-2. The reader turns the text into rows, in file order, and notes each wrong line in the tally.
+2. The reader turns the text into rows, in file order, and notes each wrong line in the tally. Generated answers have
+   a reader of their own (`answers`).
 3. `formulas` checks formula ids and drops formulas of comments. `rules` checks the rows against the protocol, the
    topics and the collection.
 4. `columns` sorts the rows: the score alone decides the order.
@@ -14,21 +15,24 @@ Decision: ADR 5.
 
 import codecs
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from assay.answers import Answer
 from assay.digests import sha256_of_file
 from assay.errors import InputError
 from assay.formats.compression import Limits, Unreadable, opened, unpack
 from assay.formats.reports import Report, Tally
+from assay.formats.runs.answers import MAX_LINE, AnswerReader
 from assay.formats.runs.columns import RunColumns
-from assay.formats.runs.forms import LineForm, RunForm, XmlForm, forms_of
+from assay.formats.runs.forms import AnswerForm, LineForm, RunForm, XmlForm, forms_of
 from assay.formats.runs.formulas import FormulaLookup, check_formulas
 from assay.formats.runs.rules import (
     NO_ROWS,
@@ -38,7 +42,10 @@ from assay.formats.runs.rules import (
     UnitLookup,
     check_rows,
     check_tags,
+    check_topics,
+    check_units,
     unit_of,
+    warn_of_missing,
     warn_of_rows,
 )
 from assay.formats.runs.text import UTF16, LineReader, Lines, shown
@@ -60,9 +67,13 @@ class CheckedRun:
     columns: RunColumns | None
     form: RunForm | None
     _readable: RunColumns | None = None  # also set if all errors can be repaired
+    answers: Mapping[str, Answer] = field(default_factory=dict)  # by topic, of a run of generated answers
+    _cut: bytes | None = None  # such a run, with answers cut to the limits
 
     def repaired(self) -> bytes | None:
         """The run as it should have been written; None if nothing can be, or has to be, repaired."""
+        if self._cut is not None:
+            return self._cut if self.report.is_repairable else None
         if self._readable is None or not isinstance(self.form, LineForm) or not self.report.is_repairable:
             return None
         return write_run(self._readable, form=self.form, tag=self.report.tag)
@@ -80,6 +91,7 @@ def check_run(
     limits: Limits | None = None,
     kind: str = "",
     team: str = "",
+    characters: Mapping[str, int] = MappingProxyType({}),
 ) -> CheckedRun:
     """Read a run and report everything that is wrong with it.
 
@@ -91,18 +103,40 @@ def check_run(
         posts: for runs of citations, a function from docnos of posts to the known posts; None if none are loaded.
         kind: the kind of run that was declared, which a file that declares a kind must have; empty: not known.
         team: the team that submits; a file that names another one gets a warning. Empty: not known.
+        characters: the number that a generated answer may have, by topic; others have that of the protocol.
 
     Raises:
         OSError: The source cannot be read.
     """
     limits = limits or Limits()
-    expected = _expected(protocol, topics, units, limits)._replace(kind=kind, team=team)
+    expected = _expected(protocol, topics, units, limits)._replace(
+        kind=kind, team=team, characters=characters
+    )
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
         check = _Check(file, expected, limits, forms_of(protocol), formulas, posts)
         columns = check.columns()
         report = check.report(name)
     form = check.reader.form if check.reader else None
-    return CheckedRun(report, None if report.errors else columns, form, columns)
+    checked = CheckedRun(report, None if report.errors else columns, form, columns)
+    if isinstance(check.reader, AnswerReader):
+        answers = {topic: each.answer for topic, each in check.reader.answers.items()}
+        return replace(checked, answers=answers, _cut=check.reader.cut())
+    return checked
+
+
+def read_answers(source: BinaryIO | Path, protocol: Protocol, *, name: str) -> Mapping[str, Answer]:
+    """The answers of a run by topic, also of one that exceeds limits.
+
+    Raises:
+        InputError: The file has no answer that can be read, or other errors than answers that are too long.
+        OSError: The file cannot be read.
+    """
+    checked = check_run(source, protocol=protocol, name=name)
+    serious = [error for error in checked.report.errors if not error.is_repairable]
+    if serious or not checked.answers:
+        reason = serious[0] if serious else "the file has no generated answers"
+        raise InputError(f"{name}: {reason}")
+    return checked.answers
 
 
 def read_run(path: str, protocol: Protocol, formats: Sequence[RunFormat] = ()) -> RunColumns:
@@ -156,7 +190,7 @@ class _Check:
     formulas: FormulaLookup | None = None
     posts: "PostLookup | None" = None
     warns: bool = True
-    reader: "LineReader | XmlReader | None" = None
+    reader: "LineReader | XmlReader | AnswerReader | None" = None
     rows: RunRows = NO_ROWS
     tally: Tally = field(default_factory=Tally)
 
@@ -172,6 +206,8 @@ class _Check:
             return None
         assert self.reader is not None
         assert self.reader.form is not None
+        if isinstance(self.reader, AnswerReader):
+            return self._answers(self.reader)
         check_rows(self.rows, self.expected, self.reader.form, self.tally)
         if self.posts is not None:
             from assay.formats.runs.citations import check_citations  # noqa: PLC0415 -- few runs cite posts
@@ -185,6 +221,31 @@ class _Check:
             warn_of_rows(self.rows, columns, order, self.expected, self.reader.form, self.tally)
         return columns
 
+    def _answers(self, reader: AnswerReader) -> RunColumns | None:
+        """The columns of generated answers, whose rows keep the order of the file."""
+        rows, expected, tally = self.rows, self.expected, self.tally
+        first = np.flatnonzero(np.diff(rows.topic_index, prepend=-1))
+        check_topics(
+            rows._replace(topic_index=rows.topic_index[first], number=rows.number[first]),
+            expected.topics,
+            tally,
+        )
+        if expected.units is not None:
+            check_units(reader.cited_rows(), expected.units, "document", tally)
+        if self.warns:
+            warn_of_missing(rows.topics, expected.topics or (), tally)
+        if tally.has_unrepairable_errors:
+            return None
+        columns, _ = RunColumns.ordered(
+            topics=rows.topics,
+            topic_index=rows.topic_index,
+            docno=rows.docno,
+            rank=rows.rank,
+            score=rows.score,
+            ties="file",
+        )
+        return columns
+
     def _read(self) -> bool:
         """Read the file into the reader; False if it cannot be read to its end."""
         try:
@@ -196,8 +257,11 @@ class _Check:
             self.tally.error(error.code, error.reason, error.accepted)
             return False
 
-    def _reader_for(self, first: bytes) -> "LineReader | XmlReader":
+    def _reader_for(self, first: bytes) -> "LineReader | XmlReader | AnswerReader":
         """The reader for a file, detected from its first bytes."""
+        if answer_forms := [form for form in self.forms if isinstance(form, AnswerForm)]:
+            self.limits = self.limits._replace(max_line=MAX_LINE)
+            return AnswerReader(answer_forms, self.expected, self.limits, self.tally)
         line_forms = [form for form in self.forms if isinstance(form, LineForm)]
         xml_forms = [form for form in self.forms if isinstance(form, XmlForm)]
         accepted = " Or: ".join(f"{form.title}." for form in self.forms)
@@ -218,6 +282,8 @@ class _Check:
     def report(self, name: str) -> Report:
         tags = self.reader.tags if self.reader else {}
         counts = np.bincount(self.rows.topic_index, minlength=len(self.rows.topics)).tolist()
+        if isinstance(self.reader, AnswerReader):
+            counts = [len(each.answer.sentences) for each in self.reader.answers.values()]
         texts = self._texts()
         return Report(
             name=name,
@@ -226,7 +292,7 @@ class _Check:
             form=self.reader.form.name if self.reader and self.reader.form else "",
             tag=next(iter(tags)).decode() if tags else "",
             kind=self.reader.kind if self.reader else "",
-            n_lines=len(self.rows.score),
+            n_lines=len(counts) if isinstance(self.reader, AnswerReader) else len(self.rows.score),
             n_topics=len(self.rows.topics),
             topic_lines=dict(sorted(zip(self.rows.topics, counts, strict=True))),
             errors=self.tally.complaints("error", texts),

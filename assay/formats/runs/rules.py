@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ NOUNS = {
     "visually-distinct-formula": ("formula", "formulas"),
     "citation": ("citation", "citations"),
     "passage": ("passage", "passages"),
+    "generated-answer": ("answer", "answers"),
 }
 NAMED = 20  # missing topics that a message names
 PART = 1 << 14  # rows that are searched for repetitions at once
@@ -85,6 +87,7 @@ class Expected(NamedTuple):
     near: NearDuplicates | None = None
     kind: str = ""  # the kind that the submitter declared; empty: not known
     team: str = ""  # the team that submits; empty: not known
+    characters: Mapping[str, int] = MappingProxyType({})  # that an answer may have, by topic
 
     @property
     def noun(self) -> tuple[str, str]:
@@ -97,7 +100,7 @@ def check_rows(rows: RunRows, expected: Expected, form: Form, tally: Tally) -> N
 
     Ranks out of range are only a warning if the protocol says nothing else.
     """
-    _check_topics(rows, expected.topics, tally)
+    check_topics(rows, expected.topics, tally)
     # Lines of TREC have six columns too, but the second one is always the same.
     is_repeated = rows.post is not None and len(rows.docno) > len(rows.topics)
     if is_repeated and bool((rows.docno == rows.docno[0]).all()):
@@ -119,7 +122,7 @@ def check_rows(rows: RunRows, expected: Expected, form: Form, tally: Tally) -> N
     )
     report(tally.error, complaint, rows.number, (rows.score < low) | (rows.score > high))
     if expected.units is not None:
-        _check_units(rows, expected.units, expected.unit, tally)
+        check_units(rows, expected.units, expected.unit, tally)
 
 
 _TREC = (
@@ -148,7 +151,7 @@ def _at(number: NDArray[np.int64], where: NDArray[np.bool_] | NDArray[np.intp]) 
     return sorted(int(n) for n in few)
 
 
-def _check_topics(rows: RunRows, known: Collection[str] | None, tally: Tally) -> None:
+def check_topics(rows: RunRows, known: Collection[str] | None, tally: Tally) -> None:
     if known is None:
         return
     known = set(known)
@@ -258,7 +261,7 @@ def _check_depth(rows: RunRows, expected: Expected, tally: Tally) -> None:
     _report_others(rows, deep[DISTINCT:], complaint, tally)
 
 
-def _check_units(rows: RunRows, lookup: UnitLookup, unit: str, tally: Tally) -> None:
+def check_units(rows: RunRows, lookup: UnitLookup, unit: str, tally: Tally) -> None:
     distinct, inverse = np.unique(rows.docno, return_inverse=True)
     states = lookup(distinct)[inverse]
     accepted = f"Ids of the collection that are of the kind {unit}."
@@ -287,8 +290,13 @@ def warn_of_rows(
     rises[np.delete(change, first)] = True  # a topic that continues after another
     complaint = ("order", "the line is out of order by topic or score", "Any order; the score decides.")
     report(tally.warning, complaint, rows.number, rises, is_repairable=True)
-    known = expected.topics or ()
-    missing = sorted(set(known) - set(columns.topics.tolist()))
+    warn_of_missing(columns.topics.tolist(), expected.topics or (), tally)
+    _warn_of_near_duplicates(columns, number, expected.near, tally)
+
+
+def warn_of_missing(topics: Collection[str], known: Collection[str], tally: Tally) -> None:
+    """Report topics that a run lacks."""
+    missing = sorted(set(known) - set(topics))
     if missing:
         more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
         tally.warning(
@@ -297,7 +305,6 @@ def warn_of_rows(
             "A topic without documents counts as 0 in every average over all topics.",
             n=len(missing),
         )
-    _warn_of_near_duplicates(columns, number, expected.near, tally)
 
 
 def _warn_of_ranks(columns: RunColumns, number: NDArray[np.int64], tally: Tally) -> None:

@@ -24,6 +24,7 @@ CLI, PAGES = (
     "tests/assay/cli/test_protocol_keys.py::test_",
     "tests/assessment/judgments/test_protocol_keys.py::test_",
 )
+ANSWERS = "tests/assay/cli/test_answers.py::test_"
 OWN = "tests/assay/cli/test_own_columns.py::test_"
 KINDS = "tests/pooling/runs/test_kinds.py::test_"
 SCORING = "tests/scoring/test_protocol_keys.py::test_"
@@ -49,6 +50,18 @@ EFFECTS = {
     "runs.columns.order": f"{OWN}rank_orders_a_run_without_scores",
     "runs.columns.separator": f"{OWN}columns_are_separated_as_the_protocol_says",
     "runs.columns.labels": f"{OWN}wrong_line_is_named",
+    **dict.fromkeys(
+        [f"runs.answers.{key}" for key in ("max_words", "max_characters", "max_references", "max_run_id")],
+        f"{ANSWERS}run_is_refused_by_a_limit_and_accepted_without_it",
+    ),
+    "runs.answers.too_long": f"{ANSWERS}answer_that_is_too_long_gets_a_warning_if_the_protocol_says_so",
+    "runs.answers.characters_label": f"{ANSWERS}label_of_a_topic_is_the_limit_of_its_characters",
+    **dict.fromkeys(
+        ("nuggets.most", "nuggets.max_words"), f"{ANSWERS}limits_of_nuggets_are_in_the_words_of_the_protocol"
+    ),
+    "runs.answers.citations": f"{ANSWERS}pool_has_as_many_citations_of_a_sentence_as_are_judged",
+    "judging.grade.citation_label": f"{ANSWERS}grades_have_other_words_for_citations",
+    "judging.grade.citation_definition": f"{ANSWERS}grades_have_other_words_for_citations",
     "runs.ties": f"{OWN}ties_are_in_the_order_of_the_protocol",
     "runs.uses": f"{KINDS}what_a_run_uses_is_asked_and_shown_in_the_words_of_the_protocol",
     "runs.kind.key": f"{CLI}pool_has_the_units_that_the_key_asks_for",

@@ -25,7 +25,7 @@ BROKEN = {
     "unknown key in a table": (
         "max_ranks = 1000",
         "max_rank = 1000",
-        "runs.max_rank: unknown key; did you mean max_ranks? Allowed here: attributes, columns,",
+        "runs.max_rank: unknown key; did you mean max_ranks? Allowed here: answers, attributes, columns,",
     ),
     "missing key": ("max_ranks = 1000\n", "", "runs.max_ranks: missing"),
     "missing table": ('strategy = "top-k"', "", "pool.strategy: missing"),

@@ -1,0 +1,431 @@
+"""Generated answers in JSON lines: reads and checks them, and cuts those that are longer than the protocol accepts.
+
+A line is the answer to a topic: sentences, each with what it cites, as the tracks RAG, RAGTIME and DRAGUN of TREC have
+them. `forms` has the keys of each. A citation is a place in the list of references, from 0, or the id of a document, or
+in RAGTIME an object of ids, each with its confidence; the first citations of a sentence are the most important ones.
+
+Words are counted after NFKC, separated by white space. A complaint names the line, and the key in it.
+
+Source:
+    Key names and limits: rag24_validation.py and rag25_validation.py of castorini/ragnarok; track_specs.yml of
+    autojudge-base 1.0.0.
+"""
+
+import json
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.answers import Answer, Sentence, normal
+from assay.errors import InputError
+from assay.formats.compression import Limits
+from assay.formats.reports import Tally
+from assay.formats.runs.forms import AnswerForm
+from assay.formats.runs.rules import NO_ROWS, Expected, RunRows
+from assay.formats.runs.text import Lines
+from assay.formats.runs.words import CONTROL, MAX_NAME, byte_strings
+from assay.protocols.schema import AnswerRules
+
+MAX_LINE = 1 << 20  # bytes of a line
+MAX_CITED = 300  # bytes of the id of a document, which is part of the id of a citation
+MAX_SENTENCES = 1000  # of an answer
+MANNERS = ("automatic", "manual")
+NO_LIMITS: Mapping[str, int] = {}
+
+
+class _Wrong(Exception):
+    """A line that cannot be used; the tally has the reason."""
+
+
+class _Line:
+    """The object of one line, whose wrong parts are noted in the tally."""
+
+    def __init__(self, content: dict[str, Any], number: int, tally: Tally) -> None:
+        self.content, self.number, self.tally = content, number, tally
+
+    def at(self, place: str) -> Any:
+        """The value at a place such as `metadata.run_id`; None if there is none."""
+        value: Any = self.content
+        for key in place.split("."):
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    def error(self, code: str, message: str, accepted: str, note: str = "", **more: Any) -> None:
+        self.tally.error(code, message, accepted, self.number, note=note, **more)
+
+    def name(self, place: str, most: int | None = None) -> str:
+        """The word at a place, such as the code of a topic."""
+        value = self.at(place)
+        value = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        accepted = f"A name without white space, of at most {MAX_NAME} bytes."
+        if not isinstance(value, str) or not is_word(value, MAX_NAME):
+            given = "missing" if value is None else json.dumps(value, ensure_ascii=False)[:60]
+            self.error("name", f"{place} is not a name", accepted, f"{place}: {given}")
+            raise _Wrong
+        if most is not None and len(value) > most:
+            message = f"{place} has more than {most} characters"
+            self.error("name-too-long", message, f"At most {most} characters.", f"{value}: {len(value)}")
+        return value
+
+    def list_at(self, place: str, accepted: str) -> list[Any]:
+        value = self.at(place)
+        if not isinstance(value, list):
+            self.error("list", f"{place} is not a list", accepted)
+            raise _Wrong
+        return value
+
+
+def is_word(text: str, most: int) -> bool:
+    """Return True if a text is an id: no white space, no control character, at most some bytes."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return (
+        0 < len(data) <= most and len(text.split()) == 1 and text == text.strip() and not CONTROL.search(data)
+    )
+
+
+class ReadAnswer(NamedTuple):
+    """An answer, with the number of its line and the line as it may be submitted after a cut."""
+
+    answer: Answer
+    number: int
+    cut: bytes
+
+
+class AnswerReader:
+    """Reads one file of answers. `tags` gives for each id of a run the number of its lines, and the first one."""
+
+    def __init__(self, forms: list[AnswerForm], expected: Expected, limits: Limits, tally: Tally) -> None:
+        self.form: AnswerForm | None = None
+        self.tags: dict[bytes, tuple[int, int]] = {}
+        self.kind = ""
+        self.answers: dict[str, ReadAnswer] = {}
+        self._forms, self._expected, self._limits, self._tally = forms, expected, limits, tally
+        self._kinds: dict[str, int] = {}
+
+    def read(self, blocks: Iterator[bytes]) -> bool:
+        """Read all lines; False if there are too many. `blocks` may raise `Unreadable`."""
+        lines = Lines(blocks, self._limits)
+        for first, chunk in lines:
+            for number, line in enumerate(chunk.split(b"\n"), first):
+                if line.strip():
+                    self._take(line, number)
+            if lines.n_read > self._expected.max_lines:
+                accepted = f"At most {self._expected.max_lines:,} lines."
+                self._tally.error(
+                    "too-many-lines", f"The file has more than {lines.n_read:,} lines.", accepted
+                )
+                return False
+        if lines.notes.n_too_long:
+            message, numbers = f"the line has more than {self._limits.max_line:,} bytes", lines.notes.too_long
+            accepted = f"At most {self._limits.max_line:,} bytes per line."
+            self._tally.error("line-too-long", message, accepted, n=lines.notes.n_too_long, numbers=numbers)
+        if not self.answers and not self._tally.has_errors:
+            self._tally.error("empty", "The file has no answer.", "At least one line.")
+        self._check_kinds()
+        return True
+
+    def _take(self, line: bytes, number: int) -> None:
+        content = _parsed(line, number, self._tally)
+        if content is None:
+            return
+        of_line = _Line(content, number, self._tally)
+        if self.form is None:
+            self.form = max(
+                self._forms, key=lambda form: sum(of_line.at(place) is not None for place in form.places)
+            )
+        form, rules = self.form, self._expected.rules.answers
+        try:
+            topic = of_line.name(form.topic)
+            tag = of_line.name(form.tag, rules.max_run_id).encode()
+            self._note_manner(of_line, form)
+            if topic in self.answers:
+                note = f"{topic} is first in line {self.answers[topic].number}"
+                of_line.error("repeated", "the topic already has an answer", "One answer per topic.", note)
+                raise _Wrong
+            references = _references(of_line, form, rules)
+            sentences = _sentences(of_line, form, references)
+        except _Wrong:
+            return
+        n, first = self.tags.get(tag, (0, number))
+        self.tags[tag] = (n + 1, first)
+        answer = Answer(topic, tuple(sentences))
+        is_long = _check_length(answer, of_line, rules, self._expected.characters)
+        must_cut = is_long or len(references) > len(_kept(references, rules))
+        cut = (
+            _cut(of_line, answer, form, rules, self._expected.characters)
+            if must_cut
+            else line.strip() + b"\n"
+        )
+        self.answers[topic] = ReadAnswer(answer, number, cut)
+
+    def _note_manner(self, line: _Line, form: AnswerForm) -> None:
+        """Note whether a line says that the run is automatic or manual, and which team made it."""
+        if form.kind:
+            manner = line.at(form.kind)
+            if manner not in MANNERS:
+                note = json.dumps(manner, ensure_ascii=False)[:60]
+                accepted = f"{' or '.join(MANNERS)}."
+                line.error("kind", f"{form.kind} is not a kind of run", accepted, note)
+            else:
+                self._kinds.setdefault(manner, line.number)
+        if form.team and (team := line.name(form.team)) and self._expected.team not in ("", team):
+            message = f"{form.team} is not the team that submits"
+            self._tally.warning("team", message, f"{self._expected.team}.", line.number, note=team)
+
+    def _check_kinds(self) -> None:
+        """Set the kind of the run, if the protocol knows it."""
+        if len(self._kinds) > 1:
+            message, numbers = "the file has automatic and manual answers", list(self._kinds.values())
+            self._tally.error("several-kinds", message, "One kind of run in one file.", n=2, numbers=numbers)
+        manner = next(iter(self._kinds), "")
+        self.kind = manner if manner in self._expected.rules.keys else ""
+        declared = self._expected.kind
+        if self.kind and declared in MANNERS and declared != self.kind:
+            message = f"the file is of {self.kind} answers, but the run is submitted as {declared}"
+            self._tally.error("kind", message, "The kind that the file states.", self._kinds[manner])
+
+    def rows(self) -> RunRows:
+        """All rows of the run."""
+        if not self.answers:
+            return NO_ROWS
+        triples = [
+            (topic, docno.encode(), sentence, each.number)
+            for topic, each in enumerate(self.answers.values())
+            for docno, sentence in each.answer.rows()
+        ]
+        topic_index, docno, rank, number = zip(*triples, strict=True)
+        return RunRows(
+            list(self.answers),
+            np.array(topic_index, dtype=np.int32),
+            byte_strings(docno),
+            np.array(rank, dtype=np.int32),
+            np.zeros(len(docno), dtype=np.float64),  # rows keep the order of the file
+            np.array(number, dtype=np.int64),
+        )
+
+    def cited_rows(self) -> RunRows:
+        """The cited documents, as rows that can be looked up in a collection."""
+        pairs = [(docno, each.number) for each in self.answers.values() for docno in each.answer.cited]
+        return NO_ROWS._replace(
+            docno=byte_strings([docno.encode() for docno, _ in pairs]),
+            number=np.array([number for _, number in pairs], dtype=np.int64),
+        )
+
+    def cut(self) -> bytes:
+        """The file with answers that are cut to the limits."""
+        return b"".join(each.cut for each in self.answers.values())
+
+
+def _parsed(line: bytes, number: int, tally: Tally) -> dict[str, Any] | None:
+    accepted = "A JSON object in UTF-8 on each line."
+    try:
+        content = json.loads(line.decode(), parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        note = f"byte {error.start + 1}"
+        tally.error("encoding", "the line is not UTF-8", accepted, number, note=note)
+    except (ValueError, RecursionError) as error:
+        note = f"column {error.colno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else ""
+        tally.error("json", "the line is not JSON", accepted, number, note=note)
+    else:
+        if isinstance(content, dict):
+            return content
+        tally.error("json", "the line is not a JSON object", accepted, number)
+    return None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _references(line: _Line, form: AnswerForm, rules: AnswerRules) -> list[str]:
+    """The references, which are not checked against the protocol if they are too many, or repeated."""
+    if not form.has_references:
+        return []
+    references = line.list_at("references", "A list of ids of documents.")
+    for place, docno in enumerate(references):
+        _check_docno(docno, f"references[{place}]", line)
+    n, most = len(references), rules.max_references
+    if len(set(references)) < n:
+        ((again, _),) = Counter(references).most_common(1)
+        message = "references has a document twice"
+        line.error("repeated-reference", message, "Each document once.", again, is_repairable=True)
+    if most is not None and n > most:
+        message = f"references has more than {most} documents"
+        line.error("too-many-references", message, f"At most {most}.", f"{n}", is_repairable=True)
+    return references
+
+
+def _check_docno(docno: object, place: str, line: _Line) -> None:
+    if not isinstance(docno, str) or not is_word(docno, MAX_CITED):
+        accepted = f"A text without white space, of at most {MAX_CITED} bytes."
+        note = f"{place}: {json.dumps(docno, ensure_ascii=False)[:60]}"
+        line.error("docno", "an id of a document is not accepted", accepted, note)
+        raise _Wrong
+
+
+def _sentences(line: _Line, form: AnswerForm, references: Sequence[str]) -> list[Sentence]:
+    key = form.sentences
+    given = line.list_at(key, "A list of sentences: [{text, citations}].")
+    if not 0 < len(given) <= MAX_SENTENCES:
+        line.error("sentences", f"{key} has {len(given):,} sentences", f"1 to {MAX_SENTENCES:,} sentences.")
+        raise _Wrong
+    sentences, known = [], frozenset(references)
+    for place, sentence in enumerate(given):
+        text = sentence.get("text") if isinstance(sentence, dict) else None
+        if not isinstance(text, str) or not normal(text) or _has_surrogate(text):
+            note = f"{key}[{place}].text"
+            line.error("sentence", "a sentence has no text", "{text, citations}, with a text.", note)
+            raise _Wrong
+        citations = _Citations(line, form, references, known, f"{key}[{place}].citations")
+        sentences.append(Sentence(text, tuple(citations.of(sentence.get("citations")))))
+    return sentences
+
+
+def _has_surrogate(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+class _Citations(NamedTuple):
+    """Reads the citations at one place."""
+
+    line: _Line
+    form: AnswerForm
+    references: Sequence[str]
+    known: frozenset[str]
+    place: str
+
+    def of(self, given: Any) -> list[str]:
+        """The documents, the most important first, each once."""
+        if isinstance(given, dict) and not self.form.has_references:
+            given = self._by_confidence(given)
+        if not isinstance(given, list):
+            self.line.error("citations", "citations are not a list", self._accepted(), self.place)
+            raise _Wrong
+        docnos = [self._docno(citation, n) for n, citation in enumerate(given)]
+        if len(set(docnos)) < len(docnos):
+            message, accepted = (
+                "a sentence cites a document twice",
+                "Each document once; the first one counts.",
+            )
+            self.line.tally.warning("repeated-citation", message, accepted, self.line.number, note=self.place)
+        return list(dict.fromkeys(docnos))
+
+    def _by_confidence(self, given: Mapping[str, Any]) -> list[str]:
+        for docno, confidence in given.items():
+            if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
+                note = f"{self.place}.{docno}: {json.dumps(confidence, ensure_ascii=False)[:60]}"
+                self.line.error("citations", "a confidence is not a number", "A number.", note)
+                raise _Wrong
+        return sorted(given, key=lambda docno: -given[docno])  # stable: equal ones in the order of the file
+
+    def _docno(self, citation: Any, n: int) -> str:
+        place, references = f"{self.place}[{n}]", self.references
+        if isinstance(citation, int) and not isinstance(citation, bool) and self.form.has_indexes:
+            if 0 <= citation < len(references):
+                return references[citation]
+            note = f"{place}: {str(citation)[:40]}; references has {len(references)}"
+            self.line.error("citation", "a citation is not in the list of references", self._accepted(), note)
+            raise _Wrong
+        if not isinstance(citation, str) or not self.form.has_ids:
+            note = f"{place}: {json.dumps(citation, ensure_ascii=False)[:60]}"
+            self.line.error("citation", "a citation is not accepted", self._accepted(), note)
+            raise _Wrong
+        _check_docno(citation, place, self.line)
+        if self.form.has_references and citation not in self.known:
+            note = f"{place}: {citation[:60]}"
+            self.line.error("citation", "a citation is not in the list of references", self._accepted(), note)
+            raise _Wrong
+        return citation
+
+    def _accepted(self) -> str:
+        if not self.form.has_references:
+            return "A list of ids of documents, or an object of ids with their confidence."
+        ids = " or ids" if self.form.has_ids else ""
+        return f"A list of places{ids} in references; places count from 0."
+
+
+def _most_characters(topic: str, rules: AnswerRules, of_topics: Mapping[str, int]) -> int | None:
+    return of_topics.get(topic, rules.max_characters)
+
+
+def _check_length(answer: Answer, line: _Line, rules: AnswerRules, of_topics: Mapping[str, int]) -> bool:
+    """Report an answer that is too long. Return whether it is."""
+    add = line.tally.error if rules.too_long == "error" else line.tally.warning
+    limits: tuple[tuple[str, int, int | None], ...] = (
+        ("words", answer.n_words, rules.max_words),
+        ("characters", len(answer.text), _most_characters(answer.topic, rules, of_topics)),
+    )
+    is_long = False
+    for noun, n, most in limits:
+        if most is not None and n > most:
+            accepted = f"At most {most:,} {noun}; a cut leaves out sentences from the end."
+            note = f"{answer.topic}: {n:,} {noun}"
+            add(f"too-many-{noun}", f"the answer has too many {noun}", accepted, line.number, note=note,
+                is_repairable=len(answer.sentences) > 1)  # fmt: skip
+            is_long = True
+    return is_long
+
+
+def _kept(references: Sequence[str], rules: AnswerRules) -> list[str]:
+    return list(dict.fromkeys(references))[: rules.max_references]
+
+
+def _cut(
+    line: _Line, answer: Answer, form: AnswerForm, rules: AnswerRules, of_topics: Mapping[str, int]
+) -> bytes:
+    """The line with whole sentences left out from the end, and without references beyond the limit."""
+    texts = [normal(sentence.text) for sentence in answer.sentences]
+    n_words = list(accumulate(len(text.split()) for text in texts))
+    n_characters = [n - 1 for n in accumulate(len(text) + 1 for text in texts)]
+    limits = ((n_words, rules.max_words), (n_characters, _most_characters(answer.topic, rules, of_topics)))
+    n = max(1, min(len(texts) if most is None else bisect_right(numbers, most) for numbers, most in limits))
+    content, key = dict(line.content), form.sentences
+    content[key] = content[key][:n]
+    if form.has_references:
+        content["references"] = kept = _kept(content["references"], rules)
+        place = {docno: docno if form.has_ids else number for number, docno in enumerate(kept)}
+        content[key] = [
+            {**given, "citations": [place[docno] for docno in sentence.citations if docno in place]}
+            for given, sentence in zip(content[key], answer.sentences, strict=False)
+        ]
+    if "response_length" in content:
+        content["response_length"] = n_words[n - 1]
+    return json.dumps(content, ensure_ascii=False).encode() + b"\n"
+
+
+def characters_of(values: Mapping[str, str]) -> dict[str, int]:
+    """The characters that answers may have, by topic, from the values of a label.
+
+    Raises:
+        InputError: A value is not a whole number from 1.
+    """
+    wrong = {topic: value for topic, value in values.items() if not re.fullmatch(r"0*[1-9]\d{0,8}", value)}
+    for topic, value in wrong.items():
+        raise InputError(
+            f"{value[:40]!r} of topic {topic} is not a number of characters; use a whole number from 1"
+        )
+    return {topic: int(value) for topic, value in values.items()}
+
+
+def cited_run(answers: Mapping[str, Answer], tag: str) -> bytes:
+    """The cited documents as a run in TREC's six columns, in the order of their first citations.
+
+    It can be pooled with other runs, so that the cited documents are judged for relevance.
+    """
+    return b"".join(
+        f"{topic} Q0 {docno} {rank} {-rank} {tag}\n".encode()
+        for topic, answer in sorted(answers.items())
+        for rank, docno in enumerate(answer.cited, 1)
+    )

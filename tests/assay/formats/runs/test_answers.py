@@ -1,0 +1,247 @@
+"""Runs of generated answers are read into rows of ids, or refused with line and key; one that is too long is cut."""
+
+import json
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from assay.answers import Answer, Sentence, unit_of
+from assay.errors import InputError
+from assay.formats.runs.answers import cited_run
+from assay.formats.runs.examples import EXAMPLES, placeholders, sample_run
+from assay.formats.runs.reader import CheckedRun, check_run, read_answers
+from assay.formats.runs.rules import ABSENT, FIT
+from assay.protocols.loader import parse_protocol, shipped_text
+from assay.protocols.schema import ANSWER_FORMATS, Protocol
+from tests.helpers.answer_runs import OWLS, answer_line, answer_of, answer_run, citation
+
+RAG = shipped_text("trec-rag-2024")
+META = {"team_id": "one", "run_id": "owls", "topic_id": "T1", "narrative_id": "T1", "type": "automatic"}
+
+
+def protocol(form: str = "rag-2024", **limits: Any) -> Protocol:
+    """The protocol of RAG 2024 with other formats and limits, and the kinds automatic and manual."""
+    text = RAG.replace('formats = ["rag-2024"]', f'formats = ["{form}"]').replace(
+        'key = "rag"', 'key = "automatic"'
+    )
+    text = text.replace('key = "ag"', 'key = "manual"')
+    for key, value in limits.items():
+        text = text.replace("citations = 1 ", f"{key} = {value}\ncitations = 1 ")
+    return parse_protocol(text, name="x.toml")
+
+
+def check(text: str | bytes, rules: Protocol | None = None, **options: Any) -> CheckedRun:
+    data = text if isinstance(text, bytes) else text.encode()
+    return check_run(BytesIO(data), protocol=rules or protocol(), name="run.jsonl", **options)
+
+
+def complaints(checked: CheckedRun) -> list[str]:
+    return [
+        f"{each.severity}: {each} [{'; '.join(line.note for line in each.lines)}]"
+        for each in (*checked.report.errors, *checked.report.warnings)
+    ]
+
+
+def meta(key: str, sentences: Any, **others: Any) -> str:
+    return json.dumps({"metadata": {**META, **others.pop("metadata", {})}, key: sentences, **others}) + "\n"
+
+
+def test_rows_are_the_answer_its_sentences_and_their_citations() -> None:
+    columns = check(answer_run()).columns
+
+    assert columns is not None
+    answers = [answer_of(topic, sentences) for topic, sentences in OWLS.items()]
+    rows = [docno for answer in answers for docno, _ in answer.rows()]
+    assert [docno.decode() for docno in columns.docno.tolist()] == rows
+    assert columns.rank.tolist() == [n for answer in answers for _, n in answer.rows()]
+    assert rows[2] == citation("Owls sing at night.", "d1")
+    assert unit_of(rows[2]) == unit_of(citation("Owls  sing at night.", "d1"))  # white space does not count
+
+
+def test_equal_texts_have_equal_ids_after_nfkc() -> None:
+    ligature, letters = Sentence("ﬁne\u00a0words "), Sentence("fine words")
+
+    assert ligature.digest == letters.digest
+    assert Answer("T", (ligature, letters)).digest == Answer("T", (Sentence("fine words fine words"),)).digest
+
+
+def test_report_counts_answers_and_sentences() -> None:
+    report = check(answer_run()).report
+
+    assert (report.tag, report.form, report.n_lines) == ("owls", "rag-2024", 2)
+    assert report.topic_lines == {"T1": 3, "T2": 1}
+
+
+@pytest.mark.parametrize(
+    ("form", "line"),
+    [
+        ("rag-2025", meta("answer", [{"text": "x", "citations": [1, "d9"]}], references=["d9", "d8"])),
+        ("rag-2026", meta("answer", [{"text": "x", "citations": ["d8", 0]}], references=["d9", "d8"])),
+        ("ragtime", meta("responses", [{"text": "x", "citations": {"d9": 0.2, "d8": 0.9}}])),
+        ("dragun", meta("responses", [{"text": "x", "citations": ["d8", "d9"]}])),
+    ],
+)
+def test_citations_of_every_form_are_documents_by_priority(form: str, line: str) -> None:
+    checked = check(line, protocol(form))
+
+    assert complaints(checked) == []
+    assert checked.answers["T1"].sentences == (Sentence("x", ("d8", "d9")),)
+
+
+@pytest.mark.parametrize("form", ANSWER_FORMATS)
+def test_example_and_sample_run_of_every_form_are_accepted(form: str) -> None:
+    rules = protocol(form)
+    ending, sample = sample_run(rules, ["T1", "T2"], placeholders(rules))
+
+    assert ending == "jsonl"
+    assert complaints(check(sample, rules)) == []
+    assert complaints(check(EXAMPLES[form].replace("\n", "") + "\n", rules)) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("[1]", "error: line 2: the line is not a JSON object []"),
+        (
+            "{",
+            "error: line 2: the line is not JSON [column 2: Expecting property name enclosed in double quotes]",
+        ),
+        ('{"run_id": NaN}', "error: line 2: the line is not JSON []"),
+        ("[" * 100_000, "error: line 2: the line is not JSON []"),
+        (answer_line("T1", [], run_id=None), "error: line 2: run_id is not a name [run_id: missing]"),
+        (answer_line("T 1", []), 'error: line 2: topic_id is not a name [topic_id: "T 1"]'),
+        (
+            answer_line("T9", [("x", ["d1"])]),
+            "error: line 2: the topic already has an answer [T9 is first in line 1]",
+        ),
+        (answer_line("T1", []), "error: line 2: answer has 0 sentences []"),
+        (answer_line("T1", [], answer=7), "error: line 2: answer is not a list []"),
+        (answer_line("T1", [(" ", [])]), "error: line 2: a sentence has no text [answer[0].text]"),
+        (answer_line("T1", [], answer=["x"]), "error: line 2: a sentence has no text [answer[0].text]"),
+        (
+            answer_line("T1", [("x", ["a", "b"])], references=["a"]),
+            "error: line 2: a citation is not in the list of references [answer[0].citations[1]: 1; references has 1]",
+        ),
+        (
+            answer_line("T1", [], references=["a"], answer=[{"text": "x", "citations": ["a"]}]),
+            'error: line 2: a citation is not accepted [answer[0].citations[0]: "a"]',
+        ),
+        (
+            answer_line("T1", [], answer=[{"text": "x", "citations": True}]),
+            "error: line 2: citations are not a list [answer[0].citations]",
+        ),
+        (
+            answer_line("T1", [("x", ["a b"])]),
+            'error: line 2: an id of a document is not accepted [references[0]: "a b"]',
+        ),
+        (
+            answer_line("T1", [("x", ["a"])], references=["a", "b", "a"]),
+            "error: line 2: references has a document twice [a]",
+        ),
+        (
+            answer_line("T1", [], references=["a"], answer=[{"text": "x", "citations": [0, 0]}]),
+            "warning: line 2: a sentence cites a document twice [answer[0].citations]",
+        ),
+        (answer_line("T1", [("x", [])], tag="other"), "error: lines 1, 2: the file has 2 tags"),
+    ],
+)
+def test_wrong_line_is_named_with_its_key(line: str, expected: str) -> None:
+    messages = complaints(check(answer_line("T9", [("x", [])]) + line + "\n"))
+
+    assert len(messages) == 1
+    assert messages[0].startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "expected"),
+    [
+        (
+            meta("responses", [], metadata={"type": "both"}),
+            {},
+            'error: line 1: metadata.type is not a kind of run ["both"]',
+        ),
+        (
+            "",
+            {"kind": "manual"},
+            "error: line 1: the file is of automatic answers, but the run is submitted as manual []",
+        ),
+        ("", {"team": "two"}, "warning: line 1: metadata.team_id is not the team that submits [one]"),
+        ("", {"topics": ["T2"]}, "error: line 1: unknown topic “T1” []"),
+        (
+            "",
+            {"units": lambda docnos: (docnos == b"d8") * ABSENT},
+            "error: line 1: the document is not in the collection []",
+        ),
+        (
+            meta("responses", [{"text": "x", "citations": {"d": "high"}}]),
+            {},
+            'error: line 1: a confidence is not a number [responses[0].citations.d: "high"]',
+        ),
+    ],
+)
+def test_run_is_checked_against_what_is_known(line: str, options: dict[str, Any], expected: str) -> None:
+    good = meta("responses", [{"text": "x", "citations": ["d8"]}])
+    form = "ragtime" if "high" in line else "dragun"
+
+    messages = complaints(check(line or good, protocol(form), **options))
+
+    assert expected in messages
+
+
+def test_file_of_both_kinds_is_refused() -> None:
+    sentences = [{"text": "x", "citations": []}]
+    both = meta("responses", sentences) + meta(
+        "responses", sentences, metadata={"type": "manual", "topic_id": "T2"}
+    )
+
+    assert "error: lines 1, 2: the file has automatic and manual answers [; ]" in complaints(
+        check(both, protocol("dragun"))
+    )
+
+
+def test_topics_without_an_answer_are_named() -> None:
+    (warning,) = check(answer_run(), topics=["T1", "T2", "T7"]).report.warnings
+
+    assert warning.message == "1 of 3 topics have no line: T7"
+
+
+def test_cut_leaves_out_sentences_from_the_end_and_references_beyond_the_limit() -> None:
+    long = answer_line("T1", OWLS["T1"], references=["d1", "d1", "d2", "d3"])
+
+    checked = check(long, protocol(max_characters=39))
+
+    assert [error.code for error in checked.report.errors] == ["repeated-reference", "too-many-characters"]
+    cut = checked.repaired()
+    assert cut is not None
+    content = json.loads(cut)
+    assert content["references"] == ["d1", "d2", "d3"]
+    assert content["answer"] == [
+        {"text": "Owls sing at night.", "citations": [0]},
+        {"text": "They nest in barns.", "citations": []},
+    ]
+    assert complaints(check(cut, protocol(max_characters=39))) == []
+
+
+def test_answer_whose_first_sentence_is_too_long_cannot_be_cut() -> None:
+    assert check(answer_line("T1", OWLS["T1"][:1]), protocol(max_characters=5)).repaired() is None
+
+
+def test_answers_of_a_stored_run_are_read_again() -> None:
+    answers = read_answers(BytesIO(answer_run()), protocol(max_characters=5), name="run")
+
+    assert list(answers) == ["T1", "T2"]
+    with pytest.raises(InputError, match="run: line 1: the line is not JSON"):
+        read_answers(BytesIO(b"x"), protocol(), name="run")
+
+
+def test_cited_documents_become_a_run_of_trec() -> None:
+    lines = cited_run(check(answer_run()).answers, "owls").decode().splitlines()
+
+    assert lines == ["T1 Q0 d1 1 -1 owls", "T1 Q0 d2 2 -2 owls", "T1 Q0 d3 3 -3 owls", "T2 Q0 d4 1 -1 owls"]
+
+
+def test_collection_that_has_all_documents_is_fine() -> None:
+    checked = check(answer_run(), units=lambda docnos: (docnos == b"none") * ABSENT + FIT)
+
+    assert checked.report.is_acceptable
