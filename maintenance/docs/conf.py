@@ -3,6 +3,7 @@
 The site is built without Django, a database or the network. ADR 18 gives the reasons for the choices.
 """
 
+import gc
 import sys
 from pathlib import Path
 
@@ -11,6 +12,8 @@ DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT))
 
 from assay.version import VERSION  # noqa: E402
+
+gc.set_threshold(100_000, 20, 20)  # a build keeps nearly all that it makes
 
 OURS = ("library_reference", "generated_tables", "sessions")
 
@@ -28,6 +31,7 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
+autodoc_use_type_comments = False
 autodoc_default_options = {"members": True, "undoc-members": True}
 python_maximum_signature_line_length = 88
 add_module_names = False

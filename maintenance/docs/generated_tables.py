@@ -4,11 +4,12 @@ What only a person can say (the meaning of a key, the name of a measure elsewher
 key without an entry there, or an entry without a key, is an error.
 """
 
-import subprocess
-import sys
+import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout, suppress
 from dataclasses import MISSING, is_dataclass
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -19,6 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from assay import structure
+from assay.cli.main import main
 from assay.formats import names
 from assay.protocols import schema
 from assay.protocols.description import NOT_CARRIED_OUT, facts
@@ -179,16 +181,15 @@ def protocol(slug: str) -> Iterator[str]:
 
 def options(command: str) -> Iterator[str]:
     """The help of a subcommand."""
-    called = subprocess.run(
-        [sys.executable, "-m", "assay", *command.split(), "--help"],
-        cwd=ROOT,
-        env={"PATH": "", "COLUMNS": "100", "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    os.environ |= {"COLUMNS": "100", "NO_COLOR": "1"}
+    shown = TextIOWrapper(BytesIO(), encoding="utf-8")
+    with redirect_stdout(shown), suppress(SystemExit):
+        main([*command.split(), "--help"])
+    shown.seek(0)
+    if not (lines := shown.read().rstrip().splitlines()):
+        raise ValueError(f"assay {command} has no help")
     yield "```text"
-    yield from called.stdout.rstrip().splitlines()
+    yield from lines
     yield "```"
 
 

@@ -9,10 +9,14 @@ publication.
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
+from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 ROOT = Path(__file__).parents[2]
 ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[([\w.~]+)\]\]")
@@ -23,6 +27,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", _write_pages)
     app.connect("autodoc-process-signature", _short_types)
     app.connect("autodoc-skip-member", _is_field)
+    app.connect("html-page-context", _navigate_titles, priority=400)  # before the theme
     return {"parallel_read_safe": True}
 
 
@@ -46,6 +51,32 @@ def _short_types(
         ARRAY.sub(r"~numpy.typing.NDArray[\1]", text) if text else text for text in (arguments, returned)
     ]
     return short[0], short[1]
+
+
+def _navigate_titles(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
+    """Give the theme titles of pages only: to copy all headings for each page took a third of the build."""
+    toctree = context["toctree"]
+
+    def of_titles(**options: Any) -> str:
+        complete = app.env.tocs
+        app.env.tocs = _titles(app.env)
+        try:
+            return str(toctree(**options))
+        finally:
+            app.env.tocs = complete
+
+    context["toctree"] = of_titles
+
+
+@cache
+def _titles(env: BuildEnvironment) -> dict[str, nodes.bullet_list]:
+    """Return the contents of each page without its headings: its title, and the pages below it."""
+    titles = {page: contents.deepcopy() for page, contents in env.tocs.items()}
+    for contents in titles.values():
+        for entry in contents:
+            pages = list(entry.findall(addnodes.toctree))
+            entry[1:] = [nodes.bullet_list("", *pages)] if pages else []
+    return titles
 
 
 def _write_pages(app: Sphinx) -> None:
