@@ -65,7 +65,7 @@ ATTACKS = [
     Attack("POST", form("%ff%fe")),
     Attack("POST", form("9" * 40)),
     Attack("POST", form("-1")),
-    Attack("POST", form("%F0%9F%92%A9" * 500)),
+    Attack("POST", form("\U0001f4a9" * 500)),
     Attack(
         "POST",
         b'--x\r\nContent-Disposition: form-data; name="file"; filename="a\x00\xff/../b"\r\n\r\n\x00\xff\r\n--x--\r\n',

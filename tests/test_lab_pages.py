@@ -43,26 +43,22 @@ def lab(
     return build()
 
 
-def test_pages_have_words_instead_of_codes(lab: Lab) -> None:
+def test_pages_have_words_instead_of_codes_and_explain_measures_in_characters(lab: Lab) -> None:
+    pages = {user.username: dict(_pages(user, lab)) for user in (lab.organizer, lab.ada, lab.member)}
+
     codes = {
         f"{user} {address}: {match[0]} in “{text[max(0, match.start() - 40) : match.end() + 40]}”"
-        for user in (lab.organizer, lab.ada, lab.member)
-        for address, text in _pages(user, lab)
+        for user, texts in pages.items()
+        for address, text in texts.items()
         for match in CODE.finditer(text)
+    }
+    named = {
+        address: text for address, text in pages[lab.organizer.username].items() if IN_CHARACTERS.search(text)
     }
 
     assert not codes, "\n".join(sorted(codes))
-
-
-def test_measures_in_characters_are_explained_where_they_are_named(lab: Lab) -> None:
-    pages = dict(_pages(lab.organizer, lab))
-    named = {address: text for address, text in pages.items() if IN_CHARACTERS.search(text)}
-
-    unexplained = [address for address, text in named.items() if "in characters" not in text]
-
-    has_them = any(parse_measure(name).in_characters for name in lab.board.measures)
-    assert bool(named) == has_them
-    assert not unexplained
+    assert bool(named) == any(parse_measure(name).in_characters for name in lab.board.measures)
+    assert [address for address, text in named.items() if "in characters" not in text] == []
 
 
 def test_formulas_are_typeset_wherever_pages_show_them(lab: Lab) -> None:
