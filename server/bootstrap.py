@@ -149,7 +149,7 @@ def pip_install(*arguments: str) -> None:
 
 def install_python_packages() -> None:
     say("installing Python packages (a minute or two the first time)")
-    pip_install("--no-compile", "-r", "requirements-dev.txt")  # a third of the modules is imported, and compiled then
+    pip_install("--no-compile", "-r", "requirements-dev.txt")  # most modules are never imported
     pip_install("--no-deps", "--no-build-isolation", "--editable", ".")  # for the command `assay`
 
 
