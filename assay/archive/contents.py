@@ -23,7 +23,7 @@ from assay.archive.records import (
 )
 from assay.formats.compression import Limits
 from assay.formats.documents.batch import Unusable
-from assay.formats.qrels.reader import QrelsColumns, QrelsError, QrelsForm, kind_of, parse_qrels
+from assay.formats.qrels.reader import QrelsColumns, QrelsError, QrelsForm, parse_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.formulas import with_unknown
 from assay.formats.runs.reader import CheckedRun, check_run
@@ -36,7 +36,7 @@ from assay.pools.strategies import BuiltPool, ByTopic, PoolError, PoolInput, bui
 from assay.protocols.loader import ProtocolError, parse_protocol
 from assay.protocols.measures import MeasureError, parse_measures
 from assay.protocols.schema import Protocol
-from assay.qrels import Unit, given_grades
+from assay.qrels.freezing import Unit, given_grades
 
 FORMULA_COLUMNS = ("formula_id", "post_id", "thread_id", "place", "visual_id")
 
@@ -190,9 +190,9 @@ class Contents:
         return docnos
 
     def form_of(self, qrels: QrelsRecord) -> QrelsForm:
-        """The columns of a version's file; frozen ones have grades only."""
-        is_imported = qrels.source == "imported"
-        return QrelsForm.of_kind(kind_of(self.protocol(qrels.protocol)) if is_imported else "grades")
+        """The columns of a version's file."""
+        is_frozen = qrels.source != "imported"
+        return QrelsForm.of_version(self.protocol(qrels.protocol), qrels.report, is_frozen=is_frozen)
 
     def qrels_columns(self, qrels: QrelsRecord) -> QrelsColumns:
         try:

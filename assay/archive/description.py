@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from assay.archive.files import CHECKSUMS
@@ -39,12 +39,8 @@ CONTEXT: dict[str, Any] = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
     **{term: f"cr:{term}" for term in CR},
 }
-# Each column of qrels, which have no header: its type, and the part of a line.
-COLUMNS_OF_QRELS = {
-    "topic": ("sc:Text", r"^([^\t]+)\t.*$"),
-    "docno": ("sc:Text", r"^[^\t]+\t[^\t]+\t([^\t]+)\t.*$"),
-    "grade": ("sc:Integer", r"^.*\t([^\t]+)$"),
-}
+# The types of the columns of qrels; others are text. A column named 0 means nothing.
+COLUMNS_OF_QRELS = {"grade": "sc:Integer", "probability": "sc:Float"}
 TYPES = {
     ".bib": "application/x-bibtex",
     ".json": "application/json",
@@ -67,7 +63,8 @@ WORDS = {
     FORMULAS: "the formulas of the runs: post, thread, place and id of the visually distinct formula",
     "pools/": "each pool: pool.tsv (topic, docno, position), contributions.tsv (topic, docno, team, run, rank)",
     JUDGMENTS: "every judgment, also those that were replaced later, one JSON object per line",
-    "qrels/": "the versions of the qrels: topic, 0, docno, grade, as trec_eval reads them",
+    "qrels/": "the versions of the qrels: topic, 0, docno, grade, as trec_eval reads them; "
+    f"{INDEX} names the columns of those with subtopics, strata or preferences",
     "leaderboards/": "the scores of each run and topic; leaderboard.tsv is the table of the site; analyses/ has the "
     "analyses with their seeds",
 }
@@ -173,7 +170,10 @@ def metadata(index: Index, sums: dict[str, str]) -> str:
             "@type": "cr:RecordSet",
             "@id": f"qrels-{qrels.version}",
             "name": f"qrels-{qrels.version}",
-            **({"description": f"{_of_machine(qrels)}."} if qrels.machine else {}),
+            "description": "; ".join(
+                filter(None, [qrels.columns, _of_machine(qrels) if qrels.machine else ""])
+            )
+            + ".",
             "field": [
                 {
                     "@type": "cr:Field",
@@ -186,12 +186,20 @@ def metadata(index: Index, sums: dict[str, str]) -> str:
                         "transform": {"regex": part},
                     },
                 }
-                for column, (kind, part) in COLUMNS_OF_QRELS.items()
+                for column, kind, part in _columns(qrels.columns)
             ],
         }
         for qrels in index.qrels
     ]
     return json.dumps(dataset, ensure_ascii=False, indent=1) + "\n"
+
+
+def _columns(title: str) -> Iterator[tuple[str, str, str]]:
+    """The columns of qrels, which have no header: the name and type of each, and its part of a line."""
+    for n, name in enumerate(title.split(", ")):
+        if name != "0":
+            others = r"[^\t]+\t" * n
+            yield name, COLUMNS_OF_QRELS.get(name, "sc:Text"), rf"^{others}([^\t]+)(?:\t.*)?$"
 
 
 def _file_object(name: str, sha256: str) -> dict[str, str]:

@@ -43,6 +43,7 @@ class TopicRecord:
     narrative: str = ""
     tags: list[str] = field(default_factory=list)
     labels: dict[str, Any] = field(default_factory=dict)
+    subtopics: list[dict[str, str]] = field(default_factory=list)
     formula_id: str = ""
     latex: str = ""
     thread: str = ""
@@ -196,7 +197,8 @@ class PoolRecord:
 class QrelsRecord:
     """A version of the qrels. `source` is `frozen` or `imported`; `pool` is the number of the pool.
 
-    `machine` is the assessor who judged, if that was a machine, and `machine_name` its name and version.
+    `machine` is the assessor who judged, if that was a machine, and `machine_name` its name and version. `columns` are
+    those of its file.
     """
 
     version: int
@@ -209,6 +211,7 @@ class QrelsRecord:
     n_judged: int
     report: dict[str, Any]
     created_at: str
+    columns: str = "topic, 0, docno, grade"
     machine: str = ""
     machine_name: str = ""
     is_archived: bool = False

@@ -5,7 +5,7 @@ Decision: ADR 35.
 
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -27,12 +27,16 @@ from assay.archive.records import (
 from assay.digests import sha256_of
 from assay.formats.judgments.reader import JudgmentsError, open_judgments
 from assay.formats.judgments.rows import JudgmentRow
+from assay.formats.qrels.parts import documents, rows_of
 from assay.formats.qrels.reader import QrelsColumns, format_qrels
+from assay.formats.topics.subtopics import labels_of
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores
 from assay.pools.files import contributions_tsv, member_contributions_tsv, members_tsv, pool_tsv
+from assay.protocols.form_rules import is_of_subtopics
 from assay.protocols.measures import Measure, parse_measures
-from assay.qrels import ALWAYS, Unit, Vote, grade_in_set
+from assay.qrels.freezing import ALWAYS, Unit, Vote
+from assay.qrels.sets import grade_in_set, part_of, subtopics_of, votes_on_subtopics
 from assay.statistics.leaderboard import counted, leaderboard_statistics
 from assay.statistics.significance import above_diagonal
 
@@ -219,16 +223,25 @@ def _wrong_grades(
 ) -> Iterator[str]:
     """The units whose grades are not those of the judgments, and those that are left out."""
     judged, given = _grades(contents, qrels, judgments), contents.given_grades(qrels)
-    codes, units = columns.topics.tolist(), set()
-    rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
-    for topic, docno, grade in rows:
-        unit = Unit(codes[topic], docno.decode())
+    units = set()
+    for unit, grade in _units(columns):
         units.add(unit)
         if grade >= 0 and grade not in judged.get(unit, ()) and given.get(unit) != grade:
             reason = "its judgments give another" if unit in judged else "nobody judged it"
             yield f"{unit.topic} {unit.docno} has grade {grade}, and {reason}"
     for unit in _left_out(contents, qrels, judgments, units):
         yield f"{unit.topic} {unit.docno} is left out, and its judgments give a grade"
+
+
+def _units(columns: QrelsColumns) -> Iterator[tuple[Unit, int]]:
+    """The units with their grades; subtopics are units of their own."""
+    if columns.kind == "subtopics":
+        for row in rows_of(columns):
+            unit = Unit(row.topic.decode(), row.docno.decode())
+            yield part_of(unit, row.parts[0].decode()), row.grade
+        return
+    for (topic, docno), grade in zip(documents(columns), columns.grade.tolist(), strict=True):
+        yield Unit(topic.decode(), docno.decode()), grade
 
 
 def _left_out(
@@ -278,15 +291,16 @@ def _grades(contents: Contents, qrels: QrelsRecord, judgments: list[JudgmentRow]
     except TypeError as error:
         raise BadArchive(f"The time of the qrels version {qrels.version}: {error}.") from None
     protocol = contents.protocol(qrels.protocol)
-    grade_of = _grades_in(contents, qrels)
+    grades_of = _grades_in(contents, qrels)
     by_judge: defaultdict[Unit, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for row in judgments:
         if row.is_check or (row.number is not None and row.number in replaced):
             continue
         for docno in {row.docno, row.unit} - {""}:
-            grades = by_judge[Unit(row.topic, docno)][row.assessor]
-            grade = grade_of(row)
-            grades.update(() if grade is None else {grade})
+            for number, grade in grades_of(row).items():
+                unit = Unit(row.topic, docno)
+                grades = by_judge[part_of(unit, number) if number else unit][row.assessor]
+                grades.update(() if grade is None else {grade})
     of_set = protocol.qrels.set_of(qrels.report.get("set", ""))
     aggregate = (
         of_set.aggregate if of_set else "single" if "group" in qrels.report else protocol.qrels.aggregate
@@ -298,20 +312,29 @@ def _grades(contents: Contents, qrels: QrelsRecord, judgments: list[JudgmentRow]
     return {unit: _sums(list(of_unit.values()), n_judges) for unit, of_unit in by_judge.items()}
 
 
-def _grades_in(contents: Contents, qrels: QrelsRecord) -> Callable[[JudgmentRow], int | None]:
-    """The grade of a judgment in a version, which can be that of a set of qrels; None if it has none."""
+def _grades_in(contents: Contents, qrels: QrelsRecord) -> Callable[[JudgmentRow], Mapping[str, int | None]]:
+    """The grade of a judgment in a version, which can be that of a set of qrels; None if it has none.
+
+    In a set with subtopics, the grade of each by its number; otherwise the number is empty.
+    """
     protocol = contents.protocol(qrels.protocol)
     rules = protocol.qrels.set_of(qrels.report.get("set", ""))
     if rules is None:
-        return lambda row: row.grade
+        return lambda row: {"": row.grade}
     labels = {topic.code: topic.labels for topic in contents.topics}
+    numbers = subtopics_of(
+        protocol, rules, {topic.code: [*labels_of(topic.subtopics)] for topic in contents.topics}
+    )
 
-    def grade(row: JudgmentRow) -> int | None:
-        vote = Vote(row.kind, True, row.assessor, row.choice, row.grade)
-        graded = grade_in_set(rules, protocol, vote, row.answers, labels.get(row.topic, {}))
-        return None if graded is None else graded.grade
+    def grades(row: JudgmentRow) -> Mapping[str, int | None]:
+        vote, of_topic = Vote(row.kind, True, row.assessor, row.choice, row.grade), labels.get(row.topic, {})
+        if is_of_subtopics(protocol, rules):
+            votes = votes_on_subtopics(rules, vote, row.answers, of_topic, numbers(row.topic))
+            return {number: each.grade for number, each in votes.items()}
+        graded = grade_in_set(rules, protocol, vote, row.answers, of_topic)
+        return {"": None if graded is None else graded.grade}
 
-    return grade
+    return grades
 
 
 def _sums(grades: list[set[int]], n_judges: int) -> set[int]:

@@ -12,6 +12,7 @@ from assay.formats.compression import UnpackedFile, opened, read_file, read_text
 from assay.formats.documents.batch import Unusable
 from assay.formats.documents.jsonl import docno_of, text_of, with_usual_names
 from assay.formats.topics.reader import TopicRow, read_topic_file
+from assay.formats.topics.subtopics import labels_of
 from assay.html.sanitize import clean_body, clean_text, clean_title, plain
 from assay.protocols.questions import LIMITS, questions_for
 from assay.protocols.schema import JudgingRules, Question
@@ -139,7 +140,7 @@ def question(
         "document_title": shown(document.title),
         "text": shown(document.body),
         "guidelines": guidelines,
-        **choices_of(rules, questions_for(rules, labels=topic.labels)),
+        **choices_of(rules, questions_for(rules, labels=topic.labels, subtopics=labels_of(topic.subtopics))),
     }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from assay.languages import any_of, name_of
+from assay.protocols.form_rules import is_of_subtopics
 from assay.protocols.measures import parse_measure
 from assay.protocols.questions import when
 from assay.protocols.schema import (
@@ -14,7 +15,6 @@ from assay.protocols.schema import (
     JudgingRules,
     PoolRules,
     Protocol,
-    QrelsRules,
     Question,
     RunKind,
     RunRules,
@@ -108,7 +108,7 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Grades", ", ".join(map(_grade, protocol.judging.grades))),
         ("Non-answers", ", ".join(choice.label for choice in protocol.judging.non_answers)),
         ("Questions", " ".join(_questions(protocol.judging))),
-        ("Qrels", " ".join(_qrels(protocol.qrels))),
+        ("Qrels", " ".join(_qrels(protocol))),
         ("Measures", "; ".join(map(_measure, protocol.scoring.all_measures))),
         ("Text baselines", " ".join(_baselines(protocol))),
         ("Interaction", " ".join(_interaction(protocol))),
@@ -287,13 +287,14 @@ def _with_choices(question: Question) -> str:
         "any-of": "any of",
         "one-of": "one of",
     }
-    choices = ", ".join(question.labels.values())
+    choices = "the subtopics of the topic" if question.choices_from else ", ".join(question.labels.values())
     parts = [kinds.get(question.kind, ""), choices if question.kind != "yes-no" else "", question.unit]
     about = " ".join(filter(None, parts)) or "yes or no"
     return f"{question.label} ({about}{'' if question.required else '; optional'})"
 
 
-def _qrels(qrels: QrelsRules) -> Iterator[str]:
+def _qrels(protocol: Protocol) -> Iterator[str]:
+    qrels = protocol.qrels
     yield AGGREGATES[qrels.aggregate]
     if qrels.min_relevant:
         yield f"Topics with fewer than {qrels.min_relevant} units of grade {qrels.relevant_from} or more are dropped."
@@ -302,7 +303,8 @@ def _qrels(qrels: QrelsRules) -> Iterator[str]:
     if qrels.export_groups:
         yield "Each group of assessors also has qrels of its own."
     for each in qrels.sets:
-        of = f" from the question {each.question}" if each.question else ""
+        content = "for each choice of" if is_of_subtopics(protocol, each) else "from"
+        of = f" {content} the question {each.question}" if each.question else ""
         yield f"Further qrels: {each.name}{of}{'' if each.aggregate == 'single' else f', {each.aggregate}'}."
 
 

@@ -1,9 +1,10 @@
 """The rules of the questions of a protocol and of the sets of qrels that their answers become: see `rules`."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.protocols import schema
+from assay.protocols.measures import QrelsKind
 from assay.protocols.questions import CLOSED, LISTS, MAX_CHARACTERS, Condition
 from assay.protocols.schema import JudgingRules, Protocol, Question
 from assay.structure import shown
@@ -12,6 +13,7 @@ SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_KIND = 40  # characters of the key of a kind of run or of a set, the limit of the database column
 KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
 LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})?")
+MOST_SUBTOPICS = 100  # of a topic
 HIGHEST_GRADE = 999  # as in qrels
 NOT_A_KEY = "is not 1 to 50 letters, digits, hyphens or underscores"
 
@@ -71,6 +73,8 @@ def _of_condition(condition: Condition, protocol: Protocol, n: int) -> str:
         return (
             f"{of!r} {why}; use {', '.join(asked_before) or 'a grade, or put the other question before it'}"
         )
+    if asked_before[of].choices_from:
+        return f"the choices of {of!r} depend on the topic, so no condition can name one"
     choices = asked_before[of].labels
     return "" if value in choices else f"{value!r} is not a choice of {of}; use {', '.join(choices)}"
 
@@ -92,7 +96,7 @@ def _of_limits(question: Question, place: str) -> Iterator[str]:
         yield f"{place}.min: {question.min:g} is above max, {question.max:g}"
     if question.max_characters is not None and not 1 <= question.max_characters <= MAX_CHARACTERS:
         yield f"{place}.max_characters: {question.max_characters} is not between 1 and {MAX_CHARACTERS}"
-    n_choices = len(question.choices)
+    n_choices = MOST_SUBTOPICS if question.choices_from else len(question.choices)
     least, most = question.at_least or 1, n_choices if question.at_most is None else question.at_most
     for key in ("at_least", "at_most"):
         n = getattr(question, key)
@@ -108,6 +112,9 @@ def _repeated(key: str, values: Sequence[str]) -> Iterator[str]:
 
 def _of_question_choices(question: Question, judging: JudgingRules, n: int) -> Iterator[str]:
     place, choices = f"judging.question[{n + 1}].choice", question.given_choices
+    if question.choices_from:
+        yield from _of_choices_from(question, place)
+        return
     if question.kind in {"yes-no", "number", "text"}:
         if choices:
             yield f"{place}: has no effect on {question.kind}; use one-of, any-of or ranking, or leave it out"
@@ -123,6 +130,13 @@ def _of_question_choices(question: Question, judging: JudgingRules, n: int) -> I
             yield f"{place}[{m}].shortcut: {choice.shortcut!r} is not one key, such as 1 or x"
         if choice.shortcut and choice.shortcut in taken:
             yield f"{place}[{m}].shortcut: {choice.shortcut!r} is used by two choices of the page"
+
+
+def _of_choices_from(question: Question, place: str) -> Iterator[str]:
+    if question.kind != "any-of":
+        yield f"{place}s_from: has no effect on {question.kind}; it is a key of any-of"
+    if question.given_choices:
+        yield f"{place}: has no effect, because the choices are those of choices_from; leave one of them out"
 
 
 def _of_value(choice: schema.QuestionChoice, question: Question, place: str) -> Iterator[str]:
@@ -153,9 +167,21 @@ def _of_question_choice(
         yield f"{place}.label: {shown(choice.label)} is the label of two choices"
 
 
+def is_of_subtopics(protocol: Protocol, rules: schema.QrelsSet) -> bool:
+    """True if a set of qrels has a grade for each subtopic of a document: its question is any-of."""
+    return any(each.key == rules.question and each.kind == "any-of" for each in protocol.judging.questions)
+
+
+def kind_in(protocol: Protocol, rules: schema.QrelsSet) -> QrelsKind:
+    """The kind of qrels that a set is."""
+    return "subtopics" if is_of_subtopics(protocol, rules) else "grades"
+
+
 def grades_in(protocol: Protocol, rules: schema.QrelsSet) -> list[int]:
-    """The grades that a judgment can have in a set of qrels, ascending."""
+    """The grades that a judgment can have in a set of qrels, ascending; of subtopics, those of each."""
     questions = [each for each in protocol.judging.questions if each.key == rules.question]
+    if is_of_subtopics(protocol, rules):
+        return [0, 1]
     choices = [choice for question in questions for choice in question.choices]
     values = [choice.value for choice in choices if choice.value is not None]
     grades = [] if rules.question or rules.rules else [grade.value for grade in protocol.judging.grades]
@@ -177,20 +203,39 @@ def _of_set(rules: schema.QrelsSet, protocol: Protocol, n: int) -> Iterator[str]
         yield f"{place}.key: {rules.key!r} is used by two sets"
     if not SLUG.fullmatch(rules.key) or len(rules.key) > MAX_KIND:
         yield f"{place}.key: {shown(rules.key)} is not accepted; use lower-case letters, digits and single hyphens"
-    closed = {each.key: each for each in judging.questions if each.kind in {"one-of", "yes-no"}}
+    closed = {each.key: each for each in judging.questions if each.kind in CLOSED}
     if rules.question and rules.question not in closed:
         accepted = f"use {', '.join(closed)}" if closed else "the protocol has none"
-        yield f"{place}.question: {rules.question!r} is not a one-of or yes-no question; {accepted}"
+        yield f"{place}.question: {rules.question!r} is not a question with choices; {accepted}"
         return
+    if is_of_subtopics(protocol, rules):
+        yield from _of_subtopics(rules, place)
+    else:
+        yield from _of_choices_with_grades(rules, protocol, closed, place)
+    yield from _of_set_grades(rules, protocol, place)
+
+
+def _of_choices_with_grades(
+    rules: schema.QrelsSet, protocol: Protocol, closed: Mapping[str, Question], place: str
+) -> Iterator[str]:
+    judging = protocol.judging
     question = closed.get(rules.question)
     choices = list(question.labels) if question else [grade.key for grade in judging.grades]
     for key in rules.grades:
         if key not in choices:
             yield f"{place}.grades: {key!r} is not a choice; use {', '.join(choices)}"
-    has_values = question is None or question.choices[0].value is not None
-    if not (rules.grades or rules.rules or has_values):
+    has_values = question is None or any(each.value is not None for each in question.choices)
+    if choices and not (rules.grades or rules.rules or has_values):
         yield f"{place}.grades: missing; give each of {', '.join(choices)} its grade, or its choice a value"
-    yield from _of_set_grades(rules, protocol, place)
+
+
+def _of_subtopics(rules: schema.QrelsSet, place: str) -> Iterator[str]:
+    """Complaints about keys of a set that has the grade 1 or 0 for each choice."""
+    for key, value in (("grades", rules.grades), ("rule", rules.rules)):
+        if value:
+            yield f"{place}.{key}: has no effect on an any-of question: a chosen subtopic has the grade 1, the others 0"
+    if rules.otherwise not in (None, 0):
+        yield f"{place}.otherwise: {rules.otherwise} is not 0, the grade of subtopics that are not covered"
 
 
 def _of_set_grades(rules: schema.QrelsSet, protocol: Protocol, place: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from assay.errors import AssayError
 from assay.languages import any_of
-from assay.protocols.schema import Grade, JudgingRules, Question
+from assay.protocols.schema import Grade, JudgingRules, Question, QuestionChoice
 
 Answers = Mapping[str, Any]  # by the key of the question
 
@@ -59,16 +59,33 @@ class Condition(NamedTuple):
 
 
 def questions_for(
-    rules: JudgingRules, *, language: str = "", labels: Mapping[str, str] | None = None
+    rules: JudgingRules,
+    *,
+    language: str = "",
+    labels: Mapping[str, str] | None = None,
+    subtopics: Mapping[str, str] | None = None,
 ) -> list[Question]:
     """The questions that can be asked of a document, in the order of the protocol, without conditions on the topic.
 
     Args:
         language: of the document; if it is not known, answers to questions for some languages are optional.
         labels: of the topic; if they are not known, None.
+        subtopics: the words of each subtopic of the topic, by its number; if they are not known, None. A question
+            about them is not asked of a topic that has none.
     """
-    resolved = (_resolved(question, language, labels) for question in rules.questions)
+    with_choices = (_with_choices(question, subtopics) for question in rules.questions)
+    resolved = (_resolved(question, language, labels) for question in with_choices if question is not None)
     return [question for question in resolved if question is not None]
+
+
+def _with_choices(question: Question, subtopics: Mapping[str, str] | None) -> Question | None:
+    if not question.choices_from or subtopics is None:
+        return question
+    choices = tuple(QuestionChoice(number, words) for number, words in subtopics.items())
+    if not choices:
+        return None
+    least, most = (None if n is None else min(n, len(choices)) for n in (question.at_least, question.at_most))
+    return replace(question, given_choices=choices, at_least=least, at_most=most)
 
 
 def _resolved(question: Question, language: str, labels: Mapping[str, str] | None) -> Question | None:
@@ -165,7 +182,9 @@ def tidy(rules: JudgingRules, answers: Answers) -> dict[str, Any]:
 def _tidied(question: Question, answer: Any) -> Any:
     if question.kind == "any-of" and isinstance(answer, (list, tuple)):
         order = [choice.key for choice in question.choices]
-        return sorted(answer, key=lambda key: order.index(key) if key in order else len(order))
+        known = {key: n for n, key in enumerate(order)}
+        # subtopics are not in the protocol: 2 comes before 10
+        return sorted(answer, key=lambda key: (known.get(key, len(known)), len(str(key)), str(key)))
     if question.kind == "ranking" and isinstance(answer, (list, tuple)):
         return list(answer)
     is_number = isinstance(answer, (int, float)) and not isinstance(answer, bool)
@@ -223,7 +242,7 @@ def accepts(question: Question) -> str:
 def _sizes(question: Question) -> tuple[int, int]:
     """The fewest and the most choices of an answer; a ranking without limits has all."""
     is_whole = question.kind == "ranking" and question.at_most is None
-    most = question.at_most or len(question.choices)
+    most = question.at_most or len(question.choices) or MAX_CHARACTERS  # of an unknown topic
     return question.at_least or (most if is_whole else 1), most
 
 
@@ -231,7 +250,8 @@ def _problem_of_list(question: Question, answer: Any) -> str:
     if not isinstance(answer, list):
         return _unknown(question, answer)
     keys = list(_flat(answer)) if question.kind == "ranking" else answer
-    unknown = [key for key in keys if not isinstance(key, str) or key not in question.labels]
+    are_known = bool(question.choices)  # those of an unknown topic are not
+    unknown = [key for key in keys if not isinstance(key, str) or (are_known and key not in question.labels)]
     if unknown:
         return _unknown(question, unknown[0])
     repeated = [key for n, key in enumerate(keys) if key in keys[:n]]
@@ -306,9 +326,10 @@ def as_text(question: Question, answer: Any) -> str:
     return (" > " if question.kind == "ranking" else ",").join(places)
 
 
-def in_words(question: Question, answer: Any) -> str:
-    """An answer with the labels of the protocol."""
-    labels = question.labels
+def in_words(question: Question, answer: Any, subtopics: Mapping[str, str] = NO_LABELS) -> str:
+    """An answer with the labels of the protocol, and those of the topic's subtopics by their numbers."""
+    labels = {number: f"{number} {words}" for number, words in subtopics.items()}
+    labels = labels if question.choices_from else question.labels
 
     def name(key: str) -> str:
         return labels.get(key, key)

@@ -4,7 +4,8 @@ A complaint begins with the key, as in `runs.kind[2].depth: -1 is below 0`; `[2]
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 from assay.protocols import schema
 from assay.protocols.form_rules import (
@@ -15,9 +16,10 @@ from assay.protocols.form_rules import (
     SLUG,
     form_complaints,
     highest_of,
+    kind_in,
 )
 from assay.protocols.measures import FAMILIES, Measure, MeasureError, parse_measure, qrels_of
-from assay.protocols.schema import JudgingRules, Protocol
+from assay.protocols.schema import JudgingRules, Protocol, QrelsSet
 from assay.structure import shown
 
 MAX_SLUG = 100  # characters, the limit of the database column
@@ -313,7 +315,7 @@ def _of_scoring(protocol: Protocol) -> Iterator[str]:
     """Complaints about the measures, and about the grades from which a unit is relevant."""
     names, keys = protocol.scoring.all_measures, ["", *(each.key for each in protocol.qrels.sets)]
     highest = _highest(protocol)
-    measures: list[Measure] = []
+    measures: defaultdict[str, list[Measure]] = defaultdict(list)
     if not protocol.scoring.measures:
         yield "scoring.measures: empty; name at least one measure of the grades, without the key of a set"
     for n, full_name in enumerate(names, 1):
@@ -329,18 +331,34 @@ def _of_scoring(protocol: Protocol) -> Iterator[str]:
         except MeasureError as error:
             yield f"scoring.measures[{n}]: {error}"
         else:
-            measures.append(measure)
+            measures[key].append(measure)
             yield from (
                 f"scoring.measures[{n}]: {problem}"
                 for problem in _of_measure(protocol, measure, name, *limits)
             )
-            if of_set and FAMILIES[measure.family].qrels != "grades":
-                yield f"scoring.measures[{n}]: a set of qrels has grades only; write {measure} without {key}:"
-    try:
-        qrels_of(measures)
-    except MeasureError as error:
-        yield f"scoring.measures: {error}"
+            yield from _of_kind_of_qrels(protocol, measure, of_set, f"scoring.measures[{n}]")
+    yield from _of_mixed_kinds(measures)
     yield from _of_levels(protocol, max(1, highest))
+
+
+def _of_mixed_kinds(measures: Mapping[str, list[Measure]]) -> Iterator[str]:
+    """Complaints about measures of the same qrels that need different kinds."""
+    for key, of_qrels in measures.items():
+        try:
+            qrels_of(of_qrels)
+        except MeasureError as error:
+            yield f"scoring.measures: {key}{': ' * bool(key)}{error}"
+
+
+def _of_kind_of_qrels(
+    protocol: Protocol, measure: Measure, of_set: QrelsSet | None, place: str
+) -> Iterator[str]:
+    """A complaint about a measure of a set of qrels that needs more than the set has."""
+    needed = FAMILIES[measure.family].qrels
+    kind = "grades" if of_set is None else kind_in(protocol, of_set)
+    if of_set is not None and needed not in ("grades", kind):
+        why = "" if kind == "subtopics" else "; a set has subtopics if its question is any-of"
+        yield f"{place}: {measure} needs qrels with {needed}, and {of_set.key} has {kind} only{why}"
 
 
 def _of_levels(protocol: Protocol, highest: int) -> Iterator[str]:

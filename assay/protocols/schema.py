@@ -28,6 +28,7 @@ TopicPart = Literal[
     "rules",
     "scenario",
     "criteria",
+    "subtopics",
 ]
 RunFormat = Literal[
     "arqmath-5",
@@ -58,6 +59,7 @@ InstanceStrategy = Literal["thread-random", "most-runs", "reciprocal-rank-vote"]
 Layout = Literal[
     "question-answer", "topic-document", "formula-instances", "formula", "citation", "generated-answer"
 ]
+ChoicesFrom = Literal["subtopics"]
 QuestionKind = Literal["one-of", "any-of", "yes-no", "number", "text", "ranking"]
 Aggregate = Literal["single", "maximum", "sum", "median", "majority", "mean"]
 Average = Literal["judged", "common"]
@@ -310,6 +312,7 @@ class Question:
     label: str  # the question
     kind: QuestionKind = "one-of"
     given_choices: tuple[QuestionChoice, ...] = field(default=(), metadata={"key": "choice"})
+    choices_from: ChoicesFrom | None = None  # of any-of: the choices are the subtopics of the topic
     after: tuple[str, ...] = ()  # conditions, one of which must hold; empty: asked after every grade
     after_all: tuple[str, ...] = ()  # conditions that must all hold
     required: bool = True  # whether an assessor who is asked must answer
@@ -370,6 +373,10 @@ class JudgingRules:
         return choice.label if choice else key
 
     @property
+    def asks_about_subtopics(self) -> bool:
+        return any(question.choices_from for question in self.questions)
+
+    @property
     def has_members(self) -> bool:
         """True if a unit is judged by its members, each with its own choice."""
         return self.layout == "formula-instances"
@@ -397,9 +404,9 @@ class QrelsSet:
 
     key: str  # names the set in measures and files: lower-case letters, digits, single hyphens
     title: str = ""  # its name on pages; empty: the key
-    question: str = (
-        ""  # the one-of or yes-no question whose answers are grades; empty: the grade of the judgment
-    )
+    # The question whose answers are grades: one-of or yes-no; or any-of, whose choices become subtopics with the grade
+    # 1 if they are chosen and else 0. Empty: the grade of the judgment.
+    question: str = ""
     grades: Mapping[str, int] = field(
         default_factory=lambda: MappingProxyType({})
     )  # of choices; left out: their values

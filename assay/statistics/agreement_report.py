@@ -204,6 +204,7 @@ class TopicAgreement(NamedTuple):
     """The agreement on one topic; alphas are nan where undefined.
 
     Args:
+        topic: its code; of a subtopic, a space and the number follow.
         observed: share of the pairs of judgments of a unit that have the same grade; nan without such pairs.
     """
 
@@ -213,6 +214,14 @@ class TopicAgreement(NamedTuple):
     nominal: float
     ordinal: float
     two_way: float
+
+    @property
+    def code(self) -> str:
+        return self.topic.partition(" ")[0]
+
+    @property
+    def subtopic(self) -> str:
+        return self.topic.partition(" ")[2]
 
     @property
     def observed_percent(self) -> float:

@@ -8,18 +8,19 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count
 
 from assay import plots
+from assay.formats.topics.subtopics import labels_of
+from assay.judging.scales import Scale, scales_of
 from assay.statistics import agreement_report as report
+from assay.tables import natural
 from assessment.agreement.machines import Comparison, comparisons
 from assessment.judgments.disagreements import (
     Difference,
     Disagreement,
     Round,
-    Scale,
     disagreements,
     judgments_of,
     rounds_of,
     scale_of,
-    scales_of,
     shared_judgments,
 )
 from assessment.models import Judgment
@@ -33,14 +34,21 @@ PAGE = 25
 def graded(track: Track, of_round: Round, scale: Scale) -> report.Graded:
     """The judgments of shared units with a number on a scale, as arrays."""
     rules = track.protocol.parsed.judging
+    subtopics = _subtopics(track) if scale.is_of_subtopics else {}
     rows = shared_judgments(track, of_round).values_list(
         "topic__code", "docno", "assessor__username", "choice", "grade", "answers"
     )
     return report.Graded.from_rows(
-        (topic, docno, assessor, read.number)
+        (of_topic, docno, assessor, number)
         for topic, docno, assessor, *given in rows.iterator(chunk_size=5_000)
-        if (read := scale.read(rules, *given)) is not None and read.number is not None
+        for of_topic, number in scale.numbered(rules, topic, subtopics.get(topic, ()), *given)
     )
+
+
+def _subtopics(track: Track) -> dict[str, list[str]]:
+    """The numbers of the subtopics of each topic."""
+    topics = track.topics.values_list("code", "subtopics")
+    return {code: [*labels_of(subtopics)] for code, subtopics in topics}
 
 
 class MatrixCell(NamedTuple):
@@ -126,7 +134,7 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
             across="Assessor",
             up="Kappa",
         ),
-        topics=report.by_topic(columns, level),
+        topics=sorted(report.by_topic(columns, level), key=lambda row: natural(row.topic)),
         machines=[] if of_round.batch_id is not None or scale.key else comparisons(track),
     )
 

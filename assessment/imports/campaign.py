@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from assay.formats.judgments.rows import JudgmentRow
+from assay.formats.topics.subtopics import labels_of
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from pooling.models import Pool, PoolEntry, PoolMember
@@ -61,7 +62,9 @@ class Campaign:
         self.rules = track.protocol.parsed.judging
         pools = Pool.objects.filter(track=track, status=Pool.Status.READY, protocol=track.protocol_id)
         self.pools = {pool.name: pool for pool in pools.defer("statistics").order_by("pk")}
-        self.topics: dict[str, int] = dict(Topic.objects.filter(track=track).values_list("code", "pk"))
+        topics = list(Topic.objects.filter(track=track).values_list("code", "pk", "subtopics"))
+        self.topics: dict[str, int] = {code: pk for code, pk, _ in topics}
+        self.subtopics = {code: labels_of(subtopics) for code, _, subtopics in topics}
         members = Assessor.objects.filter(track=track).values_list("user__username", "user_id")
         self.assessors: dict[str, int] = dict(members)
         self.machines = set(

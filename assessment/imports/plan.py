@@ -198,9 +198,8 @@ def _choice(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Gra
     try:
         choice = choice or choice_of(row, rules)
         if row.answers:
-            check_answers(
-                rules, questions_for(rules), choice=choice.key, answers=row.answers, needs_all=False
-            )
+            questions = questions_for(rules, subtopics=campaign.subtopics.get(row.topic))
+            check_answers(rules, questions, choice=choice.key, answers=row.answers, needs_all=False)
     except (ValueError, WrongAnswer) as error:
         raise Unusable("answer", str(error)) from None
     return choice

@@ -111,7 +111,7 @@ class StoredPage:
 def stored_page(batch: Batch, user: User) -> StoredPage:
     judgment = own_judgments(batch, user).first()
     rules = batch.pool.protocol.parsed.judging
-    last = None if judgment is None else own_judgment(judgment, rules)
+    last = None if judgment is None else own_judgment(judgment, rules, judgment.topic)
     return StoredPage(batch, desk_batch(batch, user), last, keys_of(user, rules))
 
 

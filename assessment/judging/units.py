@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from assay.formats.topics.subtopics import labels_of
 from assay.html.sanitize import clean_text, plain
 from assay.judging.units import choices_of
 from assay.protocols.questions import questions_for
@@ -53,7 +54,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
     shown = str if is_html else plain
     formula, citation, members = unit_parts(task, rules)
     # Members can be in several languages; then all questions can be asked.
-    questions = questions_for(rules, labels=topic.labels)
+    questions = questions_for(rules, labels=topic.labels, subtopics=labels_of(topic.subtopics))
     if not rules.has_members:
         questions = questions_of(task, rules, [task.entry.docno])[task.entry.docno]
     text = shown(document.body) if document else ""

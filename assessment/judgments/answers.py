@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from assay.formats.topics.subtopics import labels_of
 from assay.languages import any_of
 from assay.protocols import questions as of_protocol
 from assay.protocols.questions import Condition, WrongAnswer, accepts, asked, from_text, questions_for, when
@@ -15,6 +16,7 @@ from assay.protocols.schema import Grade, JudgingRules, NonAnswer, Question
 from assessment.errors import AnswerRefused
 from assessment.models import Task
 from pooling.models import PoolMember
+from tracks.models import Topic
 
 
 def check_choice(rules: JudgingRules, *, choice: str, comment: str) -> Grade | NonAnswer:
@@ -152,7 +154,11 @@ def questions_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> di
     if not rules.questions:
         return {docno: [] for docno in docnos}
     languages, labels = _languages_of(task, rules, docnos), _labels_of(task, rules)
-    return {docno: questions_for(rules, language=languages.get(docno, ""), labels=labels) for docno in docnos}
+    subtopics = labels_of(task.entry.topic.subtopics) if rules.asks_about_subtopics else {}
+    return {
+        docno: questions_for(rules, language=languages.get(docno, ""), labels=labels, subtopics=subtopics)
+        for docno in docnos
+    }
 
 
 def _languages_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> dict[str, str]:
@@ -175,10 +181,11 @@ def _labels_of(task: Task, rules: JudgingRules) -> Mapping[str, str]:
     return labels
 
 
-def in_words(rules: JudgingRules, answers: Mapping[str, Any]) -> list[Answered]:
-    """Stored answers with the labels of the protocol, in its order."""
+def in_words(rules: JudgingRules, answers: Mapping[str, Any], topic: Topic) -> list[Answered]:
+    """Stored answers with the labels of the protocol and of the topic's subtopics, in the order of the protocol."""
+    subtopics = labels_of(topic.subtopics) if rules.asks_about_subtopics else {}
     return [
-        Answered(question.label, of_protocol.in_words(question, answers[question.key]))
+        Answered(question.label, of_protocol.in_words(question, answers[question.key], subtopics))
         for question in rules.questions
         if question.key in answers
     ]

@@ -6,8 +6,9 @@ from typing import Literal, NamedTuple
 from django.db.models import Case, Count, F, Q, QuerySet, When, Window
 from django.http import Http404
 
-from assay.protocols.questions import CLOSED, Answers
-from assay.protocols.schema import JudgingRules, Protocol, Question
+from assay.errors import InputError
+from assay.judging.scales import Scale, scale_named
+from assay.protocols.schema import Protocol
 from assay.tables import natural
 from assessment.judgments.selectors import current_judgments
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment
@@ -27,81 +28,16 @@ class Difference(NamedTuple):
     scale: str = ""
 
 
-class Scale(NamedTuple):
-    """What is compared of judgments: the grade, the answers to a question, or whether any-of has a choice.
-
-    Answers without values are numbered in the order of the choices, and their distances mean nothing.
-    """
-
-    key: str
-    label: str
-    level: int  # from which a unit is relevant, in two-way values
-    question: Question | None = None
-    choice: str = ""
-
-    @property
-    def is_nominal(self) -> bool:
-        return self.question is not None and not self.choice and self.question.choices[0].value is None
-
-    @property
-    def numbers(self) -> str:
-        """The number of each answer, in words; nothing for the grade."""
-        if self.choice:
-            return "1 chosen, 0 not chosen"
-        choices = self.question.choices if self.question else ()
-        return ", ".join(
-            f"{n if each.value is None else each.value} {each.label}" for n, each in enumerate(choices)
-        )
-
-    def read(self, rules: JudgingRules, choice: str, grade: int | None, answers: Answers) -> "Read | None":
-        """The words and the number of a judgment, without one for a non-answer; None if not answered."""
-        if self.question is None or grade is None:
-            return Read(rules.label_of(choice), grade)
-        if self.question.key not in answers:
-            return None
-        answer = answers[self.question.key]
-        if self.choice:
-            is_chosen = self.choice in answer
-            return Read("Chosen" if is_chosen else "Not chosen", int(is_chosen))
-        place = next((n for n, each in enumerate(self.question.choices) if each.key == answer), None)
-        if place is None:
-            return None
-        known = self.question.choices[place]
-        return Read(known.label, place if known.value is None else known.value)
-
-
-class Read(NamedTuple):
-    """A judgment on a scale."""
-
-    label: str
-    number: int | None
-
-
-def scales_of(protocol: Protocol) -> list[Scale]:
-    """The grade, and each question with choices except rankings; of any-of, each choice."""
-    scales = [Scale("", "Grade", protocol.agreement.binary_from)]
-    levels = {each.question: each.relevant_from for each in reversed(protocol.qrels.sets)}
-    for question in protocol.judging.questions:
-        if question.kind == "any-of":
-            scales += [
-                Scale(f"{question.key}:{each.key}", f"{question.label} {each.label}", 1, question, each.key)
-                for each in question.choices
-            ]
-        elif question.kind in CLOSED:
-            scales.append(Scale(question.key, question.label, levels.get(question.key, 1), question))
-    return scales
-
-
 def scale_of(protocol: Protocol, key: str | None) -> Scale:
     """The scale with a key; without one, the grade.
 
     Raises:
         Http404: The protocol has no such scale.
     """
-    scale = next((each for each in scales_of(protocol) if each.key == (key or "")), None)
-    if scale is None:
-        raise Http404(f"The protocol has no question {key!r} with choices")
-    return scale
+    try:
+        return scale_named(protocol, key or "")
+    except InputError as error:
+        raise Http404(str(error)) from None
 
 
 class Vote(NamedTuple):

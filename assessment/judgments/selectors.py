@@ -38,15 +38,15 @@ class OwnJudgment(NamedTuple):
     answers: list[Answered]
 
 
-def own_judgment(judgment: Judgment, rules: JudgingRules) -> OwnJudgment:
-    answers = in_words(rules, judgment.answers)
+def own_judgment(judgment: Judgment, rules: JudgingRules, topic: Topic) -> OwnJudgment:
+    answers = in_words(rules, judgment.answers, topic)
     return OwnJudgment(judgment, rules.label_of(judgment.choice), answers)
 
 
 def latest_judgment(task: Task, rules: JudgingRules) -> OwnJudgment | None:
     """The assessor's latest judgment of a task."""
     rows = _LATEST.rows(task=task.pk)
-    return own_judgment(_JUDGMENT.read(rows[0]), rules) if rows else None
+    return own_judgment(_JUDGMENT.read(rows[0]), rules, task.entry.topic) if rows else None
 
 
 def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:
@@ -89,7 +89,7 @@ def own_judgments_page(batch: Batch, user: User, wanted: Q, number: str | None) 
     own: QuerySet[Judgment] = own_judgments(batch, user).annotate(title=title, latex=latex)
     rows = Paginator(own.filter(wanted), PAGE).get_page(number)
     rules = batch.pool.protocol.parsed.judging
-    judgments = [own_judgment(judgment, rules) for judgment in rows]
+    judgments = [own_judgment(judgment, rules, judgment.topic) for judgment in rows]
     return OwnJudgmentsPage(batch, rows, judgments)
 
 
@@ -142,7 +142,7 @@ def earlier_judgments(task: Task, docnos: Collection[str]) -> dict[str, list[Ear
             rules.label_of(judgment.choice),
             judgment.grade,
             judgment.comment,
-            in_words(rules, judgment.answers),
+            in_words(rules, judgment.answers, task.entry.topic),
         )
         earlier[judgment.docno].append(shown)
     return dict(earlier)

@@ -43,6 +43,7 @@ class RenderedText(NamedTuple):
     scenario: SafeString = SafeString("")
     criteria: SafeString = SafeString("")
     narrative_name: str = "Narrative"
+    subtopics: Sequence[tuple[str, str]] = ()  # number and words
 
 
 class RenderedComment(NamedTuple):

@@ -43,6 +43,7 @@ from assay.archive.records import (
     as_line,
 )
 from assay.archive.verify import SCORES_HEADER, score_line
+from assay.formats.qrels.reader import QrelsForm
 from assay.formats.runs.reader import check_run
 from assay.statistics.significance import above_diagonal, unpacked_pairs
 from assay.version import VERSION
@@ -257,6 +258,9 @@ def _qrels(qrels: Qrels, numbers: _Numbers, names: Mapping[int, str]) -> QrelsRe
         qrels,
         pool=None if qrels.pool_id is None else numbers.pools[qrels.pool_id],
         protocol=qrels.protocol.slug,
+        columns=QrelsForm.of_version(
+            qrels.protocol.parsed, qrels.report, is_frozen=qrels.source == Qrels.Source.FROZEN
+        ).title,
         machine=names[qrels.machine.assessor.user_id] if qrels.machine else "",
         is_archived=qrels.archived_at is not None,
     )

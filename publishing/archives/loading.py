@@ -24,6 +24,7 @@ from assay.formats.documents.batch import Unusable
 from assay.formats.reports import Report
 from assay.formats.runs import columns
 from assay.formats.topics.bolt import parsed_source
+from assay.formats.topics.subtopics import subtopics_of
 from assay.html.sanitize import clean_body, clean_title, without_controls
 from assay.pools.files import members_digest
 from assay.pools.statistics import statistics
@@ -170,8 +171,10 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
 
 def _topics(load: Loading) -> None:
     """Topics. Their texts are sanitized again, since anybody can have written the archive."""
+    subtopics = {}
     for topic in load.contents.topics:
         try:
+            subtopics[topic.code] = list(subtopics_of(topic.subtopics))
             if topic.source:  # the XML of a topic of BOLT
                 parsed_source(topic.source)
         except Unusable as fault:
@@ -185,6 +188,7 @@ def _topics(load: Loading) -> None:
                 title=clean_title(topic.title),
                 body=clean_body(topic.body),
                 narrative=clean_body(topic.narrative),
+                subtopics=subtopics[topic.code],
                 tags=[without_controls(str(tag)) for tag in topic.tags],
                 labels={
                     without_controls(str(label)): without_controls(str(value))

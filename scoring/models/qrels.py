@@ -60,6 +60,11 @@ class Qrels(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("scoring:qrels", args=[self.pk])
 
+    @property
+    def set_key(self) -> str:
+        """The key of its set in the protocol; empty for the qrels of the grades."""
+        return str(self.report.get("set", ""))
+
 
 class QrelsEntry(models.Model):
     """One line of qrels. `topic` is a code, because imported qrels may have topics that the track does not have."""

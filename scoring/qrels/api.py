@@ -267,7 +267,7 @@ class QrelsVersions(Endpoints):
     def export_qrels(self, request: Request, qrels_id: int) -> Any:
         """Download a version in another format, optionally split by topic, as a zip with README and checksums."""
         version = get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id)
-        form = ExportForm(request.query_params, protocol=version.protocol.parsed)
+        form = ExportForm(request.query_params, qrels=version)
         require_valid(form)
         try:
             package = exports.qrels_package(version, **form.cleaned_data)

@@ -43,7 +43,8 @@ def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int 
             f"A share of {test_share:g} of the topics was chosen at random for the test part (seed {seed})."
         )
     return zipped(
-        package(parts, forms_of(qrels.protocol.parsed)[to], title=title, notes=notes), file_stem(qrels)
+        package(parts, forms_of(qrels.protocol.parsed, qrels.set_key)[to], title=title, notes=notes),
+        file_stem(qrels),
     )
 
 

@@ -9,8 +9,8 @@ from django.core.files.uploadedfile import UploadedFile
 
 from assay.formats.qrels.exports import forms_of
 from assay.formats.qrels.reader import GradeScale, QrelsColumns, QrelsError, QrelsForm, parse_qrels
-from assay.protocols.schema import Protocol
 from pooling.models import Pool
+from scoring.models import Qrels
 from tracks.models import Machine, Track
 from web.forms import StyledForm
 
@@ -92,9 +92,10 @@ class ExportForm(StyledForm):
         help_text="Test topics are chosen at random with this seed. Default: 1.",
     )
 
-    def __init__(self, *args: Any, protocol: Protocol, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, qrels: Qrels, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices = [(name, f"{name}: {form.words}") for name, form in forms_of(protocol).items()]
+        forms_of_kind = forms_of(qrels.protocol.parsed, qrels.set_key)
+        choices = [(name, f"{name}: {form.words}") for name, form in forms_of_kind.items()]
         cast(forms.ChoiceField, self.fields["to"]).choices = choices
 
 

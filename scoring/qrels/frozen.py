@@ -10,8 +10,9 @@ from django.db.models import Exists, F, JSONField, OuterRef, Q, QuerySet, Value
 
 from assay.digests import sha256_of
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
+from assay.formats.topics.subtopics import labels_of
 from assay.protocols.schema import Protocol, QrelsRules
-from assay.qrels import (
+from assay.qrels.freezing import (
     Answered,
     Conflict,
     Frozen,
@@ -21,10 +22,10 @@ from assay.qrels import (
     Vote,
     freeze,
     freeze_group,
-    freeze_set,
     given_grades,
     known_items,
 )
+from assay.qrels.sets import freeze_set
 from assessment.models import Batch, Judgment, TopicAssignment
 from pooling.models import Pool, PoolEntry, PoolMember
 from pooling.pools.selectors import chain
@@ -142,7 +143,9 @@ def _sets(
     """The sets of the protocol that have a grade."""
     if not protocol.qrels.sets:
         return {}
-    labels = dict(pool.track.topics.values_list("code", "labels"))
+    topics = list(pool.track.topics.values_list("code", "labels", "subtopics"))
+    labels = {code: of_topic for code, of_topic, _ in topics}
+    subtopics = {code: [*labels_of(of_topic)] for code, _, of_topic in topics}
     sets: Parts = {}
     for rules in protocol.qrels.sets:
         try:
@@ -152,13 +155,14 @@ def _sets(
                 rules=rules,
                 protocol=protocol,
                 labels=labels,
+                subtopics=subtopics,
                 also=also,
                 members=members,
             )
         except Undecided as undecided:
             raise QrelsRefused(f"{rules.name}: {_conflict_message(undecided.conflicts)}") from None
         if frozen.rows:
-            sets[rules.name] = (columns_from(frozen.rows), frozen.report | {"set": rules.key})
+            sets[rules.name] = (frozen.columns, frozen.report | {"set": rules.key})
     return sets
 
 

@@ -10,6 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from accounts.access import AnyUser, is_organizer
 from assay.formats.qrels.parts import documents, with_parts
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels, kind_of
+from assay.protocols.form_rules import is_of_subtopics
 from assay.protocols.schema import Grade, Protocol, QrelsRules, QrelsSet, QuestionChoice
 from assay.tables import natural
 from pooling.models import Pool, Run
@@ -85,7 +86,7 @@ def qrels_columns(qrels: Qrels) -> QrelsColumns:
     columns = columns_from(rows)
     if not parts:
         return columns
-    kind = kind_of(qrels.protocol.parsed)
+    kind = kind_of(qrels.protocol.parsed, qrels.set_key)
     return with_parts(columns, kind, [parts.get(document, b"") for document in documents(columns)])
 
 
@@ -240,7 +241,7 @@ def grade_label(protocol: Protocol, qrels: Qrels, grade: int) -> str:
     """
     if grade < 0:
         return "pooled, not judged"
-    if rules := protocol.qrels.set_of(qrels.report.get("set", "")):
+    if rules := protocol.qrels.set_of(qrels.set_key):
         return _label_in_set(protocol, rules, grade)
     is_sum = protocol.qrels.aggregate == "sum" and protocol.judging.judges > 1 and "group" not in qrels.report
     return "" if is_sum else {level.value: level.label for level in protocol.judging.grades}.get(grade, "")
@@ -248,6 +249,8 @@ def grade_label(protocol: Protocol, qrels: Qrels, grade: int) -> str:
 
 def _label_in_set(protocol: Protocol, rules: QrelsSet, grade: int) -> str:
     """The labels of the choices that have a grade in a set, without those of its rules."""
+    if is_of_subtopics(protocol, rules):
+        return "covers a subtopic" if grade else "covers none"
     questions = [each for each in protocol.judging.questions if each.key == rules.question]
     choices: Sequence[QuestionChoice | Grade] = questions[0].choices if questions else protocol.judging.grades
     if rules.aggregate == "sum" or (rules.rules and not rules.grades and not rules.question):

@@ -108,7 +108,7 @@ def complete_topics(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
 def export(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     """A version in another format, optionally split by topic. Everyone who may see its page."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
-    form = ExportForm(request.GET if "to" in request.GET else None, protocol=version.protocol.parsed)
+    form = ExportForm(request.GET if "to" in request.GET else None, qrels=version)
     if form.is_valid():
         try:
             package = exports.qrels_package(version, **form.cleaned_data)

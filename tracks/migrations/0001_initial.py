@@ -316,6 +316,7 @@ class Migration(migrations.Migration):
                 ('criteria', models.TextField(blank=True, db_default='', help_text='What makes a document relevant.')),
                 ('tags', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), blank=True, default=list, size=None)),
                 ('labels', models.JSONField(blank=True, default=dict)),
+                ('subtopics', models.JSONField(blank=True, default=list, help_text='Its parts or meanings, each with number, text and type; see `assay.formats.topics.subtopics`.')),
                 ('split', models.CharField(blank=True, db_default='', help_text='Its part of the track, such as train or test. Tables of papers have a row for each.', max_length=200)),
                 ('formula_id', models.CharField(blank=True, help_text='If the topic is a formula: its id in the body of the topic.', max_length=100)),
                 ('latex', models.TextField(blank=True, help_text='If the topic is a formula: its LaTeX.')),

@@ -38,6 +38,11 @@ class Topic(models.Model):
     criteria = models.TextField(blank=True, db_default="", help_text="What makes a document relevant.")
     tags = ArrayField(models.TextField(), default=list, blank=True)
     labels = models.JSONField(default=dict, blank=True)
+    subtopics = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Its parts or meanings, each with number, text and type; see `assay.formats.topics.subtopics`.",
+    )
     split = models.CharField(
         max_length=200,
         blank=True,

@@ -9,8 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of, user_of
-from assay.formats.documents.batch import MAX_NAME
+from assay.formats.documents.batch import MAX_NAME, Unusable
 from assay.formats.topics.reader import MAX_CODE, split_of
+from assay.formats.topics.subtopics import MAX_CHARACTERS, NUMBER, subtopics_of
 from tracks.models import Topic
 from tracks.topics import selectors, services
 from tracks.topics.forms import MAX_BODY, MAX_TEXT
@@ -19,6 +20,18 @@ from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Strict
 from web.api.views import Endpoints, delete, get, patch, post
+
+
+class SubtopicSerializer(serializers.Serializer[Any]):
+    """A part or meaning of a topic."""
+
+    number = serializers.RegexField(
+        NUMBER, help_text="As in qrels: letters, digits, hyphens and underscores."
+    )
+    text = serializers.CharField(required=False, allow_blank=True, default="", max_length=MAX_CHARACTERS)
+    type = serializers.CharField(
+        required=False, allow_blank=True, max_length=MAX_NAME, help_text="Such as inf or nav."
+    )
 
 
 class TopicSerializer(serializers.ModelSerializer[Topic]):
@@ -35,12 +48,13 @@ class TopicSerializer(serializers.ModelSerializer[Topic]):
         help_text="Of a known-item task, for organizers: the relevant document."
     )
     labels = serializers.DictField(help_text="Properties of the topic, such as its category.")
+    subtopics = SubtopicSerializer(many=True, help_text="Its parts or meanings.")
 
     class Meta:
         model = Topic
         fields = [
             *("code", "title", "body", "narrative", "scenario", "criteria", "tags", "labels"),
-            *("split", "formula_id", "latex", "known_item"),
+            *("subtopics", "split", "formula_id", "latex", "known_item"),
         ]
 
 
@@ -55,8 +69,16 @@ class TopicTextSerializer(Strict):
         child=serializers.CharField(max_length=MAX_NAME), required=False, help_text="All labels of the topic."
     )
 
+    subtopics = SubtopicSerializer(many=True, required=False, help_text="All subtopics of the topic.")
+
     def validate_split(self, split: str) -> str:
         return split_of(split)
+
+    def validate_subtopics(self, subtopics: list[dict[str, str]]) -> list[dict[str, str]]:
+        try:
+            return list(subtopics_of(subtopics))
+        except Unusable as reason:
+            raise serializers.ValidationError(f"{str(reason)[0].upper()}{str(reason)[1:]}.") from None
 
 
 class TopicContentSerializer(TopicTextSerializer):
@@ -194,7 +216,8 @@ class Topics(Endpoints):
         who=[Organizer],
     )
     def update_topic(self, request: Request, slug: str, code: str) -> Any:
-        """Change a topic. In a track that was opened, only scenario, criteria, known item, split and labels can change.
+        """Change a topic. In a track that was opened, only scenario, criteria, known item, split, labels and the
+        texts of subtopics can change.
 
         Fields that are left out stay.
         """

@@ -4,8 +4,9 @@ from typing import Any, cast
 
 from django import forms
 
-from assay.formats.documents.batch import MAX_NAME
+from assay.formats.documents.batch import MAX_NAME, Unusable
 from assay.formats.topics.reader import MAX_CODE, split_of
+from assay.formats.topics.subtopics import as_lines, from_lines
 from assay.protocols.description import label_title
 from tracks.markdown import plain_html
 from tracks.models import StoredProtocol, Topic, Track
@@ -56,6 +57,12 @@ class TopicTextForm(StyledForm):
         widget=forms.Textarea(attrs={"rows": 5}),
         help_text="What makes a document relevant, partially relevant or not relevant to this topic.",
     )
+    subtopics = forms.CharField(
+        required=False,
+        max_length=MAX_BODY,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="A line for each part or meaning, with its number: <code>1: Find a map.</code>",
+    )
     split = forms.CharField(
         required=False,
         max_length=MAX_NAME,
@@ -71,6 +78,7 @@ class TopicTextForm(StyledForm):
     def __init__(self, *args: Any, topic: Topic, **kwargs: Any) -> None:
         self.allowed = topic.track.protocol.parsed.topics.labels
         kwargs["initial"] = {name: getattr(topic, name, "") for name in self.base_fields}
+        kwargs["initial"]["subtopics"] = as_lines(topic.subtopics)
         kwargs["initial"] |= {f"label-{label}": topic.labels.get(label, "") for label in self.allowed}
         super().__init__(*args, **kwargs)
         for label, values in self.allowed.items():
@@ -85,6 +93,12 @@ class TopicTextForm(StyledForm):
         data = super().clean() or {}
         labels = {label: data.pop(f"label-{label}", "") for label in self.allowed}
         return data | {"labels": {label: value for label, value in labels.items() if value}}
+
+    def clean_subtopics(self) -> list[dict[str, str]]:
+        try:
+            return list(from_lines(self.cleaned_data["subtopics"]))
+        except Unusable as reason:
+            raise forms.ValidationError(f"{str(reason)[0].upper()}{str(reason)[1:]}.") from None
 
     def clean_split(self) -> str:
         return split_of(self.cleaned_data["split"])

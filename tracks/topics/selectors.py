@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 
 from accounts.access import AnyUser, is_organizer
 from assay.formats.topics.bolt import citations, visible_source
+from assay.formats.topics.subtopics import labels_of
 from assay.html.highlight import mark
 from assay.html.sanitize import clean_body, clean_text, clean_title
 from assay.languages import name_of
@@ -32,6 +33,7 @@ TOPIC_FIELDS: dict[str, tuple[str, object]] = {
     "properties": ("labels", {}),
     "scenario": ("scenario", ""),
     "criteria": ("criteria", ""),
+    "subtopics": ("subtopics", []),
 }
 
 
@@ -40,7 +42,8 @@ class TopicsPage:
     """The columns for formulas and labels are shown only if some topic has one.
 
     `n_without_criteria` counts topics without scenario and criteria if others have them, and `n_without_item` those
-    without known item in a known-item task; both for organizers.
+    without known item in a known-item task, `n_without_subtopics` those about whose subtopics the protocol asks; for
+    organizers.
     """
 
     track: Track
@@ -49,6 +52,7 @@ class TopicsPage:
     has_labels: bool
     n_without_criteria: int
     n_without_item: int
+    n_without_subtopics: int
     is_formula_task: bool
 
 
@@ -136,13 +140,14 @@ def are_topics_released(user: AnyUser, track: Track) -> bool:
 
 def topics_by_code(user: AnyUser, track: Track) -> dict[str, Topic]:
     """The topics that a user may see, for the titles next to their codes. The long texts are not read."""
-    topics = topics_for(user, track).defer("body", "narrative", "scenario", "criteria")
+    topics = topics_for(user, track).defer("body", "narrative", "scenario", "criteria", "subtopics")
     return {topic.code: topic for topic in hide_fields(user, track, topics)}
 
 
 def topics_page(user: AnyUser, track: Track) -> TopicsPage:
     topics = hide_fields(user, track, topics_for(user, track))
     n_without = sum(not (topic.scenario or topic.criteria) for topic in topics)
+    has_subtopics = track.protocol.parsed.judging.asks_about_subtopics
     is_known_item = track.protocol.parsed.pool.strategy == "known-item"
     n_without_item = sum(not topic.known_item for topic in topics)
     return TopicsPage(
@@ -152,6 +157,8 @@ def topics_page(user: AnyUser, track: Track) -> TopicsPage:
         has_labels=any(topic.labels or topic.split for topic in topics),
         n_without_criteria=n_without if is_organizer(user) and n_without < len(topics) else 0,
         n_without_item=n_without_item if is_organizer(user) and is_known_item else 0,
+        n_without_subtopics=sum(not topic.subtopics for topic in topics)
+        * (is_organizer(user) and has_subtopics),
         is_formula_task=track.protocol.parsed.unit in FORMULA_UNITS,
     )
 
@@ -196,7 +203,7 @@ def preview(topic: Topic, values: Mapping[str, Any]) -> RenderedText:
     shown.title = clean_title(values.get("title", topic.title))
     shown.body = clean_body(values.get("body", topic.body))
     shown.tags = values.get("tags", topic.tags)
-    for name in ("scenario", "criteria"):
+    for name in ("scenario", "criteria", "subtopics"):
         setattr(shown, name, values.get(name, getattr(topic, name)))
     shown.narrative = topic.narrative
     return render_topic(shown, [], has_rules=topic.track.protocol.parsed.cites_posts)
@@ -214,4 +221,5 @@ def render_topic(topic: Topic, collections: Sequence[Collection], *, has_rules: 
     scenario, criteria = (safe_html(clean_text(text)) for text in (topic.scenario, topic.criteria))
     name = "Rules" if has_rules else "Narrative"
     tags = list(map(name_of, topic.tags)) if has_rules else topic.tags  # BOLT's tag is a language
-    return RenderedText(safe_html(title), body, narrative, tags, scenario, criteria, name)
+    subtopics = [*labels_of(topic.subtopics).items()]
+    return RenderedText(safe_html(title), body, narrative, tags, scenario, criteria, name, subtopics)

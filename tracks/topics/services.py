@@ -28,6 +28,7 @@ from assay.formats.topics.reader import (
     read_labels,
     read_topic_file,
 )
+from assay.formats.topics.subtopics import Subtopics
 from assay.html.sanitize import clean_body, clean_title, without_controls
 from corpus.models import Collection, Document
 from jobs.files import storage
@@ -44,7 +45,13 @@ WRITTEN: Mapping[str, Callable[[str], str]] = {  # texts of a draft's topic, and
     "formula_id": without_controls,
     "latex": without_controls,
 }
-EDITABLE = ("scenario", "criteria", "known_item", "split")  # texts of a topic, also when its track was opened
+EDITABLE = (
+    "scenario",
+    "criteria",
+    "known_item",
+    "split",
+    "subtopics",
+)  # parts of a topic, also of an opened track
 
 
 class TopicsRefused(Refused):
@@ -147,7 +154,8 @@ def import_topics(
         earlier = current.topic_imports.filter(format="topics")
         (earlier if replace else earlier.filter(name=name)).update(is_replaced=True)
         is_private = any(
-            row.labels or row.thread or row.source or row.known_item or row.split for row in rows
+            row.labels or row.thread or row.source or row.known_item or row.split or row.subtopics
+            for row in rows
         )
         _record(current, data, name, "topics", len(rows), file, is_private=is_private)
         on_stored(report)
@@ -268,7 +276,8 @@ def _save(row: TopicRow, thread: str, track: Track, existing: Topic | None, repo
     topic.tags, topic.formula_id, topic.latex = list(row.tags), row.formula_id, row.latex
     topic.thread = thread or topic.thread
     for name in EDITABLE:  # a file without them keeps what was written on the site
-        setattr(topic, name, getattr(row, name) or getattr(topic, name))
+        given = getattr(row, name)
+        setattr(topic, name, (list(given) if name == "subtopics" else given) or getattr(topic, name))
     topic.labels = topic.labels | _normalize(row.labels)
     topic.source = row.source
     if existing is None:
@@ -465,15 +474,21 @@ def delete(*, topic: Topic, by: User) -> None:
 
 @transaction.atomic
 def edit(
-    *, topic: Topic, by: User, labels: object = None, tags: Sequence[str] | None = None, **texts: str
+    *,
+    topic: Topic,
+    by: User,
+    labels: object = None,
+    tags: Sequence[str] | None = None,
+    subtopics: Subtopics | None = None,
+    **texts: str,
 ) -> Topic:
-    """Set the texts of a topic that are given, all of its tags and of its labels.
+    """Set the texts of a topic that are given, all of its tags, of its labels and of its subtopics.
 
-    The `EDITABLE` texts and the labels can change in every state of the track, the `WRITTEN` ones and tags in a draft.
+    The `EDITABLE` parts and the labels can change in every state of the track, the `WRITTEN` ones and tags in a draft.
 
     Raises:
         TopicsRefused: A known item is given, and the protocol has none, it does not allow a label, or a text of a topic
-            changes whose track is not a draft.
+            changes whose track is not a draft, or its subtopics get other numbers there.
     """
     current = Topic.objects.select_for_update(of=("self",)).select_related("track__protocol").get(pk=topic.pk)
     if texts.get("known_item"):
@@ -481,6 +496,8 @@ def edit(
     given: dict[str, object] = {name: WRITTEN.get(name, str)(text) for name, text in texts.items()}
     if tags is not None:
         given["tags"] = list(dict.fromkeys(tags))
+    if subtopics is not None:
+        given["subtopics"] = _checked_subtopics(current, subtopics)
     if labels is not None:
         given["labels"] = checked_labels(topic=current, labels=labels)
     changed = [name for name, value in given.items() if value != getattr(current, name)]
@@ -493,6 +510,17 @@ def edit(
         details = {"changed": changed}
         audit.record(action="topic.edited", subject=current, track=current.track, details=details, by=by)
     return current
+
+
+def _checked_subtopics(topic: Topic, subtopics: Subtopics) -> list[Mapping[str, str]]:
+    """The subtopics, if the numbers stay that judgments of an opened track can name."""
+    old, new = ([each["number"] for each in those] for those in (topic.subtopics, subtopics))
+    if old and set(old) != set(new) and topic.track.status != Track.Status.DRAFT:
+        raise TopicsRefused(
+            f"{topic.track} was opened, so the subtopics of topic {topic} keep their numbers: {', '.join(old)}. Their "
+            "texts can change."
+        )
+    return list(subtopics)
 
 
 @transaction.atomic

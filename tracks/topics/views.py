@@ -96,7 +96,7 @@ def _is_preview(request: AuthenticatedRequest) -> bool:
 def new_topic(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write a topic of a draft. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    topic = Topic(track=track, **dict.fromkeys(services.EDITABLE, ""))
+    topic = Topic(track=track, scenario="", criteria="", known_item="", split="")
     form = NewTopicForm(request.POST or None, topic=topic)
     if form.is_valid() and not _is_preview(request):
         with refusals_in(form):

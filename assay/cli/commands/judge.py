@@ -16,7 +16,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.cli.judging import Totals, ask, judge_batch, print_totals, report, tally
+from assay.cli.judging import Totals, ask, judge_batch, print_totals, report, rules_of, tally
 from assay.cli.options import add, positive
 from assay.client.server import require_httpx
 from assay.errors import InputError
@@ -127,7 +127,7 @@ def _judge_files(arguments: argparse.Namespace) -> Totals:
         for unit in units:
             texts = topics[unit.topic], documents[unit.docno]
             asked = question(unit, *texts, rules, guidelines=guidelines, is_html=arguments.html)
-            answer = ask(program, asked, rules)
+            answer = ask(program, asked, rules_of(asked) if rules.asks_about_subtopics else rules)
             if not isinstance(answer, str):
                 output.add(unit, answer[0], seconds=answer[1])
             problem = answer if isinstance(answer, str) else ""

@@ -78,12 +78,12 @@ FORMS = {
 }
 
 
-def forms_of(protocol: Protocol) -> Mapping[str, Form]:
-    """The forms by name; the first is that of the protocol if it describes columns of its own.
+def forms_of(protocol: Protocol, key: str = "") -> Mapping[str, Form]:
+    """The forms by name; the first is that of the protocol if it describes columns of its own. `key` is that of a set.
 
     Qrels of the kind that its measures need have one form, without which their parts would be lost.
     """
-    if (kind := kind_of(protocol)) != "grades":
+    if (kind := kind_of(protocol, key)) != "grades":
         return {
             "trec": Form("txt", f"{LAYOUTS[kind].title}, separated by spaces", _trec),
             "units": FORMS["units"],

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from assay.formats.runs.forms import SEPARATORS
 from assay.formats.runs.words import MAX_DOCNO, MAX_NAME
 from assay.formats.separated import SeparatedLines, n_columns, quoted
 from assay.formats.tokens import Table
+from assay.protocols.form_rules import kind_in
 from assay.protocols.measures import QrelsKind, parse_measures, qrels_of
 from assay.protocols.schema import Protocol
 
@@ -97,6 +98,12 @@ class QrelsForm(NamedTuple):
         return cls(width, 0, docno, grade, title=title, kind=kind, parts=parts)
 
     @classmethod
+    def of_version(cls, protocol: Protocol, report: Mapping[str, Any], *, is_frozen: bool) -> Self:
+        """The columns of a version of qrels: frozen ones have grades only, unless they are a set with subtopics."""
+        key = str(report.get("set", ""))
+        return cls() if is_frozen and not key else cls.of_kind(kind_of(protocol, key))
+
+    @classmethod
     def of(cls, protocol: Protocol, kind: QrelsKind | None = None) -> Self:
         """The columns that a protocol describes, or those of the qrels that its measures need.
 
@@ -138,8 +145,10 @@ class QrelsForm(NamedTuple):
 USUAL = QrelsForm()
 
 
-def kind_of(protocol: Protocol) -> QrelsKind:
-    """The kind of qrels that the measures of a protocol need."""
+def kind_of(protocol: Protocol, key: str = "") -> QrelsKind:
+    """The kind of qrels that the measures of a protocol need; with the key of a set, the kind that it has."""
+    if of_set := protocol.qrels.set_of(key):
+        return kind_in(protocol, of_set)
     return qrels_of(parse_measures(protocol.scoring.measures))
 
 

@@ -6,8 +6,8 @@ the topics of NTCIR's MathIR tasks, `assay.formats.topics.bolt` those of BOLT IR
 of TREC. The file may be compressed.
 
 Topics in JSON lines: `code`, `title`, `body` (HTML) or `text` (plain), `narrative` (HTML), `tags` (list), `labels`
-(object), `thread`, `formula_id`, `latex`, `scenario` and `criteria` (plain text), `known_item` (a docno), and `source`,
-the element of a topic of BOLT. Only `code` is required.
+(object), `thread`, `formula_id`, `latex`, `scenario` and `criteria` (plain text), `subtopics` (list), `known_item`
+(a docno), and `source`, the element of a topic of BOLT. Only `code` is required.
 
 A JSON array has the same objects, or the conversations of TREC CAsT (`assay.formats.topics.tables`).
 
@@ -37,6 +37,7 @@ from assay.formats.documents.jsonl import docno_of, tags_of, text_of
 from assay.formats.documents.sources import BOM
 from assay.formats.markup import xml_root
 from assay.formats.topics import bolt, encoding, ntcir, tables, trec
+from assay.formats.topics.subtopics import Subtopics, subtopics_of
 from assay.html.latex import unescaped
 from assay.html.sanitize import clean_body, clean_text, clean_title, without_controls
 
@@ -76,6 +77,7 @@ class TopicRow:
     latex: str = ""
     known_item: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    subtopics: Subtopics = ()  # as `assay.formats.topics.subtopics` describes them
     split: str = ""  # such as train or test
     source: str = ""
 
@@ -208,6 +210,7 @@ def _of_element(topic: "etree._Element") -> dict[str, Any]:
         "body": texts.get("Question"),
         "tags": [tag.strip() for tag in texts.get("Tags", "").split(",")],
         "thread": topic.get("thread") or topic.get("post_id"),
+        "subtopics": [trec.subtopic(child) for child in topic.iterchildren("Subtopic")],
         **{name.lower(): texts.get(name) for name in names},
     }
 
@@ -254,6 +257,7 @@ def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
         thread=docno_of(row["thread"], "thread") if row.get("thread") else "",
         known_item=docno_of(row["known_item"], "known_item") if row.get("known_item") else "",
         labels=_labels(row.get("labels") or {}),
+        subtopics=subtopics_of(row.get("subtopics") or ()),
         split=limited(split_of(text_of(row.get("split"), "split")), "a split", MAX_NAME),
         source=source,
         **texts,

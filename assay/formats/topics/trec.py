@@ -16,7 +16,8 @@ XML, as in the Web and COVID tracks, under a root element of any name: `<topic n
 
 The number becomes the code, title or query the title, description or question the body, and the narrative the
 narrative. A topic may lack any part but the number and one of title and description. Sections with other names, such
-as `<con>` and `<fac>` of TREC-1, follow in the body under their names, and so do subtopics. Attributes become labels.
+as `<con>` and `<fac>` of TREC-1, follow in the body under their names. Attributes become labels, and subtopics are
+kept as such.
 
 A number that is written after the label `Number:` loses its leading zeros, as in TREC's qrels: 051 is topic 51.
 """
@@ -143,7 +144,8 @@ def read_xml(root: "etree._Element") -> Reading:
         code = next((attributes.pop(name) for name in ("number", "id") if name in attributes), None)
         sections = [Section("number", code, line)] if code is not None else []
         sections += _sections_of(element)
-        topics.append(_Topic(line, sections, attributes))
+        subtopics = [subtopic(child) for child in element.iterchildren("subtopic")]
+        topics.append(_Topic(line, sections, attributes, subtopics))
     return _reading(topics, [])
 
 
@@ -156,15 +158,23 @@ def _sections_of(topic: "etree._Element") -> Iterator[Section]:
         words = "".join(map(str, child.itertext())).strip()
         if attributes:  # `1, inf: Find a map`
             words = f"{attributes}: {words}"
-        yield Section(etree.QName(child).localname.lower(), words, line)
+        if child.tag != "subtopic":
+            yield Section(etree.QName(child).localname.lower(), words, line)
         if tail := (child.tail or "").strip():
             yield Section("text", tail, line)
+
+
+def subtopic(element: "etree._Element") -> dict[str, str]:
+    """The number, type and text of an element `<subtopic number="1" type="inf">`."""
+    named = {name: element.get(name, "") for name in ("number", "type")}
+    return named | {"text": "".join(map(str, element.itertext()))}
 
 
 class _Topic(NamedTuple):
     line: int
     sections: list[Section]
     attributes: dict[str, str]
+    subtopics: Sequence[dict[str, str]] = ()
 
 
 class _Scan:
@@ -280,6 +290,7 @@ def _row_of(topic: _Topic, zeros: list[str]) -> tuple[dict[str, Any], list[str]]
         "body": _paragraphs(texts.get("body", "")) + "".join(map(_named, others)),
         "narrative": _paragraphs(texts.get("narrative", "")),
         "labels": topic.attributes,
+        "subtopics": topic.subtopics,
     }, problems
 
 

@@ -16,6 +16,7 @@ from lxml import etree
 from assay.formats.spreadsheet import as_csv, tsv_lines
 from assay.formats.topics import bolt
 from assay.formats.topics.reader import TopicRow
+from assay.formats.topics.subtopics import Subtopics
 from assay.html.latex import decode
 from assay.html.sanitize import plain, without_controls
 
@@ -40,6 +41,7 @@ class TopicFields(Protocol):
     formula_id: str
     latex: str
     labels: Mapping[str, str]
+    subtopics: Subtopics
     split: str
     source: str
 
@@ -48,7 +50,7 @@ def as_jsonl(topics: Iterable[TopicFields]) -> bytes:
     """One JSON object per line. Fields that a topic does not have are left out."""
     names = (
         *("code", "title", "body", "narrative", "scenario", "criteria", "tags"),
-        *("formula_id", "latex", "labels", "split", "source"),
+        *("formula_id", "latex", "labels", "subtopics", "split", "source"),
     )
     rows = ({name: getattr(topic, name) for name in names} for topic in topics)
     filled = ({name: value for name, value in row.items() if value} for row in rows)
@@ -75,6 +77,9 @@ def as_xml(topics: Iterable[TopicFields | TopicRow]) -> bytes:
                 etree.SubElement(element, name).text = without_controls(
                     text
                 )  # an older import may have stored some
+        for each in topic.subtopics:
+            named = {name: each[name] for name in ("number", "type") if each.get(name)}
+            etree.SubElement(element, "Subtopic", named).text = each["text"]
     return etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
 
 

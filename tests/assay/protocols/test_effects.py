@@ -116,6 +116,9 @@ EFFECTS = {
     "judging.question.key": CHOICES,
     "judging.question.label": CHOICES,
     "judging.question.kind": f"{PAGES}answers_of_every_kind_are_stored_as_the_kind_says",
+    "judging.question.choices_from": (
+        "tests/publishing/archives/test_diversity.py::test_page_asks_about_the_subtopics_of_the_topic"
+    ),
     "judging.question.choice.key": QUESTIONS,
     "judging.question.choice.label": CHOICES,
     "judging.question.choice.value": SETS,

@@ -1,6 +1,7 @@
 """A lab with two scales, a stance and qrels of each, from the import of its files to its archive."""
 
 import json
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
@@ -45,6 +46,8 @@ TEXTS = (
     ("BUY CHEAP WATCHES", "spam"),
 )  # fmt: skip
 
+ARGUMENTS = tuple(text for text, _ in TEXTS)
+
 
 class Campaign(NamedTuple):
     """Ada judges everything, and Bob a part of it again."""
@@ -63,25 +66,34 @@ def run(job_id: int | None) -> None:
     jobs.run(job_id)
 
 
-def build_campaign(folder: Path) -> Campaign:
+def build_campaign(
+    folder: Path,
+    protocol_file: str = "arguments-lab.toml",
+    topic_file: str = "",
+    texts: Sequence[str] = ARGUMENTS,
+) -> Campaign:
     """Import everything, build the pool and open the batches."""
     organizer = make_organizer()
     documents = [
         {"id": f"{topic}-{n}", "title": f"{title} Reply {n}", "text": text}
         for topic, title in TOPICS.items()
-        for n, (text, _) in enumerate(TEXTS)
+        for n, text in enumerate(texts)
     ]
     path = folder / "documents.jsonl"
     path.write_text("".join(json.dumps(each) + "\n" for each in documents))
     collection = make_collection("debates", status=Collection.Status.EMPTY)
     run(start_import(collection=collection, sources=recognition.sources_of([path]), by=organizer).pk)
     collection.refresh_from_db()
-    protocol = protocol_services.store(text=samples.path("arguments-lab.toml").read_text(), by=organizer)
+    protocol = protocol_services.store(text=samples.path(protocol_file).read_text(), by=organizer)
     track = Track.objects.create(
         slug="touche", name="Arguments", collection=collection, protocol=protocol, status=Track.Status.DRAFT
     )
-    topics = "".join(json.dumps({"id": code, "title": title}) + "\n" for code, title in TOPICS.items())
-    import_topics(track=track, data=topics.encode(), name="topics.jsonl")
+    topics = "".join(
+        json.dumps({"id": code, "title": title}) + "\n" for code, title in TOPICS.items()
+    ).encode()
+    if topic_file:
+        topics = samples.path(topic_file).read_bytes()
+    import_topics(track=track, data=topics, name=topic_file or "topics.jsonl")
     Track.objects.filter(pk=track.pk).update(status=Track.Status.OPEN)
     track.refresh_from_db()
     for team, order in (("Owls", "01234"), ("Gulls", "43210")):

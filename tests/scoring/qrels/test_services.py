@@ -14,7 +14,7 @@ from assay.cli.main import main
 from assay.formats.qrels.reader import format_qrels, parse_qrels
 from assay.protocols.loader import shipped_text
 from assay.protocols.schema import QrelsRules
-from assay.qrels import Undecided, Unit, Vote, freeze
+from assay.qrels.freezing import Undecided, Unit, Vote, freeze
 from assessment.judgments import services as judgment_services
 from assessment.models import Batch
 from assessment.planning import services as assignment_services

@@ -92,7 +92,8 @@ def test_topics_in_xml_keep_subtopics_and_have_attributes_as_labels() -> None:
     [covid] = read_topic_file(COVID.encode(), "topics-rnd1.xml").topics
 
     assert (web.code, web.line, web.title, web.labels) == ("1", 3, "café tree", {"type": "faceted"})
-    assert web.body == "<p>Find it.</p><p><b>Subtopic:</b> 1, nav: Find a map.</p>"
+    assert web.body == "<p>Find it.</p>"
+    assert web.subtopics == ({"number": "1", "text": "Find a map.", "type": "nav"},)
     assert (covid.title, covid.body) == ("origin", "<p>What is it?</p>")
     assert covid.narrative == "<p>Relevant is anything.</p>"
 

@@ -1,6 +1,7 @@
 """How judgments become grades, on plain values."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,8 @@ from hypothesis import strategies as st
 
 from assay.protocols.loader import load_protocol, parse_protocol
 from assay.protocols.schema import Aggregate, Protocol, QrelsRules
-from assay.qrels import Answered, Frozen, Member, Undecided, Unit, Vote, freeze, freeze_set, known_items
+from assay.qrels.freezing import Answered, Frozen, Member, Undecided, Unit, Vote, freeze, known_items
+from assay.qrels.sets import freeze_set
 
 FORMULA, OTHER = Unit("B.1", "v1"), Unit("B.1", "v2")
 MEMBERS = {
@@ -310,3 +312,59 @@ def test_assessors_who_answer_differently_must_be_adjudicated() -> None:
         freeze_set([unit], judged, rules=protocol.qrels.sets[0], protocol=protocol, labels={})
 
     assert "ada: grade 2, bob: grade 0" in str(refused.value.conflicts[0])
+
+
+def test_assessors_who_choose_other_subtopics_must_be_adjudicated() -> None:
+    protocol, unit = load_protocol("assay/samples/diversity-lab.toml"), Unit("1", "a")
+    judged = [
+        Answered(unit, Vote("main", True, name, "relevant", 1), {"covers": covers})
+        for name, covers in (("ada", ["1", "2"]), ("bob", ["2"]))
+    ]
+    [rules] = protocol.qrels.sets
+
+    with pytest.raises(Undecided) as refused:
+        freeze_set([unit], judged, rules=rules, protocol=protocol, labels={}, subtopics={"1": ["1", "2"]})
+    either = freeze_set(
+        [unit],
+        judged,
+        rules=replace(rules, aggregate="majority"),
+        protocol=protocol,
+        labels={},
+        subtopics={"1": ["1", "2"]},
+    )
+
+    assert list(map(str, refused.value.conflicts)) == [
+        "a of topic 1 (subtopic 1: ada: covered, bob: not covered)"
+    ]
+    assert [(row.parts, row.grade) for row in either.parts] == [((b"1",), 0), ((b"2",), 1)]
+
+
+def test_report_on_subtopics_counts_documents() -> None:
+    protocol = load_protocol("assay/samples/diversity-lab.toml")
+    [rules] = protocol.qrels.sets
+    vote = Vote("main", True, "ada", "relevant", 1)
+    judged = [
+        Answered(Unit("1", "a"), vote, {"covers": ["2"]}),
+        Answered(Unit("1", "b"), vote._replace(choice="unreadable", grade=None), {}),
+        Answered(Unit("1", "d"), vote._replace(kind="dual"), {"covers": ["1"]}),
+        Answered(Unit("2", "a"), vote, {}),
+    ]
+    units = [Unit("1", docno) for docno in "abcd"] + [Unit("2", "a")]
+
+    frozen = freeze_set(
+        units,
+        judged,
+        rules=replace(rules, min_relevant=1),
+        protocol=protocol,
+        labels={},
+        subtopics={"1": ["1", "2"], "2": ["1", "2"]},
+    )
+
+    assert [(row.docno, row.parts, row.grade) for row in frozen.parts] == [
+        (b"a", (b"1",), 0),
+        (b"a", (b"2",), 1),
+    ]
+    assert frozen.report["unjudged"] == {"n": 2, "topics": {"1": 2}, "first": [["1", "c"], ["1", "d"]]}
+    assert frozen.report["non_answers"] == [{"topic": "1", "docno": "b", "choice": "unreadable"}]
+    assert frozen.report["left_out"] == {"dual": 1}
+    assert frozen.report["dropped"] == [{"topic": "2", "judged": 1, "relevant": 0}]

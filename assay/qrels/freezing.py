@@ -13,10 +13,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from assay.formats.qrels.columns import Row
+from assay.formats.qrels.columns import QrelsColumns, Row, columns_from
+from assay.formats.qrels.parts import PartRow, columns_of
 from assay.formats.topics.bolt import citations
-from assay.protocols.questions import NO_LABELS, Answers, Condition
-from assay.protocols.schema import Protocol, QrelsRules, QrelsSet
+from assay.protocols.questions import Answers
+from assay.protocols.schema import Protocol, QrelsRules
 
 PRECEDENCE = ("adjudication", "main", "dual", "training")
 ALWAYS = ("adjudication", "main")
@@ -90,20 +91,28 @@ class Undecided(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """Rows of qrels, and a report on what was left out and why, as plain values for JSON."""
+    """Rows of qrels, and a report on what was left out and why, as plain values for JSON.
+
+    `parts` has the grade of each subtopic of a document, if the qrels have subtopics; its row has the highest.
+    """
 
     rows: list[Row]
     report: dict[str, Any]
+    parts: Sequence[PartRow] = ()
+
+    @property
+    def columns(self) -> QrelsColumns:
+        return columns_of(self.parts, "subtopics") if self.parts else columns_from(self.rows)
 
 
 @dataclass(slots=True)
-class _Tally:
+class Tally:
     graded: dict[Unit, int] = field(default_factory=dict)
     non_answers: list[dict[str, str]] = field(default_factory=list)
     unjudged: list[Unit] = field(default_factory=list)
     partly: list[Unit] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
-    decided: Counter[str] = field(default_factory=Counter)
+    decided: defaultdict[str, set[Unit]] = field(default_factory=lambda: defaultdict(set))
 
 
 def freeze(
@@ -127,6 +136,20 @@ def freeze(
 
     Raises Undecided: for some units, judgments of equal precedence have different choices.
     """
+    tally, left_out = tallied(units, votes, rules, judges, also, members)
+    _add_given(given, tally)
+    return without_poor_topics(tally, rules, left_out)
+
+
+def tallied(
+    units: Iterable[Unit],
+    votes: Iterable[DocumentVote],
+    rules: QrelsRules,
+    judges: int,
+    also: Sequence[str],
+    members: Mapping[Unit, Member],
+) -> tuple[Tally, dict[str, int]]:
+    """What the votes decide, and how many votes of other kinds there are."""
     ordered = sorted(units)
     judged, left_out = _by_document(ordered, votes, {*ALWAYS, *also})
     documents: defaultdict[Unit, list[Unit]] = defaultdict(list)
@@ -134,7 +157,7 @@ def freeze(
         if document in members:
             documents[members[document].unit].append(document)
     shown = Counter(member.unit for member in members.values() if member.is_shown)
-    tally = _Tally()
+    tally = Tally()
     for unit in ordered:
         of_unit = [(document, judged[document]) for document in documents.get(unit, ())]
         if unit in judged and unit not in members:
@@ -144,8 +167,7 @@ def freeze(
             tally.partly.append(unit)
     if tally.conflicts:
         raise Undecided(tally.conflicts)
-    _add_given(given, tally)
-    return _without_poor_topics(tally, rules, left_out)
+    return tally, left_out
 
 
 def freeze_group(units: Iterable[Unit], votes: Iterable[DocumentVote], assessors: Collection[str]) -> Frozen:
@@ -155,73 +177,6 @@ def freeze_group(units: Iterable[Unit], votes: Iterable[DocumentVote], assessors
     """
     of_group = [(unit, vote) for unit, vote in votes if vote.assessor in assessors]
     return freeze(units, of_group, rules=QrelsRules(), judges=1)
-
-
-def freeze_set(
-    units: Iterable[Unit],
-    judgments: Sequence[Answered],
-    *,
-    rules: QrelsSet,
-    protocol: Protocol,
-    labels: Mapping[str, Mapping[str, str]],
-    also: Sequence[str] = (),
-    members: Mapping[Unit, Member] = NO_MEMBERS,
-) -> Frozen:
-    """Freeze a set of qrels. A unit whose judgments the set leaves out is not in it.
-
-    Args:
-        labels: those of each topic, by its code.
-        also, members: as for `freeze`.
-
-    Raises Undecided: for some units, judgments of equal precedence give different grades.
-    """
-    own = [
-        (unit, graded)
-        for unit, vote, answers in judgments
-        if (graded := grade_in_set(rules, protocol, vote, answers, labels.get(unit.topic, NO_LABELS)))
-    ]
-    judged = {members[unit].unit if unit in members else unit for unit, _ in own}
-    others = {members[unit].unit if unit in members else unit for unit, *_ in judgments} - judged
-    return freeze(
-        [unit for unit in units if unit not in others],
-        own,
-        rules=QrelsRules(rules.aggregate, rules.min_relevant, rules.relevant_from),
-        judges=protocol.judging.judges,
-        also=also,
-        members=members,
-    )
-
-
-def grade_in_set(
-    rules: QrelsSet, protocol: Protocol, vote: Vote, answers: Answers, labels: Mapping[str, str]
-) -> Vote | None:
-    """A judgment with its grade in a set of qrels; None if the set leaves it out. A non-answer stays one.
-
-    A rule whose conditions all hold comes first. Then a judgment that meets no condition of `only`, or has no answer to
-    the question, has the grade `otherwise`.
-    """
-    if vote.grade is None:
-        return vote
-
-    def holds(text: str) -> bool:
-        return Condition.parse(text).holds(vote.choice, answers, labels)
-
-    grade = next((rule.grade for rule in rules.rules if all(map(holds, rule.when))), None)
-    if grade is None and (not rules.only or any(map(holds, rules.only))):
-        grade = _grade_of_choice(rules, protocol, vote, answers)
-    grade = rules.otherwise if grade is None else grade
-    return None if grade is None else vote._replace(choice=f"grade {grade}", grade=grade)
-
-
-def _grade_of_choice(rules: QrelsSet, protocol: Protocol, vote: Vote, answers: Answers) -> int | None:
-    """The grade of the answer to the question of a set, or of the choice if it names none."""
-    if not rules.question:
-        return rules.grades.get(vote.choice) if rules.grades else None if rules.rules else vote.grade
-    key = answers.get(rules.question, "")
-    if rules.grades:
-        return rules.grades.get(key)
-    question = next(each for each in protocol.judging.questions if each.key == rules.question)
-    return next((choice.value for choice in question.choices if choice.key == key), None)
 
 
 def known_items(units: Iterable[Unit], grade: int) -> Frozen:
@@ -248,7 +203,7 @@ def given_grades(sources: Iterable[tuple[str, str]], protocol: Protocol) -> dict
     }
 
 
-def _add_given(given: Mapping[Unit, int], tally: _Tally) -> None:
+def _add_given(given: Mapping[Unit, int], tally: Tally) -> None:
     """Add the grades of the topics' developers, for the topics that have units."""
     judged = {unit.topic for unit in (*tally.graded, *tally.unjudged)}
     non_answered = {Unit(each["topic"], each["docno"]) for each in tally.non_answers}
@@ -260,7 +215,7 @@ def _add_given(given: Mapping[Unit, int], tally: _Tally) -> None:
     }
     tally.graded |= new
     tally.unjudged = [unit for unit in tally.unjudged if unit not in new]
-    tally.decided["by the developers of the topics"] += len(new)
+    tally.decided["by the developers of the topics"] |= set(new)
 
 
 def _by_document(
@@ -284,7 +239,7 @@ def _by_document(
 
 
 def _decide(
-    unit: Unit, of_unit: Sequence[tuple[Unit, Votes]], rules: QrelsRules, judges: int, tally: _Tally
+    unit: Unit, of_unit: Sequence[tuple[Unit, Votes]], rules: QrelsRules, judges: int, tally: Tally
 ) -> None:
     """Note the grade of a unit, or why it has none."""
     is_sum = rules.aggregate == "sum"
@@ -301,7 +256,8 @@ def _decide(
         tally.unjudged.append(unit)
     elif len(grades) == len(counted) if is_sum else grades:
         tally.graded[unit] = sum(grades) if is_sum else max(grades)
-        tally.decided["by adjudication"] += any(vote.kind == "adjudication" for vote in counted)
+        if any(vote.kind == "adjudication" for vote in counted):
+            tally.decided["by adjudication"].add(unit)
     else:
         choice = next(vote.choice for vote in counted if vote.grade is None)
         tally.non_answers.append({"topic": unit.topic, "docno": unit.docno, "choice": choice})
@@ -337,7 +293,7 @@ def _combined(votes: Votes, aggregate: str) -> list[Vote]:
     return [graded[0]._replace(grade=COMBINED[aggregate](grades))]
 
 
-def _counted(unit: Unit, votes: Votes, rules: QrelsRules, tally: _Tally) -> list[Vote]:
+def _counted(unit: Unit, votes: Votes, rules: QrelsRules, tally: Tally) -> list[Vote]:
     """The votes on a document that count; none if they conflict."""
     if rules.aggregate in COMBINED:
         return _combined(votes, rules.aggregate)
@@ -348,21 +304,23 @@ def _counted(unit: Unit, votes: Votes, rules: QrelsRules, tally: _Tally) -> list
         choices = ", ".join(f"{vote.assessor}: {vote.choice}" for vote in counted)
         tally.conflicts.append(Conflict(unit, choices))
         return []
-    tally.decided["by the assessor assigned now"] += len(counted) < len(of_kind)
+    if len(counted) < len(of_kind):
+        tally.decided["by the assessor assigned now"].add(unit)
     return counted
 
 
-def _each_judge(unit: Unit, votes: list[Vote], judges: int, tally: _Tally) -> list[Vote]:
+def _each_judge(unit: Unit, votes: list[Vote], judges: int, tally: Tally) -> list[Vote]:
     """The judgments to sum, one of each judge; none as long as some are missing. An adjudication replaces none."""
     summed = [vote for vote in votes if vote.kind != "adjudication"]
-    tally.decided["by the sum, although adjudicated"] += len(summed) < len(votes)
+    if len(summed) < len(votes):
+        tally.decided["by the sum, although adjudicated"].add(unit)
     counted = summed if len(summed) <= judges else [vote for vote in summed if vote.is_assigned]
     if len(counted) > judges:
         tally.conflicts.append(Conflict(unit, f"{len(counted)} judgments, but {judges} are summed"))
     return counted if len(counted) == judges else []
 
 
-def _without_poor_topics(tally: _Tally, rules: QrelsRules, left_out: dict[str, int]) -> Frozen:
+def without_poor_topics(tally: Tally, rules: QrelsRules, left_out: dict[str, int]) -> Frozen:
     unjudged = Counter(unit.topic for unit in tally.unjudged)
     non_answers = Counter(non_answer["topic"] for non_answer in tally.non_answers)
     judged = Counter(unit.topic for unit in tally.graded)
@@ -387,7 +345,7 @@ def _without_poor_topics(tally: _Tally, rules: QrelsRules, left_out: dict[str, i
             "first": [[unit.topic, unit.docno] for unit in tally.unjudged[:MAX_NAMED]],
         },
         "partly": len(tally.partly),
-        "decided": {how: n for how, n in tally.decided.items() if n},
+        "decided": {how: len(those) for how, those in tally.decided.items() if those},
         "left_out": left_out,
     }
     return Frozen(rows, report)

@@ -1,0 +1,116 @@
+"""What is compared of judgments: the grade, the answers to a question, or whether one of several choices was chosen.
+
+A question about the subtopics of a topic is compared subtopic by subtopic: each is then like a topic of its own, whose
+name is that of the topic, a space and the number of the subtopic.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from assay.errors import InputError
+from assay.protocols.questions import CLOSED, Answers
+from assay.protocols.schema import JudgingRules, Protocol, Question
+
+
+class Read(NamedTuple):
+    """A judgment on a scale; `number` is None for a non-answer, and for several subtopics."""
+
+    label: str
+    number: int | None
+
+
+class Scale(NamedTuple):
+    """The grade, the answers to a question, or whether any-of has a choice.
+
+    Answers without values are numbered in the order of the choices, and their distances mean nothing.
+    """
+
+    key: str
+    label: str
+    level: int  # from which a unit is relevant, in two-way values
+    question: Question | None = None
+    choice: str = ""
+
+    @property
+    def is_of_subtopics(self) -> bool:
+        return self.question is not None and self.question.choices_from is not None
+
+    @property
+    def is_nominal(self) -> bool:
+        if self.question is None or self.choice or self.is_of_subtopics:
+            return False
+        return self.question.choices[0].value is None
+
+    @property
+    def numbers(self) -> str:
+        """The number of each answer, in words; nothing for the grade."""
+        if self.choice or self.is_of_subtopics:
+            return "1 chosen, 0 not chosen"
+        choices = self.question.choices if self.question else ()
+        return ", ".join(
+            f"{n if each.value is None else each.value} {each.label}" for n, each in enumerate(choices)
+        )
+
+    def read(self, rules: JudgingRules, choice: str, grade: int | None, answers: Answers) -> Read | None:
+        """The words and the number of a judgment; None if not answered."""
+        if self.question is None or grade is None:
+            return Read(rules.label_of(choice), grade)
+        if self.question.key not in answers:
+            return None
+        answer = answers[self.question.key]
+        if self.is_of_subtopics:
+            return Read(", ".join(answer), None)
+        if self.choice:
+            is_chosen = self.choice in answer
+            return Read("Chosen" if is_chosen else "Not chosen", int(is_chosen))
+        place = next((n for n, each in enumerate(self.question.choices) if each.key == answer), None)
+        if place is None:
+            return None
+        known = self.question.choices[place]
+        return Read(known.label, place if known.value is None else known.value)
+
+    def numbered(
+        self,
+        rules: JudgingRules,
+        topic: str,
+        subtopics: Iterable[str],
+        choice: str,
+        grade: int | None,
+        answers: Answers,
+    ) -> Iterator[tuple[str, int]]:
+        """The topic and number of a judgment with a grade; of subtopics, one for each of them."""
+        if self.question is not None and self.is_of_subtopics:
+            chosen = None if grade is None else answers.get(self.question.key)
+            if chosen is not None:
+                yield from ((f"{topic} {number}", int(number in chosen)) for number in subtopics)
+            return
+        read = self.read(rules, choice, grade, answers)
+        if read is not None and read.number is not None:
+            yield topic, read.number
+
+
+def scales_of(protocol: Protocol) -> list[Scale]:
+    """The grade, and each question with choices except rankings; of any-of, each choice that the protocol names."""
+    scales = [Scale("", "Grade", protocol.agreement.binary_from)]
+    levels = {each.question: each.relevant_from for each in reversed(protocol.qrels.sets)}
+    for question in protocol.judging.questions:
+        if question.kind == "any-of" and not question.choices_from:
+            scales += [
+                Scale(f"{question.key}:{each.key}", f"{question.label} {each.label}", 1, question, each.key)
+                for each in question.choices
+            ]
+        elif question.kind in CLOSED:
+            scales.append(Scale(question.key, question.label, levels.get(question.key, 1), question))
+    return scales
+
+
+def scale_named(protocol: Protocol, key: str) -> Scale:
+    """The scale with a key; without one, the grade.
+
+    Raises InputError: the protocol has no such scale.
+    """
+    scales: Mapping[str, Scale] = {each.key: each for each in scales_of(protocol)}
+    if key not in scales:
+        accepted = ", ".join(each for each in scales if each) or "none: it has no questions with choices"
+        raise InputError(f"{protocol.slug} has no question {key!r} to compare; use {accepted}")
+    return scales[key]

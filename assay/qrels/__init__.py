@@ -1,0 +1,1 @@
+"""Qrels from judgments."""
