@@ -15,10 +15,13 @@ from django.test import Client
 from openapi_spec_validator import validate
 from pytest_django.live_server_helper import LiveServer
 
+from jobs.models import Job
 from pooling.models import Run
 from tests.helpers.api import make_token
+from tests.helpers.factories import make_track
 from tests.scoring.conftest import Scene
 from tests.test_api_access import scene
+from tracks.models import Track
 
 __all__ = ["scene"]  # a fixture
 HOWTO = Path(__file__).resolve().parents[1] / "docs/howto/use-the-api.md"
@@ -92,3 +95,38 @@ def test_generated_client_submits_a_run_and_adds_a_machine(
     assert (added.parsed.name, added.parsed.version) == ("Llama judge", "3.1")
     assert [each.tag for each in manual.parsed.results] == ["bm25"]
     assert automatic.parsed.results == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_generated_client_imports_posts_and_topics_and_builds_a_pool(
+    generated: str, scene: Scene, live_server: LiveServer
+) -> None:
+    models, types = import_module(f"{generated}.models"), import_module(f"{generated}.types")
+    api = import_module(generated).AuthenticatedClient
+    make_track("next", status=Track.Status.DRAFT)
+    scene.submit(scene.theirs, "good", "1 2 3")
+    posts, topics = (
+        types.File(payload=io.BytesIO(text), file_name=name)
+        for name, text in {
+            "more.jsonl": b'{"docno": "d1", "text": "One"}\n',
+            "topics.jsonl": b'{"code": "A.7", "title": "Which?"}\n',
+        }.items()
+    )
+
+    with api(base_url=live_server.url, token=make_token(scene.organizer)) as organizer:
+        imported = operation(generated, "collections", "import_collection")(
+            client=organizer, body=models.ImportRequest(slug="more", name="More", files=[posts])
+        )
+        added = operation(generated, "topics", "import_topics")(
+            "next", client=organizer, body=models.TopicFileRequest(file=topics)
+        )
+        pool = operation(generated, "pools", "request_pool")(
+            scene.track.slug, client=organizer, body=models.PoolRequestRequest(name="By a client", seed=7)
+        )
+
+    assert [answer.status_code for answer in (imported, added, pool)] == [202, 200, 202]
+    assert {imported.parsed.url, pool.parsed.job} == {
+        f"/api/v1/jobs/{job.pk}/" for job in Job.objects.order_by("-pk")[:2]
+    }
+    assert (added.parsed.n_topics, added.parsed.n_new, added.parsed.n_removed) == (1, 1, 0)
+    assert (pool.parsed.name, pool.parsed.seed) == ("By a client", 7)

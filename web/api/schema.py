@@ -5,7 +5,7 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import is_list_serializer
+from drf_spectacular.plumbing import ResolvedComponent, is_list_serializer
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.permissions import SAFE_METHODS
@@ -89,6 +89,17 @@ class Schema(AutoSchema):
         if self.method == "GET":
             parameters.append(_header("If-None-Match", "The ETag of what you have: 304 if nothing changed."))
         return parameters
+
+    def _get_request_body(self, direction: Any = "request") -> dict[str, Any] | None:
+        """Declared contents. JSON has no files: with the schema of a form, generated clients would send files in it."""
+        body: dict[str, Any] | None = super()._get_request_body(direction)  # type: ignore[no-untyped-call]
+        content = body["content"] if body else {}
+        if {"multipart/form-data", "application/json"} <= content.keys():
+            name = content["application/json"]["schema"]["$ref"].rpartition("/")[2]
+            schema = self.registry[name, ResolvedComponent.SCHEMA].schema
+            fields = {name: field for name, field in schema["properties"].items() if "binary" not in str(field)}
+            content["application/json"] = {"schema": {**schema, "properties": fields}}
+        return body
 
     def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
         """Declared answers, and the problems that this operation can answer with."""
