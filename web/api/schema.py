@@ -97,7 +97,9 @@ class Schema(AutoSchema):
         if {"multipart/form-data", "application/json"} <= content.keys():
             name = content["application/json"]["schema"]["$ref"].rpartition("/")[2]
             schema = self.registry[name, ResolvedComponent.SCHEMA].schema
-            fields = {name: field for name, field in schema["properties"].items() if "binary" not in str(field)}
+            fields = {
+                name: field for name, field in schema["properties"].items() if "binary" not in str(field)
+            }
             content["application/json"] = {"schema": {**schema, "properties": fields}}
         return body
 
