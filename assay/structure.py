@@ -205,7 +205,8 @@ def json_schema(root: type, *, most: int) -> dict[str, Any]:
 def _object(kind: type, most: int) -> dict[str, Any]:
     comments, properties = _comments(kind), {}
     for key, (field, hint) in keys(kind).items():
-        default = {} if field.default in (MISSING, None, "", ()) else {"default": field.default}
+        has_none = field.default in (MISSING, None, "", ()) or is_dataclass(field.default)
+        default = {} if has_none else {"default": field.default}
         about = {"description": comments[field.name]} if field.name in comments else {}
         properties[key] = about | default | _type(hint, most)
     required = [key for key, pair in keys(kind).items() if not may_be_left_out(*pair)]

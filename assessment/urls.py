@@ -24,6 +24,7 @@ urlpatterns = [
     path("judge/batches/<int:batch_id>/stored/", desk.stored, name="stored"),
     path("judge/batches/<int:batch_id>/done/", desk.done, name="done"),
     path("judge/tasks/<int:task_id>/", judging.task, name="task"),
+    path("judge/tasks/<int:task_id>/frame/", judging.task_frame, name="task_frame"),
     path("judge/tasks/<int:task_id>/skip/", judging.skip, name="skip"),
     path("judge/tasks/<int:task_id>/return/", judging.give_back, name="give_back"),
     path("judge/tasks/<int:task_id>/undo/", judging.undo, name="undo"),

@@ -116,6 +116,7 @@ assessment:run_import                   5555555
 assessment:skip                         5555555
 assessment:stored                       L444044
 assessment:task                         L444044
+assessment:task_frame                   L444444
 assessment:undo                         5555555
 corpus:build                            L333334
 corpus:build_file                       L333334
@@ -323,6 +324,8 @@ tracks:protocol                         0000000
 tracks:site_history                     L333330
 tracks:site_history_csv                 L333330
 tracks:topic                            0000000
+tracks:row_frame                        L333334
+tracks:rows                             L333334
 tracks:topics                           0000000
 tracks:track                            0000000
 """
@@ -469,6 +472,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "slug old new": [*track, 1, 2],
         "slug file": [*track, f"{scene.track.slug}-topics.tsv"],
         "slug docno": [*track, "9"],
+        "slug row_id": [*track, 1],
         "slug sample": [*track, 1],
         "slug sample file": [*track, 1, "sample.json"],
         "slug sample docno": [*track, 1, "9"],

@@ -14,6 +14,7 @@ from tracks.leaks import views as leaks
 from tracks.models import SitePage
 from tracks.pages import views as pages
 from tracks.protocols import views as protocols
+from tracks.rows import views as rows
 from tracks.topics import views as topics
 from tracks.tracks import views as tracks
 
@@ -62,6 +63,8 @@ urlpatterns = [
     path("tracks/<slug:slug>/new-topic/", topics.new_topic, name="new_topic"),
     path("tracks/<slug:slug>/delete-topic/<path:code>/", topics.delete_topic, name="delete_topic"),
     path("tracks/<slug:slug>/edit-topic/<path:code>/", topics.edit, name="edit_topic"),
+    path("tracks/<slug:slug>/rows/", rows.rows, name="rows"),
+    path("tracks/<slug:slug>/rows/<int:row_id>/frame/", rows.frame, name="row_frame"),
     path("tracks/<slug:slug>/topics/", topics.topics, name="topics"),
     path("tracks/<slug:slug>/topics/<path:code>/", topics.topic, name="topic"),
     path("tracks/<slug:slug>/guidelines/", guidelines.guidelines, name="guidelines"),

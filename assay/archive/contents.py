@@ -12,11 +12,13 @@ from assay.archive.files import BadArchive, SealedZip
 from assay.archive.records import (
     FORMULAS,
     INDEX,
+    ROWS,
     TOPICS,
     Index,
     LeaderboardRecord,
     PoolRecord,
     QrelsRecord,
+    RowRecord,
     RunRecord,
     TopicRecord,
     parsed,
@@ -89,6 +91,25 @@ class Contents:
         return [parsed(TopicRecord, line, f"{TOPICS}, line {number}") for number, line in enumerate(lines, 1)]
 
     @cached_property
+    def table(self) -> list[RowRecord]:
+        """The rows of the table that forms show; none if documents are judged.
+
+        Raises:
+            BadArchive: A row is of no topic of the archive, or there twice.
+        """
+        if ROWS not in self.reader.names:
+            return []
+        lines = enumerate(self.reader.lines(ROWS), 1)
+        rows = [parsed(RowRecord, line, f"{ROWS}, line {number}") for number, line in lines]
+        codes, seen = {topic.code for topic in self.topics}, set()
+        for number, row in enumerate(rows, 1):
+            if row.topic not in codes or (row.topic, row.docno) in seen:
+                problem = "is there twice" if row.topic in codes else "is of no topic of the archive"
+                raise BadArchive(f"{ROWS}, line {number}: {row.topic} {row.docno} {problem}.")
+            seen.add((row.topic, row.docno))
+        return rows
+
+    @cached_property
     def formulas(self) -> Formulas | None:
         """The formulas of the runs; None if they have none."""
         if FORMULAS not in self.reader.names:
@@ -152,7 +173,7 @@ class Contents:
                 seed=pool.seed,
                 depth=pool.depth,
                 formulas=self.formulas,
-                known=self.known_items(protocol),
+                known=self.known_items(protocol, pool.depth.get("rows")),
                 already=self._by_topic(each.file("pool.tsv") for each in earlier),
                 tied=self._by_topic((each.file("members.tsv") for each in earlier if each.has_members), 2),
             )
@@ -168,8 +189,13 @@ class Contents:
             pools.append(self.pools[number])
         return pools
 
-    def known_items(self, protocol: Protocol) -> ByTopic:
-        """For known-item protocols: the only relevant unit of each topic, by topic."""
+    def known_items(self, protocol: Protocol, n_rows: int | None = None) -> ByTopic:
+        """The units that no run names, by topic: of known-item protocols the relevant one; the rows of a table."""
+        if protocol.pool.strategy == "rows":
+            docnos: defaultdict[str, set[str]] = defaultdict(set)
+            for row in self.table[:n_rows]:
+                docnos[row.topic].add(row.docno)
+            return docnos
         if protocol.pool.strategy != "known-item":
             return {}
         return {topic.code: {topic.known_item} for topic in self.topics if topic.known_item}

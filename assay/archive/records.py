@@ -6,6 +6,7 @@
     archive.json              the index: the records of this module
     protocols/SLUG.toml       the protocols
     topics.jsonl              the topics
+    rows.jsonl                the rows of a table, if they are what is judged
     guidelines/N.md           the published versions of the guidelines
     runs/N.EXT                the runs, byte by byte as they were submitted
     interaction/N.EXT         the data of the sessions of each team, as they were uploaded
@@ -30,7 +31,7 @@ FORMAT = 1
 MAX_JSON = 1 << 25  # bytes of a record; as values, they take up to twenty times as many
 INDEX = "archive.json"
 README, CITATION, METADATA = "README.md", "CITATION.bib", "metadata.json"
-TOPICS, FORMULAS, JUDGMENTS = "topics.jsonl", "formulas.tsv", "judgments.jsonl"
+TOPICS, FORMULAS, JUDGMENTS, ROWS = "topics.jsonl", "formulas.tsv", "judgments.jsonl", "rows.jsonl"
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,15 @@ class TopicRecord:
     criteria: str = ""
     known_item: str = ""
     split: str = ""
+
+
+@dataclass(frozen=True)
+class RowRecord:
+    """A line of `rows.jsonl`; the fields are texts."""
+
+    topic: str
+    docno: str
+    fields: dict[str, str]
 
 
 @dataclass(frozen=True)

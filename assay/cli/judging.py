@@ -152,7 +152,7 @@ def rules_of(unit: Mapping[str, Any]) -> JudgingRules:
     """The rules by which the answers to a unit are checked."""
     return JudgingRules(
         layout="topic-document",
-        grades=tuple(
+        given_grades=tuple(
             Grade(each["key"], each["grade"], each["label"], each["definition"]) for each in unit["grades"]
         ),
         non_answers=tuple(

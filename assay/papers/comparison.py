@@ -152,10 +152,11 @@ def _judging(collection: CollectionFacts) -> dict[str, str]:
         "round-robin-until": "round robin",
         "top-k-by-score": "highest scores",
         "known-item": "known items",
+        "rows": "rows of a table",
     }
     clustered = {"none": "no", "submitted": "submitted formulas", "collection": "all formulas"}
     return {
-        "Ranks of a run": f"{protocol.runs.max_ranks:,}",
+        "Ranks of a run": f"{protocol.runs.max_ranks:,}" if protocol.runs.kinds else "–",
         "Pool": strategies[pool.strategy],
         "Pool depth": depth or (f"{pool.target} units" if pool.target else "–"),
         "Shown": "in context" if judging.in_context else "alone",

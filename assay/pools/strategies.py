@@ -6,6 +6,7 @@
 - `top-k-by-score`: The first k ranks of each run. One of several near-duplicates is judged; the others are its members.
 - `known-item`: Nothing is judged: the pool is the known relevant item of each topic.
 - `answers`: All answers of each run: the nuggets of each answer, and the first citations of its sentences.
+- `rows`: The pool is the rows of a table; there are no runs.
 
 A new strategy is a function with the same signature in `STRATEGIES`, under its name in `assay.protocols.schema`.
 """
@@ -170,6 +171,13 @@ def _answers(runs: Sequence[RunColumns], depths: Sequence[int], material: Materi
     return BuiltPool(units, np.minimum(reach_of_rows(runs, depths, units.topics), 1).astype(np.int32))
 
 
+def _rows(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
+    units = pool_known_items([], [], material.known)
+    if not len(units):
+        raise PoolError("there are no rows; import a table")
+    return BuiltPool(units, reach_of_rows([], [], units.topics))
+
+
 def coded_runs(runs: Sequence[RunColumns], formulas: Formulas | None, protocol: Protocol) -> CodedRuns:
     """The runs with the formulas looked up; PoolError if there are no formulas."""
     if formulas is None or not len(formulas):
@@ -202,6 +210,7 @@ STRATEGIES: dict[str, Strategy] = {
     "top-k-by-score": _top_k_by_score,
     "known-item": _known_item,
     "answers": _answers,
+    "rows": _rows,
 }
 
 
@@ -297,9 +306,9 @@ def build_pool(
 
     Args:
         inputs: the runs, each with its team, tag and kind.
-        depth: depths that replace the protocol's, by kind of run.
+        depth: depths that replace the protocol's, by kind of run; of no effect on rows.
         formulas: for visually distinct formulas: every instance that the runs submit, with its visual id.
-        known: for known-item tasks: the relevant docnos by topic.
+        known: docnos by topic: the relevant ones of known-item tasks, and those of the rows of a table.
         already: docnos by topic of the units of an earlier pool that this pool tops up; it has only units that are new.
         tied: docnos by topic of the near-duplicates of units of the earlier pool. A unit of that pool that has new
             near-duplicates is kept, so that they inherit its judgment.
@@ -310,8 +319,8 @@ def build_pool(
         ValueError: The seed is negative or too large.
     """
     check_strategies(protocol)
-    depths = depths_of(inputs, protocol.runs, depth)
-    if not any(depths):
+    depths = [] if protocol.pool.strategy == "rows" else depths_of(inputs, protocol.runs, depth)
+    if not any(depths) and protocol.pool.strategy != "rows":
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
     material = Material(protocol, seed, formulas, known or {}, already or {}, tied or {}, nuggets or {})
     selected = STRATEGIES[protocol.pool.strategy]([run.columns for run in inputs], depths, material)

@@ -10,6 +10,7 @@ from assay.protocols.questions import when
 from assay.protocols.schema import (
     ANSWER_FORMATS,
     AnswerRules,
+    FormRules,
     Grade,
     InstanceRules,
     JudgingRules,
@@ -99,14 +100,15 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
     is_judged = protocol.pool.strategy != "known-item"
     figures = ", ".join(f"{name.replace('_', ' ')} {n:g}" for name, n in protocol.published.items())
     pairs = [
-        ("Judged units", UNITS[protocol.unit]),
-        ("Runs", " ".join(_runs(protocol.runs))),
+        ("Judged units", "rows of a table" if protocol.judging.form else UNITS[protocol.unit]),
+        ("Runs", " ".join(_runs(protocol.runs)) if protocol.runs.kinds else ""),
         ("Pool", " ".join(_pool(protocol.pool, protocol.runs))),
         ("Formula instances", " ".join(_instances(protocol.instances))),
         ("Nuggets and citations", " ".join(_nuggets(protocol))),
         ("Judging", " ".join(_judging(protocol.judging)) if is_judged else ""),
-        ("Grades", ", ".join(map(_grade, protocol.judging.grades))),
+        ("Grades", ", ".join(map(_grade, protocol.judging.given_grades))),
         ("Non-answers", ", ".join(choice.label for choice in protocol.judging.non_answers)),
+        ("Form", " ".join(_form(protocol.judging.form))),
         ("Questions", " ".join(_questions(protocol.judging))),
         ("Qrels", " ".join(_qrels(protocol))),
         ("Measures", "; ".join(map(_measure, protocol.scoring.all_measures))),
@@ -212,6 +214,7 @@ def _pool(pool: PoolRules, runs: RunRules) -> Iterator[str]:
         "top-k-by-score": f"The units with the highest scores are pooled: {depths}.",
         "known-item": "The known items are the only relevant units; nothing is judged.",
         "answers": "All answers of the pooled runs are judged.",
+        "rows": "The units are the rows of a table that organizers import.",
     }[pool.strategy]
     if pool.depth_is_default:
         yield "Organizers may choose other depths."
@@ -268,12 +271,21 @@ def _judging(judging: JudgingRules) -> Iterator[str]:
         )
 
 
+def _form(form: FormRules | None) -> Iterator[str]:
+    if form is None:
+        return
+    yield f"A page made of {', '.join(form.fields) or 'no fields'}."
+    if form.frame:
+        yield "It has controls and scripts of its own, in a frame without access to the site or to other hosts."
+
+
 def _questions(judging: JudgingRules) -> Iterator[str]:
     """Questions that are asked after the same grades and for the same documents share a sentence."""
     by_condition: dict[str, list[str]] = {}
     for question in judging.questions:
         documents = f", for documents in {any_of(question.languages)}" if question.languages else ""
-        condition = f"A{when(judging, question)[1:]}{documents}"
+        when_asked = when(judging, question)
+        condition = f"{when_asked[0].upper()}{when_asked[1:]}{documents}"
         by_condition.setdefault(condition, []).append(_with_choices(question))
     for condition, questions in by_condition.items():
         yield f"{condition}: {' '.join(questions)}"
@@ -309,7 +321,11 @@ def _qrels(protocol: Protocol) -> Iterator[str]:
 
 
 def _baselines(protocol: Protocol) -> Iterator[str]:
-    if protocol.unit in {"answer", "document", "passage"} and not protocol.cites_posts:
+    if (
+        protocol.runs.kinds
+        and protocol.unit in {"answer", "document", "passage"}
+        and not protocol.cites_posts
+    ):
         yield TOKENIZERS[protocol.baselines.tokenizer]
 
 

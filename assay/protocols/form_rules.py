@@ -8,6 +8,7 @@ from assay.protocols.measures import QrelsKind
 from assay.protocols.questions import CLOSED, LISTS, MAX_CHARACTERS, Condition
 from assay.protocols.schema import JudgingRules, Protocol, Question
 from assay.structure import shown
+from assay.templates import MAX_TEMPLATE, Template, read_template
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_KIND = 40  # characters of the key of a kind of run or of a set, the limit of the database column
@@ -15,6 +16,11 @@ KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
 LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})?")
 MOST_SUBTOPICS = 100  # of a topic
 HIGHEST_GRADE = 999  # as in qrels
+FIELD = re.compile(r"[^\W\d][\w .-]{0,98}\w|[^\W\d]")
+NOT_A_FIELD = (
+    "a field is a letter, and then letters, digits, spaces, dots, hyphens or underscores; not topic or docno"
+)
+ROW_COLUMNS = ("topic", "docno")  # of a table, besides the fields
 NOT_A_KEY = "is not 1 to 50 letters, digits, hyphens or underscores"
 
 
@@ -24,6 +30,63 @@ def form_complaints(protocol: Protocol) -> Iterator[str]:
         yield from _of_question(question, protocol, n)
     for n, of_set in enumerate(protocol.qrels.sets):
         yield from _of_set(of_set, protocol, n)
+
+
+def of_form(protocol: Protocol) -> Iterator[str]:
+    """Yield each error of the form that shows rows: its fields, and its HTML with the line there."""
+    form, key = protocol.judging.form, "judging.form"
+    if (protocol.judging.layout == "form") != (form is not None):
+        yield f"{key}: the table describes the page of the layout form; use both, or neither"
+    if form is None:
+        return
+    yield from _repeated(f"{key}.fields", form.fields)
+    for name in form.fields:
+        if not FIELD.fullmatch(name) or name in ROW_COLUMNS:
+            yield f"{key}.fields: {shown(name)} is not accepted; {NOT_A_FIELD}"
+    if len(form.html) > MAX_TEMPLATE:
+        yield f"{key}.html: {len(form.html):,} characters; at most {MAX_TEMPLATE:,} are accepted"
+        return
+    template = read_template(form.html)
+    for place in template.variables:
+        if place.name not in (*form.fields, *ROW_COLUMNS):
+            accepted = ", ".join((*form.fields, *ROW_COLUMNS))
+            yield f"{key}.html: line {place.line} of the HTML: ${{{place.name}}} is not a field; use {accepted}"
+    yield from _of_frame(protocol.judging, template) if form.frame else _of_page(protocol.judging, template)
+
+
+def _of_page(judging: JudgingRules, template: Template) -> Iterator[str]:
+    """Complaints about the HTML of a form whose controls Assay makes."""
+    place_of: dict[str, int] = {}
+    questions = [question.key for question in judging.questions]
+    for name, line in template.questions:
+        at = f"judging.form.html: line {line} of the HTML: ${{question.{name}}}"
+        if name not in questions:
+            yield f"{at} is not a question; use {', '.join(questions) or '[[judging.question]] to add it'}"
+        elif name in place_of:
+            yield f"{at} is there twice, first in line {place_of[name]}; a question has one place"
+        place_of.setdefault(name, line)
+    for key in questions:
+        if key not in place_of:
+            yield f"judging.form.html: ${{question.{key}}} is missing; give each question a place"
+    for name, line in template.refused:
+        yield (
+            f"judging.form.html: line {line} of the HTML: {name} is not accepted; Assay makes the controls; scripts "
+            "need frame = true"
+        )
+
+
+def _of_frame(judging: JudgingRules, template: Template) -> Iterator[str]:
+    """Complaints about a template with controls of its own."""
+    for name, line in template.questions:
+        yield f"judging.form.html: line {line} of the HTML: ${{question.{name}}} has no effect in a frame"
+    if not template.controls and not template.scripts:
+        yield "judging.form.html: nothing to answer; add an input, select or textarea with a name"
+    for n, question in enumerate(judging.questions, 1):
+        if question.key not in template.controls and not template.scripts:
+            accepted = ", ".join(template.controls)
+            yield f"judging.question[{n}].key: no control of the HTML has the name {question.key!r}; use {accepted}"
+        if question.after or question.after_all:
+            yield f"judging.question[{n}].after: has no effect in a frame, whose HTML decides what it asks"
 
 
 def _of_question(question: Question, protocol: Protocol, n: int) -> Iterator[str]:

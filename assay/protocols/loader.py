@@ -13,7 +13,10 @@ from assay.protocols.schema import Grade, Protocol, QrelsRules
 from assay.toml_files import decoded, read_toml
 
 DIRECTORY = Path(__file__).parent / "shipped"
-MAX_SIZE = 50_000  # characters; tomllib needs time that grows with the square of the length of a dotted key
+MAX_SIZE = 250_000  # characters, of which a template takes most
+# tomllib needs time that grows with the square of the length of a dotted key, which is on one line: 12 s for the
+# longest file of one line, and for the longest file of long lines.
+LONGEST_ON_ONE_LINE, LONGEST_LINE = 50_000, 10_000  # characters
 MOST = 2**31 - 1  # the limit of a database column of whole numbers
 
 
@@ -67,7 +70,7 @@ def _for_set(protocol: Protocol, key: str, name: str) -> Protocol:
     measures = scoring.measures_of(key) or scoring.measures
     return replace(
         protocol,
-        judging=replace(protocol.judging, grades=grades),
+        judging=replace(protocol.judging, given_grades=grades),
         qrels=QrelsRules(rules.aggregate, rules.min_relevant, rules.relevant_from),
         scoring=replace(scoring, all_measures=measures, relevant_from=rules.relevant_from),
     )
@@ -77,4 +80,10 @@ def parse_protocol(text: str, *, name: str) -> Protocol:
     """Parse and check the TOML of a protocol; messages cite `name` as the file name."""
     if len(text) > MAX_SIZE:
         raise ProtocolError(f"{name}: {len(text):,} characters; a protocol has at most {MAX_SIZE:,}")
+    longest = max(map(len, text.split("\n"))) if len(text) > LONGEST_ON_ONE_LINE else 0
+    if longest > LONGEST_LINE:
+        raise ProtocolError(
+            f"{name}: a line of {longest:,} characters; in a protocol of more than {LONGEST_ON_ONE_LINE:,}, a line has "
+            f"at most {LONGEST_LINE:,}"
+        )
     return read_toml(text, Protocol, name=name, rules=complaints, error=ProtocolError, most=MOST, text=text)

@@ -24,6 +24,11 @@ NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?")
 NO_LABELS: Mapping[str, str] = MappingProxyType({})
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # by a database
 MAX_CHARACTERS = 10_000  # of a text
+MAX_GIVEN, MAX_GIVEN_NAME, MAX_GIVEN_TEXT = (
+    500,
+    200,
+    100_000,
+)  # answers of a frame; characters of a name, of its texts
 
 
 class WrongAnswer(AssayError):
@@ -163,9 +168,69 @@ def check_answers(
             _check(question, given[key])
         elif question.required and needs_all:
             raise WrongAnswer(key, f"Answer “{question.label}”", code="answer-needed")
-    for key in given:
-        if key not in expected:
-            raise WrongAnswer(key, _why_not_asked(rules, questions, key), code="not-asked")
+    others = [key for key in given if key not in expected]
+    if rules.form is not None and rules.form.frame:
+        _check_given(given, others, needs_all=needs_all)
+        return given
+    for key in others:
+        raise WrongAnswer(key, _why_not_asked(rules, questions, key), code="not-asked")
+    return given
+
+
+def _check_given(given: Answers, others: Sequence[str], *, needs_all: bool) -> None:
+    """Check the answers of a frame by other names than questions of the protocol have: texts, or lists of texts."""
+    if not given and needs_all:
+        raise WrongAnswer("", "Nothing was answered. Answer the form, then submit.", code="answer-needed")
+    if len(given) > MAX_GIVEN:
+        raise WrongAnswer(
+            "", f"The form gave {len(given):,} answers; at most {MAX_GIVEN} are stored.", code="too-many"
+        )
+    for key in others:
+        values = given[key] if isinstance(given[key], list) else [given[key]]
+        if (
+            not key
+            or len(key) > MAX_GIVEN_NAME
+            or not all(isinstance(value, str) for value in (key, *values))
+        ):
+            raise WrongAnswer(key, f"{_shown(key)} is not a name with texts.", code="unknown-answer")
+        if any(UNSTORABLE.search(text) for text in (key, *values)):
+            raise WrongAnswer(
+                key, f"{_shown(key)} has a character that is not text, such as NUL.", code="unknown-answer"
+            )
+        if sum(map(len, values)) > MAX_GIVEN_TEXT:
+            problem = f"{_shown(key)} takes at most {MAX_GIVEN_TEXT:,} characters."
+            raise WrongAnswer(key, problem, code="unknown-answer")
+
+
+def from_given(rules: JudgingRules, given: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Answers of a frame, which are the values of the controls of each name: one text, or a list of several.
+
+    >>> rules = JudgingRules("form", questions=(Question("q", "Q", kind="any-of"),))
+    >>> from_given(rules, {"q": ["a"], "x": ["1"], "y": ["1", "2"]})
+    {'q': ['a'], 'x': '1', 'y': ['1', '2']}
+    """
+    kinds = {question.key: question for question in rules.questions}
+    answers: dict[str, Any] = {}
+    for name, values in given.items():
+        question, texts = kinds.get(name), [text for text in values if text != ""]
+        if question is not None and question.kind == "any-of":
+            answers[name] = texts
+        elif len(texts) == 1:
+            answers[name] = from_text(question, texts[0]) if question is not None else texts[0]
+        elif texts:
+            answers[name] = texts
+    return answers
+
+
+def as_given(rules: JudgingRules, answers: Answers) -> dict[str, list[str]]:
+    """Stored answers as the values of the controls of a frame."""
+    kinds = {question.key: question for question in rules.questions}
+    given: dict[str, list[str]] = {}
+    for name, answer in answers.items():
+        if name in kinds and kinds[name].kind == "ranking":
+            given[name] = [as_text(kinds[name], answer)]
+        else:
+            given[name] = [str(value) for value in answer] if isinstance(answer, list) else [str(answer)]
     return given
 
 
@@ -291,7 +356,7 @@ def when(rules: JudgingRules, question: Question) -> str:
     either = " or ".join(_in_words(rules, text) for text in question.after)
     every = " and ".join(_in_words(rules, text) for text in question.after_all)
     both = f"{either}, and if {every}" if either and every else either or every
-    return f"after {both}" if both else "after a grade"
+    return f"after {both}" if both else "after a grade" if rules.given_grades else "at once"
 
 
 def _in_words(rules: JudgingRules, text: str) -> str:

@@ -17,6 +17,7 @@ from assay.protocols.form_rules import (
     form_complaints,
     highest_of,
     kind_in,
+    of_form,
 )
 from assay.protocols.measures import FAMILIES, Measure, MeasureError, parse_measure, qrels_of
 from assay.protocols.schema import JudgingRules, Protocol, QrelsSet
@@ -42,7 +43,10 @@ def complaints(protocol: Protocol) -> Iterator[str]:
         yield f"title: {shown(title)} is not one line of text"
     if not protocol.source.strip():
         yield "source: empty; cite the publication with the figures"
-    yield from _of_runs(protocol.runs)
+    if not protocol.runs.formats and not protocol.runs.kinds and protocol.pool.strategy == "rows":
+        yield from _without_runs(protocol)
+    else:
+        yield from _of_runs(protocol.runs)
     yield from _of_uses(protocol.runs)
     yield from _of_interaction(protocol)
     yield from _of_lines(protocol.runs)
@@ -52,6 +56,7 @@ def complaints(protocol: Protocol) -> Iterator[str]:
     yield from _of_qrels_lines(protocol)
     yield from _of_pool(protocol)
     yield from _of_layout(protocol)
+    yield from of_form(protocol)
     yield from _of_choices(protocol.judging)
     yield from _of_grades(protocol.judging)
     yield from _of_codes(protocol)
@@ -59,7 +64,18 @@ def complaints(protocol: Protocol) -> Iterator[str]:
     yield from _of_scoring(protocol)
 
 
+def _without_runs(protocol: Protocol) -> Iterator[str]:
+    """Complaints about a protocol of rows, to which nothing is submitted."""
+    if protocol.scoring.all_measures:
+        yield "scoring.measures: have no effect without [runs], because nothing is scored; leave [scoring] out"
+    if protocol.interaction is not None:
+        yield "interaction: has no effect without [runs]; leave it out"
+
+
 def _of_runs(runs: schema.RunRules) -> Iterator[str]:
+    if runs == schema.NO_RUNS:
+        yield 'runs: missing; this key is required, except with pool.strategy = "rows"'
+        return
     formats = runs.formats
     if not formats:
         yield f"runs.formats: empty; use some of {', '.join(schema.RUN_FORMATS)}"
@@ -252,14 +268,16 @@ def _of_layout(protocol: Protocol) -> Iterator[str]:
         yield f"judging.layout: {layout!r} shows formulas, but unit is {unit!r}; use {accepted}"
     if layout == "citation" and unit != "passage":
         yield f"judging.layout: 'citation' shows passages, but unit is {unit!r}; use topic-document"
+    if (layout == "form") != (protocol.pool.strategy == "rows"):
+        yield "judging.layout: the layout form shows rows, and rows have no other; use both, or neither"
     if protocol.judging.judges < 1:
         yield f"judging.judges: {protocol.judging.judges} is below 1"
 
 
 def _of_choices(judging: JudgingRules) -> Iterator[str]:
     """Complaints about grades and non-answers; `judging.grade[2]` is the second grade of the file."""
-    if not judging.grades:
-        yield "judging.grade: a protocol needs at least one grade"
+    if not judging.given_grades and not (judging.form and (judging.questions or judging.form.frame)):
+        yield "judging.grade: a protocol needs at least one grade; only a form may have questions alone"
     for n, (place, choice) in enumerate(judging.placed_choices):
         yield from (
             f"{place}.{key}: the {key} {word!r} is used by two choices"
@@ -316,7 +334,7 @@ def _of_scoring(protocol: Protocol) -> Iterator[str]:
     names, keys = protocol.scoring.all_measures, ["", *(each.key for each in protocol.qrels.sets)]
     highest = _highest(protocol)
     measures: defaultdict[str, list[Measure]] = defaultdict(list)
-    if not protocol.scoring.measures:
+    if not protocol.scoring.measures and protocol.runs != schema.NO_RUNS:
         yield "scoring.measures: empty; name at least one measure of the grades, without the key of a set"
     for n, full_name in enumerate(names, 1):
         key, _, name = full_name.rpartition(":")

@@ -51,13 +51,19 @@ Ties = Literal["docno", "file", "rank"]
 Severity = Literal["warning", "error"]
 Submitter = Literal["teams", "organizers"]
 PoolStrategy = Literal[
-    "top-k", "distinct-units", "round-robin-until", "top-k-by-score", "known-item", "answers"
+    "top-k", "distinct-units", "round-robin-until", "top-k-by-score", "known-item", "answers", "rows"
 ]
 JudgingOrder = Literal["random", "by-run-votes", "move-to-front", "by-answer"]
 Clustering = Literal["none", "submitted", "collection"]
 InstanceStrategy = Literal["thread-random", "most-runs", "reciprocal-rank-vote"]
 Layout = Literal[
-    "question-answer", "topic-document", "formula-instances", "formula", "citation", "generated-answer"
+    "question-answer",
+    "topic-document",
+    "formula-instances",
+    "formula",
+    "citation",
+    "generated-answer",
+    "form",
 ]
 ChoicesFrom = Literal["subtopics"]
 QuestionKind = Literal["one-of", "any-of", "yes-no", "number", "text", "ranking"]
@@ -338,13 +344,31 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class FormRules:
+    """The page of the layout `form`, made of a row of a table."""
+
+    # The columns of the rows besides topic and docno.
+    fields: tuple[str, ...]
+    # HTML in which `${name}` is the value of a field, and `${question.KEY}` the place of a question.
+    html: str
+    # True: HTML with controls and scripts of its own, as Turkle has it, shown in a frame without access to the site.
+    # Its answers are stored as given; those to a question whose key is the name of a control are checked.
+    frame: bool = False
+
+
+ANSWERED = Grade("answered", 0, "Answered", "Answer the questions, then submit.")  # of questions only
+
+
+@dataclass(frozen=True, slots=True)
 class JudgingRules:
     """The page and the choices of assessors, and the number of assessors per unit."""
 
     layout: Layout  # the judging page
-    grades: tuple[Grade, ...] = field(metadata={"key": "grade"})
+    # The grades of the scale. A form may have none: then its questions are asked at once.
+    given_grades: tuple[Grade, ...] = field(default=(), metadata={"key": "grade"})
     non_answers: tuple[NonAnswer, ...] = field(default=(), metadata={"key": "non_answer"})
     questions: tuple[Question, ...] = field(default=(), metadata={"key": "question"})
+    form: FormRules | None = None  # for the layout form
     judges: int = 1  # assessors per unit
     groups: tuple[str, ...] = ()  # groups of assessors; one assessor of each judges a topic (NTCIR-12)
     # Share of the topics that a second assessor also judges, 0 to 1. The plan of a dual batch prefers `dual_topics`.
@@ -352,6 +376,11 @@ class JudgingRules:
     in_context: bool = True  # whether a unit is shown in its post; False: alone
     training_topics: int = 0  # number of topics with which the plan of a training round starts
     dual_topics: int = 0  # topics of another assessor that each assessor judges afterwards
+
+    @property
+    def grades(self) -> tuple[Grade, ...]:
+        """The grades, also the one of a form that has none."""
+        return self.given_grades or (ANSWERED,) * (self.form is not None)
 
     @property
     def choices(self) -> tuple[Grade | NonAnswer, ...]:
@@ -481,6 +510,9 @@ class ScoringRules:
         return self.relevant_from if own is None else own
 
 
+NO_RUNS = RunRules((), 0, (), AnswerRules())  # of a protocol of rows, to which no team submits anything
+
+
 @dataclass(frozen=True, slots=True)
 class AgreementRules:
     """The agreement of assessors: on every grade, and on two classes."""
@@ -515,17 +547,18 @@ class Protocol:
     source: str  # the publication of its figures
     unit: Unit  # what a run retrieves
     topics: TopicRules
-    runs: RunRules
     pool: PoolRules
     instances: InstanceRules
     judging: JudgingRules
     qrels: QrelsRules
-    scoring: ScoringRules
     agreement: AgreementRules
     baselines: BaselineRules
     nuggets: NuggetRules
     interaction: InteractionRules | None
     text: str = field(repr=False, metadata={"key": ""})  # of the file; not a key
+    # Without them, nothing is submitted or scored: only for rows.
+    runs: RunRules = NO_RUNS
+    scoring: ScoringRules = ScoringRules(())
     # Published sizes of the collection, to compare with.
     published: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 

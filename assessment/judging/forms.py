@@ -1,5 +1,6 @@
 """The forms of the judging page, of a user's own keys, and of worked examples."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,19 +9,20 @@ from uuid import UUID
 from django import forms
 from django.forms import BoundField
 
-from assay.protocols.questions import from_text
+from assay.protocols.questions import from_given, from_text
 from assay.protocols.schema import JudgingRules, Question
 from assessment.errors import AnswerRefused
 from assessment.judging.guidelines import training_judgments
 from assessment.judging.keys import ACTIONS, OF_BROWSERS, Judged, collisions, positions
 from assessment.judgments import services as judgment_services
-from assessment.judgments.answers import check_answers, check_choice, field_of
+from assessment.judgments.answers import GIVEN, PREFIX, check_answers, check_choice, field_of
 from pooling.models import PoolMember
 from tracks.models import Track
 from web.forms import StyledForm
 
 IS_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MAX_ANSWER = 10_000  # characters of an answer
+MAX_GIVEN_JSON = 1_000_000  # characters of all answers of a frame
 MOST_SECONDS = 7 * 24 * 3600
 
 
@@ -31,6 +33,27 @@ class Joined(forms.TextInput):
         return ",".join(filter(None, data.getlist(name)))
 
 
+class GivenField(forms.CharField):
+    """The answers of a frame, as JSON: a list of texts for each name of a control."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False, max_length=MAX_GIVEN_JSON, widget=forms.HiddenInput)
+
+    def clean(self, value: Any) -> dict[str, list[str]]:
+        text = super().clean(value)
+        try:
+            given = json.loads(text) if text else {}
+        except (ValueError, RecursionError):
+            given = None
+        if not isinstance(given, dict) or not all(map(_is_texts, given.values())):
+            raise forms.ValidationError("The form sent something that is not a list of texts for each name.")
+        return given
+
+
+def _is_texts(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
 class AnswersForm(forms.Form):
     """Choices with their comments and their answers to questions, in fields that share a suffix."""
 
@@ -39,12 +62,17 @@ class AnswersForm(forms.Form):
         self.rules = rules
 
     def add_answers(self, suffix: str = "") -> None:
+        if self.rules.form is not None and self.rules.form.frame:
+            self.fields[GIVEN] = GivenField()
+            return
         for question in self.rules.questions:
             field = forms.CharField(max_length=MAX_ANSWER, required=False, widget=Joined())
             self.fields[field_of(question.key, suffix)] = field
 
     def answers(self, suffix: str = "") -> dict[str, Any]:
-        """The submitted answers by question."""
+        """The submitted answers by question, of a frame by the name of its controls."""
+        if GIVEN in self.fields:
+            return from_given(self.rules, self.cleaned_data.get(GIVEN, {}))
         return {
             question.key: from_text(question, self.cleaned_data.get(field_of(question.key, suffix), ""))
             for question in self.rules.questions
@@ -59,7 +87,8 @@ class AnswersForm(forms.Form):
             check_choice(self.rules, choice=choice, comment=comment)
             check_answers(self.rules, questions, choice=choice, answers=self.answers(suffix))
         except AnswerRefused as refusal:
-            self.add_error(f"{refusal.field}{suffix}", refusal.message)
+            is_given = GIVEN in self.fields and refusal.field.startswith(PREFIX)
+            self.add_error(GIVEN if is_given else f"{refusal.field}{suffix}", refusal.message)
 
     def clean_seconds(self) -> int | None:
         """An unreadable time is no reason to refuse a judgment."""

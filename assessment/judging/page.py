@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+from django.urls import reverse
+
 from accounts.models import User
-from assay.protocols.schema import Grade, JudgingRules
+from assay.protocols.schema import ANSWERED, Grade, JudgingRules
 from assessment.judging import queue
 from assessment.judging.citations import ShownCitation, shown_citation
 from assessment.judging.keys import Keys, keys_of
@@ -33,6 +35,7 @@ from corpus.threads.selectors import RenderedText, address, render_document
 from pooling.models import Pool, PoolEntry
 from tracks.guidelines.selectors import unread
 from tracks.models import GuidelinesVersion, StoredProtocol, Topic, Track
+from tracks.rows.selectors import ShownPart, parts_of, values_of
 from tracks.topics.selectors import render_topic
 from web.statements import Statement, Table, joined
 
@@ -132,8 +135,9 @@ class TaskPage:
     """The judging page of a task.
 
     `answer` has the values of the form's fields, `previous` the assessor's judgment of this task. `lock_reason` states
-    why the judgment cannot be changed; empty while it can. `news` is the version of the guidelines in force, if the
-    assessor has not read it.
+    why the judgment cannot be changed; empty while it can. `hides_choices`: there is nothing to choose, because a form
+    has questions only. `has_no_topic`: the topic is nothing but a code. `news` is the version of the guidelines in
+    force, if the assessor has not read it.
     """
 
     task: Task
@@ -148,8 +152,11 @@ class TaskPage:
     formula: ShownMember | None
     citation: ShownCitation | None
     members: list[ShownMember]
+    row: "ShownRow | None"
     earlier: list[EarlierJudgment]
     choices: list[Choice]
+    hides_choices: bool
+    has_no_topic: bool
     keys: Keys
     answer: dict[str, Any]
     questions: list[ShownQuestion]
@@ -160,6 +167,24 @@ class TaskPage:
     total: int
     ahead: Ahead | None
     news: GuidelinesVersion | None
+
+
+@dataclass(frozen=True)
+class ShownRow:
+    """A row of a table: the parts of its page, or the address of its frame."""
+
+    parts: list[ShownPart]
+    frame: str = ""
+
+
+def _shown_row(task: Task, rules: JudgingRules, questions: list[ShownQuestion]) -> ShownRow | None:
+    """The row of a task; None if its protocol judges no rows."""
+    if rules.form is None:
+        return None
+    if rules.form.frame:
+        return ShownRow([], reverse("assessment:task_frame", args=[task.pk]))
+    given = values_of(task.entry.topic, task.entry.docno)
+    return ShownRow(parts_of(rules.form, given, {each.question.key: each for each in questions}))
 
 
 def task_page(
@@ -185,13 +210,21 @@ def task_page(
     collections = [each for each in (track.collection, track.topic_collection) if each]
     previous = None if is_new else latest_judgment(task, rules)
     formula, citation, members = unit_parts(task, rules)
-    answer: dict[str, Any] = {"request_id": uuid4(), "shown": 0, "choice": "", "comment": ""}
+    usual = "" if rules.given_grades else ANSWERED.key
+    answer: dict[str, Any] = {
+        "request_id": uuid4(),
+        "shown": 0,
+        "choice": usual,
+        "comment": "",
+        "answers": "",
+    }
     if previous is not None:
         stored = previous.judgment
         answer |= {"choice": stored.choice, "comment": stored.comment, "shown": stored.pk}
         answer |= fields_of(rules, stored.answers)
     answer |= entered
     questions = [] if members else questions_of(task, rules, [task.entry.docno])[task.entry.docno]
+    shown = shown_questions(rules, questions, answer, keys.of_questions)
     topic_thread = ""
     if topic.thread and track.topic_collection is not None:
         topic_thread = address(track.topic_collection, topic.thread, topic.thread)
@@ -208,11 +241,16 @@ def task_page(
         formula=formula,
         citation=citation,
         members=filled_in(task, members, rules, keys, entered),
+        row=_shown_row(task, rules, shown),
         earlier=[] if members else earlier_judgments(task, [task.entry.docno]).get(task.entry.docno, []),
         choices=choices(rules, keys),
+        has_no_topic=not any(
+            [topic.title, topic.body, topic.narrative, topic.scenario, topic.criteria, topic.latex]
+        ),
+        hides_choices=rules.choices == (ANSWERED,),
         keys=keys,
         answer=answer,
-        questions=shown_questions(rules, questions, answer, keys.of_questions),
+        questions=shown,
         previous=previous,
         lock_reason=_lock_reason(task, has_topic=own_topic is not None),
         topic_progress=own_topic,

@@ -12,6 +12,7 @@ from assessment.judging.citations import ShownCitation
 from assessment.judging.page import unit_parts
 from assessment.judgments.answers import questions_of
 from assessment.models import Judgment, Task
+from tracks.rows.selectors import parts_of, values_of
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,10 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
     questions = questions_for(rules, labels=topic.labels, subtopics=labels_of(topic.subtopics))
     if not rules.has_members:
         questions = questions_of(task, rules, [task.entry.docno])[task.entry.docno]
+    row = values_of(topic, task.entry.docno) if rules.form else {}
     text = shown(document.body) if document else ""
+    if rules.form and not rules.form.frame:
+        text = shown("".join(part.html for part in parts_of(rules.form, row)))
     if passage:
         text = escape(passage, quote=False) if is_html else passage
     unit = {
@@ -68,6 +72,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
         "scenario": shown(clean_text(topic.scenario)),
         "criteria": shown(clean_text(topic.criteria)),
         "document": task.entry.docno,
+        "fields": row,
         "document_title": shown(document.title) if document else "",
         "text": text,
         "latex": formula.latex if formula else "",

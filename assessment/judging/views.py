@@ -15,7 +15,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.views.decorators.http import require_POST
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, login_required
 from accounts.models import User
@@ -29,6 +30,8 @@ from assessment.judgments import selectors as members
 from assessment.judgments import services as judgment_services
 from assessment.judgments.answers import questions_of
 from assessment.models import Batch, Judgment, Task
+from tracks.rows.frames import framed
+from tracks.rows.selectors import values_of
 from web.pages import context_of
 
 SALT = "assessment.judging.unsent"
@@ -199,11 +202,24 @@ def _fragment(request: AuthenticatedRequest, taken: services.Taken, batch: Batch
 
 
 def _template(page: TaskPage) -> str:
-    return "assessment/judging/members.html" if page.members else "assessment/judging/task.html"
+    name = "members" if page.members else "row" if page.row else "task"
+    return f"assessment/judging/{name}.html"
 
 
 def _context(page: TaskPage) -> dict[str, object]:
     return context_of(page) | {"proof": proof_of(page.task)}
+
+
+@require_safe
+@xframe_options_exempt
+@login_required
+def task_frame(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
+    """The document of the frame of a form. Only the assessor who took the task."""
+    task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
+    form = task.batch.pool.protocol.parsed.judging.form
+    if form is None or not form.frame:
+        raise Http404
+    return framed(request, form, values_of(task.entry.topic, task.entry.docno))
 
 
 @require_POST

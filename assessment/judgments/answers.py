@@ -4,6 +4,7 @@ A form names the field of an answer by its question, with the suffix of the docu
 `answer-dialect-17`.
 """
 
+import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -41,6 +42,7 @@ def needs_comment(choice: Grade | NonAnswer) -> bool:
 
 
 PREFIX = "answer-"
+GIVEN = "answers"  # the field with all answers of a frame, as JSON
 
 
 class ShownChoice(NamedTuple):
@@ -80,6 +82,8 @@ def field_of(question: str, suffix: str = "") -> str:
 
 def fields_of(rules: JudgingRules, answers: Mapping[str, Any], suffix: str = "") -> dict[str, str]:
     """Stored answers as values of the form's fields."""
+    if rules.form is not None and rules.form.frame:
+        return {GIVEN: json.dumps(of_protocol.as_given(rules, answers))}
     return {
         field_of(question.key, suffix): of_protocol.as_text(question, answers[question.key])
         for question in rules.questions
@@ -138,7 +142,7 @@ def check_answers(
     Raises:
         AnswerRefused: A required answer is missing; an answer is not the protocol's; a question was not asked.
     """
-    if not rules.questions and not answers:
+    if not rules.questions and not answers and rules.form is None:
         return {}
     try:
         return of_protocol.check_answers(rules, list(questions), choice=choice, answers=answers)
@@ -182,10 +186,18 @@ def _labels_of(task: Task, rules: JudgingRules) -> Mapping[str, str]:
 
 
 def in_words(rules: JudgingRules, answers: Mapping[str, Any], topic: Topic) -> list[Answered]:
-    """Stored answers with the labels of the protocol and of the topic's subtopics, in the order of the protocol."""
+    """Stored answers with the labels of the protocol and of the topic's subtopics, in the order of the protocol.
+
+    Those that a frame gave by other names come last.
+    """
     subtopics = labels_of(topic.subtopics) if rules.asks_about_subtopics else {}
+    known = {question.key for question in rules.questions}
+    others = {key: value for key, value in answers.items() if key not in known}
     return [
         Answered(question.label, of_protocol.in_words(question, answers[question.key], subtopics))
         for question in rules.questions
         if question.key in answers
+    ] + [
+        Answered(key, ", ".join([value] if isinstance(value, str) else value))
+        for key, value in others.items()
     ]

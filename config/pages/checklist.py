@@ -24,9 +24,15 @@ from scoring.models import Analysis, Leaderboard, Qrels
 from tracks.acceptance import is_accepting, states
 from tracks.leaks.selectors import is_outdated, latest_check
 from tracks.models import CandidateFile, Deadline, GuidelinesDraft, Track
+from tracks.rows.selectors import rows_of
 from web.pages import counted
 
 NAMED = 5  # names in a sentence
+# Points of a track to which nothing is submitted would stay open forever.
+OF_RUNS = {
+    "Collection", "Teams", "Deadlines", "Open for runs", "Runs", "Close for runs", "Leaderboard",
+    "Reliability of the numbers", "Release",
+}  # fmt: skip
 PLANS = {Batch.Kind.TRAINING: "assessment:new_training", Batch.Kind.DUAL: "assessment:new_dual"}
 
 
@@ -65,6 +71,10 @@ def checklist(track: Track) -> Checklist:
         ("Judging", _judging(campaign)),
         ("Results", _results(campaign)),
     ]
+    if not campaign.protocol.runs.kinds:
+        groups = [
+            (heading, [point for point in points if point.label not in OF_RUNS]) for heading, points in groups
+        ]
     required = [point for _, points in groups for point in points if not point.is_optional]
     following = next((point for point in required if not point.is_done), None)
     shown = [(heading, points) for heading, points in groups if points]
@@ -180,6 +190,7 @@ def _set_up(campaign: _Campaign) -> list[Point]:
             n_topics > 0,
             action="Import topics",
         ),
+        *_rows(campaign),
         *_choice(campaign),
         *_leaks(campaign),
         Point(
@@ -206,6 +217,15 @@ def _set_up(campaign: _Campaign) -> list[Point]:
             is_optional=True,
         ),
     ]
+
+
+def _rows(campaign: _Campaign) -> list[Point]:
+    """The rows that a form shows, if the protocol judges rows."""
+    if campaign.protocol.judging.form is None:
+        return []
+    n = rows_of(campaign.track).count()
+    address = campaign.address("tracks:rows" if n else "tracks:import_topics")
+    return [Point("Rows", counted(n, "row") if n else "none yet", address, n > 0, action="Import rows")]
 
 
 def _collection(campaign: _Campaign) -> list[Point]:

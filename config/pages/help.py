@@ -33,6 +33,7 @@ EXPLAINED = {
     "roles/participant.html#download-the-data": "tracks:downloads",
     "howto/run-a-campaign.html#offer-downloads": "tracks:attach tracks:edit_download tracks:fetches",
     "howto/run-a-campaign.html#import-the-topics": "tracks:topics",
+    "howto/judge-rows.html#import-the-rows": "tracks:rows",
     "reference/formats.html#topics": "tracks:import_topics",
     "howto/build-a-collection.html#on-the-site": (
         "corpus:start_build corpus:build corpus:change_build tracks:leaks"

@@ -63,7 +63,7 @@ def methods_for(protocol: Protocol) -> dict[str, str]:
 def kind_of(protocol: Protocol) -> str:
     """The kind of run of a baseline: one that is marked as such, else the first that the protocol has."""
     kinds = protocol.runs.kinds
-    return next((kind.key for kind in kinds if kind.baseline), kinds[0].key)
+    return next((kind.key for kind in kinds if kind.baseline), kinds[0].key if kinds else "")
 
 
 def runs_to_fuse(track: Track) -> QuerySet[Run]:
@@ -146,6 +146,8 @@ def _jobs(track: Track) -> QuerySet[Job]:
 
 
 def _why_not(track: Track, kind: str) -> str:
+    if not track.protocol.parsed.runs.kinds:
+        return "No baselines here: nothing is submitted to this track."
     try:
         line_form(track.protocol.parsed)
     except InputError as error:

@@ -21,6 +21,7 @@ from pooling.errors import PoolRefused
 from pooling.models import Pool, PoolEntry, PoolMember, Run
 from pooling.pools.selectors import chain
 from tracks.models import Track
+from tracks.rows.selectors import rows_of
 
 Report = Callable[[int, str], None]  # number of runs that are read, and the current step
 
@@ -43,10 +44,12 @@ def read(
     tops_up: Pool | None,
     report: Report = lambda n, step: None,
     makes_ids: bool,
+    n_rows: int | None = None,
 ) -> Materials:
     """Read everything that is needed to build a pool of some runs, in their order.
 
-    `makes_ids`: make visual ids for submitted formulas without one, if the protocol clusters submitted formulas.
+    `n_rows`: so many rows of the table, in the order of their import; None: all. `makes_ids`: make visual ids for
+    submitted formulas without one, if the protocol clusters submitted formulas.
     """
     inputs = []
     for i, run in enumerate(runs):
@@ -60,7 +63,11 @@ def read(
     entries = PoolEntry.objects.filter(pool__in=pools).values_list("topic__code", "docno")
     members = PoolMember.objects.filter(entry__pool__in=pools).values_list("entry__topic__code", "docno")
     return Materials(
-        inputs, formulas, known_items(track, protocol), already=_by_topic(entries), tied=_by_topic(members)
+        inputs,
+        formulas,
+        known_items(track, protocol, n_rows),
+        already=_by_topic(entries),
+        tied=_by_topic(members),
     )
 
 
@@ -121,8 +128,10 @@ def submitted(docnos: Iterable[NDArray[np.bytes_]]) -> NDArray[np.bytes_]:
     return np.unique(np.concatenate([np.empty(0, dtype="S1"), *parts]))
 
 
-def known_items(track: Track, protocol: Protocol) -> ByTopic:
-    """For known-item protocols: the only relevant unit of each topic, by topic; none for a topic that lacks it."""
+def known_items(track: Track, protocol: Protocol, n_rows: int | None = None) -> ByTopic:
+    """The units that no run names, by topic: the relevant ones of known-item protocols, or the rows of a table."""
+    if protocol.pool.strategy == "rows":
+        return _by_topic(rows_of(track).values_list("topic__code", "docno")[:n_rows])
     if protocol.pool.strategy != "known-item":
         return {}
     topics = track.topics.values_list("code", "known_item")

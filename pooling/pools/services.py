@@ -27,7 +27,10 @@ from pooling.pools.selectors import runs_to_pool
 from pooling.runs.changes import RECOUNT
 from pooling.runs.units import cited_post_ids, document_ids, formula_post_ids, has_units
 from tracks.models import Track
+from tracks.rows.selectors import rows_of
 from tracks.tracks import services as track_services
+
+ROWS = "rows"  # the number of rows of a pool, among its depths
 
 
 def new_seed() -> int:
@@ -67,7 +70,11 @@ def request(
         raise PoolRefused(f"The limit of runs per team must be at least 1, got {max_runs_per_team}.")
     depths = selectors.pooled_depths(track, by_kind)
     left_out = selectors.left_out(protocol.runs, depths, max_runs_per_team)
-    if not any(depths.values()):
+    if protocol.pool.strategy == "rows":
+        by_kind = {ROWS: rows_of(track).count()}  # those that are imported later belong to a later pool
+        if not by_kind[ROWS]:
+            raise PoolRefused(f"{track} has no rows yet. Import a table first.")
+    elif not any(depths.values()):
         raise PoolRefused(f"{track} has no runs to pool at a depth above 0.")
     pool = Pool.objects.create(
         track=track,
@@ -153,6 +160,7 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
         tops_up=pool.tops_up,
         report=lambda n, step: progress.update(n, total, step),
         makes_ids=True,
+        n_rows=pool.depth.get(ROWS),
     )
     try:
         built = build_units(protocol=protocol, seed=pool.seed, depth=pool.depth, **read._asdict())

@@ -161,7 +161,7 @@ def sample(track: Track) -> Item | None:
         posts = [Formula.Place.TITLE, Formula.Place.QUESTION, Formula.Place.ANSWER]
         formulas = collection.formulas.filter(place__in=posts).order_by("code")
         units = [Unit(code, post) for code, post in formulas.values_list("code", "post")[:N_UNITS]]
-    if not topics or not units:
+    if not topics or not units or not protocol.runs.kinds:
         return None
     extension, content = sample_run(protocol, topics, units)
     about = f"A run that {track} accepts: {len(units)} lines for each topic. Replace them by yours."

@@ -23,6 +23,7 @@ from assay.archive.records import (
     JUDGMENTS,
     METADATA,
     README,
+    ROWS,
     TOPICS,
     AssessorRecord,
     EvaluationRecord,
@@ -34,6 +35,7 @@ from assay.archive.records import (
     PoolRecord,
     ProtocolRecord,
     QrelsRecord,
+    RowRecord,
     RunRecord,
     SessionDataRecord,
     SessionRecord,
@@ -62,6 +64,7 @@ from scoring.models import Leaderboard, Qrels, Score
 from scoring.qrels.selectors import qrels_tsv
 from tracks.assessors.services import pseudonyms
 from tracks.models import Assessor, StoredProtocol, Track
+from tracks.rows.selectors import rows_of
 
 CHUNK = 5_000
 EXTENSION = re.compile(r"(\.[A-Za-z0-9]{1,6}){1,2}$")
@@ -314,6 +317,9 @@ def _write_rows(writer: Writer, archive: Archive, index: Index, names: Mapping[i
     fields = TopicRecord.__dataclass_fields__
     topics = track.topics.order_by("code").values(*fields).iterator(chunk_size=CHUNK)
     writer.add(TOPICS, _in_pieces(as_line(TopicRecord(**topic)).encode() for topic in topics))
+    if track.protocol.parsed.judging.form is not None:
+        rows = rows_of(track).values_list("topic__code", "docno", "fields").iterator(chunk_size=CHUNK)
+        writer.add(ROWS, _in_pieces(as_line(RowRecord(*row)).encode() for row in rows))
     for record, version in zip(index.guidelines, track.guidelines_versions.order_by("number"), strict=True):
         writer.add(record.file, [version.text.encode()])
     pools = Pool.objects.filter(track=track, status=Pool.Status.READY).order_by("id")

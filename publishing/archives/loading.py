@@ -47,7 +47,7 @@ from scoring.qrels.selectors import qrels_page
 from tracks.assessors.machines import user_name
 from tracks.deadlines.services import MAX_REMINDER_DAYS
 from tracks.guidelines.rendering import rendered
-from tracks.models import Assessor, GuidelinesVersion, Machine, StoredProtocol, Topic, Track
+from tracks.models import Assessor, GuidelinesVersion, Machine, Row, StoredProtocol, Topic, Track
 from tracks.protocols import services as protocol_services
 
 PLAIN = ("scenario", "criteria", "split", "formula_id", "latex")  # plain texts of topics
@@ -138,6 +138,7 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
     track.save()
     load = Loading(contents, track, by, protocols)
     _topics(load)
+    _rows(load)
     _guidelines(load)
     organizations = load.index.organizations
     teams = Team.objects.bulk_create(
@@ -197,6 +198,21 @@ def _topics(load: Loading) -> None:
                 **{name: without_controls(getattr(topic, name)) for name in PLAIN},
             )
             for topic in load.contents.topics
+        ),
+        batch_size=AT_ONCE,
+    )
+
+
+def _rows(load: Loading) -> None:
+    topics: dict[str, int] = dict(load.track.topics.values_list("code", "pk"))
+    Row.objects.bulk_create(
+        (
+            Row(
+                topic_id=topics[row.topic],
+                docno=row.docno,
+                fields={name: without_controls(text) for name, text in row.fields.items()},
+            )
+            for row in load.contents.table
         ),
         batch_size=AT_ONCE,
     )

@@ -41,7 +41,7 @@ def request(
         ArchiveRefused: The track is a draft, or an archive of it is being made.
     """
     track = track_services.lock(track.pk)
-    if track.status == Track.Status.DRAFT:
+    if track.status == Track.Status.DRAFT and track.protocol.parsed.runs.kinds:
         raise ArchiveRefused(
             f"{track} is a draft. There is something to archive once it was opened for runs."
         )

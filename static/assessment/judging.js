@@ -5,7 +5,7 @@
 // The script sets `data-judging="ready"` on the html element when the page takes keys and clicks. It runs for each task.
 window.assay.eachTask((main, signal) => {
   "use strict";
-  const { outbox, drafts, questions } = window.assay;
+  const { outbox, drafts, questions, formFrame } = window.assay;
   const form = document.getElementById("judgment");
   const button = document.getElementById("submit");
   const state = document.getElementById("state");
@@ -41,10 +41,13 @@ window.assay.eachTask((main, signal) => {
     answer.questions = questions(main, answer, () => changed(answer));
     return answer;
   });
+  // The frame of a form, which says when its answers are ready to be submitted.
+  const frame = formFrame?.(main, { changed: () => changed(answers[0]), submitted: () => submit() }, signal);
   const chosen = (answer) => answer.radios.find((radio) => radio.checked);
   const nextOpen = () => answers.find((answer) => !chosen(answer) || answer.questions.hasOpen());
   const needsComment = (answer) => chosen(answer)?.dataset.needsComment !== undefined;
   const lacksComment = (answer) => needsComment(answer) && !answer.comment.value.trim();
+  const isGraded = (answer) => !chosen(answer)?.closest(".is-other"); // only then questions are asked
   const labelOf = (radio) => document.querySelector(`label[for="${radio.id}"]`);
   const values = (clean = (text) => text.trim()) =>
     Object.fromEntries(
@@ -52,6 +55,7 @@ window.assay.eachTask((main, signal) => {
         [`choice${answer.suffix}`, chosen(answer)?.value ?? ""],
         [`comment${answer.suffix}`, clean(answer.comment.value)],
         ...Object.entries(answer.questions.values()),
+        ...Object.entries(frame?.values() ?? {}),
       ]),
     );
   const isOnPage = (fields) =>
@@ -172,6 +176,7 @@ window.assay.eachTask((main, signal) => {
       comment.value = fields[`comment${suffix}`] ?? "";
       own.fill(fields);
     }
+    frame?.fill(fields);
   }
   function restoreDraft() {
     const fields = drafts.get(task)?.fields ?? {};
@@ -326,7 +331,8 @@ window.assay.eachTask((main, signal) => {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     tries = 0;
-    submit();
+    if (!frame || !isGraded(answers[0])) submit();
+    else if (!frame.submit()) say("The form is not here yet. Wait, or reload the page.", "bad");
   });
   for (const event of ["online", "focus", "storage"]) window.addEventListener(event, retry, { signal });
   document.addEventListener(

@@ -93,7 +93,17 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     ),
 }
 # Functions of these packages read text from outside if their first parameter is text and has another name than these.
-PACKAGES = ("formats", "formulas", "html", "judging", "passages", "protocols", "toml_files", "trec_eval")
+PACKAGES = (
+    "formats",
+    "formulas",
+    "html",
+    "judging",
+    "passages",
+    "protocols",
+    "templates",
+    "toml_files",
+    "trec_eval",
+)
 NO_TEXT = {"path", "name", "slug", "form", "kind", "packing", "measure", "delimiter", "topic"}
 # The further arguments that a function needs; None if it is a step of another function of this list.
 # fmt: off
@@ -111,6 +121,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.judgments.reader.parse_judgments": {"name": "x.csv"},
     "formats.manifest.parse_manifest": {"name": "x.csv", "protocol": PROTOCOL, "has_file": bool},
     "formats.qrels.tables.table_rows": {"separator": ",", "header": ["topic", "docno", "grade"]},
+    "formats.rows.read_rows": {"name": "x.csv", "fields": ["a"]},
     "formats.runs.words.score_of": None,
     "formats.runs.words.rank_of": None,
     "formats.separated.quoted": {"separator": b","},
@@ -128,6 +139,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formulas.grouping.presentation_of": None,  # of prepared formulas, which are short: it is another library's
     "formulas.mathml.read_content": None,
     "formulas.mathml.read_xml": None,
+    "html.form.form_parts": {"values": {}},
     "html.forum.passage": {"span": forum.Span(0, 1)},
     "html.highlight.mark": {"formula_id": "1"},
     "html.highlight.around": None,
@@ -147,6 +159,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "protocols.description.label_value": {"label": "languages"},
     "protocols.loader.parse_protocol": {"name": "x.toml"},
     "toml_files.decoded": {"name": "x.toml"},
+    "templates.filled": {"values": {}},
     "toml_files.read_toml": None,
     "toml_files.line_of": {"key": "x"},
 }

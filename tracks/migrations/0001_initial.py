@@ -504,6 +504,18 @@ class Migration(migrations.Migration):
                 'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('accepted_by', None), ('reason', '')), models.Q(models.Q(('reason', ''), _negated=True), ('accepted_by__isnull', False)), _connector='OR'), name='leak_check_reason_has_a_person')],
             },
         ),
+        migrations.CreateModel(
+            name='Row',
+            fields=[
+                ('id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('docno', models.TextField(db_collation='C')),
+                ('fields', models.JSONField(help_text='The text of each column, besides topic and docno.')),
+                ('topic', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rows', to='tracks.topic')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('topic', 'docno'), name='row_unique')],
+            },
+        ),
         migrations.RunSQL(KEEP, "DROP FUNCTION tracks_keep_rows();"),
         *(migrations.RunSQL(KEEP_ROWS.format(table), f"DROP TRIGGER keep_rows ON {table};") for table in KEPT),
         migrations.RunSQL(KEEP_DECISIONS, STOP_KEEPING_DECISIONS),

@@ -15,6 +15,7 @@ from tracks.models.guidelines import GuidelinesDraft, GuidelinesReading, Guideli
 from tracks.models.leaks import LeakCheck
 from tracks.models.pages import SitePage
 from tracks.models.protocols import StoredProtocol
+from tracks.models.rows import Row
 from tracks.models.topics import Topic, TopicImport, natural_order
 from tracks.models.tracks import Track
 
@@ -36,6 +37,7 @@ __all__ = [
     "LeakCheck",
     "Machine",
     "Milestone",
+    "Row",
     "SampledCandidate",
     "Seat",
     "SitePage",

@@ -109,15 +109,15 @@ class TopicFileSerializer(Strict):
         help_text="XML, TREC's text, JSON, lines of JSON, CSV or TSV; may be compressed."
     )
     holds = serializers.ChoiceField(
-        ["topics", "all topics", "labels", "known items"],
+        ["topics", "all topics", "labels", "known items", "rows"],
         required=False,
         default="topics",
-        help_text="`all topics` removes topics that are missing from the file.",
+        help_text="`all topics` removes topics that are missing from the file; `rows` are those that a form shows.",
     )
 
 
 class ImportedSerializer(serializers.Serializer[Any]):
-    """The numbers of an import; those of labels and known items are only `n_topics`."""
+    """The numbers of an import; those of labels, known items and rows are only `n_topics`."""
 
     n_topics = serializers.IntegerField(help_text="Topics of the track that the file has.")
     n_new = serializers.IntegerField(default=None, allow_null=True)
@@ -146,7 +146,7 @@ class Topics(Endpoints):
         stores_files=True,
     )
     def import_topics(self, request: Request, slug: str) -> Any:
-        """Import topics, or labels or known items for them.
+        """Import topics, labels or known items for them, or the rows of a table.
 
         A topic that exists already is updated. A file with errors changes nothing.
         """

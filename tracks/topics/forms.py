@@ -39,6 +39,8 @@ class TopicFileForm(StyledForm):
             choices.append(
                 ("known items", "known items of existing topics: a topic and a docno per line, or qrels")
             )
+        if protocol.judging.form is not None:
+            choices.insert(0, ("rows", "rows of the table that the form shows"))
         self.fields["holds"].choices = choices  # type: ignore[attr-defined]
 
 

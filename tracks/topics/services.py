@@ -2,19 +2,15 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from typing import Any, NamedTuple
 
 from django.core.files import File
-from django.core.files.base import ContentFile
 from django.db import transaction
 
 from accounts.audit import services as audit
 from accounts.models import User
-from assay.digests import sha256_of
-from assay.errors import Refused
 from assay.formats.documents.batch import Unusable
 from assay.formats.topics.reader import (
     MAX_SIZE,
@@ -31,8 +27,9 @@ from assay.formats.topics.reader import (
 from assay.formats.topics.subtopics import Subtopics
 from assay.html.sanitize import clean_body, clean_title, without_controls
 from corpus.models import Collection, Document
-from jobs.files import storage
-from tracks.models import Topic, TopicImport, Track
+from tracks.imported_files import OnStored, RowReport, TopicsRefused, record, storing
+from tracks.models import Topic, Track
+from tracks.rows.services import import_rows
 from tracks.topics.selectors import FORMULA_UNITS
 from tracks.tracks import services as track_services
 from web.pages import counted
@@ -52,12 +49,6 @@ EDITABLE = (
     "split",
     "subtopics",
 )  # parts of a topic, also of an opened track
-
-
-class TopicsRefused(Refused):
-    """The track does not accept these topics or labels."""
-
-    title = "These topics cannot be imported"
 
 
 @dataclass
@@ -90,30 +81,20 @@ class TopicReport:
         return "; ".join(parts) + "."
 
 
-@dataclass(frozen=True, slots=True)
-class RowReport:
-    """The result of an import of labels or known items: the number of topics, and all of it in a sentence."""
-
-    n_topics: int
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
 Report = TopicReport | RowReport
-OnStored = Callable[[Report], None]  # called in the transaction of an import with its report
 
 
 def import_upload(
     *, track: Track, upload: "File[bytes]", holds: str, on_stored: OnStored = lambda report: None
 ) -> Report:
     """Import an uploaded file by the function for what it holds."""
-    if upload.size > MAX_SIZE:
+    if upload.size > MAX_SIZE and holds != "rows":
         raise TopicsRefused(f"The file has {upload.size:,} bytes; the limit is {MAX_SIZE:,}.")
     data, name = upload.read(), upload.name or "the file"
     if holds == "labels":
         return import_labels(track=track, data=data, name=name, on_stored=on_stored)
+    if holds == "rows":
+        return import_rows(track=track, data=data, name=name, on_stored=on_stored)
     if holds == "known items":
         return import_known_items(track=track, data=data, name=name, on_stored=on_stored)
     replace = holds == "all topics"
@@ -136,7 +117,7 @@ def import_topics(
     """
     is_formula = track.protocol.parsed.unit in FORMULA_UNITS
     content = read_topic_file(data, name, is_formula=is_formula)
-    with _storing(track, data) as (current, file):
+    with storing(track, data) as (current, file):
         _draft(current)
         rows, dropped = _without_other_labels(content, current)
         _check(rows, current, name)
@@ -157,18 +138,9 @@ def import_topics(
             row.labels or row.thread or row.source or row.known_item or row.split or row.subtopics
             for row in rows
         )
-        _record(current, data, name, "topics", len(rows), file, is_private=is_private)
+        record(current, data, name, "topics", len(rows), file, is_private=is_private)
         on_stored(report)
     return report
-
-
-@contextmanager
-def _storing(track: Track, data: bytes) -> Iterator[tuple[Track, str]]:
-    """Store a file, then lock the track in a transaction."""
-    with storage.storing() as store:
-        file = store("topics", ContentFile(data))
-        with transaction.atomic():
-            yield track_services.lock(track.pk), file
 
 
 def _without_other_labels(content: TopicFile, track: Track) -> tuple[list[TopicRow], list[str]]:
@@ -296,25 +268,6 @@ def _values(topic: Topic) -> tuple[object, ...]:
     return (*texts, list(topic.tags), dict(topic.labels))
 
 
-def _record(
-    track: Track, data: bytes, name: str, form: str, n_topics: int, file: str, *, is_private: bool
-) -> None:
-    """Record what was imported, with the stored file."""
-    storage.claim(file)
-    counts, sha256 = {"topics": n_topics}, sha256_of(data)
-    TopicImport.objects.create(
-        track=track,
-        format=form,
-        name=name,
-        sha256=sha256,
-        size=len(data),
-        counts=counts,
-        file=file,
-        has_private_parts=is_private,
-    )
-    audit.record(action=f"{form}.imported", subject=name, track=track, details=counts | {"sha256": sha256})
-
-
 def import_labels(
     *, track: Track, data: bytes, name: str, on_stored: OnStored = lambda report: None
 ) -> RowReport:
@@ -324,7 +277,7 @@ def import_labels(
         BadFile: The file cannot be used, or contains an unknown topic or value; the message lists every error.
     """
     labels = read_labels(data, name)
-    with _storing(track, data) as (current, file):
+    with storing(track, data) as (current, file):
         known, ignored = _known_labels(current, labels, name)
         topics = {topic.code: topic for topic in current.topics.filter(code__in=known)}
         for code, row in known.items():
@@ -332,7 +285,7 @@ def import_labels(
             topics[code].split = named.pop(SPLIT, topics[code].split)
             topics[code].labels = topics[code].labels | named
         Topic.objects.bulk_update(topics.values(), ["labels", "split"])
-        _record(current, data, name, "labels", len(known), file, is_private=True)
+        record(current, data, name, "labels", len(known), file, is_private=True)
         columns = f"; ignored columns that are not labels: {', '.join(ignored)}" if ignored else ""
         report = RowReport(len(known), f"{counted(len(known), 'topic')} labeled{columns}.")
         on_stored(report)
@@ -380,7 +333,7 @@ def import_known_items(
         TopicsRefused: The runs of the protocol are judged.
     """
     items = read_known_items(data, name)
-    with _storing(track, data) as (current, file):
+    with storing(track, data) as (current, file):
         _check_known_items(current)
         topics = {topic.code: topic for topic in current.topics.filter(code__in=items)}
         if unknown := _unknown([code for code in items if code not in topics], current):
@@ -388,7 +341,7 @@ def import_known_items(
         for code, topic in topics.items():
             topic.known_item = items[code]
         Topic.objects.bulk_update(topics.values(), ["known_item"])
-        _record(current, data, name, "known-items", len(topics), file, is_private=True)
+        record(current, data, name, "known-items", len(topics), file, is_private=True)
         text = f"{counted(len(topics), 'topic')} with a known item{_absent(current, items)}."
         report = RowReport(len(topics), text)
         on_stored(report)

@@ -32,6 +32,7 @@ INTERACTION = "tests/participation/interaction/test_interaction.py::test_"
 PLANNING = "tests/assessment/rounds/"
 CHOICES = f"{PAGES}choices_and_questions_of_the_page_are_those_of_the_protocol"
 SETS = f"{SCORING}set_has_the_grades_of_its_rules"
+ROWS = "tests/assessment/judging/test_rows.py::test_"
 QUESTIONS = f"{PAGES}page_shows_questions_as_the_protocol_describes_them"
 
 # Key -> a test that fails if the key is ignored, and that uses a page or a command.
@@ -137,6 +138,9 @@ EFFECTS = {
     "judging.question.languages": (
         "tests/assessment/judgments/test_answers.py::test_question_for_a_language_follows_the_document"
     ),
+    "judging.form.fields": f"{ROWS}page_has_the_row_with_its_questions_in_their_places",
+    "judging.form.html": f"{ROWS}page_has_the_row_with_its_questions_in_their_places",
+    "judging.form.frame": f"{ROWS}frame_gives_answers_as_they_are_and_questions_check_theirs",
     "judging.judges": f"{PAGES}judges_is_the_number_of_assessors_of_a_unit",
     "judging.groups": "tests/assessment/planning/test_grid.py::test_topics_are_shared_by_group",
     "judging.dual_share": (

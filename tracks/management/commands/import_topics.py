@@ -8,13 +8,14 @@ from django.core.management.base import BaseCommand, CommandError
 
 from assay.errors import Refused
 from tracks.console import add_track, track_of
+from tracks.rows.services import import_rows
 from tracks.topics.services import import_labels, import_topics
 
 
 class Command(BaseCommand):
     help = (
         "Import topics into a draft track, from ARQMath's XML or from lines of JSON. With --labels, import labels "
-        "for its topics, from CSV or JSON."
+        "for its topics, from CSV or JSON; with --rows, the rows that the form of the protocol shows, from CSV or TSV."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -23,7 +24,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--replace", action="store_true", help="remove topics that are missing from the file"
         )
-        parser.add_argument("--labels", action="store_true", help="the file contains labels, not topics")
+        other = parser.add_mutually_exclusive_group()
+        other.add_argument("--labels", action="store_true", help="the file contains labels, not topics")
+        other.add_argument("--rows", action="store_true", help="the file contains rows, not topics")
 
     def handle(self, *args: Any, **options: Any) -> None:
         file: Path = options["file"]
@@ -33,13 +36,15 @@ class Command(BaseCommand):
                 "data": file.read_bytes(),
                 "name": file.name,
             }
-            report = (
-                import_labels(**source)
-                if options["labels"]
-                else import_topics(**source, replace=options["replace"])
-            )
-            self.stdout.write(str(report))
+            self.stdout.write(str(self._import(source, **options)))
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
+
+    def _import(self, source: dict[str, Any], **options: Any) -> object:
+        if options["labels"]:
+            return import_labels(**source)
+        return (
+            import_rows(**source) if options["rows"] else import_topics(**source, replace=options["replace"])
+        )

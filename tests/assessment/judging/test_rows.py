@@ -1,0 +1,100 @@
+"""A form that shows the rows of a table is judged as any other unit."""
+
+import json
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from assessment.models import Judgment
+from tests.helpers.judging import accept
+from tests.helpers.row_scenes import TURKLE, build_rows
+
+pytestmark = pytest.mark.django_db
+TEXTS = "topic,docno,text\nall,1,Lovely\nall,2,<b>Sad</b> ${docno}\n"
+
+
+def client_of(user: object) -> Client:
+    client = Client()
+    client.force_login(user)  # type: ignore[arg-type]
+    return client
+
+
+def test_page_has_the_row_with_its_questions_in_their_places() -> None:
+    scene = build_rows()
+    task = accept(scene.batch, scene.ada)
+
+    html = client_of(scene.ada).get(task.get_absolute_url()).content.decode()
+
+    source = task.entry.docno
+    places = [
+        html.index(word)
+        for word in (f"Caption {source}", 'data-question="adequacy"', 'data-question="fluent"')
+    ]
+    assert places == sorted(places)
+    assert "${" not in html
+    assert "<b>" not in html
+
+
+def test_answers_are_stored_without_a_grade_to_choose() -> None:
+    scene = build_rows()
+    task = accept(scene.batch, scene.ada)
+    ada = client_of(scene.ada)
+    form = {
+        "choice": "answered", "comment": "", "request_id": str(uuid4()), "shown": "0", "answer-adequacy": "some",
+        "answer-errors": "term", "answer-fluent": "yes",
+    }  # fmt: skip
+
+    missing = ada.post(task.get_absolute_url(), form | {"answer-fluent": ""})
+    stored = ada.post(task.get_absolute_url(), form)
+
+    assert (missing.status_code, stored.status_code) == (422, 302)
+    judgment = Judgment.objects.get()
+    assert (judgment.choice, judgment.grade) == ("answered", 0)
+    assert judgment.answers == {"adequacy": "some", "errors": ["term"], "fluent": "yes"}
+
+
+def test_frame_gives_answers_as_they_are_and_questions_check_theirs() -> None:
+    scene = build_rows(TURKLE, TEXTS)
+    task = accept(scene.batch, scene.ada)
+    ada = client_of(scene.ada)
+    form = {"choice": "answered", "comment": "", "request_id": str(uuid4()), "shown": "0"}
+
+    refused = [
+        ada.post(task.get_absolute_url(), form | {"answers": answers}).status_code
+        for answers in (
+            '{"mood": ["ugly"]}',
+            "{}",
+            '{"note": "text"}',
+            "[",
+            '{"note": ["a\\u0000"]}',
+            '{"mood": ["good", "bad"]}',
+        )
+    ]
+    answers = {"mood": ["good"], "why": ["words", "tone"], "note": ["=1"], "probe": [""]}
+    stored = ada.post(task.get_absolute_url(), form | {"answers": json.dumps(answers)})
+
+    assert refused == [422] * 6
+    assert stored.status_code == 302
+    assert Judgment.objects.get().answers == {"mood": "good", "why": ["words", "tone"], "note": "=1"}
+    again = ada.get(task.get_absolute_url()).content.decode()
+    assert "&quot;mood&quot;: [&quot;good&quot;]" in again
+
+
+def test_frame_has_a_policy_of_its_own_and_belongs_to_its_assessor() -> None:
+    scene = build_rows(TURKLE, TEXTS)
+    task = accept(scene.batch, scene.ada)
+    address = reverse("assessment:task_frame", args=[task.pk])
+
+    own = client_of(scene.ada).get(address)
+
+    policy = own.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "sandbox allow-scripts allow-forms" in policy
+    assert "frame-ancestors 'self'" in policy
+    assert "connect-src" not in policy
+    assert "X-Frame-Options" not in own.headers
+    assert ("Lovely" in own.content.decode()) != ("<b>Sad</b> ${docno}" in own.content.decode())
+    assert client_of(scene.bob).get(address).status_code == 404
+    assert Client().get(address).status_code == 302

@@ -1,0 +1,153 @@
+"""Rows of a table in Chromium: the controls of Assay, and a frame whose template can reach nothing."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import FrameLocator, Page, expect
+
+from assessment.models import Judgment
+from tests.assessment.judging.test_browser import PHONE, ready, state
+from tests.conftest import wait_until
+from tests.helpers.browser import assert_accessible, log_in
+from tests.helpers.judging import accept
+from tests.helpers.row_scenes import CAPTIONS, ROWS, TURKLE, RowScene, build_rows
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+TEXTS = "topic,docno,text\nall,1,Lovely\nall,2,Sad\n"
+# What a hostile template tries. Each entry is "reached" if it worked.
+HOSTILE = """
+const found = {};
+const attempt = (name, work) => {
+  try { found[name] = work() ? "reached" : "nothing"; } catch (error) { found[name] = error.name; }
+};
+attempt("page", () => window.parent.document.body);
+attempt("top", () => window.top.location.href);
+attempt("cookie", () => document.cookie);
+attempt("storage", () => window.localStorage.length >= 0);
+attempt("opened", () => window.open("/account/"));
+attempt("request", () => {
+  const request = new XMLHttpRequest();
+  request.open("GET", "/account/", false);
+  request.send();
+  return request.responseText;
+});
+const later = async () => {
+  for (const [name, address] of [["api", "/api/v1/me/"], ["host", "https://example.org/"]])
+    try {
+      await fetch(address, {credentials: "include"});
+      found[name] = "reached";
+    } catch (error) {
+      found[name] = error.name;
+    }
+  found.image = await new Promise((done) => {
+    const image = new Image();
+    image.onload = () => done("reached");
+    image.onerror = () => done("refused");
+    image.src = "/static/config/icon.svg?" + document.title;
+  });
+  try { window.top.location = "https://example.org/"; } catch (error) { found.away = error.name; }
+  const form = document.createElement("form");
+  form.method = "post"; form.action = "/account/"; form.target = "_top";
+  document.body.append(form);
+  HTMLFormElement.prototype.submit.call(form);
+  document.getElementById("probe").value = JSON.stringify(found);
+  document.body.dataset.tried = "";
+};
+later();
+"""
+
+
+@pytest.fixture
+def desk(transactional_db: None, live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
+    def open_page(scene: RowScene, **options: Any) -> Page:
+        page = new_page(**options)
+        log_in(page, live_server.url, scene.ada)
+        page.goto(f"{live_server.url}{accept(scene.batch, scene.ada).get_absolute_url()}")
+        return ready(page)
+
+    return open_page
+
+
+def frame_of(page: Page) -> FrameLocator:
+    expect(page.locator(".form-frame")).to_have_attribute("data-ready", "")
+    return page.frame_locator(".form-frame")
+
+
+def stored() -> list[dict[str, Any]]:
+    return list(Judgment.objects.order_by("pk").values_list("answers", flat=True))
+
+
+def test_form_is_answered_with_the_keyboard_and_goes_to_the_next_row(desk: Callable[..., Page]) -> None:
+    page = desk(build_rows(CAPTIONS, ROWS))
+    address = page.url
+    expect(page.get_by_role("group", name="Which errors?")).to_be_hidden()
+
+    page.keyboard.press("2")
+    expect(page.get_by_role("group", name="Which errors?")).to_be_visible()
+    page.keyboard.press("1")
+    page.get_by_role("group", name="Is it fluent?").get_by_text("Yes").click()
+    assert_accessible(page)
+    page.get_by_role("button", name="Submit").click()
+
+    page.wait_for_function("before => location.href !== before", arg=address)
+    assert stored() == [{"adequacy": "some", "errors": ["term"], "fluent": "yes"}]
+    ready(page)
+    expect(page.locator(".question.is-asked")).to_have_count(2)
+
+
+def test_frame_keeps_a_draft_submits_and_is_filled_in_again(desk: Callable[..., Page]) -> None:
+    page = desk(build_rows(TURKLE.replace("SCRIPT", ""), TEXTS), **PHONE)
+    address = page.url
+    frame = frame_of(page)
+
+    page.get_by_role("button", name="Submit").click()  # the template requires a mood
+    expect(frame.get_by_label("Good")).to_be_focused()
+    assert stored() == []
+    frame.get_by_label("Good").check()
+    frame.get_by_label("Tone").check()
+    frame.locator("textarea").fill("fine")
+    page.wait_for_function(
+        "() => document.getElementById('judgment').elements.answers.value.includes('fine')"
+    )
+    page.reload()
+    frame = frame_of(ready(page))
+    expect(frame.locator("textarea")).to_have_value("fine")
+    expect(frame.get_by_label("Tone")).to_be_checked()
+    page.context.set_offline(True)
+    page.get_by_role("button", name="Submit").click()
+    expect(state(page)).to_contain_text("no connection")
+    page.context.set_offline(False)
+
+    page.wait_for_function("before => location.href !== before", arg=address)
+    assert stored() == [{"mood": "good", "why": "tone", "note": "fine"}]
+    frame = frame_of(ready(page))
+    expect(frame.get_by_label("Good")).not_to_be_checked()
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_url(address)
+    frame = frame_of(ready(page))
+    expect(frame.get_by_label("Good")).to_be_checked()
+    expect(frame.locator("textarea")).to_have_value("fine")
+
+
+def test_hostile_template_reaches_neither_the_site_nor_another_host(
+    desk: Callable[..., Page], complaints: list[str]
+) -> None:
+    page = desk(build_rows(TURKLE.replace("SCRIPT", HOSTILE.replace("\\", "\\\\")), TEXTS))
+    address = page.url
+    frame = frame_of(page)
+    expect(frame.locator("body")).to_have_attribute("data-tried", "")
+    tried = json.loads(frame.locator("#probe").input_value())
+
+    assert "reached" not in tried.values()
+    assert len(tried) >= 9
+    assert page.url == address
+    refused = [each for each in complaints if each.startswith("request to another host")]
+    assert not refused
+    complaints.clear()
+    frame.get_by_label("Bad").check()
+    page.get_by_role("button", name="Submit").click()
+    wait_until(Judgment.objects.exists, reason="nothing was stored")
+    assert stored()[0]["mood"] == "bad"
+    complaints.clear()

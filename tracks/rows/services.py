@@ -1,0 +1,75 @@
+"""Import the rows of a table into a track whose protocol judges rows."""
+
+from collections.abc import Iterable, Sequence
+
+from assay.formats.rows import BadRows, TableRow, read_rows
+from tracks.imported_files import OnStored, RowReport, TopicsRefused, record, storing
+from tracks.models import Row, Topic, Track
+
+AT_ONCE = 2_000
+MAX_COMPLAINTS = 100
+
+
+def import_rows(
+    *, track: Track, data: bytes, name: str, on_stored: OnStored = lambda report: None
+) -> RowReport:
+    """Import the rows of a table.
+
+    A row that the track has already stays as it is. A track without topics gets those of the table; its topics have
+    codes only.
+
+    Raises:
+        BadRows: The table cannot be used, names an unknown topic, or has a row that differs from a row of the track;
+            the message lists every error with its line.
+        TopicsRefused: The protocol does not judge rows.
+    """
+    form = track.protocol.parsed.judging.form
+    if form is None:
+        raise TopicsRefused(f"{track.protocol.slug} judges no rows; its layout is not form.")
+    rows = read_rows(data, name, fields=form.fields)
+    with storing(track, data) as (current, file):
+        topics = _topics(current, rows, name)
+        stored = Row.objects.filter(topic__track=current).values_list("topic__code", "docno", "fields")
+        known = {(topic, docno): fields for topic, docno, fields in stored.iterator(chunk_size=AT_ONCE)}
+        if complaints := list(_differences(rows, known)):
+            raise BadRows(name, complaints)
+        new = [row for row in rows if (row.topic, row.docno) not in known]
+        Row.objects.bulk_create(
+            (Row(topic_id=topics[row.topic], docno=row.docno, fields=row.fields) for row in new),
+            batch_size=AT_ONCE,
+        )
+        n_topics = len({row.topic for row in rows})
+        record(current, data, name, "rows", n_topics, file, is_private=True)
+        report = RowReport(n_topics, _report(len(new), len(rows) - len(new)))
+        on_stored(report)
+    return report
+
+
+def _report(n_new: int, n_known: int) -> str:
+    known = f"; {n_known:,} {'was' if n_known == 1 else 'were'} here already" if n_known else ""
+    return f"{n_new:,} new row{'s' * (n_new != 1)}{known}."
+
+
+def _topics(track: Track, rows: Iterable[TableRow], name: str) -> dict[str, int]:
+    """The ids of the topics of a table by code."""
+    known: dict[str, int] = dict(track.topics.values_list("code", "pk"))
+    line_of = {row.topic: row.line for row in reversed(list(rows))}
+    missing = [code for code in line_of if code not in known]
+    if missing and known:
+        complaints = [(line_of[code], f"there is no topic {code} in {track}") for code in missing]
+        raise BadRows(name, sorted(complaints)[:MAX_COMPLAINTS])
+    made = Topic.objects.bulk_create(
+        (Topic(track=track, code=code) for code in sorted(missing)), batch_size=AT_ONCE
+    )
+    return known | {topic.code: topic.pk for topic in made}
+
+
+def _differences(
+    rows: Sequence[TableRow], known: dict[tuple[str, str], dict[str, str]]
+) -> Iterable[tuple[int, str]]:
+    for row in rows:
+        stored = known.get((row.topic, row.docno), row.fields)
+        if stored != row.fields:
+            differing = ", ".join(key for key in row.fields if row.fields[key] != stored.get(key))
+            problem = f"{row.topic} {row.docno} is here already with another {differing}"
+            yield row.line, f"{problem}; rows do not change, so give it another docno"
