@@ -1,10 +1,14 @@
 """Every command that README and documentation show prints what they show."""
 
+import gzip
+import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -12,15 +16,25 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from assay.cli.main import COMMANDS
-from maintenance.docs.outputs import ENVIRONMENT, ROOT, actual, blocks, commands, pages
+from jobs import services as jobs
+from jobs.models import Job
+from maintenance.docs.outputs import ENVIRONMENT, ROOT, SAMPLES, actual, blocks, commands, pages
+from participation.models import JoinRequest
 from tests.helpers.api import make_token
+from tracks.downloads.contents import sample_runs
+from tracks.models import Track
 
 PAGES = [str(page.relative_to(ROOT)) for page in pages()]
 OF_THE_DEMO = (
     "howto/take-part-by-command",
     *(f"reference/commands/{name}" for name in ("topics", "runs", "watch", "results", "download")),
 )
-VARYING = re.compile(r"http://localhost:\d+|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+VARYING = re.compile(r"http://localhost:\d+|\d{4}-\d\d-\d\dT[\d:.]+Z?|cursor=[^&\"]+|[0-9a-f]{64}")
+PEOPLE = {"As a participant": "pat", "As an organizer": "organizer", "As an assessor": "ada"}
+CURL = """
+uuidgen() { echo key; }
+curl() { command curl --silent --write-out '\\n%{http_code}' "$@"; }
+"""
 NO_SESSIONS = {"", "text", "toml", "json", "xml", "python", "sh"}  # sh: requests to a site with curl
 
 
@@ -41,6 +55,69 @@ def test_commands_on_the_demo_campaign_print_what_pages_show(live_server: LiveSe
         page = (ROOT / "docs" / f"{name}.md").read_text().splitlines()
         shown = actual(page, reason="needs a site", settings=settings)
         assert [VARYING.sub("…", line) for line in shown] == [VARYING.sub("…", line) for line in page]
+
+
+def requests() -> Iterator[tuple[str, str, Any]]:
+    """The commands of the guide to the API: who sends each, and the JSON that the guide shows after it."""
+    page = (ROOT / "docs/howto/use-the-api.md").read_text().splitlines()
+    every = list(blocks(page))
+    for block, after in zip(every, [*every[1:], every[0]], strict=True):
+        heading = next((line[3:] for line in reversed(page[: block.start]) if line.startswith("## ")), "")
+        if block.language == "sh" and heading in PEOPLE:
+            lines = "\n".join(block.lines(page)).replace("\\\n", "").splitlines()
+            names = "; ".join(line for line in lines if not line.startswith("curl"))
+            *others, last = (f"{names}\n{line}" for line in lines if line.startswith("curl"))
+            yield from ((PEOPLE[heading], command, None) for command in others)
+            shown = "\n".join(after.lines(page)) if after.language == "json" else "null"
+            yield PEOPLE[heading], last, json.loads(VARYING.sub("…", shown))
+
+
+def answer(command: str, person: str, folder: Path, site: str) -> tuple[int, Any]:
+    """The status of a request by curl, and its content if that is JSON."""
+    token = make_token(User.objects.get(username=person))
+    result = subprocess.run(
+        ["bash", "-c", CURL + command],
+        cwd=folder,
+        env=ENVIRONMENT | {"SITE": site, "TOKEN": token},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    content, _, status = result.stdout.rpartition("\n")
+    return int(status), json.loads(VARYING.sub("…", content)) if content.startswith("{") else None
+
+
+@pytest.mark.django_db(transaction=True, reset_sequences=True)
+def test_requests_of_the_guide_to_the_api_are_answered_as_it_shows(
+    live_server: LiveServer, tmp_path: Path
+) -> None:
+    call_command("demo", stdout=StringIO())
+    [sample] = sample_runs(Track.objects.get(slug="demo-2026"))
+    assert sample.content
+    run = re.sub(rb"\S+$", b"titles", sample.content, flags=re.MULTILINE)
+    lines = run.splitlines(keepends=True)
+    wrong = b"".join([*lines[:16], b"A.206 1011 1\n", *lines[17:]])
+    files = {"run.tsv": run, "run.tsv.gz": gzip.compress(run), "qrels.txt": b"A.201\t0\t1011\t2\n"}
+    files |= {path.name: path.read_bytes() for path in (SAMPLES / "topics.xml", SAMPLES / "dump/Posts.xml")}
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+
+    for person, command, shown in requests():
+        if "--data-binary" in command:
+            (tmp_path / "run.tsv").write_bytes(wrong)
+        if command.endswith("arq-2027/join-requests/"):
+            track = Track.objects.get(slug="arq-2027")
+            for name in ("Owl", "Eel"):
+                JoinRequest.objects.create(
+                    track=track, name=name, email=f"{name}@example.org", team_name=name
+                )
+        status, content = answer(command, person, tmp_path, live_server.url)
+        if shown is None:
+            assert 200 <= status < 300, (command, content)
+        else:
+            assert content == shown, command
+        for job in Job.objects.filter(state=Job.State.QUEUED):
+            jobs.run(job.pk)
 
 
 @pytest.mark.parametrize("name", PAGES)
