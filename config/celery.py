@@ -11,6 +11,8 @@ from celery.signals import worker_ready
 from server import paths
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+# `manage.py prepare` and `migrate` run Django's checks, which import all pages: a third of the start of a worker.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
 warnings.filterwarnings("ignore", category=SecurityWarning)  # `make run` may run as root
 
 app = Celery("assay")
