@@ -18,7 +18,7 @@ from tests.test_killed_workers import held, is_done
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-FORMULAS = 20_000
+FORMULAS = 11_000  # three parts
 PER_POST = 100
 BODIES = (
     "".join(f"<p>$x_{{{n}}}$</p>" for n in range(first, first + PER_POST))
