@@ -223,12 +223,12 @@ def _browser_of_apt() -> None:
     if not shutil.which("apt-get") or (root and not works([*root, "true"])):
         raise SetupError("You may not use apt-get on this machine.")
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    install = [*root, "apt-get", "install", "-y", "-qq", "--no-install-recommends"]
     run([*root, "apt-get", "update", "-qq"], hint="", environment=quiet)
-    run(
-        [*root, "apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"],
-        hint="",
-        environment=quiet,
-    )
+    try:
+        run([*install, "chromium-headless-shell"], hint="", environment=quiet)
+    except SetupError:  # only Debian has this package
+        run([*install, "chromium"], hint="", environment=quiet)
 
 
 def _browser_of_playwright() -> None:
