@@ -5,8 +5,7 @@ A row of `QrelsColumns` is still a document of a topic. Its parts are words in o
 `subtopics`      `2:1 5:0`, the grade for each subtopic; the grade of the row is the highest
 `strata`         the stratum of the pool from which the document was sampled; grade -1: pooled, but not sampled
 `probabilities`  the algorithm that chose the document, and the probability that it is in the sample
-`nuggets`        of a nugget in an answer `vital` or `okay`; the grade of the nuggets `nugget:-:KEY`, which are those
-                 of the list, has no meaning
+`nuggets`        `vital` or `okay`, of a nugget in an answer; the grade of `nugget:-:KEY`, of the list, has no meaning
 `preferences`    the documents that it is preferred to; the grade of the row is 1, or 0 if there are none
 """
 
