@@ -37,9 +37,9 @@ class Scale(NamedTuple):
 
     @property
     def is_nominal(self) -> bool:
-        if self.question is None or self.choice or self.is_of_subtopics:
+        if self.question is None or self.choice:
             return False
-        return self.question.choices[0].value is None
+        return self.is_of_subtopics or self.question.choices[0].value is None
 
     @property
     def numbers(self) -> str:
@@ -59,7 +59,7 @@ class Scale(NamedTuple):
             return None
         answer = answers[self.question.key]
         if self.is_of_subtopics:
-            return Read(", ".join(answer), None)
+            return Read(f"Subtopics {', '.join(answer)}", None)
         if self.choice:
             is_chosen = self.choice in answer
             return Read("Chosen" if is_chosen else "Not chosen", int(is_chosen))

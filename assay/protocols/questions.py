@@ -259,11 +259,11 @@ def _tidied(question: Question, answer: Any) -> Any:
 
 
 def _check(question: Question, answer: Any) -> None:
-    if problem := _problem(question, answer):
+    if problem := problem_with(question, answer):
         raise WrongAnswer(question.key, problem, code="unknown-answer")
 
 
-def _problem(question: Question, answer: Any) -> str:
+def problem_with(question: Question, answer: Any) -> str:
     """What is wrong with an answer; nothing if it is accepted."""
     if question.kind in LISTS:
         return _problem_of_list(question, answer)

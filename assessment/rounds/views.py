@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assessment.batches import selectors
-from assessment.judgments.disagreements import round_of
+from assessment.judgments.disagreements import round_of, scale_of
 from assessment.rounds import services
 from assessment.rounds.dual import dual_proposal, rule_in_words
 from assessment.rounds.forms import AdjudicationForm, DualForm, TrainingForm
@@ -72,5 +72,6 @@ def adjudication(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             )
             messages.success(request, "The adjudication is a draft. Check its topics, then open it.")
             return redirect(batches[0] if len(batches) == 1 else reverse("assessment:judging", args=[slug]))
-    context = {"track": track, "form": form, "current": of_round, "tab": "judging"}
+    scale = scale_of(track.protocol.parsed, form["scale"].value())
+    context = {"track": track, "form": form, "current": of_round, "scale": scale, "tab": "judging"}
     return render(request, "assessment/rounds/adjudication.html", context, status=422 if form.errors else 200)

@@ -97,11 +97,15 @@
       isSeen: false, // whether "No answer" was chosen on purpose
     };
   }
-  // Give the options of a question their keys: their own, or the first ones that are free.
+  // Give the options of a question their keys: their own, the digit by which they are known, or the first free ones.
   function giveKeys(main, question, free) {
     const unkeyed = question.shown.filter(({ dataset }) => !dataset.key);
+    const named = unkeyed
+      .map(({ value }) => value)
+      .filter((value) => /^\d$/.test(value) && free.includes(value));
+    const others = free.filter((key) => !named.includes(key));
     for (const option of question.shown) {
-      const key = option.dataset.key ?? free[unkeyed.indexOf(option)];
+      const key = option.dataset.key ?? (named.includes(option.value) ? option.value : others.shift());
       const badge =
         option.querySelector("kbd") ?? main.querySelector(`label[for="${CSS.escape(option.id)}"] kbd`);
       if (!key || !badge) continue;

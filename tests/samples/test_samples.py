@@ -8,7 +8,7 @@ import pytest
 from assay import samples
 from tests.samples.reading import lines_of
 
-MAX_BYTES = 100_000
+MAX_BYTES = 120_000
 
 
 def test_names_lists_every_file_of_the_folder() -> None:

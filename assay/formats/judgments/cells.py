@@ -14,6 +14,7 @@ WHOLE = re.compile(r"[+-]?\d{1,4}(\.0*)?")
 COUNT = re.compile(r"\d{1,9}(\.\d*)?")
 TURKLE_TIME = "%a %b %d %H:%M:%S %Y"  # between time and year is the zone
 ZONES = {"UTC", "GMT"}
+ANSWER_TO = "answers."  # before the key of a question: the field of an answer to it
 TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no"}
 
 
@@ -116,7 +117,8 @@ def _answers(cells: Mapping[str, str]) -> dict[str, Any]:
         answers = None
     if not isinstance(answers, dict):
         raise _Refused(f'answers {text[:40]!r} is not an object of JSON such as {{"question": "answer"}}')
-    return answers
+    named = {name: cell for name, cell in cells.items() if name.startswith(ANSWER_TO)}
+    return answers | {name.removeprefix(ANSWER_TO): cell.strip() for name, cell in named.items()}
 
 
 def _time(cells: Mapping[str, str], name: str) -> datetime | None:

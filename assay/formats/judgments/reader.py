@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from assay.errors import InputError
 from assay.formats import names as usual_names
-from assay.formats.judgments.cells import Wrong, row_of
+from assay.formats.judgments.cells import ANSWER_TO, Wrong, row_of
 from assay.formats.judgments.rows import COLUMNS, JudgmentFile, JudgmentRow, JudgmentStream, cell_of
 from assay.formats.qrels.reader import COMPLAINTS_KEPT, LINES_SHOWN, Complaint, QrelsError, parse_qrels
 from assay.formats.qrels.tables import header_of
@@ -28,7 +28,7 @@ MAX_HEADER = 1 << 16
 LONGEST_CELL = 16 << 20  # characters; Turkle repeats the text of a document in each row
 NEEDED = ("topic", "docno", "assessor")
 ANSWERS = ("choice", "grade")
-MAPPED = (*NEEDED, "grade", "comment")  # fields whose column the user can name
+MAPPED = (*NEEDED, "grade", "comment")  # fields whose column the user can name; and `answers.QUESTION`
 ACCEPTED = (
     "accepted: CSV with the columns topic, docno, assessor and grade or choice; Assay's lines of JSON; Turkle's "
     "results; qrels"
@@ -186,8 +186,9 @@ def _qrels(file: BinaryIO, name: str, judge: str) -> Iterator[JudgmentRow]:
 def _columns(name: str, header: Sequence[str], given: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """The form of a CSV file, and the column of each field."""
     for of_field, column in given.items():
-        if of_field not in MAPPED:
-            raise InputError(f"no column can be named for {of_field!r}; use {', '.join(MAPPED)}")
+        if of_field not in MAPPED and not of_field.startswith(ANSWER_TO):
+            accepted = f"{', '.join(MAPPED)} or {ANSWER_TO}QUESTION"
+            raise InputError(f"no column can be named for {of_field!r}; use {accepted}")
         if column not in header:
             raise JudgmentsError(
                 name, [Complaint(1, f"no column {column!r}; the columns are {', '.join(header)}")]

@@ -164,6 +164,97 @@ def test_intervals_surround_kappa_and_alpha(capsys: pytest.CaptureFixture[str]) 
     assert all(float(row["low"]) < float(row["alpha"]) < float(row["high"]) for row in tables["alpha"])
 
 
+def test_answers_to_a_question_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    lab = ["--protocol", str(samples.path("arguments-lab.toml"))]
+    judgments = str(samples.path("arguments-judgments.csv"))
+
+    of_stance, of_facts = (
+        ask(capsys, "agreement", judgments, *lab, "--question", question)
+        for question in ("stance", "appeals:facts")
+    )
+    main(["agreement", judgments, *lab, "--question", "stance"])
+
+    (pair,) = of_stance["pairs"]
+    assert (pair["units"], pair["agreement"], pair["kappa"]) == ("5", "0.8000", "0.6667")
+    assert [row["units_judged_twice"] for row in of_facts["all"]] == ["3"]
+    words = "“Which side does it take?” (0 Pro, 1 Con, 2 Neutral): Krippendorff's alpha"
+    assert words in capsys.readouterr().out
+
+
+def test_subtopics_are_compared_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
+    lab = ["--protocol", str(samples.path("diversity-lab.toml")), "--question", "covers"]
+    topics = ["--topics", str(samples.path("diversity-topics.xml"))]
+
+    tables = ask(capsys, "agreement", str(samples.path("diversity-judgments.csv")), *lab, *topics)
+
+    (pair,) = tables["pairs"]
+    assert (pair["units"], pair["agreement"]) == ("13", "0.8462")
+    assert [(row["topic"], row["units_judged_twice"]) for row in tables["topics"]] == [
+        ("1 1", "3"), ("1 2", "3"), ("1 3", "3"), ("2 1", "2"), ("2 2", "2"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "answers", "reason"),
+    [
+        (
+            ["--question", "color"],
+            "{}",
+            "has no question 'color' to compare; use quality, stance, appeals:facts",
+        ),
+        (
+            ["--question", "stance"],
+            '{"stance": "up"}',
+            "line 2: “up” is not an answer to “Which side does it take?”",
+        ),
+        (
+            ["--question", "stance", "--topics", "t"],
+            "{}",
+            "--topics is only for a --question about subtopics",
+        ),
+    ],
+)
+def test_questions_that_cannot_be_compared_are_refused(
+    options: list[str], answers: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "judgments.jsonl"
+    row = '{"topic": "1", "docno": "a", "assessor": "%s", "choice": "relevant", "answers": %s}\n'
+    path.write_text("".join(row % (name, answers) for name in ("ines", "marek")))
+    path.write_text("\n" + path.read_text())
+
+    status = main(["agreement", str(path), "--protocol", str(samples.path("arguments-lab.toml")), *options])
+
+    assert status == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_question_needs_a_protocol_and_subtopics_need_topics(capsys: pytest.CaptureFixture[str]) -> None:
+    judgments, lab = str(samples.path("diversity-judgments.csv")), str(samples.path("diversity-lab.toml"))
+
+    statuses = [
+        main(["agreement", judgments, "--question", "covers"]),
+        main(["agreement", judgments, "--question", "covers", "--protocol", lab]),
+    ]
+
+    messages = capsys.readouterr().err
+    assert statuses == [2, 2]
+    assert "--question needs --protocol, which has the choices of the question" in messages
+    assert "is about subtopics: name the file of topics with --topics" in messages
+
+
+def test_column_of_turkle_is_the_answer_to_a_question(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "Batch_1_results.csv"
+    header = '"WorkerId","Input.topic","Input.docno","Answer.grade","Answer.side","Turkle.Username"\n'
+    path.write_text(header + '"1","1","a","2","pro","ada"\n"2","1","a","1","con","bob"\n')
+    lab = ["--protocol", str(samples.path("arguments-lab.toml")), "--question", "stance"]
+
+    tables = ask(capsys, "agreement", str(path), *lab, "--column", "answers.stance=Answer.side")
+
+    assert tables["pairs"][0]["agreement"] == "0.0000"
+
+
 TURKLE = (
     '"HITId","AssignmentId","WorkerId","SubmitTime","WorkTimeInSeconds","Input.qid","Input.html","Answer.comment",'
     '"Answer.rel","Turkle.Username"\n'

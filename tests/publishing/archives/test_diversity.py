@@ -175,8 +175,8 @@ def test_assessors_agree_by_subtopic_and_are_adjudicated(lab: Campaign) -> None:
     topics = {row.subtopic: (row.code, row.observed) for row in page.context["topics"]}
     assert topics == {"1": ("1", 1.0), "2": ("1", 2 / 3), "3": ("1", 2 / 3)}
     assert "Each subtopic of a document is compared as a unit." in page.content.decode()
-    assert "<strong>2</strong>" in differ
-    assert "<strong>3</strong>" in differ
+    assert "<strong>Subtopics 2</strong>" in differ
+    assert "<strong>Subtopics 3</strong>" in differ
 
 
 def test_opened_track_keeps_the_numbers_of_subtopics(lab: Campaign) -> None:
