@@ -90,9 +90,12 @@ def create_adjudications(
     adjudicators: Sequence[User],
     is_blind: bool,
     minutes_allotted: int = 120,
+    is_open: bool = False,
     by: User,
 ) -> list[Batch]:
-    """Create a draft for each pool with disagreements, and share its topics evenly among the adjudicators.
+    """Create a batch for each pool with disagreements, and share its topics evenly among the adjudicators.
+
+    It is a draft unless `is_open`.
 
     Units that an adjudication batch has already are left out, so that the action can be repeated while assessors
     still judge.
@@ -116,5 +119,5 @@ def create_adjudications(
         own = [entry for entry, pool_id in entries.items() if pool_id == pool.pk]
         batch_services.select_entries(batch=batch, entries=own)
         assignment_services.share(batch=batch, assessors=adjudicators)
-        batches.append(batch)
+        batches.append(batch_services.open_for_judging(batch=batch) if is_open else batch)
     return batches

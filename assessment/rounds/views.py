@@ -67,10 +67,11 @@ def adjudication(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = AdjudicationForm(request.POST or None, track=track, initial=request.GET.dict())
     with refusals_in(form):
         if form.is_valid():
+            is_open = "open" in request.POST
             batches = services.create_adjudications(
-                track=track, of_round=of_round, by=request.user, **form.arguments
+                track=track, of_round=of_round, is_open=is_open, by=request.user, **form.arguments
             )
-            messages.success(request, "The adjudication is a draft. Check its topics, then open it.")
+            messages.success(request, OPEN if is_open else f"{DRAFT} Check its topics, then open it.")
             return redirect(batches[0] if len(batches) == 1 else reverse("assessment:judging", args=[slug]))
     scale = scale_of(track.protocol.parsed, form["scale"].value())
     context = {"track": track, "form": form, "current": of_round, "scale": scale, "tab": "judging"}

@@ -128,6 +128,17 @@ def test_second_batch_has_only_new_disagreements(judged_twice: Scene, organizer:
     assert not Batch.objects.filter(name="More").exists()
 
 
+def test_adjudication_is_opened_in_one_step(judged_twice: Scene, organizer: Client, eve: User) -> None:
+    values = {"rule": "any", "name": "Now", "minutes_allotted": 120, "adjudicators": [eve.pk], "open": "1"}
+
+    response = organizer.post(reverse("assessment:new_adjudication", args=[judged_twice.track.slug]), values)
+
+    batch = Batch.objects.get(name="Now")
+    assert response["Location"] == batch.get_absolute_url()
+    assert batch.status == Batch.Status.OPEN
+    assert judge_all(batch, eve, "low")
+
+
 def test_refused_adjudicator_leaves_no_batch(judged_twice: Scene, organizer: Client) -> None:
     values = {"rule": "any", "name": "Adjudication", "minutes_allotted": 120}
 
