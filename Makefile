@@ -1,6 +1,6 @@
 # Assay: `make run` starts everything, `make test` checks everything.
 .DEFAULT_GOAL := help
-.PHONY: help setup run docs screenshots format lint style types test coverage fuzz audit pins stop clean
+.PHONY: help setup run docs screenshots format lint style types collected test coverage fuzz audit pins stop clean
 PYTHON := .venv/bin/python
 # Tests start many processes of Assay: the compiled modules are kept.
 unexport PYTHONDONTWRITEBYTECODE
@@ -46,9 +46,12 @@ style: setup
 	@echo "$(PYTHON) manage.py check --deploy"
 	@HTTPS=true SECURE_HSTS_SECONDS=31536000 $(PYTHON) manage.py check --deploy --fail-level WARNING
 
+collected: setup  # once: the processes of the tests, which start together, would each compile all modules
+	@tests=$$($(PYTHON) -m pytest --collect-only -q 2>&1) || { echo "$$tests"; exit 1; }
+
 test: ## Run all checks, build the documentation, and run all tests, including those in a browser
 	@sh server/setup.sh --browser --no-docs
-	@$(MAKE) --no-print-directory -o setup -j 2 docs types style  # the documentation, which takes longest, first
+	@$(MAKE) --no-print-directory -o setup -j 2 types docs style collected  # types, which take longest, first
 	$(PYTHON) -m pytest -n 3 --dist worksteal
 
 coverage: setup ## Run all tests and name the lines that they do not reach. It takes half as long again as without

@@ -19,7 +19,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 ACCEPTED = ROOT / "maintenance" / "audit.toml"
-PIP = f"{sys.executable} -m pip install --quiet -r requirements-maintenance.txt"
+PIP = f"{sys.executable} -m pip install --quiet --no-compile -r requirements-maintenance.txt"
 PIP_AUDIT = (
     f"{sys.executable} -m pip_audit -r constraints.txt --no-deps --disable-pip --format json --progress-spinner off "
     "--timeout 30"
