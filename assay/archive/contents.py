@@ -23,6 +23,7 @@ from assay.archive.records import (
     TopicRecord,
     parsed,
 )
+from assay.errors import InputError
 from assay.formats.compression import Limits
 from assay.formats.documents.batch import Unusable
 from assay.formats.qrels.reader import QrelsColumns, QrelsError, QrelsForm, parse_qrels
@@ -34,6 +35,7 @@ from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
 from assay.measures.units import DuplicatesError, collapse_instances, with_duplicates
+from assay.pools.pairs import votes_in
 from assay.pools.strategies import BuiltPool, ByTopic, PoolError, PoolInput, build_pool
 from assay.protocols.loader import ProtocolError, parse_protocol
 from assay.protocols.measures import MeasureError, parse_measures
@@ -176,9 +178,14 @@ class Contents:
                 known=self.known_items(protocol, pool.depth.get("rows")),
                 already=self._by_topic(each.file("pool.tsv") for each in earlier),
                 tied=self._by_topic((each.file("members.tsv") for each in earlier if each.has_members), 2),
+                votes=votes_in(self.votes(pool)),
             )
-        except (PoolError, ValueError) as error:
+        except (PoolError, InputError, ValueError) as error:
             raise BadArchive(f"The pool “{pool.name}” cannot be built again: {error}.") from None
+
+    def votes(self, pool: PoolRecord) -> str:
+        """The lines of the votes on pairs that decided what is in a pool."""
+        return self.reader.read(pool.file("votes.tsv")).decode() if pool.has_votes else ""
 
     def chain(self, pool: PoolRecord) -> list[PoolRecord]:
         """A pool and those that it tops up, newest first."""

@@ -182,7 +182,8 @@ class PooledRun:
 class PoolRecord:
     """A pool. `runs` are in the order of the building; `tops_up` is the number of the earlier pool.
 
-    `left_out` are the runs beyond the limit per team.
+    `left_out` are the runs beyond the limit per team. `has_votes`: votes on pairs of earlier pools decided which are in
+    this one.
     """
 
     number: int
@@ -196,6 +197,7 @@ class PoolRecord:
     runs: list[PooledRun]
     created_at: str
     has_members: bool = False
+    has_votes: bool = False
     max_runs_per_team: int | None = None
     left_out: list[int] = field(default_factory=list)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from assay.archive.analyses import computed_again
 from assay.archive.contents import Contents, Reader
+from assay.archive.derived import is_derived
 from assay.archive.files import CHECKSUMS, Advance, BadArchive, nothing
 from assay.archive.records import (
     FORMAT,
@@ -212,7 +213,10 @@ def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding
         problems = []
         if sha256_of(format_qrels(columns)) != qrels.sha256:
             problems.append("its digest is not that of the index")
-        if qrels.source == "frozen" and "known_items" not in qrels.report:
+        if qrels.source == "frozen" and "preferences" in qrels.report:
+            if not is_derived(contents, qrels, judgments, made=_made(qrels)):
+                problems.append("the preferences give other grades")
+        elif qrels.source == "frozen" and "known_items" not in qrels.report:
             problems += _wrong_grades(contents, qrels, judgments, columns)
         content = f"{len(columns.topics):,} topics, {len(columns.grade):,} units"
         yield Finding(f"qrels version {qrels.version}", content, _few(problems))

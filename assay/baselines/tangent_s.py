@@ -32,9 +32,9 @@ from assay.baselines.subtree_similarity import similarity
 from assay.baselines.symbol_pairs import candidates
 from assay.errors import InputError
 from assay.formats.topics.reader import TopicRow, number_of
-from assay.pools.random_draws import stream_starts
 from assay.processes import map_fresh, processors
 from assay.protocols.schema import Protocol, Unit
+from assay.random_draws import stream_starts
 
 CONSTANT = 0.2930
 WEIGHTS: Mapping[Kind, tuple[float, float, float]] = {  # of MSS, precision and recall

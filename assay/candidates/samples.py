@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from assay.candidates.conditions import Condition, Labels, meets, parse_conditions
 from assay.candidates.reader import Candidate
 from assay.errors import InputError, Refused
-from assay.pools.random_draws import stream_starts
+from assay.random_draws import stream_starts
 
 FORMAT = "candidates-sample-1"
 MOST = 100_000  # topics of a quota

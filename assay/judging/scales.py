@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from assay.errors import InputError
 from assay.protocols.questions import CLOSED, Answers
-from assay.protocols.schema import JudgingRules, Protocol, Question
+from assay.protocols.schema import Grade, JudgingRules, Protocol, Question
 
 
 class Read(NamedTuple):
@@ -30,6 +30,7 @@ class Scale(NamedTuple):
     level: int  # from which a unit is relevant, in two-way values
     question: Question | None = None
     choice: str = ""
+    preferences: tuple[Grade, ...] = ()  # the choices about a pair
 
     @property
     def is_of_subtopics(self) -> bool:
@@ -38,12 +39,14 @@ class Scale(NamedTuple):
     @property
     def is_nominal(self) -> bool:
         if self.question is None or self.choice:
-            return False
+            return bool(self.preferences)
         return self.is_of_subtopics or self.question.choices[0].value is None
 
     @property
     def numbers(self) -> str:
-        """The number of each answer, in words; nothing for the grade."""
+        """The number of each answer, in words; nothing for the grade of a document."""
+        if self.preferences:
+            return ", ".join(f"{each.value} {each.label}" for each in self.preferences)
         if self.choice or self.is_of_subtopics:
             return "1 chosen, 0 not chosen"
         choices = self.question.choices if self.question else ()
@@ -91,7 +94,9 @@ class Scale(NamedTuple):
 
 def scales_of(protocol: Protocol) -> list[Scale]:
     """The grade, and each question with choices except rankings; of any-of, each choice that the protocol names."""
-    scales = [Scale("", "Grade", protocol.agreement.binary_from)]
+    scales, preference = [Scale("", "Grade", protocol.agreement.binary_from)], protocol.judging.about_pairs
+    if preference is not None:
+        scales = [scales[0]._replace(label=preference.question, preferences=protocol.judging.grades)]
     levels = {each.question: each.relevant_from for each in reversed(protocol.qrels.sets)}
     for question in protocol.judging.questions:
         if question.kind == "any-of" and not question.choices_from:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from assay.formats.runs.columns import RunColumns, byte_keys
 from assay.formulas.columns import Formulas
 from assay.pools.depth import PooledUnits, Top, numbers_in, topics_of, union
-from assay.pools.random_draws import random_numbers
+from assay.random_draws import random_numbers
 
 NONE = -1
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.pools import random_draws, sampling
+from assay import random_draws
+from assay.pools import sampling
 from assay.pools.depth import Members, PooledUnits, numbers_in
 from assay.pools.distinct_formulas import CodedRuns, topics_and_ranks
 from assay.protocols.schema import InstanceRules

@@ -29,7 +29,8 @@ from assay.pools.strategies import (
     coded_runs,
     has_members,
 )
-from assay.protocols.schema import Protocol
+from assay.protocols.pair_rules import figures_of
+from assay.protocols.schema import PairRules, Protocol
 
 SECONDS_PER_ANSWER, SECONDS_PER_FORMULA = 83.3, 39.5
 DEFAULT_DEPTH = 100  # of a curve, unless the protocol's depth is larger
@@ -110,6 +111,8 @@ def preview_pool(
     rules = protocol.pool
     if rules.strategy == "known-item":
         raise PoolError(f"{protocol.slug}: nothing is judged; the pool is the known item of each topic")
+    if rules.pairs is not None and already:
+        raise PoolError("the size of a further round depends on the judgments so far: build its pool")
     of_kinds = protocol.runs.depths
     shares = [protocol.runs.depth_of(run.kind, run.tag, run.pooled_as) if of_kinds else 1 for run in inputs]
     if not any(shares):
@@ -128,7 +131,28 @@ def preview_pool(
     n_topics = len(units.topics)
     cell = (least - 1) * n_topics + units.topic_index
     size = np.bincount(cell, minlength=last * n_topics).reshape(last, n_topics)
-    return Preview(units.topics, np.cumsum(size, axis=0), of_kinds, judgments_per_unit(protocol))
+    sizes = n_pairs(np.cumsum(size, axis=0), rules.pairs) if rules.pairs else np.cumsum(size, axis=0)
+    return Preview(units.topics, sizes, of_kinds, judgments_per_unit(protocol))
+
+
+def n_pairs(n: NDArray[np.int64], rules: PairRules) -> NDArray[np.int64]:
+    """The pairs to judge for so many documents of each topic: all of them, or those of the first round.
+
+    Rounds that follow depend on what is judged. The best documents of all runs meet the winner one by one, so that
+    there are about as many pairs as documents.
+
+    >>> n_pairs(np.array([0, 4, 20]), PairRules()).tolist()
+    [0, 6, 190]
+    >>> n_pairs(np.array([0, 4, 20]), PairRules("tournament")).tolist()
+    [0, 6, 70]
+    """
+    every = n * (n - 1) // 2
+    if rules.selection == "pooled-best":
+        return np.maximum(n - 1, 0)
+    if rules.selection == "all":
+        return every
+    figures = figures_of(rules)
+    return np.where(n > figures["few"], -(-n * np.minimum(figures["partners"], n - 1) // 2), every)
 
 
 def _units_to_judge(

@@ -7,7 +7,7 @@
 - `most-runs`: The instances that the most runs submitted, at any rank.
 - `reciprocal-rank-vote`: The instances with the highest sum over runs of 1 / rank, at any rank.
 
-Ties are broken at random. The random numbers of a unit depend on the unit only (`assay.pools.random_draws`), and its
+Ties are broken at random. The random numbers of a unit depend on the unit only (`assay.random_draws`), and its
 candidates get them in the order of their docnos. So no other unit or topic, and no order of runs, changes a choice. The
 chosen instances are shown in a random order, so that the page does not reveal their ranks.
 """
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from assay.formats.runs.columns import byte_keys
 from assay.pools.depth import Members
-from assay.pools.random_draws import random_numbers
 from assay.protocols.schema import InstanceRules
+from assay.random_draws import random_numbers
 
 # 1 / rank is a whole number of this many parts, so that the order of the runs does not change a sum
 SCALE = 2**50

@@ -42,8 +42,10 @@ from assay.pools.instances import gather, show
 from assay.pools.known_items import pool_known_items
 from assay.pools.near_duplicates import join_duplicates
 from assay.pools.order import ORDERS
+from assay.pools.pairs import pool_pairs
 from assay.pools.sampling import CHOOSERS
-from assay.protocols.schema import Protocol, RunRules
+from assay.preferences.votes import Vote
+from assay.protocols.schema import PairRules, Protocol, RunRules
 
 ByTopic = Mapping[str, Collection[str]]  # docnos by topic
 
@@ -98,6 +100,7 @@ class Material:
     already: ByTopic = field(default_factory=dict)
     tied: ByTopic = field(default_factory=dict)
     nuggets: ByTopic = field(default_factory=dict)
+    votes: Sequence[Vote] = ()
 
 
 Strategy = Callable[[Sequence[RunColumns], Sequence[int], Material], BuiltPool]
@@ -284,6 +287,10 @@ def check_strategies(protocol: Protocol) -> None:
         raise PoolError(
             f"{protocol.slug}: pool.near_duplicate_overlap: {pool.strategy} does not detect near-duplicates"
         )
+    if pool.pairs is not None and pool.order == "move-to-front":
+        raise PoolError(
+            f"{protocol.slug}: pool.order: move-to-front follows relevant units, and pairs are none"
+        )
     if pool.strategy == "distinct-units" and not has_members(protocol):
         raise PoolError(
             f"{protocol.slug}: pool.strategy: distinct-units pools visually distinct formulas only"
@@ -301,6 +308,7 @@ def build_pool(
     already: ByTopic | None = None,
     tied: ByTopic | None = None,
     nuggets: ByTopic | None = None,
+    votes: Sequence[Vote] = (),
 ) -> BuiltPool:
     """Pool runs as the protocol specifies. The same inputs in the same order give the same pool.
 
@@ -313,6 +321,7 @@ def build_pool(
         tied: docnos by topic of the near-duplicates of units of the earlier pool. A unit of that pool that has new
             near-duplicates is kept, so that they inherit its judgment.
         nuggets: for generated answers: the keys of the nuggets of each topic, in the order of its list.
+        votes: if pairs are judged: the votes so far, which decide the pairs of the next round.
 
     Raises:
         PoolError: The runs cannot be pooled as the protocol specifies, or no run has a depth above 0.
@@ -322,11 +331,32 @@ def build_pool(
     depths = [] if protocol.pool.strategy == "rows" else depths_of(inputs, protocol.runs, depth)
     if not any(depths) and protocol.pool.strategy != "rows":
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
-    material = Material(protocol, seed, formulas, known or {}, already or {}, tied or {}, nuggets or {})
+    material = Material(
+        protocol, seed, formulas, known or {}, already or {}, tied or {}, nuggets or {}, votes
+    )
     selected = STRATEGIES[protocol.pool.strategy]([run.columns for run in inputs], depths, material)
+    if protocol.pool.pairs is not None:
+        selected = _pairs(selected, protocol.pool.pairs, material)
     selected, n_already = _only_new(selected, material)
     position = ORDERS[protocol.pool.order](selected.units, seed)
     return replace(selected, position=position, depths=tuple(depths), n_already=n_already)
+
+
+def _pairs(selected: BuiltPool, rules: PairRules, material: Material) -> BuiltPool:
+    """The pairs of the documents of a pool.
+
+    Raises PoolError: no pair is left to judge.
+    """
+    try:
+        units = pool_pairs(selected.units, material.votes, rules, material.seed)
+    except ValueError as error:
+        raise PoolError(str(error)) from None
+    is_old = are_among(units, units.topic_index, units.docno, material.already)
+    if is_old.all():
+        n = len(units)
+        left = f"the {n} of this round are in the earlier pool; judge them first" if n else "all are judged"
+        raise PoolError(f"there is no new pair to judge: {left}")
+    return replace(selected, units=units)
 
 
 def are_among(

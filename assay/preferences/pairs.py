@@ -5,14 +5,15 @@ their program `prefj`: k = 5, p = 7, f = 9. Nothing is stored between rounds: th
 seed gives the pairs of each round again.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from assay.pools.random_draws import random_numbers, stream_starts
 from assay.preferences.votes import Vote
+from assay.random_draws import random_numbers, stream_starts
 
 K, PARTNERS, FEW = 5, 7, 9
 TOP = 100  # what the grade of a winner of the tournament exceeds the highest old grade by, besides its wins
@@ -121,6 +122,47 @@ def all_pairs(topic: str, docnos: Sequence[str], votes: Sequence[Vote], *, seed:
     return with_sides(seed, topic, _open(list(combinations(sorted(docnos), 2)), votes))
 
 
+def pooled_best(rankings: Sequence[Sequence[str]], votes: Sequence[Vote]) -> list[Pair]:
+    """The pairs to judge next, if each run's best document that nobody has seen meets the winner so far.
+
+    At first, the winner is the document that most runs have first. If several documents have beaten it, they meet one
+    another before others come. For n documents, that takes little more than n - 1 comparisons.
+
+    Args:
+        rankings: (runs,) the pooled documents of each run, best first.
+
+    Source
+    ------
+    Clarke, Vtyurina and Smucker, "Assessing Top-k Preferences" (TOIS, 2021), pool preferences instead of grades; this
+    merge of rankings is our own.
+
+    >>> pooled_best([["a", "b"], ["c", "a"], ["a", "c"]], [])
+    [('a', 'c')]
+    >>> pooled_best([["a", "b"], ["c", "a"], ["a", "c"]], [Vote("1", "a", "c", "c")])
+    [('b', 'c')]
+    """
+    seen = {docno for vote in votes for docno in vote.pair}
+    if not seen:
+        firsts = Counter(ranking[0] for ranking in rankings if ranking)
+        best = min(firsts, key=lambda docno: (-firsts[docno], docno), default="")
+        return [_sorted(best, docno) for docno in sorted(firsts) if docno != best]
+    won, lost = n_wins(votes, _judged(votes)), n_wins(votes, _judged(votes), lost=True)
+    unbeaten = sorted(seen - lost.keys()) or sorted(seen)
+    best = min(unbeaten, key=lambda docno: (-won.get(docno, 0), docno))
+    if len(unbeaten) < len(seen) and (open_ := _open(list(combinations(unbeaten, 2)), votes)):
+        return open_
+    new = {next((docno for docno in ranking if docno not in seen), best) for ranking in rankings}
+    return [_sorted(best, docno) for docno in sorted(new - {best})]
+
+
+def _sorted(one: str, other: str) -> Pair:
+    return (one, other) if one < other else (other, one)
+
+
+def _judged(votes: Sequence[Vote]) -> list[Pair]:
+    return list(dict.fromkeys(vote.pair for vote in votes))
+
+
 def with_sides(seed: int, topic: str, pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs in random order, with random sides; each follows from seed, topic and pair alone."""
     start = stream_starts(seed, [(topic.encode(), "\t".join(pair).encode()) for pair in pairs])
@@ -130,8 +172,8 @@ def with_sides(seed: int, topic: str, pairs: Sequence[Pair]) -> list[Pair]:
     return [pairs[n][::-1] if is_turned[n] else pairs[n] for n in order.tolist()]
 
 
-def n_wins(votes: Sequence[Vote], pairs: Sequence[Pair]) -> dict[str, int]:
-    """The pairs that each document wins, by more votes than its partner has."""
+def n_wins(votes: Sequence[Vote], pairs: Sequence[Pair], *, lost: bool = False) -> dict[str, int]:
+    """The pairs that each document wins, by more votes than its partner has; or those that it has `lost`."""
     balance = dict.fromkeys(pairs, 0)
     for vote in votes:
         if vote.loser and vote.pair in balance:
@@ -139,8 +181,8 @@ def n_wins(votes: Sequence[Vote], pairs: Sequence[Pair]) -> dict[str, int]:
     won: dict[str, int] = {}
     for (first, second), votes_more in balance.items():
         if votes_more:
-            winner = first if votes_more > 0 else second
-            won[winner] = won.get(winner, 0) + 1
+            counted = first if (votes_more > 0) != lost else second
+            won[counted] = won.get(counted, 0) + 1
     return won
 
 

@@ -90,8 +90,12 @@ class Comparisons:
         return np.where(has_votes, 0.5 + 0.5 * np.sign(self.wins - self.wins.T), np.nan)
 
     def copeland(self) -> Vector:
-        """(n,) pairs won, with half of those that are level; nan for a document with a pair without a vote."""
+        """(n,) pairs won, with half of those that are level; nan for a document with a pair without a vote.
+
+        A pair of which both documents are only called useless is a point for neither.
+        """
         outcomes = self.outcomes.copy()
+        outcomes[np.isfinite(outcomes) & (self.wins + self.wins.T == 0)] = 0.0
         np.fill_diagonal(outcomes, 0.0)
         return np.asarray(outcomes.sum(axis=1), dtype=np.float64)
 

@@ -14,7 +14,14 @@ from assay.formats.compression import read_text
 from assay.tables import natural
 
 TIE, BAD = "tie", "bad"
+SIGN = "|"  # between the documents of a pair
 MOST_ERRORS = 10
+WINNERS = {
+    **dict.fromkeys(("first", "first-much"), "{first}"),
+    **dict.fromkeys(("second", "second-much"), "{second}"),
+    "tie": TIE,
+    "bad": BAD,
+}
 SOMEBODY = "1"  # the assessor of a file that names none
 
 
@@ -36,6 +43,40 @@ class Vote(NamedTuple):
     def loser(self) -> str:
         """The document that was not preferred; empty if none was."""
         return {self.left: self.right, self.right: self.left}.get(self.winner, "")
+
+
+def pair_docno(one: str, other: str) -> str:
+    """The docno of a pair as a unit of a pool, whatever the sides.
+
+    >>> pair_docno("d7", "d12")
+    'd12|d7'
+    """
+    return SIGN.join(sorted((one, other)))
+
+
+def documents_of(docno: str) -> tuple[str, str] | None:
+    """The documents of a pair, the first one and the second one; None if it is no docno of a pair.
+
+    >>> documents_of("d12|d7"), documents_of("d12")
+    (('d12', 'd7'), None)
+    """
+    first, sign, second = docno.partition(SIGN)
+    return (first, second) if sign and first and second and SIGN not in second else None
+
+
+def vote_of(topic: str, docno: str, choice: str, assessor: str, left: str = "") -> Vote | None:
+    """The vote that a judgment of a pair is; None if it is none, such as a non-answer.
+
+    Args:
+        choice: the key of one of `assay.protocols.schema.PREFERENCES`; much better counts as better.
+        left: the document on the left; empty: the first one.
+    """
+    pair = documents_of(docno)
+    if pair is None or choice not in WINNERS:
+        return None
+    first, second = pair
+    sides = (second, first) if left == second else pair
+    return Vote(topic, *sides, WINNERS[choice].format(first=first, second=second), assessor)
 
 
 def read_votes(path: str) -> list[Vote]:
@@ -93,6 +134,11 @@ def by_topic(votes: Iterable[Vote]) -> dict[str, list[Vote]]:
     for vote in votes:
         topics[vote.topic].append(vote)
     return dict(sorted(topics.items(), key=lambda item: (natural(item[0]), item[0])))
+
+
+def as_lines(votes: Iterable[Vote]) -> Iterator[str]:
+    """Yield lines as `parse_votes` reads them, those of `prefj` with the assessor behind."""
+    return ("\t".join(vote) + "\n" for of_topic in by_topic(votes).values() for vote in of_topic)
 
 
 def as_trec_eval(votes: Iterable[Vote]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from assay.languages import any_of, name_of
 from assay.protocols.form_rules import is_of_subtopics
 from assay.protocols.measures import parse_measure
+from assay.protocols.pair_rules import figures_of
 from assay.protocols.questions import when
 from assay.protocols.schema import (
     ANSWER_FORMATS,
@@ -16,6 +17,7 @@ from assay.protocols.schema import (
     JudgingRules,
     PoolRules,
     Protocol,
+    QrelsRules,
     Question,
     RunKind,
     RunRules,
@@ -59,6 +61,18 @@ AGGREGATES = {
     "median": "The grade of a unit is the median of its judgments; of two in the middle, the lower.",
     "majority": "The grade of a unit is the most frequent one of its judgments; of several, the lowest.",
     "mean": "The grade of a unit is the mean of its judgments, rounded half up.",
+}
+PAIRS = {
+    "all": "All pairs of the pooled documents of a topic are judged.",
+    "tournament": "Pairs are drawn in rounds: each document meets {partners} others, and those that win most of their "
+    "pairs go on, until {few} or fewer are left, of which all pairs are judged. The {k} best are wanted.",
+    "pooled-best": "Pairs are drawn in rounds: each run's best document that was in no pair meets the winner so far.",
+}
+PREFERENCES = {
+    "copeland": "The grade of a document is 2 for each pair that it wins, and 1 for each that is level.",
+    "bradley-terry": "The grade of a document is the place of its Bradley-Terry value, from 1 for the lowest.",
+    "tournament": "The winners of the tournament have 101 and 1 for each pair won in the last round, the others 1.",
+    "votes": "The qrels have the preferences themselves.",
 }
 TOKENIZERS = {
     "english-latex": "English words by their stems, without stop words; formulas as tokens of LaTeX.",
@@ -106,7 +120,10 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Formula instances", " ".join(_instances(protocol.instances))),
         ("Nuggets and citations", " ".join(_nuggets(protocol))),
         ("Judging", " ".join(_judging(protocol.judging)) if is_judged else ""),
-        ("Grades", ", ".join(map(_grade, protocol.judging.given_grades))),
+        (
+            "Choices" if protocol.judging.judges_pairs else "Grades",
+            ", ".join(map(_grade, protocol.judging.given_grades or protocol.judging.preference_grades)),
+        ),
         ("Non-answers", ", ".join(choice.label for choice in protocol.judging.non_answers)),
         ("Form", " ".join(_form(protocol.judging.form))),
         ("Questions", " ".join(_questions(protocol.judging))),
@@ -216,6 +233,8 @@ def _pool(pool: PoolRules, runs: RunRules) -> Iterator[str]:
         "answers": "All answers of the pooled runs are judged.",
         "rows": "The units are the rows of a table that organizers import.",
     }[pool.strategy]
+    if pool.pairs is not None:
+        yield PAIRS[pool.pairs.selection].format(**figures_of(pool.pairs))
     if pool.depth_is_default:
         yield "Organizers may choose other depths."
     for kind in runs.kinds:
@@ -250,6 +269,8 @@ def _instances(instances: InstanceRules) -> Iterator[str]:
 
 def _judging(judging: JudgingRules) -> Iterator[str]:
     groups = f" ({' and '.join(judging.groups)})" if judging.groups else ""
+    if judging.about_pairs is not None:
+        yield f"Two documents are shown side by side, in random order: {judging.about_pairs.question}"
     if judging.judges == 1:
         yield f"One assessor{groups} judges each unit."
     else:
@@ -305,9 +326,14 @@ def _with_choices(question: Question) -> str:
     return f"{question.label} ({about}{'' if question.required else '; optional'})"
 
 
+def grade_rule(qrels: QrelsRules) -> str:
+    """How judgments become grades, as a sentence."""
+    return PREFERENCES[qrels.preferences] if qrels.preferences else AGGREGATES[qrels.aggregate]
+
+
 def _qrels(protocol: Protocol) -> Iterator[str]:
     qrels = protocol.qrels
-    yield AGGREGATES[qrels.aggregate]
+    yield grade_rule(qrels)
     if qrels.min_relevant:
         yield f"Topics with fewer than {qrels.min_relevant} units of grade {qrels.relevant_from} or more are dropped."
     if qrels.topic_citations:
@@ -317,7 +343,8 @@ def _qrels(protocol: Protocol) -> Iterator[str]:
     for each in qrels.sets:
         content = "for each choice of" if is_of_subtopics(protocol, each) else "from"
         of = f" {content} the question {each.question}" if each.question else ""
-        yield f"Further qrels: {each.name}{of}{'' if each.aggregate == 'single' else f', {each.aggregate}'}."
+        how = f": {PREFERENCES[each.preferences]}" if each.preferences else "."
+        yield f"Further qrels: {each.name}{of}{'' if each.aggregate == 'single' else f', {each.aggregate}'}{how}"
 
 
 def _baselines(protocol: Protocol) -> Iterator[str]:

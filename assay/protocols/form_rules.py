@@ -235,13 +235,18 @@ def is_of_subtopics(protocol: Protocol, rules: schema.QrelsSet) -> bool:
     return any(each.key == rules.question and each.kind == "any-of" for each in protocol.judging.questions)
 
 
-def kind_in(protocol: Protocol, rules: schema.QrelsSet) -> QrelsKind:
-    """The kind of qrels that a set is."""
-    return "subtopics" if is_of_subtopics(protocol, rules) else "grades"
+def kind_in(protocol: Protocol, rules: schema.QrelsRules | schema.QrelsSet) -> QrelsKind:
+    """The kind of qrels that judgments become: those of a set, or the main ones."""
+    if rules.preferences == "votes":
+        return "preferences"
+    has_subtopics = isinstance(rules, schema.QrelsSet) and is_of_subtopics(protocol, rules)
+    return "subtopics" if has_subtopics else "grades"
 
 
 def grades_in(protocol: Protocol, rules: schema.QrelsSet) -> list[int]:
     """The grades that a judgment can have in a set of qrels, ascending; of subtopics, those of each."""
+    if rules.preferences:
+        return list(range(HIGHEST_GRADE + 1))
     questions = [each for each in protocol.judging.questions if each.key == rules.question]
     if is_of_subtopics(protocol, rules):
         return [0, 1]
@@ -266,6 +271,8 @@ def _of_set(rules: schema.QrelsSet, protocol: Protocol, n: int) -> Iterator[str]
         yield f"{place}.key: {rules.key!r} is used by two sets"
     if not SLUG.fullmatch(rules.key) or len(rules.key) > MAX_KIND:
         yield f"{place}.key: {shown(rules.key)} is not accepted; use lower-case letters, digits and single hyphens"
+    if judging.judges_pairs:
+        return
     closed = {each.key: each for each in judging.questions if each.kind in CLOSED}
     if rules.question and rules.question not in closed:
         accepted = f"use {', '.join(closed)}" if closed else "the protocol has none"

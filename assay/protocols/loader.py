@@ -63,11 +63,19 @@ def _for_set(protocol: Protocol, key: str, name: str) -> Protocol:
         raise ProtocolError(
             f"{name}: no set of qrels {key!r}; {f'use {accepted}' if accepted else 'it has none'}"
         )
+    measures = scoring.measures_of(key) or scoring.measures
+    if rules.preferences:
+        return replace(
+            protocol,
+            qrels=QrelsRules(
+                "single", rules.min_relevant, rules.relevant_from, preferences=rules.preferences
+            ),
+            scoring=replace(scoring, all_measures=measures, relevant_from=rules.relevant_from),
+        )
     values = grades_in(protocol, rules)
     if rules.aggregate == "mean":
         values = list(range(values[0], values[-1] + 1))
     grades = tuple(Grade(f"grade-{value}", value, str(value), f"Grade {value}.") for value in values)
-    measures = scoring.measures_of(key) or scoring.measures
     return replace(
         protocol,
         judging=replace(protocol.judging, given_grades=grades),

@@ -20,6 +20,7 @@ from assay.protocols.form_rules import (
     of_form,
 )
 from assay.protocols.measures import FAMILIES, Measure, MeasureError, parse_measure, qrels_of
+from assay.protocols.pair_rules import pair_complaints
 from assay.protocols.schema import JudgingRules, Protocol, QrelsSet
 from assay.structure import shown
 
@@ -57,6 +58,7 @@ def complaints(protocol: Protocol) -> Iterator[str]:
     yield from _of_pool(protocol)
     yield from _of_layout(protocol)
     yield from of_form(protocol)
+    yield from pair_complaints(protocol)
     yield from _of_choices(protocol.judging)
     yield from _of_grades(protocol.judging)
     yield from _of_codes(protocol)
@@ -276,7 +278,9 @@ def _of_layout(protocol: Protocol) -> Iterator[str]:
 
 def _of_choices(judging: JudgingRules) -> Iterator[str]:
     """Complaints about grades and non-answers; `judging.grade[2]` is the second grade of the file."""
-    if not judging.given_grades and not (judging.form and (judging.questions or judging.form.frame)):
+    if not (judging.given_grades or judging.judges_pairs) and not (
+        judging.form and (judging.questions or judging.form.frame)
+    ):
         yield "judging.grade: a protocol needs at least one grade; only a form may have questions alone"
     for n, (place, choice) in enumerate(judging.placed_choices):
         yield from (
@@ -373,8 +377,10 @@ def _of_kind_of_qrels(
 ) -> Iterator[str]:
     """A complaint about a measure of a set of qrels that needs more than the set has."""
     needed = FAMILIES[measure.family].qrels
-    kind = "grades" if of_set is None else kind_in(protocol, of_set)
-    if of_set is not None and needed not in ("grades", kind):
+    kind = kind_in(protocol, of_set or protocol.qrels)
+    if protocol.judging.judges_pairs and needed not in ("grades", kind):
+        yield f"{place}: {measure} needs {needed}; give it a set with preferences = 'votes', as in KEY:{measure}"
+    elif of_set is not None and needed not in ("grades", kind):
         why = "" if kind == "subtopics" else "; a set has subtopics if its question is any-of"
         yield f"{place}: {measure} needs qrels with {needed}, and {of_set.key} has {kind} only{why}"
 
@@ -392,6 +398,8 @@ def _of_levels(protocol: Protocol, highest: int) -> Iterator[str]:
 
 def _highest(protocol: Protocol) -> int:
     """The highest grade of the qrels."""
+    if protocol.judging.judges_pairs:
+        return HIGHEST_GRADE
     judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
     return judges * max((grade.value for grade in protocol.judging.grades), default=0)
 

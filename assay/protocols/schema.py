@@ -9,7 +9,7 @@ generated from these classes. The `source` of each file cites the publication of
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -56,6 +56,7 @@ PoolStrategy = Literal[
 JudgingOrder = Literal["random", "by-run-votes", "move-to-front", "by-answer"]
 Clustering = Literal["none", "submitted", "collection"]
 InstanceStrategy = Literal["thread-random", "most-runs", "reciprocal-rank-vote"]
+PairSelection = Literal["all", "tournament", "pooled-best"]
 Layout = Literal[
     "question-answer",
     "topic-document",
@@ -64,8 +65,10 @@ Layout = Literal[
     "citation",
     "generated-answer",
     "form",
+    "pair",
 ]
 ChoicesFrom = Literal["subtopics"]
+PreferenceRule = Literal["copeland", "bradley-terry", "tournament", "votes"]
 QuestionKind = Literal["one-of", "any-of", "yes-no", "number", "text", "ranking"]
 Aggregate = Literal["single", "maximum", "sum", "median", "majority", "mean"]
 Average = Literal["judged", "common"]
@@ -237,6 +240,16 @@ class RunRules:
 
 
 @dataclass(frozen=True, slots=True)
+class PairRules:
+    """The pairs of pooled documents of a topic that are judged."""
+
+    selection: PairSelection = "all"
+    k: int | None = None  # documents that a tournament makes the best; left out: 5
+    partners: int | None = None  # pairs of each document in a round of a tournament, above `k`; left out: 7
+    few: int | None = None  # documents of which all pairs are judged at last, above `partners`; left out: 9
+
+
+@dataclass(frozen=True, slots=True)
 class PoolRules:
     """The way from runs to a pool, and the order in which it is judged."""
 
@@ -247,6 +260,7 @@ class PoolRules:
     # Share of word bigrams, above 0 and at most 1, of both passages.
     near_duplicate_overlap: float | None = None
     order: JudgingOrder = "random"
+    pairs: PairRules | None = None  # left out: documents are judged, not pairs of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +293,39 @@ class Grade:
     def definition_for(self, docno: str) -> str:
         """The definition for a unit."""
         return (is_citation(docno) and self.citation_definition) or self.definition
+
+
+# Whether each choice of a pair is offered, by the rules of preferences, in the order of the page from left to right.
+# "First" is the document whose id comes first; on the page it is on the left or on the right.
+PREFERENCES = (
+    Grade("first-much", 5, "First much better", "The first document is much better than the second."),
+    Grade("first", 4, "First better", "The first document is better than the second."),
+    Grade("tie", 3, "Equally good", "Neither document is better, and they are useful."),
+    Grade("second", 2, "Second better", "The second document is better than the first."),
+    Grade("second-much", 1, "Second much better", "The second document is much better than the first."),
+    Grade("bad", 0, "Both useless", "Neither document is of any use for the topic."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceRules:
+    """The choices about a pair of documents, besides one for each of the two."""
+
+    question: str = "Which document is better for the topic?"  # shown above the choices
+    ties: bool = True  # whether two documents may be equally good
+    both_bad: bool = True  # whether both may be useless
+    strength: int = 1  # 2: a document may be much better, too
+
+    @property
+    def grades(self) -> tuple[Grade, ...]:
+        """The choices, each with the key that chooses it: from left to right 1, 2, 3 and so on, and 0 for useless."""
+        left_out = set() if self.ties else {"tie"}
+        left_out |= set() if self.both_bad else {"bad"}
+        left_out |= set() if self.strength > 1 else {"first-much", "second-much"}
+        kept = [grade for grade in PREFERENCES if grade.key not in left_out]
+        return tuple(
+            replace(grade, shortcut=str(n) if grade.value else "0") for n, grade in enumerate(kept, 1)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,11 +423,28 @@ class JudgingRules:
     in_context: bool = True  # whether a unit is shown in its post; False: alone
     training_topics: int = 0  # number of topics with which the plan of a training round starts
     dual_topics: int = 0  # topics of another assessor that each assessor judges afterwards
+    preference: PreferenceRules | None = None  # of the layout pair
+
+    @property
+    def judges_pairs(self) -> bool:
+        """True if a unit is a pair of documents, one of which is preferred."""
+        return self.layout == "pair"
+
+    @property
+    def about_pairs(self) -> PreferenceRules | None:
+        """The rules of the choices about a pair, or the usual ones; None if units are no pairs."""
+        return (self.preference or PreferenceRules()) if self.judges_pairs else None
+
+    @property
+    def preference_grades(self) -> tuple[Grade, ...]:
+        """The choices about a pair; none if units are no pairs."""
+        rules = self.about_pairs
+        return () if rules is None else rules.grades
 
     @property
     def grades(self) -> tuple[Grade, ...]:
-        """The grades, also the one of a form that has none."""
-        return self.given_grades or (ANSWERED,) * (self.form is not None)
+        """The grades, also the one of a form that has none, and those of pairs."""
+        return self.given_grades or self.preference_grades or (ANSWERED,) * (self.form is not None)
 
     @property
     def choices(self) -> tuple[Grade | NonAnswer, ...]:
@@ -449,6 +513,7 @@ class QrelsSet:
     aggregate: Aggregate = "single"  # as qrels.aggregate
     min_relevant: int = 0  # as qrels.min_relevant
     relevant_from: int = 1  # the grade from which a unit is relevant, in measures too
+    preferences: PreferenceRule | None = None  # as qrels.preferences, of pairs
 
     @property
     def name(self) -> str:
@@ -469,6 +534,8 @@ class QrelsRules:
     columns: QrelsLines | None = None
     topic_citations: bool = False  # True: citations that the topics' developers graded join the judged ones
     export_groups: bool = False  # True: each group of assessors also has a qrels version
+    # How preferences become grades of documents, if pairs are judged.
+    preferences: PreferenceRule | None = None
     sets: tuple[QrelsSet, ...] = field(default=(), metadata={"key": "set"})  # each also has a qrels version
 
     def set_of(self, key: str) -> QrelsSet | None:
@@ -565,7 +632,7 @@ class Protocol:
     @property
     def judged_noun(self) -> str:
         """The noun for what one judgment is about, an instance (a unit can have several) or a unit."""
-        return "instance" if self.judging.layout == "formula-instances" else "unit"
+        return {"formula-instances": "instance", "pair": "pair"}.get(self.judging.layout, "unit")
 
     @property
     def is_of_answers(self) -> bool:

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 from assay.formats.qrels.columns import QrelsColumns, Row, columns_from
 from assay.formats.qrels.parts import PartRow, columns_of
 from assay.formats.topics.bolt import citations
+from assay.protocols.measures import QrelsKind
 from assay.protocols.questions import Answers
-from assay.protocols.schema import Protocol, QrelsRules
+from assay.protocols.schema import Protocol, QrelsRules, QrelsSet
 
 PRECEDENCE = ("adjudication", "main", "dual", "training")
 ALWAYS = ("adjudication", "main")
@@ -93,20 +94,25 @@ class Undecided(Exception):
 class Frozen:
     """Rows of qrels, and a report on what was left out and why, as plain values for JSON.
 
-    `parts` has the grade of each subtopic of a document, if the qrels have subtopics; its row has the highest.
+    `parts` has the grade of each subtopic of a document, if the qrels have subtopics; its row has the highest. Of
+    preferences, it has those themselves.
     """
 
     rows: list[Row]
     report: dict[str, Any]
     parts: Sequence[PartRow] = ()
+    kind: QrelsKind = "subtopics"  # of the parts
 
     @property
     def columns(self) -> QrelsColumns:
-        return columns_of(self.parts, "subtopics") if self.parts else columns_from(self.rows)
+        has_parts = bool(self.parts) or self.kind == "preferences"
+        return columns_of(self.parts, self.kind) if has_parts else columns_from(self.rows)
 
 
 @dataclass(slots=True)
 class Tally:
+    """What is decided of each unit, and why the others have no grade."""
+
     graded: dict[Unit, int] = field(default_factory=dict)
     non_answers: list[dict[str, str]] = field(default_factory=list)
     unjudged: list[Unit] = field(default_factory=list)
@@ -151,7 +157,7 @@ def tallied(
 ) -> tuple[Tally, dict[str, int]]:
     """What the votes decide, and how many votes of other kinds there are."""
     ordered = sorted(units)
-    judged, left_out = _by_document(ordered, votes, {*ALWAYS, *also})
+    judged, left_out = votes_by_document(ordered, votes, {*ALWAYS, *also})
     documents: defaultdict[Unit, list[Unit]] = defaultdict(list)
     for document in judged if members else ():
         if document in members:
@@ -218,7 +224,7 @@ def _add_given(given: Mapping[Unit, int], tally: Tally) -> None:
     tally.decided["by the developers of the topics"] |= set(new)
 
 
-def _by_document(
+def votes_by_document(
     units: Iterable[Unit], votes: Iterable[DocumentVote], kinds: Collection[str]
 ) -> tuple[dict[Unit, Votes], dict[str, int]]:
     """The votes of some kinds on each document, in their order; and how many votes of other kinds there are.
@@ -320,7 +326,8 @@ def _each_judge(unit: Unit, votes: list[Vote], judges: int, tally: Tally) -> lis
     return counted if len(counted) == judges else []
 
 
-def without_poor_topics(tally: Tally, rules: QrelsRules, left_out: dict[str, int]) -> Frozen:
+def without_poor_topics(tally: Tally, rules: QrelsRules | QrelsSet, left_out: dict[str, int]) -> Frozen:
+    """Rows of all topics that have enough relevant units, and the report."""
     unjudged = Counter(unit.topic for unit in tally.unjudged)
     non_answers = Counter(non_answer["topic"] for non_answer in tally.non_answers)
     judged = Counter(unit.topic for unit in tally.graded)

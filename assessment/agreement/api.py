@@ -84,6 +84,22 @@ class MachineAgreementSerializer(serializers.Serializer[Any]):
     topics = TopicAgreementSerializer(many=True)
 
 
+class PreferencesSerializer(serializers.Serializer[Any]):
+    """How far the preferences of a topic fit together."""
+
+    topic = serializers.CharField()
+    judged = serializers.IntegerField(source="of.judged", help_text="Pairs with a preference.")
+    pairs = serializers.IntegerField(source="of.pairs", help_text="Pairs that the documents have.")
+    circular = serializers.IntegerField(source="of.circular", help_text="Circular triads.")
+    triads = serializers.IntegerField(source="of.triads", help_text="Triads whose three sides are decided.")
+    zeta = Number(source="of.zeta", help_text="Kendall's coefficient; null unless all pairs are decided.")
+    repeated = serializers.IntegerField(
+        source="of.repeated", help_text="Pairs that an assessor judged twice."
+    )
+    repeated_alike = serializers.IntegerField(source="of.repeated_alike")
+    left = Number(source="of.left", help_text="The share of the left among preferences for one of the two.")
+
+
 SCALE = "A question with choices, or `question:choice` of any-of; the grade without it."
 
 
@@ -101,6 +117,7 @@ class AgreementSerializer(serializers.Serializer[Any]):
     assessors = AssessorAgreementSerializer(many=True)
     topics = TopicAgreementSerializer(many=True)
     machines = MachineAgreementSerializer(many=True, help_text="In the main round.")
+    preferences = PreferencesSerializer(many=True, help_text="Of pairs; otherwise empty.")
 
     def get_rounds(self, page: selectors.AgreementPage) -> list[str]:
         return [each.key for each in page.rounds]

@@ -13,6 +13,7 @@ from assay.judging.scales import Scale, scales_of
 from assay.statistics import agreement_report as report
 from assay.tables import natural
 from assessment.agreement.machines import Comparison, comparisons
+from assessment.agreement.preferences import TopicPreferences, preferences_of
 from assessment.judgments.disagreements import (
     Difference,
     Disagreement,
@@ -98,6 +99,7 @@ class AgreementPage:
     plot: plots.Plot
     topics: list[report.TopicAgreement]
     machines: list[Comparison]
+    preferences: list[TopicPreferences]
     tab: str = "judging"
 
 
@@ -135,6 +137,7 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
             up="Kappa",
         ),
         topics=sorted(report.by_topic(columns, level), key=lambda row: natural(row.topic)),
+        preferences=preferences_of(track, of_round),
         machines=[] if of_round.batch_id is not None or scale.key else comparisons(track),
     )
 

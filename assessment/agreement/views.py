@@ -12,6 +12,7 @@ from assessment.agreement import discussions, exports, selectors, services
 from assessment.agreement.exports import discussion_csv
 from assessment.agreement.forms import DisagreementsForm, DiscussionForm, NoteForm
 from assessment.agreement.machines import comparisons
+from assessment.agreement.preferences import preferences_of, preferences_tsv
 from assessment.batches.selectors import batches_for_organizer
 from assessment.judgments import disagreements as rounds
 from assessment.judgments.disagreements import Difference
@@ -36,12 +37,16 @@ def agreement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpResponseBase:
     """A table of the agreement page as TSV. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    if name not in (*exports.TABLES, "machines"):
+    if name not in (*exports.TABLES, "machines", "preferences"):
         raise Http404
+    of_round = rounds.round_of(track, request.GET.get("round"))
+    if name == "preferences":
+        content = preferences_tsv(preferences_of(track, of_round))
+        return download(content, f"{track.slug}-consistency.tsv")
     if name == "machines":
         return download(exports.machines_tsv(comparisons(track)), f"{track.slug}-agreement-machines.tsv")
     scale = rounds.scale_of(track.protocol.parsed, request.GET.get("scale"))
-    graded = selectors.graded(track, rounds.round_of(track, request.GET.get("round")), scale)
+    graded = selectors.graded(track, of_round, scale)
     content = exports.tsv(graded, scale.level, name)
     return download(content, f"{track.slug}-agreement-{name}.tsv")
 

@@ -160,6 +160,7 @@ def _judgments(
                 grade=each.choice.value if isinstance(each.choice, Grade) else None,
                 comment=each.row.comment.strip(),
                 answers=dict(each.row.answers),
+                left=each.row.left,
                 guidelines_id=each.guidelines,
                 order=_order(each),
                 request_id=uuid4(),

@@ -105,6 +105,14 @@ class CitedPostSerializer(serializers.Serializer[Any]):
     is_outside = serializers.BooleanField(help_text="The citation is not inside its post.")
 
 
+class PairedSerializer(serializers.Serializer[Any]):
+    """A document of a pair."""
+
+    document = serializers.CharField()
+    title = serializers.CharField()
+    text = serializers.CharField()
+
+
 class UnitSerializer(serializers.Serializer[Any]):
     """The question of a task: texts, guidelines and choices. Texts are plain, or HTML with `texts=html`."""
 
@@ -120,6 +128,9 @@ class UnitSerializer(serializers.Serializer[Any]):
     latex = serializers.CharField(help_text="Of the formula, if the unit is a formula.")
     citation = CitedPostSerializer(allow_null=True, help_text="Null if the unit is not a citation.")
     members = MemberSerializer(many=True, help_text="If each has its own choice; otherwise empty.")
+    pair = PairedSerializer(
+        many=True, help_text="The two documents of a pair, the left one first; otherwise empty."
+    )
     guidelines = serializers.CharField(help_text="Markdown.")
     grades = GradeSerializer(many=True)
     non_answers = NonAnswerSerializer(many=True)

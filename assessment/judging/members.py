@@ -48,7 +48,9 @@ def shown_members(task: Task, *, in_context: bool) -> list[ShownMember]:
     latex = latex_of(collection, [member.docno for member in members])
     judgments = Judgment.objects.filter(task=task.pk).order_by("pk")
     own = {judgment.docno: judgment for judgment in judgments}  # the latest of each
-    earlier = earlier_judgments(task, [member.docno for member in members])
+    earlier = earlier_judgments(
+        task, [member.docno for member in members], task.batch.pool.protocol.parsed.judging
+    )
     return [
         _shown(member, collection, latex, own.get(member.docno), in_context)._replace(
             earlier=earlier.get(member.docno, ())

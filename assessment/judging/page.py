@@ -13,6 +13,7 @@ from assessment.judging import queue
 from assessment.judging.citations import ShownCitation, shown_citation
 from assessment.judging.keys import Keys, keys_of
 from assessment.judging.members import ShownMember, filled_in, shown_formula, shown_members
+from assessment.judging.pairs import Side, as_shown, shown_pair
 from assessment.judging.selectors import DeskBatch, TopicProgress, counts_of, desk_batch
 from assessment.judgments.answers import (
     ShownQuestion,
@@ -41,7 +42,7 @@ from web.statements import Statement, Table, joined
 
 _TASK, _ENTRY, _BATCH = Table(Task, "task"), Table(PoolEntry, "entry"), Table(Batch, "batch")
 _TOPIC, _DOCUMENT = Table(Topic, "topic", without=("source", "natural_code")), Table(Document, "document")
-_POOL, _PROTOCOL = Table(Pool, "pool", without=("statistics",)), Table(StoredProtocol, "protocol")
+_POOL, _PROTOCOL = Table(Pool, "pool", without=("statistics", "votes")), Table(StoredProtocol, "protocol")
 _TRACK, _COLLECTION = Table(Track, "track"), Table(Collection, "collection")
 _SUBMITTED = Statement(f"""
 SELECT {_TASK.columns}, {_ENTRY.columns}, {_BATCH.columns}, {_POOL.columns}, {_PROTOCOL.columns}, {_TRACK.columns},
@@ -128,6 +129,7 @@ class Ahead:
     formula: ShownMember | None
     citation: ShownCitation | None
     members: list[ShownMember]
+    pair: list[Side]
 
 
 @dataclass(frozen=True)
@@ -149,10 +151,12 @@ class TaskPage:
     document_thread: str
     docno: str
     layout: str
+    legend: str
     formula: ShownMember | None
     citation: ShownCitation | None
     members: list[ShownMember]
     row: "ShownRow | None"
+    pair: list[Side]
     earlier: list[EarlierJudgment]
     choices: list[Choice]
     hides_choices: bool
@@ -200,7 +204,7 @@ def task_page(
     `entered` are values of its form that are not stored; `following` is the entry whose texts the page prepares. A task
     that `is_new` has no judgments.
     """
-    rules = task.batch.pool.protocol.parsed.judging
+    rules = as_shown(task.batch.pool.protocol.parsed.judging, task)
     keys = keys_of(user, rules)
     topic, document, track = task.entry.topic, task.entry.document, task.batch.pool.track
     counts = counts_of([task.batch], user)
@@ -209,7 +213,7 @@ def task_page(
     )
     collections = [each for each in (track.collection, track.topic_collection) if each]
     previous = None if is_new else latest_judgment(task, rules)
-    formula, citation, members = unit_parts(task, rules)
+    formula, citation, members, pair = unit_parts(task, rules)
     usual = "" if rules.given_grades else ANSWERED.key
     answer: dict[str, Any] = {
         "request_id": uuid4(),
@@ -225,6 +229,7 @@ def task_page(
     answer |= entered
     questions = [] if members else questions_of(task, rules, [task.entry.docno])[task.entry.docno]
     shown = shown_questions(rules, questions, answer, keys.of_questions)
+    about_pairs = rules.about_pairs
     topic_thread = ""
     if topic.thread and track.topic_collection is not None:
         topic_thread = address(track.topic_collection, topic.thread, topic.thread)
@@ -238,11 +243,15 @@ def task_page(
         document_thread=_document_thread(task, rules) if rules.in_context else "",
         docno=task.entry.docno,
         layout=rules.layout,
+        legend=about_pairs.question if about_pairs else "Choice",
         formula=formula,
         citation=citation,
         members=filled_in(task, members, rules, keys, entered),
         row=_shown_row(task, rules, shown),
-        earlier=[] if members else earlier_judgments(task, [task.entry.docno]).get(task.entry.docno, []),
+        pair=pair,
+        earlier=[]
+        if members
+        else earlier_judgments(task, [task.entry.docno], rules).get(task.entry.docno, []),
         choices=choices(rules, keys),
         has_no_topic=not any(
             [topic.title, topic.body, topic.narrative, topic.scenario, topic.criteria, topic.latex]
@@ -278,6 +287,7 @@ def _ahead(task: Task, entry: PoolEntry, rules: JudgingRules, collections: list[
         formula=parts.formula,
         citation=parts.citation,
         members=parts.members,
+        pair=parts.pair,
     )
 
 
@@ -287,6 +297,7 @@ class UnitParts(NamedTuple):
     formula: ShownMember | None
     citation: ShownCitation | None
     members: list[ShownMember]
+    pair: list[Side]
 
 
 def unit_parts(task: Task, rules: JudgingRules) -> UnitParts:
@@ -295,6 +306,7 @@ def unit_parts(task: Task, rules: JudgingRules) -> UnitParts:
         shown_formula(task, in_context=in_context) if rules.layout == "formula" else None,
         shown_citation(task.entry, in_context=in_context) if rules.layout == "citation" else None,
         shown_members(task, in_context=in_context) if rules.has_members else [],
+        shown_pair(task, in_context=in_context) if rules.judges_pairs else [],
     )
 
 

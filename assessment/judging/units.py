@@ -10,6 +10,7 @@ from assay.judging.units import choices_of
 from assay.protocols.questions import questions_for
 from assessment.judging.citations import ShownCitation
 from assessment.judging.page import unit_parts
+from assessment.judging.pairs import as_shown
 from assessment.judgments.answers import questions_of
 from assessment.models import Judgment, Task
 from tracks.rows.selectors import parts_of, values_of
@@ -50,10 +51,10 @@ def _citation(citation: ShownCitation, *, is_html: bool) -> dict[str, Any]:
 
 def shown_task(task: Task, *, is_html: bool) -> ShownTask:
     """A task for the assessor who took it, as plain text or as HTML."""
-    rules, track = task.batch.pool.protocol.parsed.judging, task.batch.pool.track
+    rules, track = as_shown(task.batch.pool.protocol.parsed.judging, task), task.batch.pool.track
     topic, document, passage = task.entry.topic, task.entry.document, task.entry.passage
     shown = str if is_html else plain
-    formula, citation, members = unit_parts(task, rules)
+    formula, citation, members, pair = unit_parts(task, rules)
     # Members can be in several languages; then all questions can be asked.
     questions = questions_for(rules, labels=topic.labels, subtopics=labels_of(topic.subtopics))
     if not rules.has_members:
@@ -80,6 +81,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
         "members": [
             {"document": each.docno, "latex": each.latex, "text": shown(str(each.body))} for each in members
         ],
+        "pair": [side.as_unit(is_html=is_html) for side in pair],
         "guidelines": track.guidelines.text if track.guidelines else "",
         **choices_of(rules, questions),
     }

@@ -202,8 +202,8 @@ def _fragment(request: AuthenticatedRequest, taken: services.Taken, batch: Batch
 
 
 def _template(page: TaskPage) -> str:
-    name = "members" if page.members else "row" if page.row else "task"
-    return f"assessment/judging/{name}.html"
+    kinds = {"members": page.members, "row": page.row, "pair": page.pair}
+    return f"assessment/judging/{next((kind for kind, parts in kinds.items() if parts), 'task')}.html"
 
 
 def _context(page: TaskPage) -> dict[str, object]:

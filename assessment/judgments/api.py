@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from accounts.access import person_of
 from assessment.batches.selectors import batches_for_organizer, batches_of
 from assessment.judgments import selectors, services
+from assessment.judgments.exports import FORMS, VOTE_FORMS
 from assessment.judgments.forms import ExportForm
 from assessment.models import Judgment
 from tracks.tracks.api import track_of
@@ -126,9 +127,10 @@ class Judgments(Endpoints):
         "export_judgments",
         "text/csv",
         "application/jsonl",
+        "text/plain",
         who=[Organizer],
         parameters=[
-            parameter("to", "csv without it.", values=["csv", "jsonl"]),
+            parameter("to", "csv without it. The last three are for pairs.", values=[*FORMS, *VOTE_FORMS]),
             parameter("names", "Of assessors; codes without it.", values=["codes", "usernames"]),
             parameter("comments", "Comments of assessors; without it, none.", values=["without", "with"]),
             parameter("machines", "Judgments of machines; without it, none.", values=["without", "with"]),
@@ -142,7 +144,7 @@ class Judgments(Endpoints):
         """
         track = track_of(request, slug)
         usual = {"to": "csv", "names": "codes", "comments": "without", "machines": "without"}
-        form = ExportForm(usual | request.query_params.dict())
+        form = ExportForm(usual | request.query_params.dict(), track=track)
         require_valid(form)
         return download(*services.export(track=track, **form.cleaned_data))
 

@@ -10,14 +10,29 @@ from typing import Any, Literal
 from django.db.models import Exists, OuterRef, QuerySet
 
 from assay.formats.judgments.rows import WrittenRow, as_csv, as_jsonl
+from assay.preferences.votes import Vote, as_graph, as_lines, as_trec_eval
+from assessment.judgments.pairs import votes_of
 from assessment.models import Batch, Judgment, TopicAssignment
 
 CHUNK = 2_000
-Form = Literal["csv", "jsonl"]
+Form = Literal["csv", "jsonl", "prefj", "trec_eval", "pgc"]
 FORMS: dict[Form, Callable[[Iterable[WrittenRow]], Iterator[str]]] = {"csv": as_csv, "jsonl": as_jsonl}
+# Of pairs: the preferences that count, as other programs read them.
+VOTE_FORMS: dict[Form, Callable[[Iterable[Vote]], Iterator[str]]] = {
+    "prefj": as_lines,
+    "trec_eval": as_trec_eval,
+    "pgc": as_graph,
+}
+
+
+def file_name(slug: str, form: Form) -> str:
+    """The name of the file of a track's judgments."""
+    return f"preferences-{slug}-{form}.txt" if form in VOTE_FORMS else f"judgments-{slug}.{form}"
+
+
 FIELDS = (
     "pk", "batch_id", "topic_id", "assessor_id", "topic__code", "docno", "task__entry__docno", "task__entry__position",
-    "assessor__username", "task__seat", "choice", "grade", "comment", "answers", "guidelines__number", "order",
+    "left", "assessor__username", "task__seat", "choice", "grade", "comment", "answers", "guidelines__number", "order",
     "task__accepted_at", "created_at", "seconds", "is_current", "replaces_id", "replaced_by", "is_adjudicated",
     "is_check", "source",
 )  # fmt: skip
@@ -32,8 +47,12 @@ def lines_of(
 ) -> Iterator[str]:
     """The parts of a file of judgments, oldest first, with those that were replaced.
 
-    `names` are the names of the assessors by the id of their account, instead of their usernames.
+    `names` are the names of the assessors by the id of their account, instead of their usernames. The forms of
+    preferences have the current ones only, without those of training.
     """
+    if form in VOTE_FORMS:
+        counted = judgments.filter(is_current=True).exclude(batch__kind=Batch.Kind.TRAINING)
+        return VOTE_FORMS[form](votes_of(counted, names))
     return FORMS[form](_rows(judgments, names, has_comments=has_comments))
 
 
@@ -67,6 +86,7 @@ def _rows(
             "topic": values["topic__code"],
             "docno": values["docno"],
             "unit": values["task__entry__docno"],
+            "left": values["left"],
             "position": values["task__entry__position"],
             "assessor": values["assessor__username"] if names is None else names[assessor],
             "seat": values["task__seat"],

@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.judgments.disagreements import Difference
-from tracks.models import Topic
+from tracks.models import Topic, Track
 from web.forms import StyledForm
 
 SEARCHED = ("comment", "docno", "latex", "topic__title", "task__entry__document__title")
@@ -58,12 +58,18 @@ class OwnFilterForm(StyledForm):
         return bool(self.errors) or any(self.cleaned_data[name] for name in self.fields if name != "q")
 
 
+EXPORTS = [("csv", "CSV, for spreadsheets and pandas"), ("jsonl", "lines of JSON")]
+EXPORTS_OF_PAIRS = [
+    ("prefj", "preferences: topic, left, right, preferred document, assessor"),
+    ("trec_eval", "preferences for trec_eval -R prefs"),
+    ("pgc", "preferences for Greedy PGC: topic, winner, loser"),
+]
+
+
 class ExportForm(StyledForm):
     """The format of the file, and how it names people."""
 
-    to = forms.ChoiceField(
-        choices=[("csv", "CSV, for spreadsheets and pandas"), ("jsonl", "lines of JSON")], label="Format"
-    )
+    to = forms.ChoiceField(choices=EXPORTS, label="Format")
     names = forms.ChoiceField(
         choices=[("codes", "code names: A1, A2, …"), ("usernames", "usernames")],
         label="Assessors",
@@ -80,6 +86,11 @@ class ExportForm(StyledForm):
         label="Judgments of machines",
         help_text="Do not show them to people who have not judged the same documents.",
     )
+
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if track.protocol.parsed.judging.judges_pairs:
+            cast("forms.ChoiceField", self.fields["to"]).choices = EXPORTS + EXPORTS_OF_PAIRS
 
 
 RULES = {

@@ -125,8 +125,10 @@ class EarlierJudgment(NamedTuple):
     answers: list[Answered]
 
 
-def earlier_judgments(task: Task, docnos: Collection[str]) -> dict[str, list[EarlierJudgment]]:
-    """The current main and dual judgments of some documents of a task, oldest first.
+def earlier_judgments(
+    task: Task, docnos: Collection[str], rules: JudgingRules
+) -> dict[str, list[EarlierJudgment]]:
+    """The current main and dual judgments of some documents of a task, oldest first, in the words of its page.
 
     Empty for a blind adjudication, and for tasks of other batches.
     """
@@ -135,12 +137,11 @@ def earlier_judgments(task: Task, docnos: Collection[str]) -> dict[str, list[Ear
         return {}
     current = Judgment.objects.filter(topic=task.entry.topic_id, docno__in=docnos, is_current=True)
     current = current.filter(batch__kind__in=MAIN_AND_DUAL, batch__pool__protocol=batch.pool.protocol_id)
-    rules = batch.pool.protocol.parsed.judging
     earlier: defaultdict[str, list[EarlierJudgment]] = defaultdict(list)
     for judgment in current.order_by("pk"):
         shown = EarlierJudgment(
             rules.label_of(judgment.choice),
-            judgment.grade,
+            None if rules.judges_pairs else judgment.grade,
             judgment.comment,
             in_words(rules, judgment.answers, task.entry.topic),
         )

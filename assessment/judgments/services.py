@@ -16,7 +16,8 @@ from assessment.batches.other_batches import judged_by_assessor
 from assessment.batches.services import has_others, hold_assessor, lock_for_judging
 from assessment.errors import BatchClosed, JudgedElsewhere, RequestReused, TopicWithdrawn
 from assessment.judgments.answers import check_answers, check_choice, questions_of
-from assessment.judgments.exports import Form, lines_of
+from assessment.judgments.exports import Form, file_name, lines_of
+from assessment.judgments.pairs import left_of
 from assessment.judgments.selectors import is_withdrawn_check, judgments_of_track, members_to_judge
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment, Task
 from tracks.assessors.services import pseudonyms
@@ -292,6 +293,7 @@ def _append(
         track_id=task.batch.pool.track_id,
         topic_id=task.entry.topic_id,
         docno=docno,
+        left=left_of(task),
         assessor_id=task.assessor_id,
         choice=choice.key,
         grade=choice.value if isinstance(choice, Grade) else None,
@@ -319,7 +321,7 @@ def export(*, track: Track, to: Form, names: str, comments: str, machines: str) 
     content = {"format": to, "code names": codes is not None, "comments": has_comments}
     note_export(track=track, content=content)
     judgments = judgments_of_track(track, has_machines=machines == "with")
-    return lines_of(judgments, to, names=codes, has_comments=has_comments), f"judgments-{track.slug}.{to}"
+    return lines_of(judgments, to, names=codes, has_comments=has_comments), file_name(track.slug, to)
 
 
 @transaction.atomic

@@ -28,7 +28,7 @@ def judgments_csv(request: AuthenticatedRequest, batch_id: int) -> HttpResponseB
 def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """All judgments of a track as a file, or the form that chooses what it contains. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = ExportForm(request.GET if "to" in request.GET else None)
+    form = ExportForm(request.GET if "to" in request.GET else None, track=track)
     if form.is_valid():
         return download(*services.export(track=track, **form.cleaned_data))
     context = {"track": track, "counts": selectors.judgment_counts(track), "form": form, "tab": "judging"}

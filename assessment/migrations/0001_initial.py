@@ -194,6 +194,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(primary_key=True, serialize=False)),
                 ('docno', models.TextField(db_collation='C')),
+                ('left', models.TextField(blank=True, db_collation='C', db_default='', default='', help_text='Of a pair: the document on the left.')),
                 ('choice', models.CharField(help_text='Key of a grade or a non-answer of the protocol.', max_length=50)),
                 ('grade', models.SmallIntegerField(null=True)),
                 ('comment', models.TextField(blank=True)),

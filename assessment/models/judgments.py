@@ -28,6 +28,13 @@ class Judgment(models.Model):
     topic = models.ForeignKey(Topic, models.PROTECT, related_name="judgments")
     docno = models.TextField(db_collation="C")
     assessor = models.ForeignKey(User, models.PROTECT, related_name="judgments")
+    left = models.TextField(
+        db_collation="C",
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of a pair: the document on the left.",
+    )
     choice = models.CharField(max_length=50, help_text="Key of a grade or a non-answer of the protocol.")
     grade = models.SmallIntegerField(null=True)
     comment = models.TextField(blank=True)

@@ -7,7 +7,7 @@ from math import ceil
 from typing import NamedTuple
 
 from accounts.models import User
-from assay.pools.random_draws import random_numbers, stream_starts
+from assay.random_draws import random_numbers, stream_starts
 from assessment.batches.other_batches import judged_units
 from assessment.models import Batch, Judgment, TopicAssignment
 from assessment.planning.proposals import may_get

@@ -30,6 +30,7 @@ class Migration(migrations.Migration):
                 ('max_runs_per_team', models.PositiveIntegerField(blank=True, help_text="Each team's first runs of pooled kinds; empty: all. Baselines do not count.", null=True)),
                 ('left_out', models.JSONField(default=list, help_text='The runs beyond the limit per team: run, team, tag and SHA-256 of each.')),
                 ('order', models.CharField(choices=[('random', 'at random'), ('by-run-votes', 'units of most runs first'), ('move-to-front', 'move to front: units of runs with relevant units first'), ('by-answer', 'generated answers one after the other, then cited documents')], default='random', help_text='Within a topic.', max_length=20, verbose_name='order of judging')),
+                ('votes', models.TextField(blank=True, db_default='', default='', help_text='Of pairs: the votes of earlier rounds that decided which pairs are in this one, a line each.')),
                 ('status', models.CharField(choices=[('building', 'being built'), ('ready', 'ready'), ('failed', 'failed')], default='building', max_length=10, verbose_name='state')),
                 ('sha256', models.CharField(blank=True, help_text="Of the pool's TSV file.", max_length=64)),
                 ('statistics', models.JSONField(default=dict, help_text='Size by topic, overlap between runs, unique contributions.')),

@@ -50,6 +50,12 @@ class Pool(models.Model):
         related_name="topped_up_by",
         help_text="An earlier pool. This pool contains only units that the earlier ones do not contain.",
     )
+    votes = models.TextField(
+        default="",
+        db_default="",
+        blank=True,
+        help_text="Of pairs: the votes of earlier rounds that decided which pairs are in this one, a line each.",
+    )
     status = models.CharField("state", max_length=10, choices=Status, default=Status.BUILDING)
     sha256 = models.CharField(max_length=64, blank=True, help_text="Of the pool's TSV file.")
     statistics = models.JSONField(

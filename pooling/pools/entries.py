@@ -13,6 +13,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, Min, QuerySet
 
 from assay.html import highlight, sanitize
+from assay.preferences.votes import documents_of
 from corpus.models import Collection, Document, Formula
 from corpus.threads.selectors import RenderedText, address, addresses
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
@@ -112,12 +113,14 @@ def shown_entries(pool: Pool, entries: Sequence[PoolEntry]) -> list[ShownEntry]:
     seen = {member.docno: member for member in shown_members(pool, every)}
     units = [entry.docno for entry in entries if not members[entry.pk]]
     latex = latex_of(pool.track.collection, units)
+    texts = _texts_of_pairs(pool, entries)
     return [
         ShownEntry(
             entry=entry,
             latex=latex.get(entry.docno)
             or next((seen[member.docno].latex for member in members[entry.pk]), ""),
             snippet=entry.passage
+            or texts.get(entry.docno)
             or (sanitize.plain(entry.document.body)[:SNIPPET] if entry.document else ""),
             address=_address(pool.track.collection, entry.document),
             members=[seen[member.docno] for member in members[entry.pk]],
@@ -126,6 +129,24 @@ def shown_entries(pool: Pool, entries: Sequence[PoolEntry]) -> list[ShownEntry]:
         )
         for entry in entries
     ]
+
+
+def _texts_of_pairs(pool: Pool, entries: Sequence[PoolEntry]) -> dict[str, str]:
+    """The beginnings of the documents of pairs, by the docno of the pair; none if no pairs are judged. One query."""
+    if pool.protocol.parsed.pool.pairs is None:
+        return {}
+    pairs = {entry.docno: documents_of(entry.docno) or () for entry in entries}
+    documents = Document.objects.filter(
+        collection=pool.track.collection, docno__in={docno for pair in pairs.values() for docno in pair}
+    )
+    texts = {
+        docno: " ".join(filter(None, (sanitize.plain(title), sanitize.plain(body))))[: SNIPPET // 2]
+        for docno, title, body in documents.values_list("docno", "title", "body")
+    }
+    return {
+        docno: " · ".join(f"{each}: {texts[each]}" for each in pair if each in texts)
+        for docno, pair in pairs.items()
+    }
 
 
 def shown_members(pool: Pool, members: Sequence[PoolMember]) -> list[ShownMember]:

@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+from assay.digests import sha256_of
 from assay.html.sanitize import without_controls
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
 from pooling.pools import recounts
@@ -86,6 +87,7 @@ def pool_record(pool: Pool) -> dict[str, Any]:
         "order": pool.order,
         "tops_up": [{"pool": earlier.name, "sha256": earlier.sha256} for earlier in chain(pool)[1:]],
         "sha256": pool.sha256,
+        **({"votes": sha256_of(pool.votes.encode())} if pool.votes else {}),
         **pool.statistics,
         "disqualified": recounts.disqualified_runs(pool),
     }

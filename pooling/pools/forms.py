@@ -51,9 +51,22 @@ class PoolForm(StyledForm):
         rules, of_runs = track.protocol.parsed.pool, track.protocol.parsed.runs
         self.kinds = list(of_runs.depths)
         if not self.is_bound:
-            fresh = {"seed": new_seed(), "name": f"Pool {track.pools.count() + 1}", "order": rules.order}
+            earlier = Pool.objects.filter(track=track, pk=self.initial.get("tops_up") or 0).first()
+            rounds_on = earlier is not None and rules.pairs is not None
+            fresh = {
+                "seed": earlier.seed if earlier and rounds_on else new_seed(),
+                "name": f"Pool {track.pools.count() + 1}",
+                "order": rules.order,
+            }
             self.initial = {**fresh, **self.initial}
         cast(forms.ModelChoiceField[Pool], self.fields["tops_up"]).queryset = selectors.to_top_up(track)
+        if rules.pairs is not None:
+            order = cast(forms.ChoiceField, self.fields["order"])
+            order.choices = [each for each in Pool.Order.choices if each[0] != Pool.Order.MOVE_TO_FRONT]
+            self.fields["tops_up"].help_text = "The new pool has the next pairs, after the judgments so far."
+            self.fields[
+                "seed"
+            ].help_text = "All random choices depend on it. All rounds of pairs have one seed."
         source = "The usual depth is" if rules.depth_is_default else "The protocol states"
         for kind, depth in of_runs.depths.items():
             self.fields[f"depth_{kind}"] = forms.IntegerField(

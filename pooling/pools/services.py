@@ -12,6 +12,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.pools.files import members_digest, pool_digest
 from assay.pools.order import MAX_SEED, ORDERS
+from assay.pools.pairs import votes_in
 from assay.pools.statistics import statistics
 from assay.pools.strategies import BuiltPool, PoolError, check_strategies, with_depth
 from assay.pools.strategies import build_pool as build_units
@@ -60,6 +61,10 @@ def request(
     track = track_services.lock(track.pk)
     protocol = track.protocol.parsed
     _check_request(track, name=name, seed=seed, tops_up=tops_up)
+    if tops_up is not None and protocol.pool.pairs is not None and seed != tops_up.seed:
+        raise PoolRefused(
+            f"All rounds of pairs have one seed. Use that of the pool {tops_up}, {tops_up.seed}."
+        )
     try:
         check_strategies(protocol)
         by_kind = with_depth(protocol.runs, depth)
@@ -163,7 +168,11 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
         n_rows=pool.depth.get(ROWS),
     )
     try:
-        built = build_units(protocol=protocol, seed=pool.seed, depth=pool.depth, **read._asdict())
+        pool.votes = inputs.votes_so_far(pool)
+        votes = votes_in(pool.votes)
+        built = build_units(
+            protocol=protocol, seed=pool.seed, depth=pool.depth, votes=votes, **read._asdict()
+        )
     except PoolError as error:
         raise PoolRefused(f"{error}.") from error
     computed = statistics(built, read.inputs)
@@ -187,7 +196,7 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
             pool.statistics = computed
             pool.recount = recounts.recount_of(pool)  # a run may have been disqualified meanwhile
             pool.status = Pool.Status.READY
-            pool.save(update_fields=["sha256", "statistics", "recount", "status"])
+            pool.save(update_fields=["sha256", "statistics", "recount", "status", "votes"])
     return {"pool": pool.pk, "n": len(built.units)}
 
 

@@ -251,6 +251,7 @@ def _pool(pool: Pool, numbers: _Numbers) -> PoolRecord:
         tops_up=None if pool.tops_up_id is None else numbers.pools[pool.tops_up_id],
         runs=[PooledRun(numbers.runs[pk], depths[pk]) for pk in order],
         has_members="members" in pool.statistics,
+        has_votes=bool(pool.votes),
         left_out=[numbers.runs[run["run"]] for run in pool.left_out],
     )
 
@@ -342,6 +343,8 @@ def _write_pool(writer: Writer, record: PoolRecord, pool: Pool) -> None:
         files["member-contributions.tsv"] = pool_exports.member_contribution_lines
     for name, lines in files.items():
         writer.add(record.file(name), _in_pieces(lines(pool)))
+    if record.has_votes:
+        writer.add(record.file("votes.tsv"), [pool.votes.encode()])
     text = json.dumps(pool_exports.pool_record(pool), ensure_ascii=False, indent=1) + "\n"
     writer.add(record.file("record.json"), [text.encode()])
 

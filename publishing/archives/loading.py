@@ -347,6 +347,7 @@ def _pool(load: Loading, record: PoolRecord) -> Pool:
             left_out=[_as_left_out(load.runs[number]) for number in record.left_out],
             tops_up=None if record.tops_up is None else load.pools[record.tops_up],
             status=Pool.Status.READY,
+            votes=contents.votes(record),
             statistics=computed,
             created_by=load.by,
         )

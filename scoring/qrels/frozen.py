@@ -11,7 +11,8 @@ from django.db.models import Exists, F, JSONField, OuterRef, Q, QuerySet, Value
 from assay.digests import sha256_of
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.formats.topics.subtopics import labels_of
-from assay.protocols.schema import Protocol, QrelsRules
+from assay.protocols.schema import Protocol, QrelsRules, QrelsSet
+from assay.qrels.derived import derive
 from assay.qrels.freezing import (
     Answered,
     Conflict,
@@ -84,7 +85,9 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
     units = list(map(Unit._make, entries.iterator(chunk_size=CHUNK)))
     members = _members(pool)
     try:
-        if protocol.pool.strategy == "known-item":  # needs no judgments
+        if protocol.qrels.preferences:
+            frozen = _derived(pool, protocol.qrels, units, judged, also)
+        elif protocol.pool.strategy == "known-item":  # needs no judgments
             frozen = known_items(units, max(grade.value for grade in protocol.judging.grades))
         else:
             sources = pool.track.topics.exclude(source="").values_list("code", "source")
@@ -112,7 +115,20 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
         "tops_up": [{"pool": topped.name, "pool_sha256": topped.sha256} for topped in chain(pool)[1:]],
     }
     report = frozen.report | {"also": list(also), "inputs": inputs}
-    return FrozenPool(columns_from(frozen.rows), report, parts)
+    return FrozenPool(frozen.columns, report, parts)
+
+
+def _derived(
+    pool: Pool,
+    rules: QrelsRules | QrelsSet,
+    units: Sequence[Unit],
+    judged: Iterable[Answered],
+    also: Sequence[str],
+) -> Frozen:
+    """The qrels of documents by the preferences between them. The rounds have the seed of the first pool."""
+    votes = ((unit, vote) for unit, vote, _ in judged)
+    seed, protocol = chain(pool)[-1].seed, pool.protocol.parsed
+    return derive(units, votes, rules=rules, protocol=protocol, seed=seed, also=also)
 
 
 Parts = dict[str, tuple[QrelsColumns, dict[str, Any]]]  # by name; the reports name the group or set
@@ -143,6 +159,13 @@ def _sets(
     """The sets of the protocol that have a grade."""
     if not protocol.qrels.sets:
         return {}
+    if protocol.qrels.preferences:
+        derived = ((each, _derived(pool, each, units, judged, also)) for each in protocol.qrels.sets)
+        return {
+            rules.name: (frozen.columns, frozen.report | {"set": rules.key})
+            for rules, frozen in derived
+            if frozen.rows
+        }
     topics = list(pool.track.topics.values_list("code", "labels", "subtopics"))
     labels = {code: of_topic for code, of_topic, _ in topics}
     subtopics = {code: [*labels_of(of_topic)] for code, _, of_topic in topics}

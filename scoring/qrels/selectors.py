@@ -10,6 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from accounts.access import AnyUser, is_organizer
 from assay.formats.qrels.parts import documents, with_parts
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels, kind_of
+from assay.protocols.description import grade_rule
 from assay.protocols.form_rules import is_of_subtopics
 from assay.protocols.schema import Grade, Protocol, QrelsRules, QrelsSet, QuestionChoice
 from assay.tables import natural
@@ -206,6 +207,7 @@ class FreezePage:
 
     track: Track
     rules: QrelsRules
+    rule: str
     preview: FreezePreview | None
     refusal: str
     tab: str = "qrels_list"
@@ -219,7 +221,8 @@ def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:
             preview = freeze_preview(track, **chosen)
         except QrelsRefused as refused:
             refusal = refused.message
-    return FreezePage(track, track.protocol.parsed.qrels, preview, refusal)
+    rules = track.protocol.parsed.qrels
+    return FreezePage(track, rules, grade_rule(rules), preview, refusal)
 
 
 def freeze_preview(track: Track, pool: Pool, also: Sequence[str], machine: Machine | None) -> FreezePreview:
@@ -241,8 +244,10 @@ def grade_label(protocol: Protocol, qrels: Qrels, grade: int) -> str:
     """
     if grade < 0:
         return "pooled, not judged"
-    if rules := protocol.qrels.set_of(qrels.set_key):
+    if (rules := protocol.qrels.set_of(qrels.set_key)) and not rules.preferences:
         return _label_in_set(protocol, rules, grade)
+    if protocol.qrels.preferences:
+        return ""
     is_sum = protocol.qrels.aggregate == "sum" and protocol.judging.judges > 1 and "group" not in qrels.report
     return "" if is_sum else {level.value: level.label for level in protocol.judging.grades}.get(grade, "")
 

@@ -199,6 +199,18 @@
     panel.scrollTop += top - Math.max(panel.clientHeight / 3, covered(panel));
   }
 
+  // -- a pair: an arrow key goes to the document on its side, which then scrolls with the usual keys
+  const SIDES = { ArrowLeft: "side-left", ArrowRight: "side-right" };
+  function sides(_, signal) {
+    const go = (event) => {
+      const isTaken = event.altKey || event.ctrlKey || event.metaKey || event.shiftKey;
+      if (isTaken || event.target.closest("input, textarea, select, [popover]")) return;
+      document.getElementById(SIDES[event.key])?.focus({ preventScroll: true });
+    };
+    document.addEventListener("keydown", go, { signal });
+  }
+
   window.assay.eachTask(highlighter);
+  window.assay.eachTask(sides);
   window.assay.eachTask(opener);
 })();

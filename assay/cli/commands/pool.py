@@ -14,6 +14,7 @@ from typing import Any
 from assay.cli.options import add, add_seed
 from assay.cli.pooling import add_pooling_options, beyond_team_limit, read_pooled, read_protocol_and_topics
 from assay.digests import sha256_of, sha256_of_file
+from assay.errors import InputError
 from assay.formats.documents.sources import files_of
 from assay.pools.files import (
     contributions_tsv,
@@ -26,6 +27,7 @@ from assay.pools.files import (
 from assay.pools.order import ORDERS
 from assay.pools.statistics import partly_shown
 from assay.pools.strategies import BuiltPool, PoolInput, build_pool, check_strategies, with_depth
+from assay.preferences.votes import read_votes
 from assay.protocols.schema import Protocol
 
 EXAMPLE = "assay pool --protocol arqmath-2020-task1 --runs manifest.csv --seed 7 --output pool.tsv"
@@ -40,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(parser, "--output", words="; FILE.json describes how the pool was built")
     files = {
         "--known-items": "topic and relevant docno per line, for known-item tasks",
+        "--votes": "votes on pairs of the earlier pools, if pairs are judged in rounds",
         "--top-up-members": "members of the earlier pool, if it has near-duplicates",
         "--contributions": "write which run contributed which unit",
         "--members": "write the members of each unit: formula instances, or near-duplicates",
@@ -55,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.order:
         protocol = replace(protocol, pool=replace(protocol.pool, order=arguments.order))
     check_strategies(protocol)
+    if arguments.votes and protocol.pool.pairs is None:
+        raise InputError(f"--votes: {protocol.slug} judges no pairs; leave the option out")
     depths = dict(arguments.depth)
     with_depth(protocol.runs, depths)
     inputs, reports, formulas = read_pooled(arguments, protocol, topics)
@@ -69,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         known=read_docnos(arguments.known_items) if arguments.known_items else None,
         already=read_docnos(arguments.top_up) if arguments.top_up else None,
         tied=read_docnos(arguments.top_up_members, column=2) if arguments.top_up_members else None,
+        votes=read_votes(str(arguments.votes)) if arguments.votes else (),
     )
     data = pool_tsv(pool)
     sha256 = sha256_of(data)
@@ -106,7 +112,7 @@ def _limited(
 def _other_sources(arguments: argparse.Namespace) -> dict[str, Any]:
     """Name and sha256 of the files of which the pool was built, without the runs."""
     sources: dict[str, Any] = {}
-    for option in ("known_items", "top_up", "top_up_members"):
+    for option in ("known_items", "top_up", "votes", "top_up_members"):
         if path := getattr(arguments, option):
             sources[option] = _file_record(path)
     if arguments.formulas:

@@ -58,6 +58,7 @@ def _row(cells: Mapping[str, str], *, is_turkle: bool) -> JudgmentRow:
         kind=_word(cells, "kind"),
         round=_count(cells, "round"),
         unit=_word(cells, "unit"),
+        left=_word(cells, "left"),
         answers=_answers(cells),
         guidelines=_count(cells, "guidelines"),
         order=_word(cells, "order"),

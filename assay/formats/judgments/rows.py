@@ -12,8 +12,8 @@ from typing import Any
 from assay.formats.spreadsheet import BOM, csv_lines
 
 COLUMNS = (
-    "judgment", "pool", "batch", "kind", "round", "topic", "docno", "unit", "position", "assessor", "seat", "choice",
-    "label", "grade", "comment", "answers", "guidelines", "order", "accepted_at", "judged_at", "seconds",
+    "judgment", "pool", "batch", "kind", "round", "topic", "docno", "unit", "left", "position", "assessor", "seat",
+    "choice", "label", "grade", "comment", "answers", "guidelines", "order", "accepted_at", "judged_at", "seconds",
     "is_current", "replaces", "is_withdrawn", "is_adjudicated", "is_check", "source",
 )  # fmt: skip
 LINES_AT_ONCE = 500
@@ -29,6 +29,7 @@ class JudgmentRow:
         choice: key of a grade or of a non-answer; in files of other tools, the answer as it is.
         grade: None for a non-answer.
         unit: docno of the unit that was judged, if it has several members; otherwise empty.
+        left: of a pair: the document that was on the left.
         seat: the number of the judge, if a unit has several; 0 for a hidden check.
         answers: the answers to the questions of the protocol, by question.
         guidelines: the number of the version that was in force.
@@ -50,6 +51,7 @@ class JudgmentRow:
     kind: str = ""
     round: int | None = None
     unit: str = ""
+    left: str = ""
     seat: int | None = None
     answers: Mapping[str, Any] = field(default_factory=dict)
     guidelines: int | None = None

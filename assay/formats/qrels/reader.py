@@ -99,9 +99,10 @@ class QrelsForm(NamedTuple):
 
     @classmethod
     def of_version(cls, protocol: Protocol, report: Mapping[str, Any], *, is_frozen: bool) -> Self:
-        """The columns of a version of qrels: frozen ones have grades only, unless they are a set with subtopics."""
+        """The columns of a version of qrels: frozen ones have grades, unless they have subtopics or preferences."""
         key = str(report.get("set", ""))
-        return cls() if is_frozen and not key else cls.of_kind(kind_of(protocol, key))
+        is_main = is_frozen and not key
+        return cls.of_kind(kind_in(protocol, protocol.qrels) if is_main else kind_of(protocol, key))
 
     @classmethod
     def of(cls, protocol: Protocol, kind: QrelsKind | None = None) -> Self:
@@ -149,6 +150,8 @@ def kind_of(protocol: Protocol, key: str = "") -> QrelsKind:
     """The kind of qrels that the measures of a protocol need; with the key of a set, the kind that it has."""
     if of_set := protocol.qrels.set_of(key):
         return kind_in(protocol, of_set)
+    if protocol.qrels.preferences:
+        return kind_in(protocol, protocol.qrels)
     return qrels_of(parse_measures(protocol.scoring.measures))
 
 
@@ -163,6 +166,8 @@ class GradeScale(NamedTuple):
     @classmethod
     def of(cls, protocol: Protocol, scale: int = 1) -> Self:
         """The scale of a protocol, for qrels whose grades are multiplied by `scale`."""
+        if protocol.judging.judges_pairs:  # the choices are about pairs; the qrels have documents
+            return cls(protocol.slug, tuple(range((HIGHEST + 1) * scale)))
         grades = tuple(sorted(grade.value for grade in protocol.judging.grades))
         judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
         if judges * scale > 1:  # sums of several judges, and fractions, are between the grades of the scale

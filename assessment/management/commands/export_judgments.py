@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from assessment.judgments.exports import FORMS, lines_of
+from assessment.judgments.exports import FORMS, VOTE_FORMS, lines_of
 from assessment.judgments.selectors import judgments_of_track
 from tracks.assessors import services as assessors
 from tracks.tracks.selectors import track_named
@@ -25,7 +25,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("track", help="slug of the track")
         parser.add_argument("file", help="file to write, which must not exist; - for standard output")
-        parser.add_argument("--format", choices=list(FORMS), default="csv", help="default: csv")
+        parser.add_argument(
+            "--format",
+            choices=[*FORMS, *VOTE_FORMS],
+            default="csv",
+            help="default: csv; the last three are the preferences of pairs, as other programs read them",
+        )
         parser.add_argument("--usernames", action="store_true", help="usernames instead of code names")
         parser.add_argument("--no-comments", action="store_true", help="leave comments empty")
 
@@ -35,6 +40,10 @@ class Command(BaseCommand):
         track, path = track_named(options["track"]), options["file"]
         if track is None:
             raise CommandError(f"There is no track {options['track']}.")
+        if options["format"] in VOTE_FORMS and not track.protocol.parsed.judging.judges_pairs:
+            raise CommandError(
+                f"{track} judges no pairs, so it has no preferences; use {' or '.join(FORMS)}."
+            )
         lines = lines_of(
             judgments_of_track(track, has_machines=options["machines"]),
             options["format"],

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.pools import random_draws, sampling
+from assay import random_draws
+from assay.pools import sampling
 from assay.pools.depth import Members
 from assay.protocols.schema import InstanceRules, InstanceStrategy
 

@@ -153,7 +153,7 @@ class TestValues:
         assert strengths.log.argmax() == 0
 
     def test_copeland_counts_pairs_and_needs_all_of_a_document(self) -> None:
-        assert Comparisons(votes_of("a>b b>a a>b a=c b-c")).copeland().tolist() == [1.5, 0.5, 1.0]
+        assert Comparisons(votes_of("a>b b>a a>b a=c b-c")).copeland().tolist() == [1.5, 0.0, 0.5]
         assert np.isnan(Comparisons(votes_of("a>b b>c")).copeland()).tolist() == [True, False, True]
 
     def test_circular_triads_are_those_of_kendall(self) -> None:

@@ -27,6 +27,7 @@ CLI, PAGES = (
 ANSWERS = "tests/assay/cli/test_answers.py::test_"
 OWN = "tests/assay/cli/test_own_columns.py::test_"
 KINDS = "tests/pooling/runs/test_kinds.py::test_"
+ARCHIVES = "tests/publishing/archives/test_pairs.py::test_"
 SCORING = "tests/scoring/test_protocol_keys.py::test_"
 INTERACTION = "tests/participation/interaction/test_interaction.py::test_"
 PLANNING = "tests/assessment/rounds/"
@@ -95,6 +96,11 @@ EFFECTS = {
     "pool.target": f"{CLI}pool_has_the_units_that_the_key_asks_for",
     "pool.near_duplicate_overlap": f"{CLI}near_duplicates_are_pooled_once",
     "pool.order": f"{CLI}order_of_the_protocol_is_that_of_judging",
+    **dict.fromkeys(
+        [f"pool.pairs.{key}" for key in ("selection", "partners", "few")],
+        "tests/assay/qrels/test_derived.py::test_command_pools_the_pairs_that_the_keys_ask_for",
+    ),
+    "pool.pairs.k": f"{ARCHIVES}a_tournament_makes_as_many_documents_the_best_as_the_protocol_says",
     "instances.clustering": (
         "tests/pooling/pools/test_views.py::test_visual_ids_of_submitted_formulas_are_made_on_demand"
     ),
@@ -141,6 +147,13 @@ EFFECTS = {
     "judging.form.fields": f"{ROWS}page_has_the_row_with_its_questions_in_their_places",
     "judging.form.html": f"{ROWS}page_has_the_row_with_its_questions_in_their_places",
     "judging.form.frame": f"{ROWS}frame_gives_answers_as_they_are_and_questions_check_theirs",
+    "judging.preference.question": (
+        "tests/assessment/judging/test_pairs.py::test_page_asks_the_question_of_the_protocol"
+    ),
+    **dict.fromkeys(
+        [f"judging.preference.{key}" for key in ("ties", "both_bad", "strength")],
+        "tests/assessment/judging/test_pairs.py::test_choices_are_those_of_the_protocol",
+    ),
     "judging.judges": f"{PAGES}judges_is_the_number_of_assessors_of_a_unit",
     "judging.groups": "tests/assessment/planning/test_grid.py::test_topics_are_shared_by_group",
     "judging.dual_share": (
@@ -165,6 +178,10 @@ EFFECTS = {
     "qrels.set.aggregate": f"{SCORING}judgments_of_several_assessors_become_one_grade_of_a_set",
     "qrels.set.min_relevant": SETS,
     "qrels.set.relevant_from": SETS,
+    **dict.fromkeys(
+        ["qrels.preferences", "qrels.set.preferences"],
+        f"{ARCHIVES}a_lab_of_preferences_is_verified_and_loaded",
+    ),
     "qrels.min_relevant": f"{SCORING}topics_with_fewer_relevant_units_are_dropped",
     "qrels.relevant_from": f"{SCORING}topics_with_fewer_relevant_units_are_dropped",
     "qrels.topic_citations": f"{SCORING}citations_in_topics_join_the_judged_ones",

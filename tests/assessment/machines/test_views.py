@@ -105,7 +105,7 @@ def test_judgments_of_a_machine_count_for_nothing_of_people(scene: Scene, machin
     case = accept(second, scene.bob)
 
     assert (page.judged, page.total, page.previous, page.earlier) == (0, 6, None, [])
-    assert earlier_judgments(case, [case.entry.docno]) == {}
+    assert earlier_judgments(case, [case.entry.docno], case.batch.pool.protocol.parsed.judging) == {}
     assert not judgments_of(scene.track, round_of(scene.track, MAIN_ROUND)).exists()
     with pytest.raises(Refused, match="No topic of the pool"):
         qrels_services.freeze_judgments(pool=scene.pool, by=machine.owner)

@@ -1,0 +1,90 @@
+"""The rules of a protocol in which pairs of documents are judged: see `rules`."""
+
+from collections.abc import Iterator
+
+from assay.protocols.schema import JudgingRules, PairRules, PreferenceRules, Protocol, QrelsRules, QrelsSet
+
+TOURNAMENT = {"k": 5, "partners": 7, "few": 9}  # the usual figures, those of `prefj`
+
+
+def figures_of(pairs: PairRules) -> dict[str, int]:
+    """The figures of a tournament: those of a protocol, or the usual ones."""
+    given = {name: getattr(pairs, name) for name in TOURNAMENT}
+    return {name: usual if given[name] is None else given[name] for name, usual in TOURNAMENT.items()}
+
+
+def pair_complaints(protocol: Protocol) -> Iterator[str]:
+    """Yield each error of the keys of pairs, and each use of them where documents are judged."""
+    judging, pairs = protocol.judging, protocol.pool.pairs
+    if not judging.judges_pairs:
+        yield from _of_documents(protocol)
+        return
+    if pairs is None:
+        yield "pool.pairs: missing; the layout pair needs the table [pool.pairs], such as selection = 'all'"
+    elif protocol.unit not in {"answer", "document", "passage"} or protocol.cites_posts:
+        yield f"judging.layout: 'pair' shows two documents, but unit is {protocol.unit!r}; use document"
+    elif protocol.pool.strategy == "known-item" or protocol.pool.near_duplicate_overlap is not None:
+        yield "pool.pairs: a pool of known items or of near-duplicates has no pairs; use the strategy top-k"
+    else:
+        yield from _of_pairs(pairs)
+    if protocol.pool.order == "move-to-front":
+        yield "pool.order: move-to-front follows relevant units, and pairs are none; use random"
+    yield from _of_preference(judging)
+    selection = None if pairs is None else pairs.selection
+    yield from _of_qrels("qrels", protocol.qrels, selection)
+    for n, of_set in enumerate(protocol.qrels.sets, 1):
+        yield from _of_qrels(f"qrels.set[{n}]", of_set, selection)
+
+
+def _of_preference(judging: JudgingRules) -> Iterator[str]:
+    rules = judging.preference or PreferenceRules()
+    if judging.given_grades:
+        yield "judging.grade: has no effect on the layout pair; describe the choices in [judging.preference]"
+    if rules.strength not in {1, 2}:
+        yield f"judging.preference.strength: {rules.strength} is neither 1, better, nor 2, better or much better"
+    if not rules.question.strip():
+        yield "judging.preference.question: empty; write the question about the two documents"
+
+
+def _of_documents(protocol: Protocol) -> Iterator[str]:
+    """Complaints about keys of pairs in a protocol whose units are documents."""
+    given = {
+        "pool.pairs": protocol.pool.pairs,
+        "judging.preference": protocol.judging.preference,
+        "qrels.preferences": protocol.qrels.preferences,
+    }
+    given |= {
+        f"qrels.set[{n}].preferences": each.preferences for n, each in enumerate(protocol.qrels.sets, 1)
+    }
+    for key, value in given.items():
+        if value is not None:
+            yield f"{key}: has no effect, because no pairs are judged; use judging.layout = 'pair', or leave it out"
+
+
+def _of_pairs(pairs: PairRules) -> Iterator[str]:
+    given = [name for name in TOURNAMENT if getattr(pairs, name) is not None]
+    if pairs.selection != "tournament":
+        for name in given:
+            yield f"pool.pairs.{name}: has no effect on {pairs.selection!r}; it is a figure of a tournament"
+        return
+    figures = figures_of(pairs)
+    if not 0 < figures["k"] < figures["partners"] < figures["few"]:
+        yield (
+            f"pool.pairs: k, {figures['k']}, must be above 0 and below partners, {figures['partners']}, which must be "
+            f"below few, {figures['few']}"
+        )
+
+
+def _of_qrels(place: str, rules: QrelsRules | QrelsSet, selection: str | None) -> Iterator[str]:
+    """Complaints about the way from preferences to qrels, of the protocol or of a set."""
+    if rules.preferences is None:
+        yield f"{place}.preferences: missing; say how preferences become grades, such as 'copeland'"
+    needed = {"copeland": "all", "tournament": "tournament"}.get(rules.preferences or "", selection)
+    if selection is not None and needed != selection:
+        accepted = f"pool.pairs.selection = '{needed}', or use 'bradley-terry' or 'votes'"
+        yield f"{place}.preferences: {rules.preferences!r} needs {accepted}"
+    if rules.aggregate != "single":
+        yield f"{place}.aggregate: has no effect on preferences, which all count; leave it out"
+    for key in ("question", "grades", "rules", "only", "otherwise", "topic_citations", "export_groups"):
+        if getattr(rules, key, None) not in (None, "", (), {}, False):
+            yield f"{place}.{'rule' if key == 'rules' else key}: has no effect on preferences; leave it out"

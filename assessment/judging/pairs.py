@@ -1,0 +1,82 @@
+"""A pair on the judging page: its two documents side by side, and the choices about left and right."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from assay.html.sanitize import plain
+from assay.protocols.schema import JudgingRules
+from assessment.judgments.pairs import sides_of
+from assessment.models import Task
+from corpus.models import Document
+from corpus.threads.selectors import RenderedText, address, render_document
+
+MIRRORED = {"first-much": "second-much", "first": "second", "second": "first", "second-much": "first-much"}
+# What the choices are called on the page, by their place from left to right.
+WORDS = {
+    "first-much": ("Left much better", "The document on the left is much better than the other."),
+    "first": ("Left better", "The document on the left is better than the other."),
+    "second": ("Right better", "The document on the right is better than the other."),
+    "second-much": ("Right much better", "The document on the right is much better than the other."),
+}
+
+
+class Side(NamedTuple):
+    """A document of a pair; without `document` if the collection does not have its text."""
+
+    name: str
+    docno: str
+    document: RenderedText | None
+    thread: str
+
+    def as_unit(self, *, is_html: bool) -> dict[str, str]:
+        """The document as a program gets it."""
+        shown = str if is_html else plain
+        document = self.document
+        return {
+            "document": self.docno,
+            "title": shown(document.title) if document else "",
+            "text": shown(str(document.body)) if document else "",
+        }
+
+
+def shown_pair(task: Task, *, in_context: bool) -> list[Side]:
+    """The documents of a task, the left one first; empty if its unit is no pair. One query, and those of links."""
+    sides = sides_of(task)
+    if sides is None:
+        return []
+    collection = task.batch.pool.track.collection
+    found = Document.objects.filter(collection=collection, docno__in=sides).select_related("collection")
+    documents = {document.docno: document for document in found} if collection is not None else {}
+    return [
+        Side(
+            name,
+            docno,
+            render_document(documents[docno]) if docno in documents else None,
+            _thread(documents.get(docno)) if in_context else "",
+        )
+        for name, docno in zip(("Left", "Right"), sides, strict=True)
+    ]
+
+
+def _thread(document: Document | None) -> str:
+    if document is None or document.kind == Document.Kind.DOCUMENT:
+        return ""
+    return address(document.collection, document.thread, document.docno)
+
+
+def as_shown(rules: JudgingRules, task: Task) -> JudgingRules:
+    """The rules of a task with choices about left and right instead of first and second, from left to right.
+
+    A key of the keyboard chooses a side. What it stands for, and so what is stored, depends on the sides of the task.
+    """
+    sides = sides_of(task)
+    if sides is None:
+        return rules
+    of_key = {grade.key: grade for grade in rules.grades}
+    is_turned = sides[0] > sides[1]
+    grades = []
+    for grade in rules.grades:
+        meant = of_key[MIRRORED.get(grade.key, grade.key)] if is_turned else grade
+        label, definition = WORDS.get(grade.key, (grade.label, grade.definition))
+        grades.append(replace(meant, label=label, definition=definition, shortcut=grade.shortcut))
+    return replace(rules, given_grades=tuple(grades))

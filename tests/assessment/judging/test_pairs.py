@@ -1,0 +1,259 @@
+"""Pairs of documents: the page with two sides, the choices of the protocol, hidden repeats, files and consistency."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from assay import samples
+from assay.preferences.votes import parse_votes
+from assay.protocols.loader import parse_protocol
+from assessment.agreement.preferences import preferences_of
+from assessment.checks import services as checks
+from assessment.errors import AnswerRefused
+from assessment.judging.pairs import as_shown
+from assessment.judgments.disagreements import rounds_of
+from assessment.judgments.pairs import sides_of
+from assessment.models import Batch, Check, Judgment
+from pooling.models import Pool, PoolEntry
+from tests.helpers.api import api, call
+from tests.helpers.factories import make_assessor, make_document, make_organizer, make_topic, make_track
+from tests.helpers.judging import accept, judge, make_batch, make_pool
+from tracks.models import StoredProtocol, Track
+
+pytestmark = pytest.mark.django_db
+LAB = samples.path("pairs-lab.toml").read_text()
+DOCNOS = "abcd"
+
+
+class Scene(NamedTuple):
+    """Ada judges the six pairs of four documents of a topic."""
+
+    track: Track
+    pool: Pool
+    batch: Batch
+    ada: User
+    organizer: User
+
+
+def build_scene(text: str = LAB) -> Scene:
+    parsed = parse_protocol(text, name="lab.toml")
+    fields = {"title": parsed.title, "text": text, "digest": parsed.digest}
+    track = make_track()
+    track.protocol = StoredProtocol.objects.create(slug="lab", **fields)
+    track.save()
+    topic = make_topic(track, "A.1")
+    assert track.collection is not None
+    for docno in DOCNOS:
+        make_document(track.collection, docno, body=f"<p>Text of {docno}.</p>")
+    pool = make_pool(track, {})
+    pairs = [f"{first}|{second}" for first in DOCNOS for second in DOCNOS if first < second]
+    PoolEntry.objects.bulk_create(
+        PoolEntry(pool=pool, topic=topic, docno=docno, position=n) for n, docno in enumerate(pairs)
+    )
+    ada = make_assessor(track, "ada")
+    return Scene(track, pool, make_batch(pool, {ada: [topic]}), ada, make_organizer())
+
+
+def client_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def choices_on(page: str) -> dict[str, str]:
+    """The label of each choice by what its button stores."""
+    parts = page.split('name="choice"')[1:]
+    return {
+        part.split('value="')[1].split('"')[0]: part.split('data-label="')[1].split('"')[0] for part in parts
+    }
+
+
+def test_page_shows_the_two_documents_in_the_order_that_the_judgment_stores() -> None:
+    scene = build_scene()
+    lefts: dict[str, bool] = {}
+    for _ in range(6):
+        task = accept(scene.batch, scene.ada)
+
+        page = client_of(scene.ada).get(task.get_absolute_url()).content.decode()
+        label = choices_on(page)["first"]
+        judgment = judge(task, "first")
+
+        first, second = task.entry.docno.split("|")
+        assert judgment.left == (first if label == "Left better" else second)
+        assert page.index(f"Text of {judgment.left}.") < page.index(
+            f"Text of {({first, second} - {judgment.left}).pop()}."
+        )
+        lefts[task.entry.docno] = judgment.left == first
+        assert "You judged this <strong>" + label in client_of(scene.ada).get(
+            task.get_absolute_url()
+        ).content.decode().replace("\n", " ")
+    assert len(lefts) == 6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("strength = 2", "strength = 2",
+         ["Left much better", "Left better", "Equally good", "Right better", "Right much better", "Both useless",
+          "Unreadable"]),
+        ("strength = 2", "strength = 1", ["Left better", "Equally good", "Right better", "Both useless", "Unreadable"]),
+        ("strength = 2", "ties = false", ["Left better", "Right better", "Both useless", "Unreadable"]),
+        ("strength = 2", "both_bad = false", ["Left better", "Equally good", "Right better", "Unreadable"]),
+    ],
+)  # fmt: skip
+def test_choices_are_those_of_the_protocol(old: str, new: str, expected: list[str]) -> None:
+    text = LAB.replace(old, new)
+    scene = build_scene(
+        text if "strength = 2" in new else text.replace('after = ["first-much", "second-much"]\n', "")
+    )
+    task = accept(scene.batch, scene.ada)
+
+    page = client_of(scene.ada).get(task.get_absolute_url()).content.decode()
+
+    shown = choices_on(page)
+    assert list(shown.values()) == expected
+    rules = as_shown(task.batch.pool.protocol.parsed.judging, task)
+    keys = ["1", "2", "3", "4", "5"][: len(expected) - 1 - ("Both useless" in expected)]
+    assert [grade.shortcut for grade in rules.grades] == keys + ["0"] * ("Both useless" in expected)
+    if "Equally good" not in expected:
+        with pytest.raises(AnswerRefused, match="not a choice of this protocol"):
+            judge(task, "tie")
+
+
+def test_page_asks_the_question_of_the_protocol() -> None:
+    scene = build_scene(LAB.replace("Which answer would you rather have got?", "Which one is clearer?"))
+
+    page = client_of(scene.ada).get(accept(scene.batch, scene.ada).get_absolute_url()).content.decode()
+
+    assert page.count("Which one is clearer?") == 2, "above the documents, and as the name of the choices"
+    assert "What makes it better?" in page
+
+
+def test_hidden_repeat_has_the_other_order() -> None:
+    scene = build_scene()
+    checks.configure(batch=scene.batch, gold_percent=0, repeat_percent=20, repeat_after=1)
+    planned = Check.objects.get(batch=scene.batch)
+    choices: Mapping[bool, str] = {False: "first", True: "second"}
+
+    sides, page = {}, ""
+    while Judgment.objects.count() < 7:
+        task = accept(scene.batch, scene.ada)
+        if task.entry_id == planned.entry_id:
+            sides[task.is_check] = sides_of(task)
+            page = client_of(scene.ada).get(task.get_absolute_url()).content.decode()
+        judge(task, choices[task.is_check])
+
+    assert sides[True] == sides[False][::-1]  # type: ignore[index]
+    assert choices_on(page)["first"] == ("Left better" if sides[True] < sides[False] else "Right better")
+    [of_topic] = preferences_of(scene.track, rounds_of(scene.track)[0])
+    assert (of_topic.of.repeated, of_topic.of.repeated_alike) == (1, 0)
+    assert (of_topic.of.judged, of_topic.of.pairs, of_topic.of.circular) == (6, 6, 0)
+
+
+def test_agreement_shows_circular_triads_and_the_share_of_the_left() -> None:
+    scene = build_scene()
+    circle = {"a|b": "first", "b|c": "first", "a|c": "second"}
+    n_left = 0
+    for _ in range(6):
+        judgment = judge(task := accept(scene.batch, scene.ada), circle.get(task.entry.docno, "tie"))
+        first, second = judgment.docno.split("|")
+        n_left += judgment.left == {"first": first, "second": second}.get(judgment.choice)
+    client = client_of(scene.organizer)
+
+    page = client.get(reverse("assessment:agreement", args=[scene.track.slug])).content.decode()
+    table = client.get(reverse("assessment:agreement_tsv", args=[scene.track.slug, "preferences"]))
+    answer = call(api(scene.organizer), "GET", "agreement", scene.track.slug).json()
+
+    assert "1 of 1" in page, "the only triad whose sides are decided is circular"
+    assert f"{round(100 * n_left / 3)} %" in page
+    assert table.getvalue().decode().splitlines()[1].split("\t")[:5] == ["A.1", "6", "6", "1", "1"]  # type: ignore[attr-defined]
+    assert answer["preferences"][0]["circular"] == 1
+    assert answer["preferences"][0]["left"] == pytest.approx(n_left / 3)
+
+
+def exported(scene: Scene, form: str) -> str:
+    address = reverse("assessment:export", args=[scene.track.slug])
+    wanted = {"to": form, "names": "usernames", "comments": "without"}
+    answer = client_of(scene.organizer).get(address, wanted)
+    return b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
+
+
+def test_preferences_are_exported_by_page_api_and_command(tmp_path: Path) -> None:
+    scene = build_scene()
+    for choice in ("first-much", "second", "tie", "bad", "unreadable"):
+        judge(accept(scene.batch, scene.ada), choice)
+    judged = Judgment.objects.order_by("pk")
+
+    votes = parse_votes(exported(scene, "prefj"), "votes")
+    address = reverse("api:export_judgments", args=[scene.track.slug])
+    answer = api(scene.organizer).get(address, {"to": "prefj", "names": "usernames"})
+    of_api = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
+    call_command(
+        "export_judgments", scene.track.slug, str(tmp_path / "v.txt"), "--format=prefj", "--usernames"
+    )
+
+    assert [(vote.left, vote.winner) for vote in votes] == [
+        (each.left, winner) for each, winner in zip(judged, ["a", "c", "tie", "bad"], strict=False)
+    ]
+    assert of_api == (tmp_path / "v.txt").read_text() == exported(scene, "prefj")
+    assert exported(scene, "pgc") == "A.1\ta\tb\nA.1\tc\ta\n"
+    assert exported(scene, "trec_eval").count("\n") == 8
+    assert votes[0].assessor == "ada"
+
+
+def test_a_track_without_pairs_has_no_preferences_to_export(tmp_path: Path) -> None:
+    track, organizer = make_track(), make_organizer()
+    address = reverse("assessment:export", args=[track.slug])
+
+    page = client_of(organizer).get(address, {"to": "pgc", "names": "codes", "comments": "with"})
+
+    assert page.status_code == 400
+    with pytest.raises(CommandError, match="judges no pairs"):
+        call_command("export_judgments", track.slug, str(tmp_path / "v.txt"), "--format=pgc")
+
+
+def test_program_gets_both_documents_and_the_choices_about_their_sides() -> None:
+    scene = build_scene()
+    task = accept(scene.batch, scene.ada)
+
+    unit: Any = call(api(scene.ada), "GET", "task", task.pk).json()["unit"]
+
+    assert [each["text"].strip() for each in unit["pair"]] == [
+        f"Text of {each}." for each in sides_of(task) or ()
+    ]
+    labels = {grade["key"]: grade["label"] for grade in unit["grades"]}
+    is_turned = (sides_of(task) or ("", ""))[0] == "b"
+    assert labels["first"] == ("Right better" if is_turned else "Left better")
+
+
+def test_pool_page_shows_the_beginnings_of_both_documents() -> None:
+    scene = build_scene()
+    address = reverse("pooling:pool_topic", args=[scene.pool.pk, "A.1"])
+
+    page = client_of(scene.organizer).get(address).content.decode()
+
+    assert "a: Title of a Text of a. · b: Title of b Text of b." in page
+
+
+def test_document_that_the_collection_lacks_is_named() -> None:
+    scene = build_scene()
+    assert scene.track.collection is not None
+    scene.track.collection.documents.filter(docno="a").delete()
+
+    page = client_of(scene.ada).get(accept(scene.batch, scene.ada).get_absolute_url()).content.decode()
+
+    assert "does not have the text of this document" in page
+    assert "Text of b." in page
+
+
+def test_rules_of_documents_stay_as_they_are() -> None:
+    rules = make_track().protocol.parsed.judging
+
+    assert replace(rules, judges=2).grades == rules.grades
