@@ -23,6 +23,9 @@ class RunsPerTeamField(forms.IntegerField):
         super().__init__(required=False, label=label, min_value=1, max_value=1000, **kwargs)
 
 
+PAIR_ORDERS = (Pool.Order.RANDOM, Pool.Order.BY_RUN_VOTES)
+
+
 class PoolForm(StyledForm):
     """The request for a pool: its name, seed, order of judging, and the depth for each kind of run."""
 
@@ -62,7 +65,7 @@ class PoolForm(StyledForm):
         cast(forms.ModelChoiceField[Pool], self.fields["tops_up"]).queryset = selectors.to_top_up(track)
         if rules.pairs is not None:
             order = cast(forms.ChoiceField, self.fields["order"])
-            order.choices = [each for each in Pool.Order.choices if each[0] != Pool.Order.MOVE_TO_FRONT]
+            order.choices = [each for each in Pool.Order.choices if each[0] in PAIR_ORDERS]
             self.fields["tops_up"].help_text = "The new pool has the next pairs, after the judgments so far."
             self.fields[
                 "seed"

@@ -12,9 +12,9 @@ from typing import Any
 from assay.formats.spreadsheet import BOM, csv_lines
 
 COLUMNS = (
-    "judgment", "pool", "batch", "kind", "round", "topic", "docno", "unit", "left", "position", "assessor", "seat",
-    "choice", "label", "grade", "comment", "answers", "guidelines", "order", "accepted_at", "judged_at", "seconds",
-    "is_current", "replaces", "is_withdrawn", "is_adjudicated", "is_check", "source",
+    "judgment", "pool", "batch", "kind", "round", "topic", "docno", "unit", "position", "assessor", "seat", "choice",
+    "label", "grade", "comment", "answers", "guidelines", "order", "accepted_at", "judged_at", "seconds",
+    "is_current", "replaces", "is_withdrawn", "is_adjudicated", "is_check", "source", "left",
 )  # fmt: skip
 LINES_AT_ONCE = 500
 ASSAY, TURKLE = "assay", "turkle"  # the tools in which judgments are made

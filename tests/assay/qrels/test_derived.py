@@ -111,7 +111,8 @@ def test_pairs_are_of_the_runs_that_have_one_of_their_documents_at_the_better_ra
 def test_rounds_end_with_the_best_document_after_few_comparisons() -> None:
     """Of 30 documents, whose order is that of their ids. A tournament takes 105 pairs in its first round alone."""
     for selection, most in (("pooled-best", 60), ("tournament", 200)):
-        units, votes = pool_of(30), []
+        units = pool_of(30)
+        votes: list[Vote] = []
         rules = PairRules(selection)  # type: ignore[arg-type]
         while len(pairs := pool_pairs(units, votes, rules, seed=3)):
             for docno in pairs.docno.tolist():
