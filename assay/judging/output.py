@@ -85,6 +85,7 @@ class Output:
             "topic": unit.topic,
             "docno": unit.docno,
             "unit": unit.docno,
+            "left": "",
             "assessor": self.assessor,
             "choice": answer.choice.key,
             "label": answer.choice.label,

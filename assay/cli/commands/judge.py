@@ -117,6 +117,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _judge_files(arguments: argparse.Namespace) -> Totals:
     """Judge the units of a pool. All files are read first, so that nothing is missing later."""
     rules = load_protocol(arguments.protocol).judging
+    if rules.judges_pairs:
+        raise InputError(f"--protocol: {arguments.protocol} judges pairs of documents, which needs --server")
     units = read_units(arguments.units)
     is_formula = rules.layout in {"formula", "formula-instances"}
     topics = read_topics_of(str(arguments.topics), units, is_formula=is_formula)
