@@ -142,7 +142,7 @@ def test_documents_that_beat_the_winner_meet_one_another() -> None:
         ('preferences = "copeland"', 'preferences = "tournament"', "'tournament' needs pool.pairs.selection"),
         ('preferences = "copeland"', 'preferences = "copeland"\naggregate = "mean"', "aggregate: has no effect"),
         ("strength = 2", "strength = 3", "strength: 3 is neither 1, better, nor 2"),
-        ('"nDCG@5"', '"PGC"', "PGC needs preferences; give it a set of qrels with preferences = 'votes'"),
+        ('"nDCG@5"', '"PGC"', "PGC needs preferences; give it a set with preferences = 'votes'"),
         ('unit = "document"', 'unit = "formula"', "'pair' shows two documents"),
         ('strategy = "top-k"', 'strategy = "top-k"\norder = "move-to-front"', "follows relevant units"),
         ("[[judging.non_answer]]", f"{GRADE}[[judging.non_answer]]", "judging.grade: has no effect on the layout pair"),
