@@ -61,10 +61,6 @@ def request(
     track = track_services.lock(track.pk)
     protocol = track.protocol.parsed
     _check_request(track, name=name, seed=seed, tops_up=tops_up)
-    if tops_up is not None and protocol.pool.pairs is not None and seed != tops_up.seed:
-        raise PoolRefused(
-            f"All rounds of pairs have one seed. Use that of the pool {tops_up}, {tops_up.seed}."
-        )
     try:
         check_strategies(protocol)
         by_kind = with_depth(protocol.runs, depth)
@@ -123,6 +119,10 @@ def _check_request(track: Track, *, name: str, seed: int, tops_up: Pool | None) 
     if tops_up.track_id != track.pk or tops_up.protocol_id != track.protocol_id:
         raise PoolRefused(
             f"The pool {tops_up} cannot be topped up: it was not built for {track} with its current protocol."
+        )
+    if tops_up.protocol.parsed.pool.pairs is not None and seed != tops_up.seed:
+        raise PoolRefused(
+            f"All rounds of pairs have one seed. Use that of the pool {tops_up}, {tops_up.seed}."
         )
     if tops_up.status != Pool.Status.READY:
         raise PoolRefused(f"The pool {tops_up} is not ready. You can top it up once it is built.")
