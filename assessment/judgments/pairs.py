@@ -8,8 +8,7 @@ from django.db.models import QuerySet
 from assay.preferences.votes import BAD, Vote, documents_of, vote_of
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment, Task
 from pooling.models import Pool
-from pooling.pools.inputs import gives_votes
-from pooling.pools.selectors import chain
+from pooling.pools.selectors import chain, gives_votes
 
 COUNTED = (*MAIN_AND_DUAL, Batch.Kind.ADJUDICATION)
 CHUNK = 5_000

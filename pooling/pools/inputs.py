@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from assay.formats.runs import columns
 from assay.formulas.columns import Formulas
 from assay.pools.strategies import ByTopic, PoolInput, has_members
-from assay.preferences.votes import Vote, as_lines
 from assay.protocols.schema import Protocol
 from corpus.clusterings.selectors import latest_clustering
 from corpus.clusterings.services import cluster_submitted
@@ -25,24 +24,6 @@ from tracks.models import Track
 from tracks.rows.selectors import rows_of
 
 Report = Callable[[int, str], None]  # number of runs that are read, and the current step
-
-
-VoteSource = Callable[[Pool], list[Vote]]
-_vote_sources: list[VoteSource] = []
-
-
-def gives_votes(function: VoteSource) -> VoteSource:
-    """Register the function that returns the votes on the pairs of a pool and of those that it tops up."""
-    _vote_sources.append(function)
-    return function
-
-
-def votes_so_far(pool: Pool) -> str:
-    """The votes that decide the pairs of a pool which tops up another one, as lines; empty for other pools."""
-    earlier = pool.tops_up
-    if earlier is None or pool.protocol.parsed.pool.pairs is None:
-        return ""
-    return "".join(as_lines(vote for source in _vote_sources for vote in source(earlier)))
 
 
 class Materials(NamedTuple):

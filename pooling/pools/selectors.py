@@ -1,6 +1,6 @@
 """Pools, and what their pages show."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,6 +9,7 @@ from django.db.models import F, Func, IntegerField, QuerySet
 from assay import plots
 from assay.pools.statistics import partly_shown
 from assay.pools.strategies import beyond_limit
+from assay.preferences.votes import Vote, as_lines
 from assay.protocols.schema import RunRules
 from jobs.models import Job
 from pooling.models import Pool, PoolRun, Run
@@ -265,3 +266,21 @@ def depths_page(pool: Pool, first: str) -> DepthsPage:
         end=min(start + TOPICS, len(topics)),
         n_topics=len(topics),
     )
+
+
+VoteSource = Callable[[Pool], list[Vote]]
+_vote_sources: list[VoteSource] = []
+
+
+def gives_votes(function: VoteSource) -> VoteSource:
+    """Register the function that returns the votes on the pairs of a pool and of those that it tops up."""
+    _vote_sources.append(function)
+    return function
+
+
+def votes_so_far(pool: Pool) -> str:
+    """The votes that decide the pairs of a pool which tops up another one, as lines; empty for other pools."""
+    earlier = pool.tops_up
+    if earlier is None or pool.protocol.parsed.pool.pairs is None:
+        return ""
+    return "".join(as_lines(vote for source in _vote_sources for vote in source(earlier)))

@@ -168,7 +168,7 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
         n_rows=pool.depth.get(ROWS),
     )
     try:
-        pool.votes = inputs.votes_so_far(pool)
+        pool.votes = selectors.votes_so_far(pool)
         votes = votes_in(pool.votes)
         built = build_units(
             protocol=protocol, seed=pool.seed, depth=pool.depth, votes=votes, **read._asdict()
