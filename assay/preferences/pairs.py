@@ -155,8 +155,8 @@ def pooled_best(rankings: Sequence[Sequence[str]], votes: Sequence[Vote]) -> lis
     return [_sorted(best, docno) for docno in sorted(new - {best})]
 
 
-def _sorted(one: str, other: str) -> Pair:
-    return (one, other) if one < other else (other, one)
+def _sorted(docno: str, other: str) -> Pair:
+    return (docno, other) if docno < other else (other, docno)
 
 
 def _judged(votes: Sequence[Vote]) -> list[Pair]:

@@ -45,17 +45,17 @@ class Vote(NamedTuple):
         return {self.left: self.right, self.right: self.left}.get(self.winner, "")
 
 
-def pair_docno(one: str, other: str) -> str:
+def pair_docno(docno: str, other: str) -> str:
     """The docno of a pair as a unit of a pool, whatever the sides.
 
     >>> pair_docno("d7", "d12")
     'd12|d7'
     """
-    return SIGN.join(sorted((one, other)))
+    return SIGN.join(sorted((docno, other)))
 
 
 def documents_of(docno: str) -> tuple[str, str] | None:
-    """The documents of a pair, the first one and the second one; None if it is no docno of a pair.
+    """The documents of a pair, the first one and the second one; None for the docno of a document.
 
     >>> documents_of("d12|d7"), documents_of("d12")
     (('d12', 'd7'), None)

@@ -45,8 +45,8 @@ def shown_pair(task: Task, *, in_context: bool) -> list[Side]:
     if sides is None:
         return []
     collection = task.batch.pool.track.collection
-    found = Document.objects.filter(collection=collection, docno__in=sides).select_related("collection")
-    documents = {document.docno: document for document in found} if collection is not None else {}
+    rows = Document.objects.filter(collection=collection, docno__in=sides).select_related("collection")
+    documents = {document.docno: document for document in rows} if collection is not None else {}
     return [
         Side(
             name,
@@ -67,7 +67,7 @@ def _thread(document: Document | None) -> str:
 def as_shown(rules: JudgingRules, task: Task) -> JudgingRules:
     """The rules of a task with choices about left and right instead of first and second, from left to right.
 
-    A key of the keyboard chooses a side. What it stands for, and so what is stored, depends on the sides of the task.
+    A key of the keyboard chooses a side. What is stored depends on the sides of the task.
     """
     sides = sides_of(task)
     if sides is None:
