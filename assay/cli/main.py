@@ -38,6 +38,7 @@ COMMANDS = {
     "baseline": "make the run of a baseline: TF-IDF, BM25, Tangent-S or linked posts",
     "fuse": "fuse runs into one run",
     "preferences": "choose pairs of documents to judge, and value documents by the votes",
+    "nuggets": "check and convert the nuggets of generated answers, and make qrels of them",
     "archive": "check the archive of a track",
     "login": "log in to a site",
     "topics": "list the topics of a track of a site",

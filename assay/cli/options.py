@@ -8,7 +8,7 @@ from typing import Any, Never
 
 SEED = 1
 STDIN = "-"
-SUFFIXES = {".gz", ".xz", ".zip", ".tsv", ".txt", ".trec", ".run", ".res"}
+SUFFIXES = {".gz", ".xz", ".zip", ".tsv", ".txt", ".trec", ".run", ".res", ".jsonl"}
 TOKEN, SERVER = "ASSAY_TOKEN", "ASSAY_SERVER"  # variables
 
 

@@ -36,6 +36,7 @@ from assay.formats.topics.reader import read_topics
 from assay.formulas.slt import slt
 from assay.html import forum, highlight, links
 from assay.html.sanitize import clean_body, clean_title
+from assay.nuggets.files import read_nuggets
 from assay.protocols.loader import load_protocol, parse_protocol
 from assay.protocols.measures import parse_measure
 from tracks.markdown import plain_html
@@ -46,6 +47,7 @@ BOUND = 20  # between the factor and its square
 SHORT = 0.012  # seconds of the longer text: a quadratic function of these sizes takes longer, or does no harm
 MATH = '<math xmlns="http://www.w3.org/1998/Math/MathML">'
 PROTOCOL = load_protocol("trec-adhoc")
+RAG = load_protocol("trec-rag-2024")
 REFUSALS = (AssayError, Malformed, QrelsError, Unusable, ValueError)
 
 # fmt: off
@@ -94,10 +96,12 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 }
 # Functions of these packages read text from outside if their first parameter is text and has another name than these.
 PACKAGES = (
+    "answers",
     "formats",
     "formulas",
     "html",
     "judging",
+    "nuggets",
     "passages",
     "protocols",
     "templates",
@@ -122,6 +126,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.manifest.parse_manifest": {"name": "x.csv", "protocol": PROTOCOL, "has_file": bool},
     "formats.qrels.tables.table_rows": {"separator": ",", "header": ["topic", "docno", "grade"]},
     "formats.rows.read_rows": {"name": "x.csv", "fields": ["a"]},
+    "formats.runs.answers.is_word": {"most": 10},
     "formats.runs.words.score_of": None,
     "formats.runs.words.rank_of": None,
     "formats.separated.quoted": {"separator": b","},
@@ -156,6 +161,9 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "html.tidy.tidy": None,
     "judging.answers.read_answer": {"topic": "1", "docno": "d", "rules": PROTOCOL.judging},
     "judging.output.whole_rows": {"suffix": ".jsonl"},
+    "nuggets.assignments.read_assignments": {"name": "x", "judging": PROTOCOL.judging},
+    "nuggets.files.read_nuggets": {"name": "x"},
+    "nuggets.files.records": {"name": "x"},
     "protocols.description.label_value": {"label": "languages"},
     "protocols.loader.parse_protocol": {"name": "x.toml"},
     "toml_files.decoded": {"name": "x.toml"},
@@ -317,6 +325,26 @@ CASES: dict[str, tuple[Callable[[str], object], Callable[[int], str]]] = {
     "nested lists in JSON": (
         lambda text: jsonl.convert(text.encode()),
         nested("[", "]", before='{"docno":"1","x":', after="}"),
+    ),
+    "sentences of an answer": (
+        lambda text: check_run(io.BytesIO(text.encode()), protocol=RAG, name="run.jsonl").repaired(),
+        lambda n: (
+            '{"run_id": "r", "topic_id": "t", "references": ["a"'
+            + ', "a"' * (n // 8)
+            + '], "answer": [{}'
+            + ', {"text": "x y", "citations": [0, 0]}' * (n // 36)
+            + "]}"
+        ).replace("{}, ", ""),
+    ),
+    "answers of a run": (
+        lambda text: check_run(io.BytesIO(text.encode()), protocol=RAG, name="run.jsonl"),
+        numbered(
+            '{{"run_id": "r", "topic_id": "{}", "references": [], "answer": [{{"text": "x", "citations": []}}]}}\n'
+        ),
+    ),
+    "nuggets of a topic": (
+        lambda text: list(read_nuggets(text.encode(), "n")[0].problems(RAG.nuggets)),
+        numbered('{{"text": "{}"}},', before='{"qid": "t", "nuggets": [', after='{"text": "x"}]}'),
     ),
     "dotted key": (lambda text: parse_protocol(text, name="x.toml"), lambda n: "a." * (4 * n)),
     "keys that no protocol has": (

@@ -11,6 +11,7 @@ from assay.cli.options import STDIN, add, add_format, names_of_runs
 from assay.errors import InputError
 from assay.formats.qrels.reader import read_qrels
 from assay.formats.runs.reader import read_run
+from assay.measures import boards
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import HEADER, ScoreRow, TopicClass, are_words, as_json, classes_of
 from assay.measures.units import Scored, Units, judged_documents, prepare, read_units, score_prepared
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "each value, as topic LABEL=VALUE",
     )
     add(parser, "--label")
-    add_format(parser, "tsv", "json")
+    add_format(parser, "tsv", "json", *boards.FORMS)
     add(parser, "--processes", "--quiet", "runs")
 
 
@@ -88,9 +89,14 @@ def run(arguments: argparse.Namespace) -> int:
             run=name,
             classes=classes,
         )
-    text = as_json(rows) if arguments.format == "json" else as_tsv(HEADER, [row.cells() for row in rows])
-    sys.stdout.write(text)
+    sys.stdout.write(_written(rows, arguments.format))
     return 0
+
+
+def _written(rows: Sequence[ScoreRow], form: str) -> str:
+    if form in boards.FORMS:
+        return boards.write_board(rows, form)
+    return as_json(rows) if form == "json" else as_tsv(HEADER, [row.cells() for row in rows])
 
 
 def _read(arguments: argparse.Namespace) -> Request:

@@ -16,6 +16,7 @@ from assay.cli.pooling import add_pooling_options, beyond_team_limit, read_poole
 from assay.digests import sha256_of, sha256_of_file
 from assay.errors import InputError
 from assay.formats.documents.sources import files_of
+from assay.nuggets.files import keys_by_topic, read_nuggets
 from assay.pools.files import (
     contributions_tsv,
     member_contributions_tsv,
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(parser, "--output", words="; FILE.json describes how the pool was built")
     files = {
         "--known-items": "topic and relevant docno per line, for known-item tasks",
+        "--nuggets": "lists of nuggets of the topics, for generated answers",
         "--votes": "votes on pairs of the earlier pools, if pairs are judged in rounds",
         "--top-up-members": "members of the earlier pool, if it has near-duplicates",
         "--contributions": "write which run contributed which unit",
@@ -73,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         formulas=formulas,
         known=read_docnos(arguments.known_items) if arguments.known_items else None,
         already=read_docnos(arguments.top_up) if arguments.top_up else None,
+        nuggets=_nuggets(arguments, protocol),
         tied=read_docnos(arguments.top_up_members, column=2) if arguments.top_up_members else None,
         votes=read_votes(str(arguments.votes)) if arguments.votes else (),
     )
@@ -91,6 +94,18 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         print(_summary(pool, description, sha256), file=sys.stderr)  # noqa: T201
     return 0
+
+
+def _nuggets(arguments: argparse.Namespace, protocol: Protocol) -> dict[str, list[str]]:
+    """The keys of the nuggets of each topic."""
+    if arguments.nuggets is None:
+        return {}
+    if not protocol.is_of_answers:
+        raise InputError("--nuggets is for generated answers, and the protocol has none")
+    lists = read_nuggets(arguments.nuggets.read_bytes(), str(arguments.nuggets))
+    if problems := [problem for nuggets in lists for problem in nuggets.problems(protocol.nuggets)]:
+        raise InputError(f"{arguments.nuggets}: {problems[0]} ({len(problems)} in all: assay nuggets check)")
+    return keys_by_topic(lists)
 
 
 def _limited(
@@ -112,7 +127,7 @@ def _limited(
 def _other_sources(arguments: argparse.Namespace) -> dict[str, Any]:
     """Name and sha256 of the files of which the pool was built, without the runs."""
     sources: dict[str, Any] = {}
-    for option in ("known_items", "top_up", "votes", "top_up_members"):
+    for option in ("known_items", "nuggets", "top_up", "votes", "top_up_members"):
         if path := getattr(arguments, option):
             sources[option] = _file_record(path)
     if arguments.formulas:

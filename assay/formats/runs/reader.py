@@ -70,6 +70,18 @@ class CheckedRun:
     answers: Mapping[str, Answer] = field(default_factory=dict)  # by topic, of a run of generated answers
     _cut: bytes | None = None  # such a run, with answers cut to the limits
 
+    def usable_answers(self) -> Mapping[str, Answer]:
+        """The answers by topic, also of a run that exceeds limits.
+
+        Raises:
+            InputError: There are none, or the run has other errors.
+        """
+        serious = [error for error in self.report.errors if not error.is_repairable]
+        if serious or not self.answers:
+            reason = serious[0] if serious else "the file has no generated answers"
+            raise InputError(f"{self.report.name}: {reason}")
+        return self.answers
+
     def repaired(self) -> bytes | None:
         """The run as it should have been written; None if nothing can be, or has to be, repaired."""
         if self._cut is not None:
@@ -131,12 +143,7 @@ def read_answers(source: BinaryIO | Path, protocol: Protocol, *, name: str) -> M
         InputError: The file has no answer that can be read, or other errors than answers that are too long.
         OSError: The file cannot be read.
     """
-    checked = check_run(source, protocol=protocol, name=name)
-    serious = [error for error in checked.report.errors if not error.is_repairable]
-    if serious or not checked.answers:
-        reason = serious[0] if serious else "the file has no generated answers"
-        raise InputError(f"{name}: {reason}")
-    return checked.answers
+    return check_run(source, protocol=protocol, name=name).usable_answers()
 
 
 def read_run(path: str, protocol: Protocol, formats: Sequence[RunFormat] = ()) -> RunColumns:

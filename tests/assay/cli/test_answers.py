@@ -4,13 +4,23 @@ Each test of a key of the protocol gives a command two protocol files that diffe
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from assay.cli.main import main
+from assay.nuggets.lists import Nugget
 from tests.assay.cli.test_protocol_keys import with_change
-from tests.helpers.answer_runs import CROWS, OWLS, answer_run, citation
+from tests.helpers.answer_runs import (
+    CROWS,
+    OWLS,
+    Sentences,
+    answer_of,
+    answer_run,
+    citation,
+    nugget,
+)
 from tests.helpers.pool_files import lines_of
 
 RAG = "trec-rag-2024"
@@ -104,13 +114,160 @@ def test_pool_has_as_many_citations_of_a_sentence_as_are_judged(runs: Path) -> N
     assert few.count(citation("Owls sing at night.", "d1")) == 1  # in both runs
 
 
-def test_limits_of_nuggets_are_in_the_words_of_the_protocol(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    changed = with_change(tmp_path, RAG, "most = 30\nmax_words = 12", "most = 7\nmax_words = 5")
+NUGGETS = {
+    "T1": [("they sing at night", "vital"), ("they eat mice", "okay")],
+    "T2": [("they sleep", "vital")],
+}
 
-    assert main(["protocol", "show", changed]) == 0
-    assert "A topic has at most 7 nuggets. A nugget has at most 5 words." in capsys.readouterr().out
+
+@pytest.fixture
+def nuggets(runs: Path) -> Path:
+    """Lists of nuggets for two topics."""
+    lines = [
+        {"query": "?", "qid": topic, "nuggets": [{"text": text, "importance": word} for text, word in items]}
+        for topic, items in NUGGETS.items()
+    ]
+    path = runs / "nuggets.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def assign(path: Path, run: Mapping[str, Sentences], grades: Mapping[str, str]) -> str:
+    """A file with the assignments of all nuggets and first citations of a run, all with the grade of their topic."""
+    lines = [
+        {
+            "qid": topic,
+            "answer_text": answer_of(topic, sentences).text,
+            "nuggets": [{"text": text, "assignment": grades[topic]} for text, _ in NUGGETS[topic]],
+            "citations": [
+                {"text": text, "docid": cited[0], "assignment": grades[topic]}
+                for text, cited in sentences
+                if cited
+            ],
+        }
+        for topic, sentences in run.items()
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("most = 30", "most = 1", "topic T1: 2 nuggets; at most 1 are accepted"),
+        ("max_words = 12", "max_words = 3", "'they sing at night' has 4 words; at most 3 are accepted"),
+    ],
+)
+def test_list_beyond_the_limits_of_the_protocol_has_problems(
+    nuggets: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, message: str
+) -> None:
+    changed = with_change(nuggets.parent, RAG, old, new)
+    pool = [
+        "pool",
+        "--runs",
+        str(nuggets.parent / "m.csv"),
+        "--seed",
+        "1",
+        "--quiet",
+        "--nuggets",
+        str(nuggets),
+    ]
+
+    assert main(["nuggets", "check", str(nuggets), "--protocol", RAG]) == 0
+    assert main(["nuggets", "check", str(nuggets), "--protocol", changed]) == 1
+    assert message in capsys.readouterr().err
+    assert main([*pool, "--protocol", RAG]) == 0
+    assert main([*pool, "--protocol", changed]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_pool_has_the_nuggets_of_every_answer(nuggets: Path) -> None:
+    units = pooled(nuggets.parent, RAG, "--nuggets", str(nuggets))
+
+    key = Nugget("they eat mice").key
+    assert {nugget("T1", key), nugget("T1", key, CROWS)} <= set(units)
+    record = json.loads((nuggets.parent / "pool.tsv.json").read_text())
+    assert record["nuggets"]["file"] == "nuggets.jsonl"
+
+
+def test_nuggets_are_for_protocols_of_generated_answers(
+    nuggets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (nuggets.parent / "r.txt").write_text("T1 Q0 d1 1 1 x\n")
+    (nuggets.parent / "m.csv").write_text("file,team,tag,kind\nr.txt,one,x,primary\n")
+    options = ["--runs", str(nuggets.parent / "m.csv"), "--seed", "1", "--nuggets", str(nuggets)]
+
+    assert main(["pool", "--protocol", "trec-adhoc", *options]) == 2
+    assert "--nuggets is for generated answers" in capsys.readouterr().err
+
+
+def test_assignments_become_qrels_and_scores(nuggets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = nuggets.parent
+    owls = assign(folder / "owls.txt", OWLS, {"T1": "partial_support", "T2": "support"})
+    qrels = str(folder / "qrels.txt")
+    options = ["--protocol", RAG, "--nuggets", str(nuggets)]
+
+    assert main(["nuggets", "qrels", *options, owls, "--output", qrels]) == 0
+    assert "6 units, 0 of them failed; lists of nuggets: 2" in capsys.readouterr().err
+    evaluate = ["evaluate", "--protocol", RAG, "--qrels", qrels, "--quiet"]
+    assert main([*evaluate, str(folder / "owls.jsonl"), "--format", "ir_measures"]) == 0
+    values = {line.split()[2]: float(line.split()[3]) for line in capsys.readouterr().out.splitlines()}
+    assert values["V"] == values["A"] == values["SupportP"] == 0.75
+    assert values["V_strict"] == 0.5
+    assert values["SupportR"] == pytest.approx((1 / 3 + 1) / 2)
+
+    assert main([*evaluate, str(folder / "crows.jsonl")]) == 2  # whose answer to T1 nobody judged
+    assert "units of the run without a grade: nugget:" in capsys.readouterr().err
+
+    assert main(["nuggets", "assignments", *options, "--qrels", qrels, str(folder / "owls.jsonl")]) == 0
+    written = capsys.readouterr().out
+    (folder / "again.txt").write_text(written)
+    again = str(folder / "again-qrels.txt")
+    assert main(["nuggets", "qrels", *options, str(folder / "again.txt"), "--output", again, "--quiet"]) == 0
+    assert Path(again).read_bytes() == Path(qrels).read_bytes()
+
+
+def test_unit_in_two_files_of_assignments_is_refused(
+    nuggets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owls = assign(nuggets.parent / "owls.txt", OWLS, {"T1": "support", "T2": "support"})
+
+    assert main(["nuggets", "qrels", "--protocol", RAG, "--nuggets", str(nuggets), owls, owls]) == 2
+    assert "6 units are in several files; give each once" in capsys.readouterr().err
+
+
+def test_lists_are_converted_and_compared(nuggets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bank, newer = nuggets.with_name("bank.jsonl"), nuggets.with_name("newer.jsonl")
+    newer.write_text(nuggets.read_text().replace("they eat mice", "they eat voles"))
+
+    assert main(["nuggets", "convert", str(nuggets), "--to", "nugget-bank", "--output", str(bank)]) == 0
+    assert main(["nuggets", "changes", str(nuggets), str(bank)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1  # the header
+    assert main(["nuggets", "changes", str(nuggets), str(newer)]) == 0
+    rows = [line.split("\t")[2:] for line in capsys.readouterr().out.splitlines()]
+    assert rows[1:] == [["new", "yes", "they eat voles"], ["gone", "no", "they eat mice"]]
+
+
+def test_cited_documents_are_a_run_that_can_be_pooled(runs: Path) -> None:
+    cited = runs / "cited.txt"
+    arguments = ["nuggets", "cited", "--protocol", RAG, str(runs / "owls.jsonl"), "--output", str(cited)]
+
+    assert main(arguments) == 0
+    assert main(["check", "--protocol", "trec-adhoc", str(cited)]) == 0
+
+
+def test_table_of_scores_is_converted(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (runs / "board.txt").write_text("owls\tV\tall\t0.5\n")
+
+    assert main(["nuggets", "scores", str(runs / "board.txt"), "--from", "tot", "--to", "ir_measures"]) == 0
+    assert capsys.readouterr().out == "owls\tall\tV\t0.5\n"
+
+
+def test_run_of_documents_has_no_answers(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (runs / "r.txt").write_text("T1 Q0 d1 1 1 x\n")
+
+    assert main(["nuggets", "cited", "--protocol", "trec-adhoc", str(runs / "r.txt")]) == 2
+    assert "the file has no generated answers" in capsys.readouterr().err
 
 
 def test_grades_have_other_words_for_citations(capsys: pytest.CaptureFixture[str]) -> None:

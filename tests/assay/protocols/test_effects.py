@@ -59,7 +59,7 @@ EFFECTS = {
     "runs.answers.too_long": f"{ANSWERS}answer_that_is_too_long_gets_a_warning_if_the_protocol_says_so",
     "runs.answers.characters_label": f"{ANSWERS}label_of_a_topic_is_the_limit_of_its_characters",
     **dict.fromkeys(
-        ("nuggets.most", "nuggets.max_words"), f"{ANSWERS}limits_of_nuggets_are_in_the_words_of_the_protocol"
+        ("nuggets.most", "nuggets.max_words"), f"{ANSWERS}list_beyond_the_limits_of_the_protocol_has_problems"
     ),
     "runs.answers.citations": f"{ANSWERS}pool_has_as_many_citations_of_a_sentence_as_are_judged",
     "judging.grade.citation_label": f"{ANSWERS}grades_have_other_words_for_citations",

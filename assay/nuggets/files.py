@@ -1,0 +1,289 @@
+"""Files of nuggets, in JSON or JSON lines with one object per topic. What an object has decides its form::
+
+    nuggetizer   query, qid, nuggets: [{text, importance}]
+    nugget-bank  query_id, title_query, nugget_bank: {question: {question, answers, aggregator_type, …}}, claim_bank
+    ragtime      metadata: {topic_id}, nugget_bank: [{question, aggregator_type, answers: [{answer, references}]}]
+
+The first is that of nuggetizer, the others are those of AutoJudge and of RAGTIME 2026. An importance `failed`, or none,
+is one that is not decided. Nuggets that are not questions are claims of a nugget bank.
+
+Source:
+    castorini/nuggetizer, core/types.py; autojudge-base 1.0.0, nugget_data (versions v3, v4 and RAGTIME26).
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from assay.answers import normal
+from assay.errors import InputError
+from assay.formats.runs.answers import MAX_CITED, is_word
+from assay.formats.runs.words import MAX_NAME
+from assay.nuggets.lists import GoldAnswer, Importance, Nugget, NuggetList
+
+MAX_NUGGETS = 10_000  # of a topic
+AUTOMATIC = "program"  # the creator of nuggets whose program has no name
+FORMS = ("nuggetizer", "nugget-bank", "ragtime")
+
+
+class NuggetFileError(InputError):
+    """A file is not of nuggets: which line and key, and what is accepted."""
+
+
+class Record(NamedTuple):
+    """An object of a file, with the number of its line."""
+
+    content: dict[str, Any]
+    line: int
+    name: str
+
+    def wrong(self, key: str, accepted: str) -> NuggetFileError:
+        return NuggetFileError(f"{self.name}: line {self.line}: {key}: expected {accepted}")
+
+    def topic(self, value: Any, key: str) -> str:
+        value = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        if not isinstance(value, str) or not is_word(value, MAX_NAME):
+            raise self.wrong(key, "the code of a topic")
+        return value
+
+    def text(self, value: Any, key: str, *, is_required: bool = True) -> str:
+        if value is None and not is_required:
+            return ""
+        try:
+            is_text = (
+                isinstance(value, str)
+                and (bool(normal(value)) or not is_required)
+                and value.encode() is not None
+            )
+        except UnicodeEncodeError:
+            is_text = False
+        if not is_text:
+            raise self.wrong(key, "a text")
+        return str(value)
+
+    def items(self, value: Any, key: str) -> list[tuple[str, dict[str, Any]]]:
+        """The objects of a list, or of a table by their names, each with its place; none for null."""
+        if isinstance(value, dict):
+            pairs = [(f"{key}.{name[:40]}", item) for name, item in value.items()]
+        elif isinstance(value, list):
+            pairs = [(f"{key}[{n}]", item) for n, item in enumerate(value)]
+        elif value is None:
+            return []
+        else:
+            raise self.wrong(key, "a list of objects")
+        if len(pairs) > MAX_NUGGETS:
+            raise self.wrong(key, f"at most {MAX_NUGGETS:,} items")
+        for place, item in pairs:
+            if not isinstance(item, dict):
+                raise self.wrong(place, "an object")
+        return pairs
+
+    def docnos(self, value: Any, key: str) -> tuple[str, ...]:
+        """The ids of documents: words, or objects with `doc_id`."""
+        given = [] if value is None else value
+        if not isinstance(given, list):
+            raise self.wrong(key, "a list of ids of documents")
+        docnos: dict[str, None] = {}
+        for n, item in enumerate(given):
+            docno = item.get("doc_id") if isinstance(item, dict) else item
+            if not isinstance(docno, str) or not is_word(docno, MAX_CITED):
+                raise self.wrong(f"{key}[{n}]", "the id of a document")
+            docnos[docno] = None
+        return tuple(docnos)
+
+    def importance(self, value: Any, key: str) -> Importance:
+        if value in (None, "", "failed"):
+            return ""
+        if value not in ("vital", "okay"):
+            raise self.wrong(key, "vital, okay or failed")
+        return cast(Importance, value)
+
+
+def records(data: bytes, name: str) -> Iterator[Record]:
+    """The objects of a file of JSON lines, or of one JSON value.
+
+    Raises:
+        NuggetFileError: A line is not a JSON object in UTF-8.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise NuggetFileError(f"{name}: not UTF-8 (byte {error.start + 1})") from None
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if lines and lines[0][1].strip() in ("{", "["):  # written with indents
+        lines = [(lines[0][0], text)]
+    if not lines:
+        raise NuggetFileError(f"{name}: the file is empty")
+    for number, line in lines:
+        try:
+            content = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            reason = (
+                f"column {error.colno}: {error.msg}"
+                if isinstance(error, json.JSONDecodeError)
+                else "nested too deeply"
+            )
+            raise NuggetFileError(f"{name}: line {number}: not JSON ({reason})") from None
+        for item in content if isinstance(content, list) else [content]:
+            if not isinstance(item, dict):
+                raise NuggetFileError(f"{name}: line {number}: expected a JSON object")
+            yield Record(item, number, name)
+
+
+def read_nuggets(data: bytes, name: str) -> list[NuggetList]:
+    """The lists of nuggets of a file.
+
+    Raises:
+        NuggetFileError: A line is in none of the forms, has a wrong value, or its topic has a list already.
+    """
+    lists: dict[str, NuggetList] = {}
+    for record in records(data, name):
+        nuggets = _read(record)
+        if nuggets.topic in lists:
+            raise record.wrong(nuggets.topic, "each topic once")
+        lists[nuggets.topic] = nuggets
+    return list(lists.values())
+
+
+def _read(record: Record) -> NuggetList:
+    content = record.content
+    if "qid" in content and "nuggets" in content:
+        return _of_nuggetizer(record)
+    metadata = content.get("metadata")
+    topic = metadata.get("topic_id") if isinstance(metadata, dict) else None
+    if "nugget_bank" in content and (topic is not None or "query_id" in content):
+        return _of_bank(record, content["query_id"] if topic is None else topic)
+    raise record.wrong(
+        "object", "qid and nuggets, query_id and nugget_bank, or metadata.topic_id and nugget_bank"
+    )
+
+
+def _of_nuggetizer(record: Record) -> NuggetList:
+    content = record.content
+    nuggets = [
+        Nugget(
+            record.text(item.get("text"), f"{place}.text"),
+            record.importance(item.get("importance"), f"{place}.importance"),
+            record.docnos(item.get("sources"), f"{place}.sources"),
+            record.text(item.get("creator"), f"{place}.creator", is_required=False),
+            merged=tuple(record.docnos(item.get("merged"), f"{place}.merged")),
+        )
+        for place, item in record.items(content["nuggets"], "nuggets")
+    ]
+    version = content.get("version", 1)
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise record.wrong("version", "a whole number from 1")
+    title = record.text(content.get("query"), "query", is_required=False)
+    return NuggetList(record.topic(content["qid"], "qid"), title, tuple(nuggets), version)
+
+
+def _of_bank(record: Record, topic: Any) -> NuggetList:
+    content = record.content
+    questions = [
+        _of_question(record, place, item, "question")
+        for place, item in record.items(content["nugget_bank"], "nugget_bank")
+    ]
+    claims = [
+        _of_question(record, place, item, "claim")
+        for place, item in record.items(content.get("claim_bank"), "claim_bank")
+    ]
+    title = record.text(content.get("title_query"), "title_query", is_required=False)
+    return NuggetList(record.topic(topic, "topic"), title, (*questions, *claims))
+
+
+def _of_question(record: Record, place: str, item: Mapping[str, Any], key: str) -> Nugget:
+    answers = [
+        GoldAnswer(
+            record.text(answer.get("answer"), f"{of_answer}.answer"),
+            record.docnos(answer.get("references"), f"{of_answer}.references"),
+        )
+        for of_answer, answer in record.items(item.get("answers"), f"{place}.answers")
+    ]
+    if item.get("sub_nuggets"):
+        raise record.wrong(f"{place}.sub_nuggets", "none: nuggets below nuggets are not supported")
+    joined = item.get("aggregator_type")
+    if joined not in (None, "Default", "AND", "OR"):
+        raise record.wrong(f"{place}.aggregator_type", "AND or OR")
+    return Nugget(
+        record.text(item.get(key), f"{place}.{key}"),
+        record.importance(item.get("importance"), f"{place}.importance"),
+        record.docnos(item.get("references"), f"{place}.references"),
+        _creator(record, item.get("creator"), f"{place}.creator"),
+        tuple(answers),
+        "AND" if joined == "AND" else "OR",
+    )
+
+
+def _creator(record: Record, value: Any, key: str) -> str:
+    """The first creator of a nugget."""
+    for _, item in record.items(value, key)[:1]:
+        name = item.get("assessor_id") if item.get("is_human") else item.get("llm_model")
+        return record.text(name, key, is_required=False) or ("" if item.get("is_human") else AUTOMATIC)
+    return ""
+
+
+def write_nuggets(lists: Iterable[NuggetList], form: str) -> bytes:
+    """The lists as JSON lines in one of `FORMS`."""
+    lines = (json.dumps(WRITERS[form](nuggets), ensure_ascii=False) for nuggets in lists)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _as_nuggetizer(nuggets: NuggetList) -> dict[str, Any]:
+    items = []
+    for nugget in nuggets.nuggets:
+        item: dict[str, Any] = {"text": nugget.shown, "importance": nugget.importance or "failed"}
+        others = {"sources": list(nugget.sources), "creator": nugget.creator, "merged": list(nugget.merged)}
+        items.append(item | {key: value for key, value in others.items() if value})
+    return {"query": nuggets.title, "qid": nuggets.topic, "version": nuggets.version, "nuggets": items}
+
+
+def _as_bank(nuggets: NuggetList) -> dict[str, Any]:
+    questions: dict[str, Any] = {}
+    claims: dict[str, Any] = {}
+    for nugget in nuggets.nuggets:
+        item: dict[str, Any] = {
+            "query_id": nuggets.topic,
+            "references": [{"doc_id": docno} for docno in nugget.sources],
+        }
+        if nugget.importance:
+            item["importance"] = nugget.importance
+        if nugget.creator:
+            item["creator"] = [{"is_human": True, "assessor_id": nugget.creator}]
+        if nugget.answers:
+            answers = {
+                answer.text: {
+                    "answer": answer.text,
+                    "references": [{"doc_id": docno} for docno in answer.sources],
+                }
+                for answer in nugget.answers
+            }
+            question = {"question": nugget.text, "answers": answers, "aggregator_type": nugget.joined}
+            questions[nugget.text] = question | item
+        else:
+            claims[nugget.text] = {"claim": nugget.text} | item
+    return {
+        "query_id": nuggets.topic,
+        "title_query": nuggets.title,
+        "format_version": "v3",
+        "nugget_bank": questions,
+        "claim_bank": claims,
+    }
+
+
+def _as_ragtime(nuggets: NuggetList) -> dict[str, Any]:
+    questions = []
+    for nugget in nuggets.nuggets:
+        answers = [{"answer": answer.text, "references": list(answer.sources)} for answer in nugget.answers]
+        question = {"question": nugget.text, "aggregator_type": nugget.joined, "answers": answers}
+        questions.append(question | ({"importance": nugget.importance} if nugget.importance else {}))
+    return {"format_version": "RAGTIME26", "metadata": {"topic_id": nuggets.topic}, "nugget_bank": questions}
+
+
+WRITERS: dict[str, Callable[[NuggetList], dict[str, Any]]] = dict(
+    zip(FORMS, (_as_nuggetizer, _as_bank, _as_ragtime), strict=True)
+)
+
+
+def keys_by_topic(lists: Sequence[NuggetList]) -> dict[str, list[str]]:
+    """The keys of the nuggets of each topic, in the order of its list, as pools need them."""
+    return {nuggets.topic: nuggets.keys for nuggets in lists}

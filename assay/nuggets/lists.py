@@ -1,0 +1,156 @@
+"""Lists of nuggets. A nugget is a fact that an answer to a topic should contain; it is vital or okay.
+
+The key of a nugget is the digest of its text after NFKC. So an edited nugget is a new one, which is assigned to all
+answers again, and an unchanged nugget keeps its judgments in every later version of its list. A list is a value:
+functions that change it return a new version.
+
+A nugget may be a question with answers: it is in an answer if all of them are (`AND`), or any of them (`OR`).
+
+Source:
+    Pradeep et al. (2024), arXiv:2411.09607, and castorini/nuggetizer: lists of facts, made from relevant documents. The
+    questions are those of RAGTIME, as autojudge-base 1.0.0 has them.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
+
+from assay.answers import digest_of, normal
+from assay.errors import InputError
+from assay.protocols.schema import NuggetRules
+
+Importance = Literal["vital", "okay", ""]  # empty: not decided, or failed
+Joined = Literal["AND", "OR"]
+DIGITS = 12  # of a key
+
+
+class GoldAnswer(NamedTuple):
+    """An answer to the question of a nugget, and the documents that it was found in."""
+
+    text: str
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Nugget:
+    """A fact, or a question with answers."""
+
+    text: str
+    importance: Importance = ""
+    sources: tuple[str, ...] = ()  # documents that it was made from
+    creator: str = ""  # a person or a program
+    answers: tuple[GoldAnswer, ...] = ()  # of a question
+    joined: Joined = "OR"  # whether a text must contain all answers, or any
+    merged: tuple[str, ...] = ()  # keys of the nuggets that were merged into it
+
+    @property
+    def key(self) -> str:
+        """The digest of what a judge reads."""
+        return digest_of(self.shown, DIGITS)
+
+    @property
+    def shown(self) -> str:
+        """The nugget as a judge reads it.
+
+        >>> Nugget("Where do owls nest?", answers=(GoldAnswer("in barns"), GoldAnswer("in trees"))).shown
+        'Where do owls nest? — in barns; or in trees'
+        """
+        word = "and" if self.joined == "AND" else "or"
+        answers = f"; {word} ".join(normal(answer.text) for answer in self.answers)
+        return f"{normal(self.text)} — {answers}" if answers else normal(self.text)
+
+    @property
+    def n_words(self) -> int:
+        """Words of the fact, or of the question."""
+        return len(normal(self.text).split())
+
+
+class Problem(NamedTuple):
+    """Something that is wrong with a list."""
+
+    topic: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"topic {self.topic}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetList:
+    """A version of the nuggets of a topic."""
+
+    topic: str
+    title: str = ""
+    nuggets: tuple[Nugget, ...] = ()
+    version: int = 1
+    by_key: Mapping[str, Nugget] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_key", {nugget.key: nugget for nugget in self.nuggets})
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the nuggets, in the order of the list."""
+        return [nugget.key for nugget in self.nuggets]
+
+    def problems(self, rules: NuggetRules) -> Iterator[Problem]:
+        """Yield what is wrong with the list: nuggets without importance, equal ones, and those beyond limits."""
+        for key, n in Counter(self.keys).items():
+            if n > 1:
+                yield Problem(
+                    self.topic, f"{self.by_key[key].shown[:60]!r} is in the list {n} times; merge them"
+                )
+        for nugget in self.nuggets:
+            if not nugget.importance:
+                yield Problem(self.topic, f"{nugget.shown[:60]!r} has no importance; use vital or okay")
+            if rules.max_words is not None and nugget.n_words > rules.max_words:
+                words = f"{nugget.n_words} words; at most {rules.max_words} are accepted"
+                yield Problem(self.topic, f"{nugget.shown[:60]!r} has {words}")
+        if rules.most is not None and len(self.nuggets) > rules.most:
+            yield Problem(self.topic, f"{len(self.nuggets)} nuggets; at most {rules.most} are accepted")
+
+    def merge(self, keys: Collection[str], nugget: Nugget) -> "NuggetList":
+        """The next version, with one nugget in place of several. It has their keys and sources.
+
+        Raises:
+            InputError: A key is not in the list.
+        """
+        if unknown := sorted(set(keys) - self.by_key.keys()):
+            raise InputError(f"topic {self.topic}: no nugget has the key {unknown[0]}")
+        old = [each for each in self.nuggets if each.key in keys]
+        sources = dict.fromkeys((*nugget.sources, *(source for each in old for source in each.sources)))
+        merged = [key for each in old for key in (*each.merged, each.key)]
+        new = replace(nugget, sources=tuple(sources), merged=tuple(dict.fromkeys((*nugget.merged, *merged))))
+        place = self.nuggets.index(old[0]) if old else len(self.nuggets)
+        kept = [each for each in self.nuggets if each.key not in keys]
+        return self.next_version((*kept[:place], new, *kept[place:]))
+
+    def next_version(self, nuggets: Sequence[Nugget]) -> "NuggetList":
+        """The next version, with other nuggets."""
+        return NuggetList(self.topic, self.title, tuple(nuggets), self.version + 1)
+
+
+class Change(NamedTuple):
+    """A difference between two versions of a list. `is_assigned_again`: whether answers must be judged for it."""
+
+    topic: str
+    key: str
+    words: str  # what changed
+    nugget: Nugget
+    is_assigned_again: bool = False
+
+
+def changes(old: NuggetList, new: NuggetList) -> list[Change]:
+    """The differences between two versions, in the order of the new one; then what is gone."""
+    differences = []
+    for nugget in new.nuggets:
+        before = old.by_key.get(nugget.key)
+        if before is None:
+            words = f"merged from {', '.join(nugget.merged)}" if nugget.merged else "new"
+            differences.append(Change(new.topic, nugget.key, words, nugget, is_assigned_again=True))
+        elif before.importance != nugget.importance:
+            words = f"{before.importance or 'not decided'} → {nugget.importance or 'not decided'}"
+            differences.append(Change(new.topic, nugget.key, words, nugget))
+    gone = [each for each in old.nuggets if each.key not in new.by_key]
+    return [*differences, *(Change(new.topic, each.key, "gone", each) for each in gone)]
