@@ -15,6 +15,8 @@ from accounts.models import User
 from assay.protocols.schema import Grade
 from assay.tables import natural
 from assessment.batches.selectors import batches_for
+from assessment.judgments.answers import Answered
+from assessment.judgments.answers import in_words as answers_in_words
 from assessment.judgments.disagreements import Round, judgments_of, round_label, training_number
 from assessment.models import Batch, DiscussionNote, Judgment
 from pooling.pools.entries import ShownDocument, shown_documents
@@ -33,12 +35,13 @@ def discussions_for(user: User) -> QuerySet[Batch]:
 
 
 class Reply(NamedTuple):
-    """The answer of an assessor for a unit; `task` is the id of the task."""
+    """The answer of an assessor for a unit; `task` is the id of the task, `answers` are those to questions."""
 
     label: str
     grade: int | None
     comment: str
     task: int
+    answers: list[Answered]
 
 
 class ShownAssessor(NamedTuple):
@@ -136,12 +139,14 @@ def discussed_units(
     """The assessors of a round, and its judged units, by how far the answers differ."""
     rules = batch.pool.protocol.parsed.judging
     fields = (
-        "topic__code", "docno", "task__entry", "assessor__username", "choice", "grade", "comment", "task",
+        "topic__code", "docno", "task__entry", "assessor__username", "choice", "grade", "comment", "task", "answers",
     )  # fmt: skip
     judgments = judgments_of(batch.pool.track, of_round).values_list(*fields)
     answers: dict[tuple[str, str, int], dict[str, Reply]] = {}
-    for code, docno, entry, name, choice, grade, comment, task in judgments:
-        reply = Reply(rules.label_of(choice), grade, comment, task)
+    topics = {topic.code: topic for topic in batch.pool.track.topics.all()} if rules.questions else {}
+    for code, docno, entry, name, choice, grade, comment, task, given in judgments:
+        in_words = answers_in_words(rules, given, topics[code]) if given else []
+        reply = Reply(rules.label_of(choice), grade, comment, task, in_words)
         answers.setdefault((code, docno, entry), {})[name] = reply
     shown = _shown_assessors(batch, {name for of_unit in answers.values() for name in of_unit}, reader)
     notes = {(note.topic.code, note.docno): note for note in batch.notes.select_related("topic")}

@@ -54,13 +54,15 @@ class GoldSerializer(serializers.ModelSerializer[GoldUnit]):
 
     class Meta:
         model = GoldUnit
-        fields = ["id", "topic", "docno", "grade", "origin"]
+        fields = ["id", "topic", "docno", "grade", "answers", "origin"]
 
 
 class GoldFileSerializer(Strict):
-    """A qrels file of known grades."""
+    """A file of known grades: qrels, or judgments, whose answers to questions are known too."""
 
-    file = serializers.FileField(help_text="Topic, 0, docno, grade; or TSV or CSV with a header. UTF-8.")
+    file = serializers.FileField(
+        help_text="Topic, 0, docno, grade; TSV or CSV with a header; or judgments as CSV or lines of JSON. UTF-8."
+    )
 
 
 class CountSerializer(serializers.Serializer[Any]):
@@ -113,7 +115,11 @@ class Checks(Endpoints):
         track = track_of(request, slug)
         form = GoldForm({}, MultiValueDict({"file": [self.validated(request)["file"]]}), track=track)
         require_valid(form)
-        return {"n": services.import_gold(track=track, columns=form.columns, by=person_of(request))}
+        return {
+            "n": services.import_gold(
+                track=track, columns=form.columns, answers=form.answers, by=person_of(request)
+            )
+        }
 
     @post("tracks/<slug:slug>/known-grades/agreed/", "add_agreed_grades", CountSerializer)
     def add_agreed_grades(self, request: Request, slug: str) -> Any:

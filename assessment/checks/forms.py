@@ -1,11 +1,26 @@
 """The forms of hidden checks: their settings in a batch, and the units with known grades."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from assay.formats.qrels.reader import Complaint, GradeScale, QrelsColumns, QrelsError, parse_qrels
+from assay.formats.judgments.choices import choice_of
+from assay.formats.judgments.reader import JudgmentsError, parse_judgments
+from assay.formats.judgments.rows import JudgmentRow
+from assay.formats.qrels.columns import Row
+from assay.formats.qrels.reader import (
+    Complaint,
+    GradeScale,
+    QrelsColumns,
+    QrelsError,
+    columns_from,
+    parse_qrels,
+)
+from assay.formats.topics.subtopics import labels_of
+from assay.protocols.questions import Answers, WrongAnswer, check_answers, questions_for
+from assay.protocols.schema import Grade, JudgingRules, NonAnswer
 from assessment.checks.selectors import unknown_units
 from assessment.models import Batch
 from assessment.models.batches import MOST_CHECKS
@@ -14,6 +29,7 @@ from web.forms import StyledForm
 
 MAX_MB = 1
 MAX_ERRORS = 20
+MAX_HEADER = 1 << 12  # bytes in which a header is looked for
 MOST_AFTER = 10_000
 
 
@@ -45,10 +61,11 @@ class ChecksForm(StyledForm):
 
 
 class GoldForm(StyledForm):
-    """A small qrels file of known grades. Every error is shown with its line number."""
+    """A small file of known grades: qrels, or judgments with answers. Every error is shown with its line number."""
 
     file = forms.FileField(
-        help_text=f"Topic, 0, docno, grade; or TSV or CSV with a header. UTF-8, at most {MAX_MB} MB."
+        help_text="Topic, 0, docno, grade; or TSV or CSV with a header; or an export of judgments, whose answers to "
+        f"questions are known too. UTF-8, at most {MAX_MB} MB."
     )
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
@@ -63,11 +80,10 @@ class GoldForm(StyledForm):
                 f"The file has {(upload.size or 0) / (1 << 20):.1f} MB; at most {MAX_MB} MB is accepted."
             )
         content = upload.read()
+        self.answers: dict[tuple[str, str], Answers] = {}
         try:
-            self.columns: QrelsColumns = parse_qrels(
-                content, grades=GradeScale.of(self.track.protocol.parsed)
-            )
-        except QrelsError as error:
+            self.columns = self._read(content, upload.name or "file")
+        except (QrelsError, JudgmentsError) as error:
             self.complaints, self.n_complaints = error.complaints, error.n_complaints
             raise forms.ValidationError(_lines(error.complaints, error.n_complaints)) from None
         # Complaints about units, each with the first line that names it
@@ -85,7 +101,48 @@ class GoldForm(StyledForm):
             raise forms.ValidationError(_lines(complaints, len(complaints)))
         return upload
 
+    def _read(self, content: bytes, name: str) -> QrelsColumns:
+        """The grades of a file of qrels or judgments; `answers` gets the answers of judgments.
+
+        Raises:
+            QrelsError, JudgmentsError: The file has errors.
+        """
+        protocol = self.track.protocol.parsed
+        if b"assessor" not in content[:MAX_HEADER].split(b"\n", 1)[0]:
+            return parse_qrels(content, grades=GradeScale.of(protocol))
+        known: list[Row] = []
+        complaints: list[Complaint] = []
+        subtopics = {topic.code: labels_of(topic.subtopics) for topic in self.track.topics.all()}
+        for row in parse_judgments(content, name).rows:
+            unit = row.topic, row.docno
+            try:
+                choice, given = _known(row, protocol.judging, subtopics.get(row.topic))
+            except (ValueError, WrongAnswer) as error:
+                complaints.append(Complaint(row.line, str(error)))
+                continue
+            if row.is_current and unit in self.answers:
+                complaints.append(Complaint(row.line, f"{row.docno} has two judgments; keep one"))
+            elif row.is_current and isinstance(choice, Grade):
+                known.append((row.topic.encode(), row.docno.encode(), choice.value))
+                self.answers[unit] = given
+        if complaints:
+            raise JudgmentsError(name, complaints)
+        return columns_from(known)
+
 
 def _lines(complaints: Any, n: int) -> list[str]:
     shown = [str(complaint) for complaint in complaints[:MAX_ERRORS]]
     return [*shown, f"and {n - len(shown):,} more errors"] if n > len(shown) else shown
+
+
+def _known(
+    row: JudgmentRow, rules: JudgingRules, subtopics: Mapping[str, str] | None
+) -> tuple[Grade | NonAnswer, dict[str, Any]]:
+    """The choice and the answers of a judgment in a file.
+
+    Raises:
+        ValueError, WrongAnswer: The protocol does not have them.
+    """
+    choice, questions = choice_of(row, rules), questions_for(rules, subtopics=subtopics)
+    given = check_answers(rules, questions, choice=choice.key, answers=row.answers, needs_all=False)
+    return choice, given

@@ -36,6 +36,7 @@ class CheckResult(NamedTuple):
     bias : mean difference of the grade from the expected one; nan without grades.
     kappa : Cohen's kappa of the answers with the expected grades.
     parts : answers as expected, of how many, in five parts in the order of time.
+    answered : share of the expected answers to questions that are given; nan if none is expected.
     """
 
     n: int
@@ -44,6 +45,11 @@ class CheckResult(NamedTuple):
     bias: float
     kappa: Kappa
     parts: list[tuple[int, int]]
+    answered: float
+
+    @property
+    def answered_percent(self) -> float:
+        return 100 * self.answered
 
     @property
     def shares(self) -> list[float]:
@@ -86,7 +92,18 @@ def result_of(answers: Sequence[CheckAnswer], level: int) -> CheckResult:
         float((pairs[:, 0] - pairs[:, 1]).mean()) if len(pairs) else math.nan,
         cohen_kappa(pairs[:, 0], pairs[:, 1]),
         parts([each.is_equal for each in answers], N_PARTS),
+        _answered(answers),
     )
+
+
+def _answered(answers: Sequence[CheckAnswer]) -> float:
+    """The share of the expected answers to questions that are given, one by one."""
+    equal = [
+        each.answers.get(question) == expected
+        for each in answers
+        for question, expected in each.expected_answers.items()
+    ]
+    return sum(equal) / len(equal) if equal else math.nan
 
 
 class AssessorResult(NamedTuple):
@@ -108,6 +125,7 @@ class ResultsPage:
     chosen: AssessorResult
     labels: list[str]
     plot: plots.Plot | None
+    has_questions: bool
     tab: str = "judging"
 
 
@@ -124,7 +142,8 @@ def results_page(track: Track, name: str) -> ResultsPage:
     ]
     title = f"{track.name}: share of answers to hidden checks that are equal, {name or 'all assessors'}"
     plot = plots.lines("drift", title, labels, curves, across="Time", up="Share equal") if curves else None
-    return ResultsPage(track, level, everyone, assessors, chosen, labels, plot)
+    has_questions = bool(track.protocol.parsed.judging.questions)
+    return ResultsPage(track, level, everyone, assessors, chosen, labels, plot, has_questions)
 
 
 def results_of(track: Track, level: int) -> tuple[AssessorResult, list[AssessorResult]]:
@@ -153,7 +172,7 @@ def _together(results: Sequence[CheckResult]) -> list[tuple[int, int]]:
 
 HEADER = (
     "assessor", "gold", "gold_equal", "gold_two_way", "gold_bias", "gold_kappa",
-    "repeats", "repeats_equal", "repeats_two_way", "repeats_kappa",
+    "repeats", "repeats_equal", "repeats_two_way", "repeats_kappa", "gold_answers", "repeats_answers",
     *(f"{kind}_part_{n}" for kind in ("gold", "repeats") for n in range(1, N_PARTS + 1)),
 )  # fmt: skip
 
@@ -164,7 +183,7 @@ def results_tsv(track: Track) -> str:
     rows = []
     for each in assessors:
         gold, repeats = each.gold, each.repeats
-        own = [repeats.equal, repeats.two_way, repeats.kappa.value]
+        own = [repeats.equal, repeats.two_way, repeats.kappa.value, gold.answered, repeats.answered]
         parts_of_both = [*gold.parts, *repeats.parts]
         own += [equal / n if n else math.nan for equal, n in parts_of_both]
         values = map(text_of, (gold.equal, gold.two_way, gold.bias, gold.kappa.value))

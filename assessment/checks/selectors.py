@@ -8,7 +8,9 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
 
 from assay.formats.qrels.reader import QrelsColumns
+from assay.protocols.questions import Answers
 from assessment.batches.selectors import entries_of
+from assessment.judgments.answers import Answered, in_words
 from assessment.models import (
     MAIN_AND_DUAL,
     Batch,
@@ -82,12 +84,20 @@ def agreed_notes(track: Track) -> list[DiscussionNote]:
     return list(latest.select_related("topic", "batch"))
 
 
+class KnownUnit(NamedTuple):
+    """A unit with its known answers to questions, in words."""
+
+    unit: GoldUnit
+    answers: list[Answered]
+
+
 @dataclass(frozen=True)
 class GoldPage:
-    """The known grades of a track, and the agreed grades that are not among them."""
+    """The known grades of a track, and the agreed grades that are not among them; `units` has those of `rows`."""
 
     track: Track
     rows: Page[GoldUnit]
+    units: list[KnownUnit]
     agreed: list[DiscussionNote]
     tab: str = "judging"
 
@@ -97,11 +107,10 @@ def gold_page(track: Track, number: str | None) -> GoldPage:
     units = GoldUnit.objects.filter(track=track).select_related("topic", "created_by")
     known = {(topic, docno): grade for topic, docno, grade in units.values_list("topic", "docno", "grade")}
     agreed = [note for note in agreed_notes(track) if known.get((note.topic_id, note.docno)) != note.grade]
-    return GoldPage(
-        track,
-        Paginator(units.order_by("topic", natural_order("docno"), "docno"), PAGE).get_page(number),
-        agreed,
-    )
+    rows = Paginator(units.order_by("topic", natural_order("docno"), "docno"), PAGE).get_page(number)
+    rules = track.protocol.parsed.judging
+    shown = [KnownUnit(unit, in_words(rules, unit.answers, unit.topic)) for unit in rows]
+    return GoldPage(track, rows, shown, agreed)
 
 
 def pooled_units(track: Track) -> set[tuple[str, str]]:
@@ -174,7 +183,8 @@ def checks_page(batch: Batch) -> ChecksPage:
 class CheckAnswer(NamedTuple):
     """An answer to a check: the grade and choice, and those that it is compared with.
 
-    `expected` is the known grade, or the grade of the assessor's own earlier judgment; None is a non-answer.
+    `expected` is the known grade, or the grade of the assessor's own earlier judgment; None is a non-answer. Answers to
+    questions are compared with the expected ones.
     """
 
     assessor: str
@@ -182,6 +192,8 @@ class CheckAnswer(NamedTuple):
     grade: int | None
     expected_choice: str
     expected: int | None
+    answers: Answers
+    expected_answers: Answers
 
     @property
     def is_equal(self) -> bool:
@@ -193,8 +205,10 @@ def gold_answers(track: Track) -> list[CheckAnswer]:
     """The latest answers of each assessor to units with known grades, oldest first: hidden checks, and current
     judgments of these units in main and dual batches."""
     known = {
-        (topic, docno): grade
-        for topic, docno, grade in GoldUnit.objects.filter(track=track).values_list("topic", "docno", "grade")
+        (topic, docno): (grade, answers)
+        for topic, docno, grade, answers in GoldUnit.objects.filter(track=track).values_list(
+            "topic", "docno", "grade", "answers"
+        )
     }
     if not known:
         return []
@@ -203,10 +217,10 @@ def gold_answers(track: Track) -> list[CheckAnswer]:
     own = Q(is_current=True, batch__kind__in=MAIN_AND_DUAL)
     units = GoldUnit.objects.filter(track=track, topic=OuterRef("topic"), docno=OuterRef("docno"))
     rows = Judgment.objects.filter(hidden | own, Exists(units), track=track).order_by("pk")
-    fields = ("topic", "docno", "assessor__username", "choice", "grade")
+    fields = ("topic", "docno", "assessor__username", "choice", "grade", "answers")
     return [
-        CheckAnswer(name, choice, grade, "", known[topic, docno])
-        for topic, docno, name, choice, grade in rows.values_list(*fields)
+        CheckAnswer(name, choice, grade, "", known[topic, docno][0], answers, known[topic, docno][1])
+        for topic, docno, name, choice, grade, answers in rows.values_list(*fields)
     ]
 
 
@@ -219,7 +233,7 @@ def repeat_answers(track: Track) -> list[CheckAnswer]:
         task__check_of__kind=Check.Kind.REPEAT,
         task__status=Task.Status.SUBMITTED,
     )
-    fields = ("pk", "batch", "assessor", "topic", "docno", "assessor__username", "choice", "grade")
+    fields = ("pk", "batch", "assessor", "topic", "docno", "assessor__username", "choice", "grade", "answers")
     rows = list(repeats.order_by("pk").values_list(*fields))
     first = Judgment.objects.filter(
         track=track,
@@ -228,13 +242,13 @@ def repeat_answers(track: Track) -> list[CheckAnswer]:
         task__batch__checks__entry=F("task__entry"),
         task__batch__checks__assessor=F("assessor"),
     )
-    earlier: dict[tuple[int, int, int, str], list[tuple[int, str, int | None]]] = {}
-    for pk, batch, assessor, topic, docno, _, choice, grade in first.order_by("pk").values_list(*fields):
-        earlier.setdefault((batch, assessor, topic, docno), []).append((pk, choice, grade))
+    earlier: dict[tuple[int, int, int, str], list[tuple[int, str, int | None, Answers]]] = {}
+    for pk, batch, assessor, topic, docno, _, *given in first.order_by("pk").values_list(*fields):
+        earlier.setdefault((batch, assessor, topic, docno), []).append((pk, *given))
     answers = []
-    for pk, batch, assessor, topic, docno, name, choice, grade in rows:
+    for pk, batch, assessor, topic, docno, name, choice, grade, given in rows:
         before = [row for row in earlier.get((batch, assessor, topic, docno), []) if row[0] < pk]
         if before:
-            _, old_choice, old_grade = before[-1]
-            answers.append(CheckAnswer(name, choice, grade, old_choice, old_grade))
+            _, old_choice, old_grade, old_given = before[-1]
+            answers.append(CheckAnswer(name, choice, grade, old_choice, old_grade, given, old_given))
     return answers

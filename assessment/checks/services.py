@@ -5,8 +5,9 @@ planned before it is due, so that the number of tasks an assessor sees does not 
 Decision: ADR 25.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from random import Random, SystemRandom
+from types import MappingProxyType
 from typing import NamedTuple
 
 from django.db import transaction
@@ -16,12 +17,15 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from assay.formats.qrels.reader import QrelsColumns
+from assay.protocols.questions import Answers
 from assessment.batches.other_batches import settled_entries
 from assessment.batches.selectors import entries_of
 from assessment.batches.services import follows_work, lock_for_managing
 from assessment.checks.selectors import agreed_notes, gold_entries
 from assessment.models import MAIN_AND_DUAL, Batch, Check, DiscussionNote, GoldUnit, Task, TopicAssignment
 from tracks.models import Topic, Track
+
+NO_ANSWERS: Mapping[tuple[str, str], Answers] = MappingProxyType({})
 
 
 def n_checks(percent: int, n_units: int) -> int:
@@ -181,26 +185,46 @@ def add_agreed(*, track: Track, notes: Iterable[DiscussionNote], by: User) -> in
 
 
 @transaction.atomic
-def import_gold(*, track: Track, columns: QrelsColumns, by: User) -> int:
-    """Take the grades of a file as known grades; returns their number. The form has checked topics and documents."""
+def import_gold(
+    *, track: Track, columns: QrelsColumns, by: User, answers: Mapping[tuple[str, str], Answers] = NO_ANSWERS
+) -> int:
+    """Take the grades of a file as known grades; returns their number. The form has checked topics and documents.
+
+    `answers` are those to questions that are known too, by topic and docno.
+    """
     topics = {topic.code: topic for topic in track.topics.all()}
     of_rows = [topics[code] for code in columns.topics[columns.topic_index].tolist()]
     docnos = [docno.decode() for docno in columns.docno.tolist()]
     units = list(zip(of_rows, docnos, columns.grade.tolist(), strict=True))
-    return _store(track, units, GoldUnit.Source.IMPORTED, "known-grades.imported", by)
+    return _store(track, units, GoldUnit.Source.IMPORTED, "known-grades.imported", by, answers)
 
 
-def _store(track: Track, units: Sequence[tuple[Topic, str, int]], source: str, action: str, by: User) -> int:
+def _store(
+    track: Track,
+    units: Sequence[tuple[Topic, str, int]],
+    source: str,
+    action: str,
+    by: User,
+    answers: Mapping[tuple[str, str], Answers] = NO_ANSWERS,
+) -> int:
     """Store known grades by topic and docno, which replace earlier ones of the same units; returns their number."""
     rows = [
-        GoldUnit(track=track, topic=topic, docno=docno, grade=grade, source=source, created_by=by)
+        GoldUnit(
+            track=track,
+            topic=topic,
+            docno=docno,
+            grade=grade,
+            answers=answers.get((topic.code, docno), {}),
+            source=source,
+            created_by=by,
+        )
         for topic, docno, grade in units
     ]
     GoldUnit.objects.bulk_create(
         rows,
         update_conflicts=True,
         unique_fields=["track", "topic", "docno"],
-        update_fields=["grade", "source", "created_by"],
+        update_fields=["grade", "answers", "source", "created_by"],
     )
     audit.record(action=action, track=track, details={"units": len(rows)}, by=by)
     return len(rows)

@@ -39,7 +39,7 @@ def gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     form = GoldForm(request.POST or None, request.FILES or None, track=track)
     if form.is_valid():
-        n = services.import_gold(track=track, columns=form.columns, by=request.user)
+        n = services.import_gold(track=track, columns=form.columns, answers=form.answers, by=request.user)
         messages.success(request, f"Imported {counted(n, 'known grade')}.")
         return redirect("assessment:gold", slug)
     context = context_of(selectors.gold_page(track, request.GET.get("page"))) | {"form": form}

@@ -122,6 +122,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(primary_key=True, serialize=False)),
                 ('docno', models.TextField(db_collation='C')),
                 ('grade', models.SmallIntegerField()),
+                ('answers', models.JSONField(default=dict, help_text='The answers to questions that are known too, by question.')),
                 ('source', models.CharField(choices=[('training', 'agreed in training'), ('imported', 'imported file')], max_length=10)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),

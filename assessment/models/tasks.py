@@ -93,6 +93,9 @@ class GoldUnit(models.Model):
     topic = models.ForeignKey(Topic, models.PROTECT, related_name="gold_units")
     docno = models.TextField(db_collation="C")
     grade = models.SmallIntegerField()
+    answers = models.JSONField(
+        default=dict, help_text="The answers to questions that are known too, by question."
+    )
     source = models.CharField(max_length=10, choices=Source)
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -603,3 +603,67 @@ def test_runs_and_gold_are_read_and_scored_as_the_scorer_does(capsys: pytest.Cap
     )
     assert values["RR(rel=2)@10"] == pytest.approx((1 + 1 / 2 + 1 + 1 / 3) / 4, abs=1e-4)
     assert (values["labelR(rel=2)"], values["labelP(rel=2)"]) == (1.0, pytest.approx(7 / 20, abs=1e-4))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            '"subtopics:P_IA@5"',
+            '"subtopics:xinfAP"',
+            "scoring.measures[4]: xinfAP needs qrels with strata, and subtopics has subtopics only",
+        ),
+        (
+            '"subtopics:P_IA@5"',
+            '"subtopics:xinfAP"',
+            "scoring.measures: subtopics: xinfAP needs qrels with strata, ",
+        ),
+        (
+            '"P@5", "nDCG@5"',
+            '"P@5", "xinfAP", "StRecall@5"',
+            "xinfAP needs qrels with strata, StRecall@5",
+        ),
+        (
+            'kind = "any-of"',
+            'kind = "one-of"',
+            "choices_from: has no effect on one-of; it is a key of any-of",
+        ),
+        (
+            "choices_from",
+            'choice = [{ key = "a", label = "A" }]\nchoices_from',
+            "has no effect, because",
+        ),
+        (
+            "otherwise = 0",
+            "otherwise = 1",
+            "qrels.set[1].otherwise: 1 is not 0, the grade of subtopics that are not",
+        ),
+        (
+            "otherwise = 0",
+            "grades = { relevant = 1 }",
+            "qrels.set[1].grades: has no effect on an any-of question",
+        ),
+        (
+            "[[qrels.set]]",
+            '[[judging.question]]\nkey = "why"\nlabel = "Why?"\nkind = "text"\nafter = ["covers:1"]\n\n[[qrels.set]]',
+            "judging.question[2].after: the choices of 'covers' depend on the topic, so no condition can name one",
+        ),
+    ],
+)
+def test_subtopics_where_they_cannot_be_are_refused(old: str, new: str, message: str) -> None:
+    text = path("diversity-lab.toml").read_text()
+    assert old in text
+
+    with pytest.raises(ProtocolError) as refused:
+        parse_protocol(text.replace(old, new, 1), name="lab.toml")
+
+    assert message in str(refused.value)
+
+
+def test_set_of_grades_takes_no_measures_of_subtopics() -> None:
+    text = path("arguments-lab.toml").read_text().replace('"quality:P@5"', '"quality:alpha_nDCG@5"')
+
+    with pytest.raises(
+        ProtocolError, match="needs qrels with subtopics, and quality has grades only; a set has"
+    ):
+        parse_protocol(text, name="lab.toml")

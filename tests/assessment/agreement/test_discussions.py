@@ -2,6 +2,7 @@
 
 import csv
 from io import StringIO
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -10,8 +11,10 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from assessment.batches import services as batch_services
+from assessment.judgments import services as judgment_services
 from assessment.models import Batch, DiscussionNote
 from tests.assessment.conftest import Scene
+from tests.assessment.judgments.test_protocol_keys import form_scene
 from tests.helpers.factories import make_assessor, make_organizer
 from tests.helpers.judging import accept, judge, make_batch
 
@@ -167,3 +170,18 @@ def test_number_of_queries_does_not_grow_with_units(
                 judge(accept(batch, assessor))
         with django_assert_num_queries(12):
             organizer.get(address("discussion", batch))
+
+
+def test_discussion_shows_the_answers_to_questions(db: None) -> None:
+    scene = form_scene()
+    batch = make_batch(scene.pool, {scene.ada: [scene.first]}, kind=Batch.Kind.TRAINING, name="Warm-up")
+    judgment_services.submit(
+        task=accept(batch, scene.ada),
+        choice="relevant",
+        answers={"stance": "con", "errors": ["a", "c"], "order": ["y"]},
+        request_id=uuid4(),
+    )
+
+    html = client_of(make_organizer()).get(address("discussion", batch)).content.decode()
+
+    assert '<span class="optional">Which errors?</span> A, C' in html

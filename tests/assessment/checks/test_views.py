@@ -12,6 +12,7 @@ from django.urls import reverse
 from accounts.models import User
 from assessment.batches import progress
 from assessment.batches import services as batch_services
+from assessment.judgments import services as judgment_services
 from assessment.judgments.disagreements import judgments_of, round_of
 from assessment.models import Batch, Check, DiscussionNote, GoldUnit, Judgment, Task
 from assessment.planning import services as assignment_services
@@ -19,6 +20,7 @@ from pooling.models import Pool
 from scoring.models import QrelsEntry
 from scoring.qrels import services as qrels_services
 from tests.assessment.conftest import Scene
+from tests.assessment.judgments.test_protocol_keys import form_scene
 from tests.helpers.factories import make_organizer, make_topic
 from tests.helpers.judging import accept, judge, make_batch, make_pool
 from tracks.models import Topic
@@ -410,3 +412,83 @@ def test_training_and_adjudication_have_no_checks(scene: Scene, organizer: Clien
 
     assert response.status_code == 422
     assert "Hidden checks are for main and dual batches" in response.content.decode()
+
+
+KNOWN_ANSWERS = (
+    "topic,docno,assessor,choice,answers\n"
+    'A.1,%s,expert,relevant,"{""stance"": ""con"", ""errors"": [""b"", ""a""]}"\n'
+    'A.1,%s,expert,not-relevant,"{}"\n'
+)
+
+
+def send_known(client: Client, scene: Scene, content: str) -> str:
+    file = SimpleUploadedFile("known.csv", content.encode())
+    page = client.post(reverse("assessment:gold", args=[scene.track.slug]), {"file": file}, follow=True)
+    return page.content.decode()
+
+
+def test_answers_to_questions_are_known_and_compared(db: None) -> None:
+    scene = form_scene()
+    client = client_of(make_organizer())
+    first, second = scene.pool.entries.filter(topic=scene.first).order_by("position")[:2]
+    known = KNOWN_ANSWERS % (first.docno, second.docno)
+
+    page = send_known(client, scene, known)
+    for entry in (first, second):
+        task = accept(scene.batch, scene.ada)
+        assert task.entry == entry
+        answers = (
+            {"stance": "con", "errors": ["b", "c"], "order": ["x"]}
+            if entry == first
+            else {"stance": "pro", "order": ["x"]}
+        )
+        judgment_services.submit(
+            task=task,
+            choice="relevant" if entry == first else "not-relevant",
+            answers=answers,
+            request_id=uuid4(),
+        )
+    results = client.get(reverse("assessment:check_results", args=[scene.track.slug])).content.decode()
+    tsv = client.get(reverse("assessment:check_results_tsv", args=[scene.track.slug])).content.decode()
+
+    assert "Imported 2 known grades." in page
+    assert "A, B" in page
+    assert GoldUnit.objects.get(docno=first.docno).answers == {"stance": "con", "errors": ["a", "b"]}
+    row = dict(zip(*(line.split("\t") for line in tsv.splitlines()), strict=True))
+    # The stance is as expected, the errors are not; the second unit expects no answers.
+    assert (row["gold"], row["gold_equal"], row["gold_answers"], row["repeats_answers"]) == (
+        "2", "1.0000", "0.5000", "",
+    )  # fmt: skip
+    assert "“Answers” is the share of the expected answers to questions." in results
+    assert "50 %" in results
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("con", "up", "line 2: “up” is not an answer to “Stance” Use pro, con."),
+        ("not-relevant", "high", "line 3: &#x27;high&#x27; is not a choice of the protocol"),
+        ("A.1,%s,expert,not-relevant", "A.1,%s,other,relevant", "has two judgments; keep one"),
+    ],
+)
+def test_wrong_file_of_known_answers_changes_nothing(db: None, old: str, new: str, message: str) -> None:
+    scene = form_scene()
+    entry = scene.pool.entries.filter(topic=scene.first).earliest("position")
+
+    page = send_known(
+        client_of(make_organizer()), scene, KNOWN_ANSWERS.replace(old, new) % (entry.docno, entry.docno)
+    )
+
+    assert message in page
+    assert not GoldUnit.objects.exists()
+
+
+def test_page_without_questions_has_no_column_of_answers(
+    scene: Scene, organizer: Client, gold_topic: Topic
+) -> None:
+    configure(organizer, scene.batch, gold=33)
+    list(judge_through_page(client_of(scene.ada), scene.batch, "high"))
+
+    html = organizer.get(reverse("assessment:check_results", args=[scene.track.slug])).content.decode()
+
+    assert "expected answers" not in html

@@ -11,6 +11,7 @@ from assay.digests import sha256_of
 from assay.protocols.measures import parse_measure
 from jobs import services as jobs
 from scoring.models import Evaluation, Leaderboard, Qrels, QrelsEntry
+from tests.helpers.api import api
 from tests.helpers.factories import make_organizer
 from tests.publishing.archives.conftest import archive_of, written
 from tests.publishing.archives.test_services import findings_of, load
@@ -67,6 +68,21 @@ def test_file_is_imported_scored_and_downloaded_with_its_parts(measure: str) -> 
     scores = Evaluation.objects.get(leaderboard=board).scores
     assert scores.get(measure=str(parse_measure(measure)), topic="all").value > 0
     assert client.get(board.get_absolute_url()).status_code == 200
+
+
+@pytest.mark.parametrize("measure", KINDS)
+def test_file_is_imported_through_the_api(measure: str) -> None:
+    text, _ = KINDS[measure]
+    scene = scene_of(measure)
+    client, address = api(scene.organizer), reverse("api:import_qrels", args=[scene.track.slug])
+
+    refused = client.post(address, {"file": SimpleUploadedFile("qrels.txt", b"A.1 9\n")})
+    made = client.post(address, {"file": SimpleUploadedFile("qrels.txt", text.encode())})
+    again = client.get(made.json()["url"] + "file/")
+
+    assert (refused.status_code, refused.json()["errors"][0]["line"]) == (422, 1)
+    assert made.status_code == 201
+    assert sorted(again.content.decode().splitlines()) == sorted(text.replace(" ", "\t").splitlines())
 
 
 def test_wrong_line_is_shown_and_nothing_is_stored() -> None:
