@@ -15,6 +15,10 @@ class InputError(AssayError, ValueError):
     errors: Sequence[Mapping[str, object]] = ()  # of a file: each with line, code and message, for programs
 
 
+class InputWarning(UserWarning):
+    """An input can be used, but is probably not what was meant, such as a run without any judged document."""
+
+
 class Refused(AssayError):
     """A request breaks a rule. A middleware turns it into a page or problem+json; a command into CommandError.
 

@@ -84,3 +84,13 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
     return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def as_text(tables: Sequence[Table]) -> str:
+    """Tab-separated tables. If there are several, a line that begins with # is before each."""
+    texts = []
+    for table in tables:
+        title = [f"# {table.name}: {table.description}"] if len(tables) > 1 else []
+        rows = ["\t".join(map(text_of, row)) for row in table.rows]
+        texts.append("\n".join([*title, "\t".join(table.header), *rows]) + "\n")
+    return "\n".join(texts)

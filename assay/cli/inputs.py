@@ -1,43 +1,26 @@
-"""Shared parts of the commands that analyze runs: options, qrels and runs, and the scores of all runs by topic."""
+"""Shared parts of the commands that analyze runs: options, and what they name."""
 
 import argparse
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
-from assay.cli.options import STDIN, add, add_seed, names_of_runs, positive, share
+from assay.cli.options import NO_PROTOCOL, add, add_seed, check_stdin, positive, share
 from assay.cli.tables import add_table_options
-from assay.errors import InputError
-from assay.formats.qrels.columns import QrelsColumns
-from assay.formats.qrels.reader import read_qrels
-from assay.formats.runs.columns import Ranked, RunColumns
-from assay.formats.runs.reader import read_run
-from assay.formulas.columns import Formulas
-from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores
-from assay.measures.units import (
-    Prepared,
-    judged_documents,
-    prepare,
-    read_units,
-    score_prepared,
-)
-from assay.protocols.loader import load_protocol
-from assay.protocols.measures import FAMILIES, Measure, parse_measures, qrels_of
-from assay.protocols.schema import Average, Protocol
+from assay.research.comparison import Randomness
+from assay.research.inputs import Inputs, Scoring, named_runs, read_inputs
 
 Item = TypeVar("Item")
 
 
-def add_scoring_options(parser: argparse.ArgumentParser, *, has_measures: bool = True) -> None:
+def add_scoring_options(
+    parser: argparse.ArgumentParser, *, has_measures: bool = True, needs_protocol: bool = True
+) -> None:
     """Add protocol, qrels, measures, units, and how to print."""
-    add(parser, "--protocol", "--qrels", *(["--measure"] if has_measures else []))
+    add(parser, "--protocol", required=needs_protocol, words="" if needs_protocol else NO_PROTOCOL)
+    add(parser, "--qrels", *(["--measure"] if has_measures else []))
     parser.set_defaults(measure=[])
     add(parser, "--average", words="the topics that every run has")
     add(parser, "--level", "--units", "--formulas", "--duplicates")
@@ -63,118 +46,33 @@ def add_random_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Inputs:
-    """The inputs of an analysis of runs. Arrays of runs are in the order of `names`.
-
-    `rows` are the runs as in their files; `runs` consist of the units that are scored.
-    """
-
-    protocol: Protocol
-    qrels: QrelsColumns
-    names: list[str]
-    rows: list[RunColumns]
-    formulas: Formulas | None
-    measures: list[Measure]
-    average: Average
-    level: int
-    duplicates: str | None = None
-
-    @cached_property
-    def _prepared(self) -> list[Prepared]:
-        return [prepare(run, self.formulas) for run in self.rows]
-
-    @cached_property
-    def runs(self) -> list[Ranked]:
-        return [run.ranking for run in self._prepared]
-
-    @cached_property
-    def judged(self) -> JudgedDocuments:
-        return self.judged_by(self.qrels)
-
-    def judged_by(self, qrels: QrelsColumns) -> JudgedDocuments:
-        """Qrels of documents, with the near-duplicates of the file that the arguments name."""
-        return judged_documents(qrels, self.duplicates)
-
-    @property
-    def in_characters(self) -> bool:
-        """True if a measure counts characters of citations; curves then do too."""
-        return any(measure.in_characters for measure in self.measures)
-
-    @cached_property
-    def _scored(self) -> list[RunScores]:
-        scored = []
-        for name, run in zip(self.names, self._prepared, strict=True):
-            result = score_prepared(run, self.judged, self.measures)
-            if result.problem:
-                print(f"warning: {name}: {result.problem}", file=sys.stderr)  # noqa: T201
-            scored.append(result.scores)
-        return scored
-
-    @cached_property
-    def is_counted(self) -> NDArray[np.bool_]:
-        """(topics of the qrels,) whether runs are compared on the topic.
-
-        Raises:
-            InputError: No topic of the qrels is in every run.
-        """
-        counted = np.ones(self.judged.n_topics, dtype=np.bool_)
-        for scores in self._scored:
-            counted &= scores.averaged(self.average)
-        if not counted.any():
-            raise InputError(
-                "no topic of the qrels is in every run; --average judged counts a missing topic as 0"
-            )
-        return counted
-
-    @property
-    def topics(self) -> list[str]:
-        """Codes of the topics that runs are compared on."""
-        codes: list[str] = self.judged.topics[self.is_counted].tolist()
-        return codes
-
-    def scores(self, measure: Measure) -> NDArray[np.float64]:
-        """(runs, topics) values of a measure, for the topics that runs are compared on."""
-        column = self.measures.index(measure)
-        return np.array([scores.values[self.is_counted, column] for scores in self._scored])
+def randomness(arguments: argparse.Namespace) -> Randomness:
+    """The options of `add_random_options`."""
+    return Randomness(arguments.seed, arguments.permutations, arguments.resamples, arguments.alpha)
 
 
-def read_inputs(arguments: argparse.Namespace) -> Inputs:
-    """Read the files that the arguments name.
+def inputs_of(arguments: argparse.Namespace, runs: Mapping[str, str] | None = None) -> Inputs:
+    """Read the files that the arguments name, or these runs by their names.
 
     Raises:
         InputError: A file, the protocol or a measure cannot be used.
     """
-    paths: Sequence[str] = arguments.runs
-    repeated = {path for path in paths if paths.count(path) > 1}
-    if repeated:
-        raise InputError(f"{min(repeated)}: the run is given twice; give each run once")
-    if [arguments.qrels, *paths].count(STDIN) > 1:
-        raise InputError("standard input (-) can be read only once")
-    protocol, names = load_protocol(arguments.protocol), names_of_runs(paths)
-    return inputs_of(arguments, protocol, list(names.values()), list(names))
-
-
-def inputs_of(
-    arguments: argparse.Namespace, protocol: Protocol, run_names: list[str], paths: Sequence[str]
-) -> Inputs:
-    """Read the files, with a protocol that is loaded and names of the runs that are known."""
-    measures = list(parse_measures(arguments.measure or protocol.scoring.measures))
-    for measure in measures:
-        if FAMILIES[measure.family].summary != "mean":
-            raise InputError(f"{measure} is not a mean over topics; tests and intervals only compare means")
-    units = read_units(protocol, arguments.units, arguments.formulas)
-    qrels = read_qrels(arguments.qrels, protocol, kind=qrels_of(measures))
-    shown = bar(paths, "reading", "run", is_quiet=arguments.quiet)
-    rows = [read_run(path, protocol, units.formats) for path in shown]
-    average = arguments.average or protocol.scoring.average
-    level = arguments.level or protocol.scoring.relevant_from
-    return Inputs(
-        protocol, qrels, run_names, rows, units.formulas, measures, average, level, arguments.duplicates
+    if runs is None:
+        runs = named_runs(arguments.runs)
+        check_stdin([arguments.qrels, *arguments.runs])
+    scoring = Scoring(
+        protocol=arguments.protocol,
+        average=arguments.average,
+        level=arguments.level,
+        units=arguments.units,
+        formulas=arguments.formulas,
+        duplicates=arguments.duplicates,
     )
+    shown = partial(bar, label="reading", unit="run", is_quiet=arguments.quiet)
+    return read_inputs(arguments.qrels, runs, arguments.measure, scoring, shown=shown)
 
 
-def bar(items: Sequence[Item], label: str, unit: str, *, is_quiet: bool) -> "tqdm[Item]":
+def bar(items: Iterable[Item], label: str, unit: str, *, is_quiet: bool) -> "tqdm[Item]":
     """The items, with a progress bar on a terminal."""
     return tqdm(items, desc=label, unit=unit, disable=is_quiet or None, leave=False)
 

@@ -8,13 +8,14 @@ import argparse
 import gc
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
 
 from assay.cli.options import Parser
-from assay.errors import AssayError
+from assay.errors import AssayError, InputWarning
 
 COMMANDS = {
     "check": "check run files and list everything that is wrong with them",
@@ -71,7 +72,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         try:
-            return _run(sys.argv[1:] if argv is None else argv)
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", InputWarning)
+                warnings.showwarning = _show_warning
+                return _run(sys.argv[1:] if argv is None else argv)
         finally:
             sys.stdout.flush()
     except BrokenPipeError:  # the reader closed the pipe, as head does; Python must not flush again at exit
@@ -79,6 +83,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning as a line on standard error."""
+    print(f"warning: {message}", file=sys.stderr)  # noqa: T201
 
 
 def _run(words: Sequence[str]) -> int:

@@ -1,14 +1,14 @@
 """The options that several subcommands share. Each has the same name, meaning and help text in all of them."""
 
 import argparse
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Never
 
+from assay.errors import InputError
+from assay.formats.names import STDIN
+
 SEED = 1
-STDIN = "-"
-SUFFIXES = {".gz", ".xz", ".zip", ".tsv", ".txt", ".trec", ".run", ".res", ".jsonl"}
 TOKEN, SERVER = "ASSAY_TOKEN", "ASSAY_SERVER"  # variables
 
 
@@ -63,6 +63,7 @@ def depth(text: str) -> tuple[str, int]:
     return kind, int(number)
 
 
+NO_PROTOCOL = " (default: none, so name the measures; runs may have any depth, and qrels any grade)"
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "runs": {"nargs": "+", "metavar": "RUN", "help": "run file: plain, gz, xz or zip; - for standard input"},
     "track": {"metavar": "TRACK", "help": "short name of the track, as in its address"},
@@ -81,7 +82,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--protocol": {
         "required": True,
         "metavar": "P",
-        "help": "slug of a shipped protocol, or path of a .toml file; with :SET, for a set of its qrels",
+        "help": "slug of a shipped protocol, or path of a .toml file; with :SET, for a set of its qrels{}",
     },
     "--topics": {
         "type": input_path,
@@ -206,13 +207,11 @@ def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
     add(parser, "--format", choices=formats, default=formats[0], words=formats[0])
 
 
-def names_of_runs(paths: Sequence[str]) -> dict[str, str]:
-    """The name of each run in the output: its file name without suffixes, or its path if two names would be equal."""
-    stems: dict[str, str] = {}
-    for path in paths:
-        name = Path(path)
-        while name.suffix.lower() in SUFFIXES and name.stem:
-            name = name.with_suffix("")
-        stems[path] = name.name if path != STDIN else "stdin"
-    n_runs = Counter(stems.values())
-    return {path: path if n_runs[stem] > 1 else stem for path, stem in stems.items()}
+def check_stdin(paths: Sequence[str]) -> None:
+    """Refuse to read standard input twice.
+
+    Raises:
+        InputError: Two of the paths are `-`.
+    """
+    if paths.count(STDIN) > 1:
+        raise InputError("standard input (-) can be read only once")

@@ -2,8 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,13 +15,13 @@ from assay.formats.formulas import read_index
 from assay.formats.manifest import read_manifest
 from assay.formats.reports import Report, print_report
 from assay.formats.runs.citations import CitedPost, PostLookup
-from assay.formats.runs.formulas import FormulaLookup, with_unknown
 from assay.formats.runs.reader import check_run
 from assay.formats.topics.codes import read_topic_codes
 from assay.formulas.columns import Formulas
-from assay.pools.strategies import PoolInput, beyond_limit, depths_of
+from assay.pools.strategies import PoolInput
 from assay.protocols.loader import load_protocol
-from assay.protocols.schema import Protocol, RunRules
+from assay.protocols.schema import Protocol
+from assay.research.pooling import formula_lookup
 
 
 class RunsRefused(AssayError):
@@ -78,13 +77,6 @@ def read_posts(paths: Sequence[Path]) -> PostLookup | None:
     return lambda docnos: {docno: posts[docno] for docno in docnos if docno in posts}
 
 
-def formula_lookup(formulas: Formulas | None, *, allows_unknown: bool = False) -> FormulaLookup | None:
-    """Return the lookup of formulas for a check of runs."""
-    if formulas is None:
-        return None
-    return partial(with_unknown, formulas) if allows_unknown else lambda _: formulas
-
-
 class Pooled(NamedTuple):
     """The input of a pool, the reports of the checks of the runs, and the formulas of the files."""
 
@@ -115,12 +107,3 @@ def read_pooled(arguments: argparse.Namespace, protocol: Protocol, topics: list[
     if rejected:
         raise RunsRefused
     return Pooled(inputs, reports, formulas)
-
-
-def beyond_team_limit(
-    inputs: Sequence[PoolInput], rules: RunRules, depths: Mapping[str, int], most: int | None
-) -> list[bool]:
-    """(runs,) whether each run of a manifest comes after the first `most` of its team; see `beyond_limit`."""
-    is_baseline = [rules.kind(run.kind).baseline for run in inputs]
-    teams = [run.team for run in inputs]
-    return beyond_limit(teams, is_baseline, depths_of(inputs, rules, depths), most=most)

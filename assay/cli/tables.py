@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from assay.cli.options import add, add_format
 from assay.errors import InputError
-from assay.tables import Table, text_of
+from assay.tables import Table, as_text
 
 
 class Named(Protocol):
@@ -46,16 +46,6 @@ def print_tables(tables: Sequence[Table], arguments: argparse.Namespace) -> int:
     tables = chosen_tables(tables, arguments.table)
     sys.stdout.write(as_json(tables) if arguments.format == "json" else as_text(tables))
     return 0
-
-
-def as_text(tables: Sequence[Table]) -> str:
-    """Tab-separated tables. If there are several, a line that begins with # is before each."""
-    texts = []
-    for table in tables:
-        title = [f"# {table.name}: {table.description}"] if len(tables) > 1 else []
-        rows = ["\t".join(map(text_of, row)) for row in table.rows]
-        texts.append("\n".join([*title, "\t".join(table.header), *rows]) + "\n")
-    return "\n".join(texts)
 
 
 def as_json(tables: Sequence[Table]) -> str:

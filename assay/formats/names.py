@@ -4,8 +4,10 @@ Upper and lower case count as equal, and so do `query-id`, `query_id` and `query
 the only name that ends like it is taken: `tweet_id` is the document in `topic_id, tweet_id, tweet_text`.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -19,9 +21,21 @@ class Usual(NamedTuple):
 
 Fields = Mapping[str, Usual]
 
+STDIN = "-"  # in place of the path of a file
+SUFFIXES = {
+    ".gz",
+    ".xz",
+    ".zip",
+    ".tsv",
+    ".txt",
+    ".trec",
+    ".run",
+    ".res",
+    ".jsonl",
+}  # that are not part of a name
 LONGEST_HEADER = 10_000  # characters of the line that names the columns
 
-_TOPIC = ("topic", "topic_id", "query_id", "query", "qid", "topicid", "queryid")
+_TOPIC = ("topic", "topic_id", "query_id", "query", "qid", "topicid", "queryid", "q_id")
 _DOCUMENT = ("docno", "doc_id", "docid", "document_id", "corpus_id", "passage_id", "pid")
 # Names of other things that end like an id of a topic or document.
 _OTHERS = frozenset({*_TOPIC, "thread_id", "parent_id", "author_id", "user_id", "run_id"})
@@ -31,6 +45,17 @@ QRELS: Fields = MappingProxyType(
         "docno": Usual((*_DOCUMENT, "post_id", "formula_id", "visual_id"), "id"),
         "grade": Usual(("grade", "relevance", "rel", "score", "label")),
     }
+)
+RUNS: Fields = MappingProxyType(
+    {
+        "topic": QRELS["topic"],
+        "docno": QRELS["docno"],
+        "score": Usual(("score", "sim", "similarity"), "score"),
+        "rank": Usual(("rank",)),
+    }
+)
+JUDGMENTS: Fields = MappingProxyType(
+    {**QRELS, "assessor": Usual(("assessor", "judge", "annotator", "username"))}
 )
 DOCUMENTS: Fields = MappingProxyType(
     {
@@ -53,7 +78,9 @@ TOPICS: Fields = MappingProxyType(
         "latex": Usual(("latex", "formula")),
     }
 )
-USUAL: Mapping[str, Fields] = MappingProxyType({"documents": DOCUMENTS, "topics": TOPICS, "qrels": QRELS})
+USUAL: Mapping[str, Fields] = MappingProxyType(
+    {"documents": DOCUMENTS, "topics": TOPICS, "qrels": QRELS, "runs": RUNS, "judgments": JUDGMENTS}
+)
 
 
 def normal(name: str) -> str:
@@ -62,7 +89,7 @@ def normal(name: str) -> str:
 
 
 def places(names: Sequence[str], fields: str) -> Mapping[str, int]:
-    """The place of each field of `documents`, `topics` or `qrels` that some names contain."""
+    """The place of each field of `documents`, `topics`, `qrels`, `runs` or `judgments` that some names contain."""
     return _places(tuple(names), fields)
 
 
@@ -96,3 +123,15 @@ def table_of_topics(text: str) -> tuple[str, Mapping[str, int]] | None:
         if "code" in named and len(named) > 1:
             return separator, named
     return None
+
+
+def names_of_files(paths: Sequence[str]) -> dict[str, str]:
+    """The name of each file in the output: without folder and suffixes, or its path if two names would be equal."""
+    stems: dict[str, str] = {}
+    for path in paths:
+        name = Path(path)
+        while name.suffix.lower() in SUFFIXES and name.stem:
+            name = name.with_suffix("")
+        stems[path] = name.name if path != STDIN else "stdin"
+    n_runs = Counter(stems.values())
+    return {path: path if n_runs[stem] > 1 else stem for path, stem in stems.items()}

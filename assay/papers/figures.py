@@ -1,4 +1,6 @@
-"""Figures of papers from the data of a plot: groups of stacked bars as SVG, and as LaTeX for the package pgfplots.
+"""Figures of papers from the data of a plot, as SVG, and as LaTeX for the package pgfplots.
+
+Two kinds of plots are drawn: groups of stacked bars, and intervals, one row for each.
 
 The pages draw the same plot with ECharts; here a file is made without a browser.
 """
@@ -16,21 +18,22 @@ from assay.plots import Plot
 NAMESPACE = "http://www.w3.org/2000/svg"
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 640, 320, 64, 24, 72
 COLORS = ("#0b6e99", "#b3541e", "#4b7a2b", "#7b3f98", "#8a6d00", "#c2185b", "#00796b", "#5d5d5d")
-LEGEND_LINE, LETTER = 18, 7  # height of a line of the legend, width of a letter
+LEGEND_LINE, LETTER, ROW = 18, 7, 22  # height of a line of the legend, width of a letter, height of a row
 BARS = 0.8  # share of the width of a group that its bars take
-STEPS = 5  # of the vertical axis, at most
+STEPS = 5  # of the axis of values, at most
+LABELS = 24  # of the horizontal axis, at most; of more, only some are shown
 PGFPLOTS = "% needs \\usepackage{pgfplots} and \\pgfplotsset{compat=1.18}"
 
 
 def as_svg(plot: Plot) -> str:
-    """A plot of groups of bars as a picture, with its title and a legend."""
-    # Round numbers from 0: the last is at the top, and no bar exceeds it.
-    highest = max((part.top for part in _parts(plot)), default=0.0) or 1.0
-    unit = 10.0 ** floor(log10(highest / STEPS))
-    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor * STEPS >= highest)
-    ticks = [step * n for n in range(ceil(highest / step) + 1)]
-    places = _places_of_names(plot)
-    height = HEIGHT + LEGEND_LINE * max((line for line, _ in places), default=0)
+    """A plot as a picture, with its title; groups of bars have a legend."""
+    root = _svg_of_rows(plot) if plot.kind == "intervals" else _svg_of_groups(plot)
+    etree.indent(root)
+    return etree.tostring(root, encoding="unicode") + "\n"
+
+
+def _picture(plot: Plot, height: int) -> etree._Element:
+    """An empty picture with its title."""
     root = etree.fromstring(f'<svg xmlns="{NAMESPACE}"/>')
     size = {"width": str(WIDTH), "height": str(height)}
     for name, value in (size | {"viewBox": f"0 0 {WIDTH} {height}", "role": "img"}).items():
@@ -39,13 +42,58 @@ def as_svg(plot: Plot) -> str:
     root.set("font-size", "12")
     root.append(_element("title", plot.title))
     root.append(_element("rect", **size, fill="#ffffff"))
+    return root
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers: the first is at most `low`, and the last at least `high`."""
+    width = (high - low) or 1.0
+    unit = 10.0 ** floor(log10(width / STEPS))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor * STEPS >= width)
+    return [step * n for n in range(floor(low / step), ceil(high / step) + 1)]
+
+
+def _svg_of_rows(plot: Plot) -> etree._Element:
+    """The values of some rows as dots, with their intervals as lines."""
+    means, lows, highs = (series["values"] for series in plot.series)
+    ends = [value for value in (*means, *lows, *highs) if value is not None]
+    ticks = _ticks(min(ends, default=0.0), max(ends, default=1.0))
+    left = 24 + LETTER * max(map(len, plot.labels), default=0)
+    base = TOP + ROW * len(plot.labels)
+
+    def x(value: float) -> str:
+        return f"{left + (WIDTH - 24 - left) * (value - ticks[0]) / (ticks[-1] - ticks[0]):.1f}"
+
+    root = _picture(plot, base + 48)
+    for value in ticks:
+        root.append(_element("line", x1=x(value), x2=x(value), y1=str(TOP), y2=str(base), stroke="#cccccc"))
+        root.append(_element("text", f"{value:g}", x=x(value), y=str(base + 16), text_anchor="middle"))
+    root.append(
+        _element("text", plot.across, x=str((left + WIDTH) // 2), y=str(base + 38), text_anchor="middle")
+    )
+    for n, (label, mean, low, high) in enumerate(zip(plot.labels, means, lows, highs, strict=True)):
+        y = str(TOP + ROW * n + ROW // 2)
+        root.append(_element("text", label, x=str(left - 12), y=y, dy="4", text_anchor="end"))
+        if low is not None and high is not None:
+            line = _element("line", x1=x(low), x2=x(high), y1=y, y2=y, stroke=_color(0), stroke_width="2")
+            root.append(line)
+        dot = _element("circle", cx=x(mean), cy=y, r="4", fill=_color(0))
+        dot.append(_element("title", f"{label}: {mean:g}"))
+        root.append(dot)
+    return root
+
+
+def _svg_of_groups(plot: Plot) -> etree._Element:
+    # From 0: the last tick is at the top, and no bar exceeds it.
+    ticks = _ticks(0.0, max((part.top for part in _parts(plot)), default=0.0) or 1.0)
+    places = _places_of_names(plot)
+    root = _picture(plot, HEIGHT + LEGEND_LINE * max((line for line, _ in places), default=0))
     root.extend([*_axis(plot, ticks), *_bars(plot, ticks[-1])])
     for n, (series, (line, x)) in enumerate(zip(plot.series, places, strict=True)):
         y = HEIGHT - 14 + LEGEND_LINE * line
         root.append(_element("rect", x=str(x), y=str(y - 10), width="12", height="12", fill=_color(n)))
         root.append(_element("text", series["name"], x=str(x + 18), y=str(y)))
-    etree.indent(root)
-    return etree.tostring(root, encoding="unicode") + "\n"
+    return root
 
 
 def _element(name: str, text: str = "", **attributes: str) -> etree._Element:
@@ -69,7 +117,8 @@ def _axis(plot: Plot, ticks: Sequence[float]) -> Iterator[etree._Element]:
         stroke = "#cccccc" if value else "#333333"
         yield _element("line", x1=str(LEFT), x2=str(right), y1=y, y2=y, stroke=stroke)
         yield _element("text", f"{value:g}", x=str(LEFT - 8), y=y, dy="4", text_anchor="end")
-    for n, label in enumerate(plot.labels):
+    every = ceil(len(plot.labels) / LABELS) or 1
+    for n, label in list(enumerate(plot.labels))[::every]:
         x = f"{LEFT + _group_width(plot) * (n + 0.5):.1f}"
         yield _element("text", label, x=x, y=str(base + 18), text_anchor="middle")
     yield _element("text", plot.across, x=str((LEFT + right) // 2), y=str(base + 38), text_anchor="middle")
@@ -138,13 +187,44 @@ def _places_of_names(plot: Plot) -> list[tuple[int, int]]:
 
 
 def as_pgfplots(plot: Plot) -> str:
-    """A plot of groups of bars as a figure of LaTeX, as wide as the line. Its label is `fig:` and its name."""
-    labels = ", ".join(f"{{{escape(label)}}}" for label in plot.labels)
-    n_labels, n_bars = max(len(plot.labels), 1), max(len(_stacks(plot)), 1)
+    """A plot as a figure of LaTeX, as wide as the line. Its label is `fig:` and its name."""
+    axis = _axis_of_rows(plot) if plot.kind == "intervals" else _axis_of_groups(plot)
     lines = [
         PGFPLOTS,
         "\\begin{figure}",
         "\\centering",
+        *axis,
+        f"\\caption{{{escape(plot.title)}.}}",
+        f"\\label{{fig:{plot.name}}}",
+        "\\end{figure}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _axis_of_rows(plot: Plot) -> list[str]:
+    means, lows, highs = (series["values"] for series in plot.series)
+    labels = ", ".join(f"{{{escape(label)}}}" for label in plot.labels)
+    points = " ".join(
+        f"({mean:g},{n})"
+        + ("" if low is None or high is None else f" += ({high - mean:g},0) -= ({mean - low:g},0)")
+        for n, (mean, low, high) in enumerate(zip(means, lows, highs, strict=True))
+    )
+    return [
+        "\\begin{tikzpicture}",
+        "\\begin{axis}[width=\\linewidth, y dir=reverse, xmajorgrids, axis lines*=left,",
+        f"  height={3 + 0.6 * len(plot.labels):.1f}cm, ymin=-0.5, ymax={len(plot.labels) - 0.5:g},",
+        f"  ytick={{0,...,{len(plot.labels) - 1}}}, yticklabels={{{labels}}}, xlabel={{{escape(plot.across)}}}]",
+        "\\addplot+[only marks, mark=*, error bars/.cd, x dir=both, x explicit]",
+        f"  coordinates {{{points}}};",
+        "\\end{axis}",
+        "\\end{tikzpicture}",
+    ]
+
+
+def _axis_of_groups(plot: Plot) -> list[str]:
+    labels = ", ".join(f"{{{escape(label)}}}" for label in plot.labels)
+    n_labels, n_bars = max(len(plot.labels), 1), max(len(_stacks(plot)), 1)
+    lines = [
         *(
             f"\\definecolor{{{plot.name}{n + 1}}}{{HTML}}{{{_color(n)[1:].upper()}}}"
             for n in range(len(plot.series))
@@ -169,14 +249,7 @@ def as_pgfplots(plot: Plot) -> str:
             f"\\addplot[fill={plot.name}{n + 1}, draw=none] coordinates {{{points}}};",
             f"\\addlegendentry{{{escape(series['name'])}}}",
         ]
-    lines += [
-        "\\end{axis}",
-        "\\end{tikzpicture}",
-        f"\\caption{{{escape(plot.title)}.}}",
-        f"\\label{{fig:{plot.name}}}",
-        "\\end{figure}",
-    ]
-    return "\n".join(lines) + "\n"
+    return [*lines, "\\end{axis}", "\\end{tikzpicture}"]
 
 
 def _color(n: int) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from assay.formats.latex import escape, measure_name
 from assay.formats.spreadsheet import as_csv
-from assay.tables import as_tsv, one_word
+from assay.tables import Table, as_tsv, one_word, text_of
 
 PACKAGES = "% needs \\usepackage{amssymb, array, booktabs, graphicx}"
 OTHER_SCRIPTS = (
@@ -149,6 +149,18 @@ def mean_count(value: float | None) -> Value:
 def words(*texts: str) -> Row:
     """Cells of words."""
     return tuple(map(Value, texts))
+
+
+def paper_table(table: Table) -> PaperTable:
+    """A table of plain values for print; the names of measures that end in a prime are shown as such."""
+    columns = tuple(
+        Column(heading, is_number=is_number, is_measure=is_number and heading.endswith("'"))
+        for n, heading in enumerate(table.header)
+        for is_number in [all(isinstance(row[n], (int, float, type(None))) for row in table.rows)]
+    )
+    rows = tuple(tuple(Value(text_of(cell)) for cell in row) for row in table.rows)
+    caption = f"{table.description[:1].upper()}{table.description[1:]}."
+    return PaperTable(table.name, table.name, caption, columns, (Group("", rows),))
 
 
 def as_latex(table: PaperTable) -> str:

@@ -108,4 +108,6 @@ def _pages() -> Iterator[tuple[str, str]]:
 
 
 def _automodule(module: str) -> list[str]:
-    return ["", "```{eval-rst}", f".. automodule:: {module}", "```", ""]
+    # The public interface is described where it is defined.
+    options = ["   :no-members:"] if module == "assay" else []
+    return ["", "```{eval-rst}", f".. automodule:: {module}", *options, "```", ""]

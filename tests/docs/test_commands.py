@@ -18,6 +18,7 @@ from accounts.models import User
 from assay.cli.main import COMMANDS
 from jobs import services as jobs
 from jobs.models import Job
+from maintenance.docs.notebooks import as_text, executed, notebooks
 from maintenance.docs.outputs import ENVIRONMENT, ROOT, SAMPLES, actual, blocks, commands, pages
 from participation.models import JoinRequest
 from tests.helpers.api import make_token
@@ -160,6 +161,29 @@ def test_every_command_has_a_page() -> None:
     folder = ROOT / "docs" / "reference" / "commands"
 
     assert {page.stem for page in folder.glob("*.md")} == {*COMMANDS, "index"}
+
+
+@pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.name)
+def test_notebook_shows_the_actual_output(path: Path) -> None:
+    text = path.read_text()
+
+    actual_text = as_text(executed(json.loads(text)))
+
+    assert actual_text == text, "to update it: python -m maintenance.docs.notebooks --write"
+
+
+def test_a_cell_shows_what_it_prints_and_its_last_value() -> None:
+    cell = {
+        "cell_type": "code",
+        "source": ["print(1)\n", "x = 2\n", "x"],
+        "outputs": [],
+        "execution_count": None,
+    }
+
+    (shown,) = executed({"cells": [cell]})["cells"]
+
+    assert [output["output_type"] for output in shown["outputs"]] == ["stream", "execute_result"]
+    assert shown["outputs"][1]["data"] == {"text/plain": ["2"]}
 
 
 def test_a_different_output_is_noticed() -> None:

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from assay.cli.options import add, add_format, input_path
-from assay.cli.pooling import formula_lookup, read_formulas, read_posts, read_protocol_and_topics
+from assay.cli.pooling import read_formulas, read_posts, read_protocol_and_topics
 from assay.cli.site import connect, declared, print_json, print_refusal, track_of, upload
 from assay.client.server import REFUSED, ServerError
 from assay.errors import InputError
@@ -24,6 +24,7 @@ from assay.formats.runs.reader import check_run
 from assay.formats.runs.timing import check_seconds
 from assay.formats.topics.reader import read_labels
 from assay.protocols.schema import Protocol
+from assay.research.pooling import formula_lookup
 
 ON_FILES = ("protocol", "topics", "formulas", "seconds", "labels", "repair")
 ON_SITE = ("server", "kind", "team")

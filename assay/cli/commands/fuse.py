@@ -12,7 +12,7 @@ from assay.baselines.fusion import RRF_K, Fusion, Method, Norm, fuse
 from assay.baselines.ranking import depth_of, line_form
 from assay.cli.baselines import add_run_options, write_run_file
 from assay.cli.inputs import bar
-from assay.cli.options import STDIN, add, positive
+from assay.cli.options import add, check_stdin, positive
 from assay.errors import InputError
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import read_run
@@ -63,8 +63,7 @@ def _weights(text: str) -> list[float]:
 
 def run(arguments: argparse.Namespace) -> int:
     paths: Sequence[str] = arguments.runs
-    if paths.count(STDIN) > 1:
-        raise InputError("standard input (-) can be read only once")
+    check_stdin(paths)
     protocol = load_protocol(arguments.protocol)
     line_form(protocol)
     runs = [read_run(path, protocol) for path in bar(paths, "reading", "run", is_quiet=arguments.quiet)]

@@ -7,11 +7,12 @@ import argparse
 from pathlib import Path
 
 from assay.cli.options import add, whole_number
-from assay.cli.pooling import add_pooling_options, beyond_team_limit, read_pooled, read_protocol_and_topics
+from assay.cli.pooling import add_pooling_options, read_pooled, read_protocol_and_topics
 from assay.pools.files import read_docnos
 from assay.pools.preview import MAX_DEPTH, Preview, preview_pool, usual_seconds
 from assay.pools.strategies import check_strategies
 from assay.protocols.schema import Protocol
+from assay.research.pooling import beyond_team_limit
 
 EXAMPLE = "assay preview --protocol arqmath-2020-task1 --runs manifest.csv --budget-hours 0.6"
 NUMBERS_OF_UNITS = ("units", "mean", "least", "most", "hours")

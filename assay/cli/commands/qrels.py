@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
-from assay.cli.options import Parser, add, add_seed, input_path, names_of_runs, share
+from assay.cli.options import Parser, add, add_seed, input_path, share
 from assay.errors import InputError
 from assay.formats.compression import read_file, read_text
+from assay.formats.names import names_of_files
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.exports import (
     FORMS,
@@ -174,7 +175,7 @@ def _read(arguments: argparse.Namespace) -> QrelsColumns:
 
 
 def _write(parts: Sequence[Part], arguments: argparse.Namespace, notes: Sequence[str]) -> None:
-    source = names_of_runs([arguments.qrels])[arguments.qrels]
+    source = names_of_files([arguments.qrels])[arguments.qrels]
     notes = [f"Made from {source}.", *notes]
     if arguments.scale != 1:
         notes.append(

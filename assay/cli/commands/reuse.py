@@ -4,13 +4,14 @@ import argparse
 import math
 from collections.abc import Sequence
 
-from assay.cli.inputs import Inputs, add_random_options, add_scoring_options, bar, inputs_of, steps
+from assay.cli.inputs import add_random_options, add_scoring_options, bar, inputs_of, steps
 from assay.cli.options import add, positive
 from assay.cli.tables import print_tables
 from assay.formats.manifest import read_manifest
 from assay.pools.depth import PooledUnits
 from assay.pools.strategies import PoolInput, build_pool
 from assay.protocols.loader import load_protocol
+from assay.research.inputs import Inputs
 from assay.statistics.reusability import DepthPoint, Scoring, TeamLeftOut, depth_curve, leave_one_team_out
 from assay.statistics.topic_stability import N_SAMPLES, topic_stability
 from assay.statistics.tukey import tukey_hsd
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     protocol = load_protocol(arguments.protocol)
     runs = read_manifest(arguments.runs, protocol)
-    inputs = inputs_of(arguments, protocol, [run.tag for run in runs], [str(run.file) for run in runs])
+    inputs = inputs_of(arguments, {run.tag: str(run.file) for run in runs})
     pooled = [
         PoolInput(rows, run.team, run.tag, run.kind, run.pooled_as)
         for rows, run in zip(inputs.rows, runs, strict=True)

@@ -198,11 +198,12 @@ class GradeScale(NamedTuple):
 
 
 def read_qrels(
-    path: str, protocol: Protocol, *, scale: int = 1, kind: QrelsKind | None = None
+    path: str, protocol: Protocol, *, scale: int = 1, kind: QrelsKind | None = None, has_scale: bool = True
 ) -> QrelsColumns:
     """The rows of a qrels file, with every grade multiplied by `scale`; `-` is standard input.
 
-    `kind` is that of the qrels that the measures need; by default, those of the protocol.
+    `kind` is that of the qrels that the measures need; by default, those of the protocol. Any grade is accepted if it
+    does not have the scale of the protocol.
 
     In a file of known items, a line may have a topic and a docno only: its grade is the highest of the protocol.
 
@@ -213,9 +214,24 @@ def read_qrels(
     if form.kind == "grades" and protocol.pool.strategy == "known-item":
         data = KNOWN_ITEM.sub(rb"\1 0 \2 %d" % max(grades.grades), data)
     try:
-        return parse_qrels(data, scale=scale, grades=grades, form=form)
+        return parse_qrels(data, scale=scale, grades=grades if has_scale else None, form=form)
     except QrelsError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def qrels_of_rows(
+    rows: Iterable[tuple[int, tuple[str, str, str] | str]],
+    *,
+    scale: int = 1,
+    grades: GradeScale | None = None,
+) -> QrelsColumns:
+    """Qrels from rows in memory: for each its number, and topic, docno and grade as text.
+
+    Raises `QrelsError` as `parse_qrels` does.
+    """
+    reading = _Reading(scale, grades, USUAL)
+    reading.take_rows(rows)
+    return reading.checked("there are no qrels; expected rows of topic, docno and grade")
 
 
 def parse_qrels(
@@ -281,12 +297,7 @@ def read_slow_path(
     else:
         for number, line in enumerate(reading.with_tabs(data).splitlines(), 1):
             reading.take(number, line)
-    if not reading.rows and not reading.n_complaints:
-        reading.complain(0, "the file contains no qrels; expected lines of " + form.title)
-    if reading.n_complaints:
-        advice = _advice(reading.fractions) if scale == 1 else ""
-        raise QrelsError(reading.complaints, n_complaints=reading.n_complaints, advice=advice)
-    return reading.result()
+    return reading.checked("the file contains no qrels; expected lines of " + form.title)
 
 
 def _has_form(data: bytes, form: QrelsForm) -> bool:
@@ -308,8 +319,13 @@ class _Reading:
     first_lines: dict[tuple[bytes, ...], int] = field(default_factory=dict)
     fractions: set[bytes] = field(default_factory=set)
 
-    def result(self) -> QrelsColumns:
-        """The rows as arrays."""
+    def checked(self, if_empty: str) -> QrelsColumns:
+        """The rows as arrays; an error if any row is wrong, or if there are none."""
+        if not self.rows and not self.n_complaints:
+            self.complain(0, if_empty)
+        if self.n_complaints:
+            advice = _advice(self.fractions) if self.scale == 1 else ""
+            raise QrelsError(self.complaints, n_complaints=self.n_complaints, advice=advice)
         if self.form.kind != "grades":
             return columns_of(self.rows, self.form.kind)
         return columns_from((row.topic, row.docno, row.grade) for row in self.rows)

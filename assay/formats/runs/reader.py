@@ -121,7 +121,7 @@ def check_run(
         OSError: The source cannot be read.
     """
     limits = limits or Limits()
-    expected = _expected(protocol, topics, units, limits)._replace(
+    expected = expected_of(protocol, topics, units, limits)._replace(
         kind=kind, team=team, characters=characters
     )
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
@@ -159,7 +159,7 @@ def read_run(path: str, protocol: Protocol, formats: Sequence[RunFormat] = ()) -
     limits = Limits()
     try:
         with opened(path, limits) as file:
-            expected = _expected(protocol, None, None, limits)
+            expected = expected_of(protocol, limits=limits)
             expected = expected._replace(rules=replace(protocol.runs, forbidden_fields=()))
             check = _Check(file, expected, limits, forms_of(protocol, formats), warns=False)
             columns = check.columns()
@@ -172,12 +172,15 @@ def read_run(path: str, protocol: Protocol, formats: Sequence[RunFormat] = ()) -
     raise InputError(f"{path}: {first}{rest}")
 
 
-def _expected(
-    protocol: Protocol, topics: Collection[str] | None, units: UnitLookup | None, limits: Limits
+def expected_of(
+    protocol: Protocol,
+    topics: Collection[str] | None = None,
+    units: UnitLookup | None = None,
+    limits: Limits | None = None,
 ) -> Expected:
     """The facts that a run is checked against. If topics are known, twice the lines of a complete run are read."""
     rules, pool = protocol.runs, protocol.pool
-    max_lines = limits.max_lines
+    max_lines = (limits or Limits()).max_lines
     if topics is not None:
         max_lines = min(max_lines, 2 * len(topics) * rules.max_ranks + 1000)
     near = None

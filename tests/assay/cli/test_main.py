@@ -128,7 +128,7 @@ def test_every_argument_has_help() -> None:
     ("words", "message"),
     [
         ([], "assay: the following arguments are required: COMMAND; see assay --help\n"),
-        (["evaluate"], "assay evaluate: the following arguments are required: --protocol, --qrels, RUN; see"),
+        (["evaluate"], "assay evaluate: the following arguments are required: --qrels, RUN; see"),
         (["score"], "assay: argument COMMAND: invalid choice: 'score'"),
         (["--qrels"], "assay: "),
         (

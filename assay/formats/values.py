@@ -1,0 +1,220 @@
+"""Reads qrels, runs and judgments from memory, with the checks and messages of files.
+
+Accepted are nested dictionaries, `{topic: {docno: grade}}` and `{topic: {docno: score}}`; tables of pandas, polars or
+Arrow, and any other table whose columns have names and are read as `table[name]`; and named tuples, such as the rows
+that ir_datasets and ir_measures give. Columns have the usual names (`assay.formats.names`), in any order.
+
+Ids are text; whole numbers are taken as their digits, because tables often read `301` as a number. A fraction is not an
+id: `301.0` would silently be another topic than `301`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import InputError
+from assay.formats import names as usual_names
+from assay.formats.judgments.cells import Wrong, row_of
+from assay.formats.judgments.rows import JudgmentRow
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.qrels.reader import GradeScale, QrelsError, qrels_of_rows
+from assay.formats.reports import Complaint, Tally
+from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.forms import LineForm, forms_of
+from assay.formats.runs.reader import expected_of
+from assay.formats.runs.rules import RunRows, check_rows
+from assay.formats.runs.words import MAX_DOCNO, MAX_NAME
+from assay.protocols.schema import Protocol
+
+Column = Sequence[Any]
+OPTIONAL = {"rank"}
+NOT_NUMBERS = (bool, np.bool_)
+ACCEPTED = "a path, a dictionary, a table with named columns, or named tuples"
+
+
+def qrels_from(
+    values: object, *, grades: GradeScale | None = None, scale: int = 1, name: str = "qrels"
+) -> QrelsColumns:
+    """Qrels from memory, in time that grows linearly with their rows.
+
+    Raises:
+        InputError: Columns are missing, or rows are wrong; the message has the first ones.
+    """
+    columns = _columns(values, "qrels", name)
+    topics, docnos = (_ids(columns[field], field, name) for field in ("topic", "docno"))
+    rows = zip(topics, docnos, map(str, columns["grade"]), strict=True)
+    try:
+        return qrels_of_rows(enumerate(rows, 1), scale=scale, grades=grades)
+    except QrelsError as error:
+        raise InputError(f"{name}: {_of_rows(str(error))}") from None
+
+
+def run_from(values: object, protocol: Protocol, *, name: str) -> RunColumns:
+    """A run from memory, checked like a file of the protocol.
+
+    Raises:
+        InputError: Columns are missing, or rows are wrong; the message has the first error.
+    """
+    columns = _columns(values, "runs", name)
+    rank = columns.get("rank")
+    topics, docnos = _ids(columns["topic"], "topic", name), _ids(columns["docno"], "docno", name)
+    if not topics:
+        raise InputError(f"{name}: the run has no rows; give at least one topic with a document")
+    codes: dict[str, int] = {}
+    index = np.array([codes.setdefault(topic, len(codes)) for topic in topics], dtype=np.int32)
+    rows = RunRows(
+        topics=list(codes),
+        topic_index=index,
+        docno=np.array([docno.encode() for docno in docnos], dtype=np.bytes_),
+        rank=_numbers(rank or np.zeros(len(topics)), "rank", name).astype(np.int32),
+        score=_numbers(columns["score"], "score", name),
+        number=np.arange(1, len(topics) + 1),
+    )
+    return _checked(rows, protocol, name, has_ranks=rank is not None)
+
+
+def _checked(rows: RunRows, protocol: Protocol, name: str, *, has_ranks: bool) -> RunColumns:
+    """Sort the rows, if they are what the protocol accepts."""
+    forms = forms_of(protocol)
+    if not forms:
+        raise InputError(f"{name}: the protocol {protocol.slug} has no runs")
+    form = forms[0]
+    shape = LineForm(form.name, form.title, 0, 0, 0, 0 if has_ranks else None, 0, None, ties=form.ties)
+    tally = Tally(can_repair=False)
+    check_rows(rows, expected_of(protocol), shape, tally)
+    if tally.has_errors:
+        raise InputError(f"{name}: {_text(tally.complaints('error', {})[0])}")
+    kept = {field: getattr(rows, field) for field in ("topics", "topic_index", "docno", "rank", "score")}
+    columns, _ = RunColumns.ordered(**kept, ties=form.ties)
+    return columns
+
+
+def judgments_from(values: object, *, judge: str = "", name: str = "judgments") -> list[JudgmentRow]:
+    """Judgments from memory: a table with an assessor in each row; or the qrels of one assessor.
+
+    Args:
+        judge: the assessor of the rows, if they name none.
+
+    Raises:
+        InputError: Columns are missing, or rows are wrong; the message has the first error.
+    """
+    columns = _columns(values, "judgments", name, optional={"assessor"} if judge else set())
+    n = len(columns["topic"])
+    assessors = _ids(columns["assessor"], "assessor", name) if "assessor" in columns else [judge] * n
+    fields = (*(_ids(columns[field], field, name) for field in ("topic", "docno")), assessors)
+    rows = []
+    for number, (topic, docno, assessor, grade) in enumerate(zip(*fields, columns["grade"], strict=True), 1):
+        cells = {"topic": topic, "docno": docno, "assessor": assessor, "grade": _grade(grade)}
+        row = row_of(cells, "memory")
+        if isinstance(row, Wrong):
+            raise InputError(f"{name}: row {number}: {row.message}")
+        rows.append(row)
+    return rows
+
+
+def _grade(value: object) -> str:
+    """A grade as the text of a cell; tables have nan or None where there is none."""
+    return "" if value is None or value != value else str(value)
+
+
+def _columns(values: object, fields: str, name: str, *, optional: set[str] = OPTIONAL) -> dict[str, Column]:
+    """The columns of the fields of qrels, runs or judgments."""
+    usual = usual_names.USUAL[fields]
+    if isinstance(values, Mapping):
+        number = "score" if fields == "runs" else "grade"
+        return dict(zip(("topic", "docno", number), _nested(values, name), strict=True))
+    header, column = _table(values, name)
+    places = usual_names.places(header, fields)
+    missing = [field for field in usual if field not in places and field not in optional]
+    if missing:
+        named = "; ".join(f"{field}: {', '.join(usual[field].names[:4])}" for field in missing)
+        raise InputError(f"{name}: no column for {named}; the columns are {', '.join(header) or 'none'}")
+    return {field: column(place) for field, place in places.items()}
+
+
+def _table(values: object, name: str) -> tuple[list[str], Callable[[int], Column]]:
+    """The names of columns, and a function that gives the column of a place."""
+    header = getattr(values, "column_names", None)
+    header = getattr(values, "columns", None) if header is None else header
+    if header is not None:
+        keys = list(header)
+        table: Any = values
+        return list(map(str, keys)), lambda place: np.asarray(table[keys[place]]).tolist()
+    rows = list(values) if isinstance(values, Iterable) and not isinstance(values, (str, bytes)) else []
+    fields = getattr(rows[0], "_fields", None) if rows else None
+    if fields is None:
+        raise InputError(f"{name}: {type(values).__name__} cannot be read; use {ACCEPTED}")
+    return list(fields), lambda place: [row[place] for row in rows]
+
+
+def _nested(values: Mapping[Any, Any], name: str) -> Iterator[Column]:
+    """Topics, docnos and numbers of a nested dictionary."""
+    wrong = next((topic for topic, inner in values.items() if not isinstance(inner, Mapping)), None)
+    if wrong is not None:
+        raise InputError(
+            f"{name}: topic {wrong}: expected {{docno: number}}, got {type(values[wrong]).__name__}"
+        )
+    yield [topic for topic, inner in values.items() for _ in inner]
+    yield [docno for inner in values.values() for docno in inner]
+    yield [number for inner in values.values() for number in inner.values()]
+
+
+def _depth(values: object) -> int:
+    """How deep a dictionary is nested, seen at its first values."""
+    depth = 0
+    while isinstance(values, Mapping):
+        values, depth = next(iter(values.values()), None), depth + 1
+    return depth
+
+
+def is_nested(values: object) -> bool:
+    """Return whether values are the dictionary of one run or of qrels, and not a dictionary of several."""
+    return isinstance(values, Mapping) and _depth(values) == 2
+
+
+def _ids(column: Column, field: str, name: str) -> list[str]:
+    """Ids as text: not empty, without white space and NUL, not too long."""
+    words = [word if type(word) is str else _digits(word, n, field, name) for n, word in enumerate(column, 1)]
+    text, most = " ".join(words), MAX_DOCNO if field == "docno" else MAX_NAME
+    is_usual = len(text.split()) == len(words) and "\0" not in text
+    if is_usual and max(map(len, words), default=0) * 4 <= most:  # a character has at most four bytes
+        return words
+    for n, word in enumerate(words, 1):
+        if len(word.split()) != 1 or "\0" in word or len(word.encode(errors="replace")) > most:
+            _refuse(name, n, f"the {field} {word[:40]!r}", f"text of 1 to {most} bytes without white space")
+    return words
+
+
+def _digits(value: object, n: int, field: str, name: str) -> str:
+    if isinstance(value, str):  # a class of strings, such as NumPy's
+        return str(value)
+    if isinstance(value, (int, np.integer)) and not isinstance(value, NOT_NUMBERS):
+        return str(int(value))
+    return _refuse(name, n, f"the {field} {value!r}", "text or a whole number")
+
+
+def _numbers(column: Column | NDArray[Any], field: str, name: str) -> NDArray[np.float64]:
+    """Numbers that are finite."""
+    try:
+        numbers = np.asarray(column, dtype=np.float64)
+        wrong = int(np.argmin(np.isfinite(numbers))) if not np.isfinite(numbers).all() else -1
+    except (TypeError, ValueError):
+        wrong = next(n for n, value in enumerate(column) if not isinstance(value, (int, float, np.number)))
+    if wrong >= 0:
+        _refuse(name, wrong + 1, f"the {field} {column[wrong]!r}", "a finite number")
+    return numbers
+
+
+def _refuse(name: str, n: int, cell: str, accepted: str) -> NoReturn:
+    raise InputError(f"{name}: row {n}: {cell} cannot be used; use {accepted}")
+
+
+def _text(complaint: Complaint) -> str:
+    return f"{_of_rows(str(complaint))}; accepted: {complaint.accepted}"
+
+
+def _of_rows(text: str) -> str:
+    """A message about lines of a file, for rows in memory."""
+    return text.replace("line ", "row ").replace("lines ", "rows ")

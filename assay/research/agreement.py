@@ -1,0 +1,284 @@
+"""Agreement of assessors, from files of judgments, qrels, or memory."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from assay.errors import InputError
+from assay.formats.compression import read_file
+from assay.formats.judgments.cells import ANSWER_TO
+from assay.formats.judgments.choices import grade_of
+from assay.formats.judgments.reader import MAPPED, JudgmentsError, parse_judgments
+from assay.formats.judgments.rows import JudgmentRow
+from assay.formats.names import names_of_files
+from assay.formats.qrels.reader import Complaint
+from assay.formats.topics.reader import read_topics
+from assay.formats.topics.subtopics import labels_of
+from assay.formats.values import judgments_from
+from assay.judging.scales import Scale, scale_named
+from assay.plots import Interval, intervals
+from assay.protocols.loader import load_protocol
+from assay.protocols.questions import WrongAnswer, from_text, problem_with, tidy
+from assay.protocols.schema import JudgingRules, Protocol
+from assay.research.inputs import PathLike, Values
+from assay.research.results import Figure, Result
+from assay.statistics import agreement_report as report
+from assay.statistics.agreement import krippendorff_alpha
+from assay.tables import Cell, Table
+
+ALPHA = "Krippendorff's alpha with nominal, ordinal and interval differences of grades"
+COLUMNS = (
+    "judgments", "units_judged_twice", *(f"alpha_{metric}" for metric in report.METRICS), "alpha_two_way",
+)  # fmt: skip
+
+
+def agreement(
+    judgments: Values,
+    *,
+    protocol: PathLike | Protocol | None = None,
+    level: int | None = None,
+    question: str = "",
+    topics: PathLike | None = None,
+    kinds: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+) -> "Agreement":
+    """Measure how far assessors agree, as `assay agreement` does.
+
+    Args:
+        judgments: a path or a list of them: exports of judgments, Turkle's results, or qrels, whose assessor is the
+            file; or `{assessor: values}`, where the values are a path, `{topic: {docno: grade}}` or a table; or a table
+            with the columns topic, docno, assessor and grade. A grade that is nan is a non-answer.
+        protocol: with it, keys and labels of its choices are accepted, and it states the level.
+        level: the lowest grade of the upper one of two classes; by default, that of the protocol, or 1.
+        question: compare the answers to this question of the protocol instead of the grades; of several choices,
+            KEY:CHOICE. `topics` is the file of topics, for a question about subtopics.
+        kinds: only judgments from batches of these kinds.
+        columns: the column of a file for a field, such as {"topic": "Input.qid"}, where its name does not tell.
+
+    Raises:
+        InputError: A file is not a file of judgments, or a row is wrong.
+    """
+    unknown = next(
+        (field for field in columns or () if field not in MAPPED and not field.startswith(ANSWER_TO)), None
+    )
+    if unknown is not None:
+        accepted = f"{', '.join(MAPPED)} and {ANSWER_TO}KEY of a question"
+        raise InputError(f"columns: there is no field {unknown!r}; the fields are {accepted}")
+    rules = load_protocol(str(protocol)) if isinstance(protocol, (str, Path)) else protocol
+    scale = _scale(rules, question)
+    rows = _of_kinds(_read(judgments, rules.judging if rules else None, columns or {}), kinds)
+    # The last judgment of each assessor for each unit counts.
+    last = {(row.topic, row.docno, row.assessor): row for row in rows}
+    return Agreement(
+        _numbered(last.values(), scale, rules, _subtopics(topics, scale)),
+        level or scale.level,
+        scale,
+        n_without_grade=sum(row.grade is None for row in last.values()),
+        n_repeated=len(rows) - len(last),
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement(Result):
+    """The agreement of assessors. Its tables are `all`, `alpha`, `pairs`, `assessors` and `topics`."""
+
+    graded: report.Graded
+    level: int
+    scale: Scale
+    n_without_grade: int
+    n_repeated: int
+
+    @property
+    def why_not_compared(self) -> str:
+        """Return why nothing is compared; empty if a unit has grades from two assessors."""
+        if self.graded.n_shared_units:
+            return ""
+        n, n_assessors = len(self.graded.unit), len(self.graded.assessors)
+        text = "no unit has grades from two assessors, so there is no agreement: "
+        text += f"{n} grade{'s' * (n != 1)} by {n_assessors} assessor{'s' * (n_assessors != 1)}"
+        text += f", {self.n_without_grade} judgments without a grade" if self.n_without_grade else ""
+        return text + ("; give several files, or a file with several assessors" if n_assessors < 2 else "")
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """Alpha of all, with intervals; kappa of every two and by assessor; alpha by topic."""
+        graded, level, scale = self.graded, self.level, self.scale
+        of = f"“{scale.label}” ({scale.numbers}): " if scale.key else ""
+        only = "; the answers have no order, so read the nominal alpha and the unweighted kappa"
+        of_all = (len(graded.assessors), *_alphas(graded, level), self.n_without_grade, self.n_repeated)
+        return [
+            Table(
+                "all",
+                f"{of}{ALPHA}{only * scale.is_nominal}; two-way from grade {level}; without non-answers, and without "
+                "earlier judgments by the same assessor",
+                ("judges", *COLUMNS, "without_grade", "repeated"),
+                [of_all],
+            ),
+            *(table for table in report.tables(graded, level) if table.name != "topics"),
+            Table(
+                "topics",
+                f"{ALPHA}; two-way from grade {level}",
+                ("topic", *COLUMNS),
+                [(code, *_alphas(graded.of_topic(n), level)) for n, code in enumerate(graded.topics)],
+            ),
+        ]
+
+    def plot(self) -> Figure:
+        """Cohen's kappa of every two assessors, with its interval."""
+        rows = [
+            Interval(f"{pair.first}, {pair.second}", pair.kappa.value, *pair.kappa.interval())
+            for pair in report.pairs(self.graded, self.level)
+            if not pair.reason
+        ]
+        return Figure(
+            intervals(
+                "kappa", "Kappa of every two assessors with its 95 % interval", rows, across="Cohen's kappa"
+            )
+        )
+
+
+def _alphas(graded: report.Graded, level: int) -> tuple[Cell, ...]:
+    return (
+        len(graded.unit),
+        graded.n_shared_units,
+        *(krippendorff_alpha(graded.unit, graded.grade, metric=metric) for metric in report.METRICS),
+        krippendorff_alpha(graded.unit, graded.two_way(level), metric="nominal"),
+    )
+
+
+def _scale(protocol: Protocol | None, key: str) -> Scale:
+    """What is compared; without a protocol, the grade.
+
+    Raises:
+        InputError: There is a question but no protocol, or the protocol has no such question.
+    """
+    if protocol is not None:
+        return scale_named(protocol, key)
+    if key:
+        raise InputError("--question needs --protocol, which has the choices of the question")
+    return Scale("", "Grade", 1)
+
+
+def _subtopics(topics: PathLike | None, scale: Scale) -> dict[str, list[str]]:
+    """The numbers of the subtopics of each topic, for a question about them.
+
+    Raises:
+        InputError: The question is about subtopics, and there is no file of topics; or the reverse.
+    """
+    if not scale.is_of_subtopics:
+        if topics:
+            raise InputError("--topics is only for a --question about subtopics")
+        return {}
+    if not topics:
+        raise InputError(f"--question {scale.key} is about subtopics: name the file of topics with --topics")
+    read = read_topics(read_file(str(topics)), str(topics))
+    return {topic.code: [*labels_of(topic.subtopics)] for topic in read}
+
+
+def _numbered(
+    rows: Iterable[JudgmentRow],
+    scale: Scale,
+    protocol: Protocol | None,
+    subtopics: Mapping[str, Sequence[str]],
+) -> report.Graded:
+    """The numbers of the judgments on a scale."""
+    if protocol is None or not scale.key:
+        return report.Graded.from_rows(
+            (row.topic, row.docno, row.assessor, row.grade) for row in rows if row.grade is not None
+        )
+    return report.Graded.from_rows(
+        (topic, row.docno, row.assessor, number)
+        for row in rows
+        for topic, number in scale.numbered(
+            protocol.judging,
+            row.topic,
+            subtopics.get(row.topic, ()),
+            row.choice,
+            row.grade,
+            row.answers,
+        )
+    )
+
+
+def _read(judgments: Values, rules: JudgingRules | None, columns: Mapping[str, str]) -> list[JudgmentRow]:
+    """The current judgments of all files and values, with their grades.
+
+    Raises:
+        InputError: A file is not a file of judgments. The message names the lines.
+    """
+    if isinstance(judgments, (str, Path)):
+        judgments = [judgments]
+    if isinstance(judgments, Sequence) and judgments and not hasattr(judgments[0], "_fields"):
+        unnamed = next((each for each in judgments if not isinstance(each, (str, Path))), None)
+        if unnamed is not None:
+            kind = type(unnamed).__name__
+            raise InputError(
+                f"a list has a {kind}, which has no assessor; give judgments as {{assessor: values}}"
+            )
+        names = names_of_files(list(map(str, judgments)))
+        judgments = {judge: path for path, judge in names.items()}
+    if not isinstance(judgments, Mapping):
+        return _graded(judgments_from(judgments), rules, "judgments", is_named=False)
+    rows: list[JudgmentRow] = []
+    for judge, values in judgments.items():
+        if isinstance(values, (str, Path)):
+            rows += _of_file(str(values), str(judge), rules, columns)
+        else:
+            of_judge = judgments_from(values, judge=str(judge), name=str(judge))
+            rows += _graded(of_judge, rules, str(judge), is_named=False)
+    return rows
+
+
+def _of_file(
+    path: str, judge: str, rules: JudgingRules | None, columns: Mapping[str, str]
+) -> list[JudgmentRow]:
+    read = parse_judgments(read_file(path), path, judge=judge, columns=columns)
+    is_named = read.form == "turkle" or (read.form == "assay-csv" and "grade" not in read.columns)
+    return _graded([row for row in read.rows if row.is_current], rules, path, is_named=is_named)
+
+
+def _graded(
+    rows: Sequence[JudgmentRow], rules: JudgingRules | None, name: str, *, is_named: bool
+) -> list[JudgmentRow]:
+    """The judgments with their grades by the protocol."""
+    graded = []
+    for row in rows:
+        try:
+            answers = _answers(row, rules)
+            graded.append(replace(row, grade=grade_of(row, rules, is_named=is_named), answers=answers))
+        except (ValueError, WrongAnswer) as error:
+            raise JudgmentsError(name, [Complaint(row.line, str(error))]) from None
+    return graded
+
+
+def _answers(row: JudgmentRow, rules: JudgingRules | None) -> dict[str, Any]:
+    """The answers of a row to questions of the protocol.
+
+    Raises:
+        WrongAnswer: A question does not accept its answer.
+    """
+    if rules is None:
+        return {}
+    questions = {each.key: each for each in rules.questions}
+    given = {
+        key: from_text(questions[key], answer) if isinstance(answer, str) else answer
+        for key, answer in row.answers.items()
+        if key in questions
+    }
+    answers = tidy(rules, given)
+    for key, answer in answers.items():
+        if problem := problem_with(questions[key], answer):
+            raise WrongAnswer(key, problem, code="unknown-answer")
+    return answers
+
+
+def _of_kinds(rows: list[JudgmentRow], kinds: Sequence[str]) -> list[JudgmentRow]:
+    """The judgments from batches of some kinds; all of them if none is named."""
+    known = sorted({row.kind for row in rows} - {""})
+    for kind in kinds:
+        if kind not in known:
+            named = f"the kinds are {', '.join(known)}" if known else "no file has a column kind"
+            raise InputError(f"--kind: no batch of the kind {kind!r}; {named}")
+    return [row for row in rows if not kinds or row.kind in kinds]

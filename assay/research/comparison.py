@@ -1,0 +1,305 @@
+"""Differences between runs: two of them topic by topic, or all of them ranked in tiers."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from assay.errors import InputError
+from assay.measures.scores import ALL
+from assay.plots import Interval, groups, intervals
+from assay.protocols.measures import Measure
+from assay.protocols.schema import Average, Protocol
+from assay.research.inputs import Inputs, Names, PathLike, Runs, Scoring, Values, named_runs, read_inputs
+from assay.research.results import Figure, Result
+from assay.statistics.intervals import bootstrap
+from assay.statistics.rank_correlation import overlap_of_runs, ranks
+from assay.statistics.significance import (
+    PairTest,
+    paired_t,
+    permutations_for,
+    randomization,
+    t_statistics,
+    wilcoxon,
+)
+from assay.statistics.tukey import letters, tukey_hsd
+from assay.statistics.tukey import tiers as tiers_of
+from assay.tables import Cell, Table
+
+Progress = Callable[[str], Callable[[int, int], None]]
+
+
+def no_progress(label: str) -> Callable[[int, int], None]:
+    """A progress bar that shows nothing."""
+    return lambda done, total: None
+
+
+@dataclass(frozen=True)
+class Randomness:
+    """The seed and the sizes of tests and intervals.
+
+    Args:
+        permutations: of a randomization test; `resamples`: of the bootstrap.
+        alpha: significance level of tests; intervals have the level 1 - alpha.
+    """
+
+    seed: int = 1
+    permutations: int = 10_000
+    resamples: int = 10_000
+    alpha: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise InputError(f"alpha {self.alpha}: use a number between 0 and 1")
+        if self.seed < 0 or self.permutations < 1 or self.resamples < 1:
+            raise InputError("seed, permutations and resamples: use whole numbers from 0, 1 and 1")
+
+
+def compare(
+    qrels: Values,
+    runs: Runs,
+    measures: Names = (),
+    *,
+    protocol: PathLike | Protocol | None = None,
+    average: Average | None = None,
+    units: str | None = None,
+    formulas: Sequence[PathLike] = (),
+    duplicates: PathLike | None = None,
+    seed: int = 1,
+    permutations: int = 10_000,
+    resamples: int = 10_000,
+    alpha: float = 0.05,
+    persistence: float = 0.9,
+) -> "Comparison":
+    """Compare two runs topic by topic, as `assay compare` does: differences, their significance, and rank overlap.
+
+    Args:
+        qrels, runs, measures, protocol, average, units, formulas, duplicates: as for `assay.evaluate`.
+        seed, permutations, resamples, alpha: of tests and intervals.
+        persistence: the probability that a reader goes to the next rank, for rank-biased overlap.
+
+    Raises:
+        InputError: There are not two runs, or something cannot be used.
+    """
+    named = named_runs(runs)
+    if len(named) != 2:
+        raise InputError(f"compare takes two runs, got {len(named)}; assay.tiers ranks any number of runs")
+    if not 0 < persistence < 1:
+        raise InputError(f"persistence {persistence}: use a number between 0 and 1")
+    tests = Randomness(seed, permutations, resamples, alpha)
+    scoring = Scoring(
+        protocol=protocol, average=average, units=units, formulas=formulas, duplicates=duplicates
+    )
+    return Comparison(read_inputs(qrels, named, measures, scoring), tests, persistence)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
+    """Two runs compared. Its tables are `summary`, `overlap` and `topics`."""
+
+    inputs: Inputs
+    tests: Randomness
+    persistence: float
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """Means and tests by measure; rank-biased overlap by topic; values by measure and topic."""
+        inputs = self.inputs
+        first, second = inputs.names
+        return [
+            Table(
+                "summary",
+                f"means of {first} and {second}; intervals and p-values of the difference, seed {self.tests.seed}",
+                ("measure", "topics", "first", "second", "mean_first", "mean_second", "difference", "low", "high",
+                 "wins", "ties", "losses", "t", "p_t", "p_randomization", "p_wilcoxon"),
+                [_summary(inputs, measure, self.tests) for measure in inputs.measures],
+            ),
+            self._overlap(),
+            Table(
+                "topics",
+                f"values by topic: first {first}, second {second}; a positive difference favors the first",
+                ("measure", "topic", "first", "second", "difference"),
+                [
+                    (str(measure), topic, value, other, value - other)
+                    for measure in inputs.measures
+                    for topic, value, other in zip(inputs.topics, *inputs.scores(measure).tolist(), strict=True)
+                ],
+            ),
+        ]  # fmt: skip
+
+    def _overlap(self) -> Table:
+        inputs, topics = self.inputs, set(self.inputs.topics)
+        overlap = overlap_of_runs(*inputs.runs, p=self.persistence)
+        counted = {code: values for code, values in overlap.items() if code in topics}
+        rows: list[tuple[Cell, ...]] = [(code, *values) for code, values in counted.items()]
+        if counted:
+            rows.insert(0, (ALL, *np.mean(list(counted.values()), axis=0).tolist()))
+        return Table(
+            "overlap",
+            f"rank-biased overlap of the runs, p = {self.persistence:g}: lower bound, residual, point estimate",
+            ("topic", "minimum", "residual", "extrapolated"),
+            rows,
+        )
+
+    def plot(self) -> Figure:
+        """The first measure of both runs on each topic."""
+        measure = self.inputs.measures[0]
+        series = list(zip(self.inputs.names, self.inputs.scores(measure).tolist(), strict=True))
+        title = f"{measure} of {' and '.join(self.inputs.names)} by topic"
+        return Figure(groups("topics", title, self.inputs.topics, series, across="Topic", up=str(measure)))
+
+
+def _summary(inputs: Inputs, measure: Measure, tests: Randomness) -> tuple[Cell, ...]:
+    scores = inputs.scores(measure)
+    differences = scores[:1] - scores[1:]
+    interval = bootstrap(differences, seed=tests.seed, level=1 - tests.alpha, n_resamples=tests.resamples)
+    permuted = randomization(scores, n_permutations=tests.permutations, seed=tests.seed)
+    is_tied = np.isclose(differences, 0.0, atol=1e-12)
+    wins = int(((differences > 0) & ~is_tied).sum())
+    ties = int(is_tied.sum())
+    n = scores.shape[1]
+    p_values = (float(test.p[0, 1]) for test in (paired_t(scores), permuted, wilcoxon(scores)))
+    return (
+        *(str(measure), n, *inputs.names, *scores.mean(axis=1).tolist()),
+        *(float(interval.means[0]), float(interval.low[0]), float(interval.high[0])),
+        *(wins, ties, n - wins - ties, float(t_statistics(scores)[0, 1]), *p_values),
+    )
+
+
+def tiers(
+    qrels: Values,
+    runs: Runs,
+    measures: Names = (),
+    *,
+    protocol: PathLike | Protocol | None = None,
+    average: Average | None = None,
+    units: str | None = None,
+    formulas: Sequence[PathLike] = (),
+    duplicates: PathLike | None = None,
+    seed: int = 1,
+    permutations: int = 10_000,
+    resamples: int = 10_000,
+    alpha: float = 0.05,
+    pairs: bool = False,
+) -> "Tiers":
+    """Rank runs with confidence intervals and tiers, as `assay tiers` does.
+
+    Args:
+        qrels, runs, measures, protocol, average, units, formulas, duplicates: as for `assay.evaluate`.
+        seed, permutations, resamples, alpha: of tests and intervals.
+        pairs: also a table of every two runs, with the p-values of each test.
+
+    Raises:
+        InputError: Something cannot be used.
+    """
+    tests = Randomness(seed, permutations, resamples, alpha)
+    scoring = Scoring(
+        protocol=protocol, average=average, units=units, formulas=formulas, duplicates=duplicates
+    )
+    return Tiers(read_inputs(qrels, named_runs(runs), measures, scoring), tests, has_pairs=pairs)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tiers(Result):
+    """Runs ranked. Its tables are `ranking`, `tests` and, if wanted, `pairs`.
+
+    Runs of a tier do not differ significantly (randomized Tukey HSD).
+    """
+
+    inputs: Inputs
+    tests: Randomness
+    has_pairs: bool = False
+    progress: Progress = no_progress
+
+    @cached_property
+    def _tukey(self) -> dict[Measure, PairTest]:
+        return {
+            measure: tukey_hsd(
+                self.inputs.scores(measure),
+                n_permutations=self.tests.permutations,
+                seed=self.tests.seed,
+                progress=self.progress(str(measure)),
+            )
+            for measure in self.inputs.measures
+        }
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """Ranks, means, intervals and letters of tiers by measure; how many pairs differ; and the pairs."""
+        tables = [self._ranking(), self._differing()]
+        return [*tables, self._pairs()] if self.has_pairs else tables
+
+    @property
+    def _permutations(self) -> str:
+        return f"{self.tests.permutations} permutations, seed {self.tests.seed}"
+
+    def _ranking(self) -> Table:
+        inputs, tests = self.inputs, self.tests
+        rows: list[tuple[Cell, ...]] = []
+        for measure, tukey in self._tukey.items():
+            intervals = bootstrap(
+                inputs.scores(measure), seed=tests.seed, level=1 - tests.alpha, n_resamples=tests.resamples
+            )
+            columns = (tukey.means, intervals.low, intervals.high)
+            run_ranks = ranks(tukey.means).tolist()
+            run_letters = letters(tiers_of(tukey, tests.alpha), len(inputs.names))
+            for i in np.argsort(-tukey.means, kind="stable").tolist():
+                numbers = (float(column[i]) for column in columns)
+                rows.append((str(measure), run_ranks[i], inputs.names[i], *numbers, run_letters[i]))
+        return Table(
+            "ranking",
+            f"mean with its {1 - tests.alpha:g} interval; runs that share a letter do not differ significantly",
+            ("measure", "rank", "run", "mean", "low", "high", "tier"),
+            rows,
+        )
+
+    def _differing(self) -> Table:
+        n_pairs, alpha = len(self.inputs.names) * (len(self.inputs.names) - 1) // 2, self.tests.alpha
+        rows: list[tuple[Cell, ...]] = []
+        for measure, tukey in self._tukey.items():
+            n_apart = int(np.triu(tukey.is_significant(alpha), 1).sum())
+            share = tukey.share_significant(alpha)
+            rows.append((str(measure), len(self.inputs.topics), n_pairs, n_apart, share, tukey.critical))
+        return Table(
+            "tests",
+            f"pairs that differ significantly by randomized Tukey HSD at {alpha:g} ({self._permutations})",
+            ("measure", "topics", "pairs", "significant", "share", "critical_0.05"),
+            rows,
+        )
+
+    def _pairs(self) -> Table:
+        n_of_holm = max(self.tests.permutations, permutations_for(len(self.inputs.names)))
+        of_holm = f", {n_of_holm} for Holm" if n_of_holm > self.tests.permutations else ""
+        return Table(
+            "pairs",
+            "every two runs; the p-values of Holm and Tukey are adjusted for all pairs "
+            f"({self._permutations}{of_holm})",
+            ("measure", "first", "second", "difference", "p_tukey",
+             "p_randomization", "p_randomization_holm",
+             "p_t", "p_t_holm", "p_wilcoxon", "p_wilcoxon_holm"),
+            [row for measure in self.inputs.measures for row in self._pairs_of(measure, n_of_holm)],
+        )  # fmt: skip
+
+    def _pairs_of(self, measure: Measure, n_permutations: int) -> list[tuple[Cell, ...]]:
+        names, tukey, scores = self.inputs.names, self._tukey[measure], self.inputs.scores(measure)
+        permuted = randomization(scores, n_permutations=n_permutations, seed=self.tests.seed)
+        tests = (permuted, paired_t(scores), wilcoxon(scores))
+        order = np.argsort(-tukey.means, kind="stable").tolist()
+        values = (tukey.difference, tukey.p, *(p for test in tests for p in (test.p, test.adjusted)))
+        return [
+            (str(measure), names[i], names[j], *(float(value[i, j]) for value in values))
+            for place, i in enumerate(order)
+            for j in order[place + 1 :]
+        ]
+
+    def plot(self) -> Figure:
+        """The mean of each run with its interval, for the first measure."""
+        measure = str(self.inputs.measures[0])
+        rows = [
+            Interval(f"{row[2]}", float(row[3] or 0), float(row[4] or 0), float(row[5] or 0))
+            for row in self.table("ranking").rows
+            if row[0] == measure
+        ]
+        level = f"{1 - self.tests.alpha:.0%}"
+        return Figure(intervals("ranking", f"Mean {measure} with its {level} interval", rows, across=measure))

@@ -1,0 +1,98 @@
+"""Results of the functions for researchers: tables that notebooks show and papers print, and a plot."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from html import escape
+
+from assay.errors import InputError
+from assay.plots import Plot
+from assay.tables import Cell, Table, as_text, text_of
+
+MOST_ROWS = 60  # of a table in a notebook
+
+
+@dataclass(frozen=True, repr=False)
+class Figure:
+    """A plot, which a notebook draws. `svg` is the picture."""
+
+    data: Plot
+
+    @property
+    def svg(self) -> str:
+        """The picture, for a file or a page."""
+        from assay.papers.figures import as_svg  # noqa: PLC0415 -- lxml, which draws, is slow to import
+
+        return as_svg(self.data)
+
+    def to_latex(self) -> str:
+        """A figure for LaTeX with the package pgfplots."""
+        from assay.papers.figures import as_pgfplots  # noqa: PLC0415 -- as above
+
+        return as_pgfplots(self.data)
+
+    def __repr__(self) -> str:
+        return f"<Figure: {self.data.title}>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+class Result(ABC):
+    """Some tables, and a plot. `str` gives the text that the command prints; a notebook shows the tables as HTML."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> list[Table]:
+        """The tables, the most important one first."""
+
+    @abstractmethod
+    def plot(self) -> Figure:
+        """The plot that shows the result best; a notebook draws it."""
+
+    def table(self, name: str | None = None) -> Table:
+        """The table with a name, or the first one.
+
+        Raises:
+            InputError: There is no table of that name.
+        """
+        names = [table.name for table in self.tables]
+        if name is not None and name not in names:
+            raise InputError(f"there is no table {name!r}; use {', '.join(names)}")
+        return self.tables[0 if name is None else names.index(name)]
+
+    def columns(self, name: str | None = None) -> dict[str, list[Cell]]:
+        """The columns of a table by their headings, for `pandas.DataFrame` and `polars.DataFrame`."""
+        table = self.table(name)
+        return {heading: [row[n] for row in table.rows] for n, heading in enumerate(table.header)}
+
+    def to_latex(self, name: str | None = None) -> str:
+        """A table for LaTeX with the package booktabs; numbers have four decimals."""
+        from assay.papers.tables import as_latex, paper_table  # noqa: PLC0415 -- few results are printed in papers
+
+        return as_latex(paper_table(self.table(name)))
+
+    def __str__(self) -> str:
+        return as_text(self.tables)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} with the tables {', '.join(table.name for table in self.tables)}>"
+
+    def _repr_html_(self) -> str:
+        return "\n".join(map(_html, self.tables))
+
+
+def _html(table: Table) -> str:
+    """A table for a notebook; a long one without its last rows."""
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in table.header)
+    rows = [f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows[:MOST_ROWS]]
+    n_more = len(table.rows) - len(rows)
+    more = f"; the first {len(rows):,} of {len(table.rows):,} rows" if n_more else ""
+    caption = f"<caption><b>{escape(table.name)}</b>: {escape(table.description)}{more}</caption>"
+    return "\n".join(
+        ["<table>", caption, f"<thead><tr>{head}</tr></thead>", "<tbody>", *rows, "</tbody>", "</table>"]
+    )
+
+
+def _cell(cell: Cell) -> str:
+    side = "left" if isinstance(cell, str) else "right"
+    return f'<td style="text-align: {side}">{escape(text_of(cell))}</td>'
