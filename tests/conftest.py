@@ -38,6 +38,7 @@ from playwright.sync_api import (
 
 from server import browser as chromium
 from tests import servers
+from tests.helpers.forks import Fork, Original
 
 # No deadline: a slow machine fails no test. In CI, every process tries the same examples.
 hypothesis_settings.register_profile(
@@ -210,7 +211,7 @@ def process_environment(transactional_db: None) -> dict[str, str]:
 class Running:
     """A process with its own process group, and its output in a file."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | Fork
     log: Path
     name: str = ""
 
@@ -263,8 +264,35 @@ def wait_until(
 Factory = Callable[..., Running]
 
 
+@pytest.fixture(scope="session")
+def _originals() -> Iterator[list[Original]]:
+    """The process that has imported the site, once a test needs it."""
+    originals: list[Original] = []
+    yield originals
+    for original in originals:
+        original.end()
+
+
+Celery = Callable[..., Running]
+
+
 @pytest.fixture
-def worker(process_environment: dict[str, str], redis_url: str, tmp_path: Path) -> Iterator[Factory]:
+def celery(process_environment: dict[str, str], _originals: list[Original]) -> Celery:
+    """Start the command `celery` in the environment of other processes, or with more variables in it."""
+    usual = {name: value for name, value in process_environment.items() if name != "PYTEST_CURRENT_TEST"}
+
+    def start(words: list[str], log: Path, name: str, **environment: str) -> Running:
+        if not _originals:
+            _originals.append(Original(usual))
+        if usual | environment == _originals[0].environment:
+            return Running(_originals[0].fork(words, log), log, name)
+        return start_process(["-m", "celery", *words], usual | environment, log, name)
+
+    return start
+
+
+@pytest.fixture
+def worker(celery: Celery, redis_url: str, tmp_path: Path) -> Iterator[Factory]:
     """Start real Celery workers against this test's database: `worker()`, then `.kill()` or `.stop()`.
 
     `worker()` returns when the worker answers. Keyword arguments in capitals are its environment variables.
@@ -276,11 +304,18 @@ def worker(process_environment: dict[str, str], redis_url: str, tmp_path: Path) 
 
     def start(*, concurrency: int = 1, **environment: str) -> Running:
         name = f"test-{uuid.uuid4().hex[:8]}@{socket.gethostname()}"
-        # fmt: off
-        command = ["-m", "celery", "-A", "config", "worker", "-n", name, "--concurrency", str(concurrency),
-                   "--loglevel", "INFO"]
-        # fmt: on
-        running = start_process(command, process_environment | environment, tmp_path / f"{name}.log", name)
+        words = [
+            "-A",
+            "config",
+            "worker",
+            "-n",
+            name,
+            "--concurrency",
+            str(concurrency),
+            "--loglevel",
+            "INFO",
+        ]
+        running = celery(words, tmp_path / f"{name}.log", name, **environment)
         started.append(running)
 
         def answers() -> bool:
@@ -297,14 +332,13 @@ def worker(process_environment: dict[str, str], redis_url: str, tmp_path: Path) 
 
 
 @pytest.fixture
-def beat(process_environment: dict[str, str], redis_url: str, tmp_path: Path) -> Iterator[Factory]:
+def beat(celery: Celery, redis_url: str, tmp_path: Path) -> Iterator[Factory]:
     """Start a real Celery beat: `beat()`. It relaunches lost jobs; the test waits for the effect."""
     started: list[Running] = []
 
     def start(**environment: str) -> Running:
         log = tmp_path / f"beat-{len(started)}.log"
-        command = ["-m", "celery", "-A", "config", "beat"]
-        started.append(start_process(command, process_environment | environment, log, "beat"))
+        started.append(celery(["-A", "config", "beat"], log, "beat", **environment))
         return started[-1]
 
     yield start
