@@ -102,3 +102,9 @@ class NotReady(Refused):
     def __init__(self, n_complaints: int) -> None:
         problem = f"it has {counted(n_complaints, 'error')}" if n_complaints else "it has nothing new"
         super().__init__(f"Nothing was imported from the file, because {problem}. Its page names the lines.")
+
+
+class NuggetRefused(Refused):
+    """A nugget or a list of nuggets that cannot be changed in this way."""
+
+    title = "The nuggets were not changed"

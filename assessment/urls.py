@@ -11,6 +11,7 @@ from assessment.judging import desk_views as desk
 from assessment.judging import views as judging
 from assessment.judgments import views as judgments
 from assessment.machines import views as machines
+from assessment.nuggets import views as nuggets
 from assessment.planning import views as planning
 from assessment.rounds import views as rounds
 
@@ -88,6 +89,9 @@ urlpatterns = [
     path("tracks/<slug:slug>/gold/remove/", checks.remove_gold, name="remove_gold"),
     path("tracks/<slug:slug>/agreement/checks/", checks.results, name="check_results"),
     path("tracks/<slug:slug>/agreement/checks/results.tsv", checks.results_file, name="check_results_tsv"),
+    path("tracks/<slug:slug>/nuggets/", nuggets.nuggets, name="nuggets"),
+    path("tracks/<slug:slug>/nuggets/topics/<path:code>/", nuggets.nugget_list, name="nugget_list"),
+    path("tracks/<slug:slug>/nuggets/<slug:form>.jsonl", nuggets.nuggets_file, name="nuggets_file"),
     path("judge/batches/<int:batch_id>/plan/", planning.plan, name="plan"),
     path("judge/batches/<int:batch_id>/plan/change/", planning.change, name="change_plan"),
 ]

@@ -52,6 +52,7 @@ NOUNS = [
     "assessment.checks",
     "assessment.board",
     "assessment.machines",
+    "assessment.nuggets",
     "scoring.qrels",
     "scoring.leaderboards",
     "scoring.analyses",

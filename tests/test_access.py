@@ -104,6 +104,9 @@ assessment:new_dual                     L333330
 assessment:new_training                 L333330
 assessment:next                         5555555
 assessment:note                         5555555
+assessment:nuggets                      L444444
+assessment:nugget_list                  L444444
+assessment:nuggets_file                 L333334
 assessment:open                         5555555
 assessment:own_judgments                L444044
 assessment:own_statistics               L000000
@@ -476,6 +479,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "slug sample": [*track, 1],
         "slug sample file": [*track, 1, "sample.json"],
         "slug sample docno": [*track, 1, "9"],
+        "slug form": [*track, "nuggetizer"],
         "slug key": [*track, "topics"],
         "slug name": [*track, "pairs"],
         "slug name kind": [*track, "runs", "tex"],

@@ -237,6 +237,18 @@ GET known_grades                         13333301 0333
 POST known_grades                        13333301 3330
 POST add_agreed_grades                   13333301 3330
 DELETE known_grade                       13333301 3330
+GET nuggets                              14444441 4333
+POST nuggets                             14444441 3344
+POST merge_nuggets                       14444441 3344
+PATCH nugget                             14444441 3344
+DELETE nugget                            14444441 3344
+POST restore_nugget                      14444441 3344
+GET nugget_versions                      13333341 4333
+POST nugget_versions                     13333341 3334
+POST import_nuggets                      13333341 3334
+GET nugget_segments                      13333341 4333
+PUT nugget_segments                      13333341 3334
+GET nuggets_file                         13333341 4333
 POST import_qrels                        13333301 3330
 POST archive_qrels                       13333301 3330
 POST restore_qrels                       13333301 3330
@@ -385,6 +397,8 @@ def addresses(scene: Scene) -> dict[str, str]:
             leaderboard=board, kind="topics", seed=1, created_by=scene.organizer
         ).pk,
         "session_id": 1,
+        "nugget_id": 1,
+        "form": "nuggetizer",
         "table": "topics",
         "name": "units",
     }

@@ -112,6 +112,8 @@ assessment:checks: PUT checks
 assessment:gold: POST known_grades
 assessment:add_agreed: POST add_agreed_grades
 assessment:remove_gold: DELETE known_grade
+assessment:nuggets: POST import_nuggets, PUT nugget_segments
+assessment:nugget_list: POST nuggets, PATCH nugget, DELETE nugget, POST merge_nuggets, POST nugget_versions
 scoring:import_qrels: POST import_qrels
 scoring:offer_qrels: POST offer_qrels
 scoring:archive_qrels: POST archive_qrels, POST restore_qrels
@@ -163,6 +165,7 @@ assessment:discussion_csv: GET discussion
 assessment:differences_csv: GET judged_differently
 assessment:board_tsv: GET board_table
 assessment:check_results_tsv: GET check_results
+assessment:nuggets_file: GET nuggets_file
 scoring:qrels_file: GET qrels_file
 scoring:qrels_export: GET export_qrels
 scoring:qrels_judgments: GET qrels_judgments

@@ -12,10 +12,12 @@ from assay.archive.files import BadArchive, SealedZip
 from assay.archive.records import (
     FORMULAS,
     INDEX,
+    NUGGETS,
     ROWS,
     TOPICS,
     Index,
     LeaderboardRecord,
+    NuggetListRecord,
     PoolRecord,
     QrelsRecord,
     RowRecord,
@@ -35,6 +37,7 @@ from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
 from assay.measures.units import DuplicatesError, collapse_instances, with_duplicates
+from assay.nuggets.lists import Nugget
 from assay.pools.pairs import votes_in
 from assay.pools.strategies import BuiltPool, ByTopic, PoolError, PoolInput, build_pool
 from assay.protocols.loader import ProtocolError, parse_protocol
@@ -122,6 +125,38 @@ class Contents:
         except ValueError as error:
             raise BadArchive(f"{FORMULAS}: {error}.") from None
 
+    @cached_property
+    def nugget_lists(self) -> dict[tuple[str, int], NuggetListRecord]:
+        """The frozen versions of the nuggets, by topic and version.
+
+        Raises:
+            BadArchive: A version is there twice.
+        """
+        lists: dict[tuple[str, int], NuggetListRecord] = {}
+        for number, line in enumerate(self.reader.lines(NUGGETS), 1) if self.index.n_nugget_lists else ():
+            record = parsed(NuggetListRecord, line, f"{NUGGETS}, line {number}")
+            if lists.setdefault((record.topic, record.version), record) is not record:
+                raise BadArchive(
+                    f"{NUGGETS}, line {number}: topic {record.topic[:80]} has this version twice."
+                )
+        return lists
+
+    def nuggets_of(self, pool: PoolRecord) -> dict[str, list[Nugget]]:
+        """The nuggets against which the answers of a pool are judged, by topic.
+
+        Raises:
+            BadArchive: The archive lacks a version that the pool names.
+        """
+        missing = [code for code, version in pool.nuggets.items() if (code, version) not in self.nugget_lists]
+        if missing:
+            raise BadArchive(
+                f"{NUGGETS}: the nuggets of topic {missing[0][:80]} of the pool “{pool.name}” are missing."
+            )
+        return {
+            code: [each.nugget for each in self.nugget_lists[code, version].nuggets]
+            for code, version in pool.nuggets.items()
+        }
+
     def checked(self, run: RunRecord) -> CheckedRun:
         """The check of a run, as at its submission."""
         lookup = None if self.formulas is None else partial(with_unknown, self.formulas)
@@ -143,15 +178,19 @@ class Contents:
             raise BadArchive(f"A topic cannot be read: {fault}.") from None
 
     def columns(self, run: int) -> RunColumns:
-        """The columns of a run without its ranks and scores, which nothing needs once they are in order."""
+        """The columns of a run without its scores, and its ranks unless they number the sentences of answers.
+
+        Nothing else needs them once the rows are in order.
+        """
         if run not in self._columns:
             if run not in self.runs:
                 raise BadArchive(f"The archive has no run {run}.")
             columns = self.checked(self.runs[run]).columns
             if columns is None:
                 raise BadArchive(f"{self.runs[run].file}: the run has errors.")
-            n = len(columns)
-            rank, score = np.broadcast_to(np.int32(0), n), np.broadcast_to(np.float64(0), n)
+            n, has_ranks = len(columns), self.protocol(self.index.track.protocol).is_of_answers
+            rank = columns.rank if has_ranks else np.broadcast_to(np.int32(0), n)
+            score = np.broadcast_to(np.float64(0), n)
             self._columns[run] = replace(columns, rank=rank, score=score)
         return self._columns[run]
 
@@ -177,6 +216,7 @@ class Contents:
                 formulas=self.formulas,
                 known=self.known_items(protocol, pool.depth.get("rows")),
                 already=self._by_topic(each.file("pool.tsv") for each in earlier),
+                nuggets={code: [nugget.key for nugget in of] for code, of in self.nuggets_of(pool).items()},
                 tied=self._by_topic((each.file("members.tsv") for each in earlier if each.has_members), 2),
                 votes=votes_in(self.votes(pool)),
             )

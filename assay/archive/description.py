@@ -12,6 +12,7 @@ from assay.archive.records import (
     INDEX,
     JUDGMENTS,
     METADATA,
+    NUGGETS,
     README,
     TOPICS,
     Index,
@@ -62,6 +63,7 @@ WORDS = {
     "interaction/": "the data of the sessions of each team, as they were uploaded",
     FORMULAS: "the formulas of the runs: post, thread, place and id of the visually distinct formula",
     "pools/": "each pool: pool.tsv (topic, docno, position), contributions.tsv (topic, docno, team, run, rank)",
+    NUGGETS: "the frozen lists of nuggets, one JSON object per version of a topic",
     JUDGMENTS: "every judgment, also those that were replaced later, one JSON object per line",
     "qrels/": "the versions of the qrels: topic, 0, docno, grade, as trec_eval reads them; "
     f"{INDEX} names the columns of those with subtopics, strata or preferences",

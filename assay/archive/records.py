@@ -11,6 +11,7 @@
     runs/N.EXT                the runs, byte by byte as they were submitted
     interaction/N.EXT         the data of the sessions of each team, as they were uploaded
     formulas.tsv              if the runs contain formulas: post, thread and visual id of each
+    nuggets.jsonl             if answers are judged by nuggets: the frozen versions of the lists
     pools/N/…                 each pool, with which run contributed what
     judgments.jsonl           all judgments, also those that were replaced
     qrels/N.tsv               the versions of the qrels
@@ -21,9 +22,10 @@ Times are in ISO 8601. Runs, pools and leaderboards are numbered from 1.
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from assay.archive.files import BadArchive
+from assay.nuggets.lists import GoldAnswer, Joined, Nugget
 from assay.protocols.schema import Average, JudgingOrder
 from assay.structure import WrongStructure, structured
 
@@ -32,6 +34,7 @@ MAX_JSON = 1 << 25  # bytes of a record; as values, they take up to twenty times
 INDEX = "archive.json"
 README, CITATION, METADATA = "README.md", "CITATION.bib", "metadata.json"
 TOPICS, FORMULAS, JUDGMENTS, ROWS = "topics.jsonl", "formulas.tsv", "judgments.jsonl", "rows.jsonl"
+NUGGETS = "nuggets.jsonl"
 
 
 @dataclass(frozen=True)
@@ -179,11 +182,49 @@ class PooledRun:
 
 
 @dataclass(frozen=True)
+class GoldAnswerRecord:
+    """An answer to the question of a nugget."""
+
+    text: str
+    sources: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class NuggetRecord:
+    """A nugget. Its key is a digest of its text and answers; `merged` has the keys of those that it replaces."""
+
+    text: str
+    importance: Literal["vital", "okay"]
+    sources: list[str]
+    creator: str
+    answers: list[GoldAnswerRecord] = field(default_factory=list)
+    joined: Joined = "OR"
+    merged: list[str] = field(default_factory=list)
+
+    @property
+    def nugget(self) -> Nugget:
+        """The nugget as the measures have it."""
+        answers = tuple(GoldAnswer(each.text, tuple(each.sources)) for each in self.answers)
+        lists = tuple(self.sources), tuple(self.merged)
+        return Nugget(self.text, self.importance, lists[0], self.creator, answers, self.joined, lists[1])
+
+
+@dataclass(frozen=True)
+class NuggetListRecord:
+    """A frozen version of the nuggets of a topic."""
+
+    topic: str
+    version: int
+    frozen_at: str
+    nuggets: list[NuggetRecord]
+
+
+@dataclass(frozen=True)
 class PoolRecord:
     """A pool. `runs` are in the order of the building; `tops_up` is the number of the earlier pool.
 
     `left_out` are the runs beyond the limit per team. `has_votes`: votes on pairs of earlier pools decided which are in
-    this one.
+    this one. `nuggets` has the version of the nuggets of each topic.
     """
 
     number: int
@@ -200,6 +241,7 @@ class PoolRecord:
     has_votes: bool = False
     max_runs_per_team: int | None = None
     left_out: list[int] = field(default_factory=list)
+    nuggets: dict[str, int] = field(default_factory=dict)
 
     def file(self, name: str) -> str:
         return f"pools/{self.number}/{name}"
@@ -247,6 +289,14 @@ class EvaluationRecord:
 
 
 @dataclass(frozen=True)
+class UnassignedRun:
+    """A run that was not scored, because so many nuggets and citations of its answers have no grade."""
+
+    run: int
+    units: int
+
+
+@dataclass(frozen=True)
 class LeaderboardRecord:
     """A leaderboard against a version of the qrels. Evaluations are in the order of the arrays of its statistics.
 
@@ -263,6 +313,7 @@ class LeaderboardRecord:
     statistics: dict[str, Any]
     created_at: str
     disqualified: list[int] = field(default_factory=list)
+    unassigned: list[UnassignedRun] = field(default_factory=list)
     analyses: list[str] = field(default_factory=list)
 
     def file(self, name: str) -> str:
@@ -312,6 +363,7 @@ class Index:
     session_data: list[SessionDataRecord] = field(default_factory=list)
     organizations: dict[str, Any] = field(default_factory=dict)
     documents: dict[str, Any] = field(default_factory=dict)
+    n_nugget_lists: int = 0
     authors: list[str] = field(default_factory=list)
     license: str = ""
     url: str = ""

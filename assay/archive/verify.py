@@ -86,6 +86,8 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
             f"{len(index.sessions):,} nominated, {n_held:,} held, files of data: {len(index.session_data):,}"
         )
         yield Finding("sessions", content, _few(list(session_problems(contents))))
+    if index.n_nugget_lists:
+        yield _nuggets(contents)
     for pool in index.pools:
         yield _pool(contents, pool)
     judgments = _judgments(reader)
@@ -166,6 +168,20 @@ def _problems(
         yield f"no assessor {session.assessor[:80]}"
     if session.assessor and not session.started_at:
         yield "an assessor, but no start"
+
+
+def _nuggets(contents: Contents) -> Finding:
+    """Every frozen list is of a topic, and has each nugget once."""
+    codes, n = {topic.code for topic in contents.topics}, contents.index.n_nugget_lists
+    lists = contents.nugget_lists
+    problems = [] if len(lists) == n else [f"the index says {n:,} lists"]
+    for (code, version), record in lists.items():
+        if code not in codes:
+            problems.append(f"no topic {code[:80]}")
+        if len({each.nugget.key for each in record.nuggets}) < len(record.nuggets):
+            problems.append(f"version {version} of topic {code[:80]} has a nugget twice")
+    n_nuggets = sum(len(record.nuggets) for record in lists.values())
+    return Finding("nuggets", f"{n_nuggets:,} in {len(lists):,} frozen lists", _few(problems))
 
 
 def _pool(contents: Contents, pool: PoolRecord) -> Finding:

@@ -460,9 +460,11 @@ class JudgingRules:
     def choice(self, key: str) -> Grade | NonAnswer | None:
         return next((choice for choice in self.choices if choice.key == key), None)
 
-    def label_of(self, key: str) -> str:
-        """The label of a choice; the key itself if the protocol has no such choice."""
+    def label_of(self, key: str, docno: str = "") -> str:
+        """The label of a choice for a unit; the key itself if the protocol has no such choice."""
         choice = self.choice(key)
+        if isinstance(choice, Grade):
+            return choice.label_for(docno)
         return choice.label if choice else key
 
     @property

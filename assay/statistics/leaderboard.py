@@ -41,13 +41,17 @@ def counted(
         unjudged: unjudged share of all documents returned for topics of the qrels; 0.0 if there are none.
         first_grades: see `first_grades`.
         curves: see `mean_curves`.
+
+    Of generated answers only the topics are counted: they rank nothing.
     """
     is_averaged = scores.averaged(average)
     averaged = judged_share(hits, judged, JUDGED_AT_10)[is_averaged]
     n_returned = int(hits.n_returned.sum())
+    topics = {"n_topics": int(is_averaged.sum()), "n_missing": scores.n_missing}
+    if any(FAMILIES[measure.family].of_answers for measure in measures):
+        return {**topics, "judged_at_10": None, "unjudged": None, "first_grades": {}, "curves": {}}
     return {
-        "n_topics": int(is_averaged.sum()),
-        "n_missing": scores.n_missing,
+        **topics,
         "judged_at_10": float(averaged.mean()) if len(averaged) else 0.0,
         "unjudged": 1.0 - len(hits.topic) / n_returned if n_returned else 0.0,
         "first_grades": first_grades(hits),

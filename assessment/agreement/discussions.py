@@ -146,7 +146,7 @@ def discussed_units(
     topics = {topic.code: topic for topic in batch.pool.track.topics.all()} if rules.questions else {}
     for code, docno, entry, name, choice, grade, comment, task, given in judgments:
         in_words = answers_in_words(rules, given, topics[code]) if given else []
-        reply = Reply(rules.label_of(choice), grade, comment, task, in_words)
+        reply = Reply(rules.label_of(choice, docno), grade, comment, task, in_words)
         answers.setdefault((code, docno, entry), {})[name] = reply
     shown = _shown_assessors(batch, {name for of_unit in answers.values() for name in of_unit}, reader)
     notes = {(note.topic.code, note.docno): note for note in batch.notes.select_related("topic")}

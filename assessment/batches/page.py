@@ -188,4 +188,4 @@ def _remarks(batch: Batch, rules: JudgingRules) -> list[Remark]:
             Exists(by_people.filter(topic=OuterRef("topic"), docno=OuterRef("docno")))
         )
     latest = remarkable.select_related("topic", "assessor", "batch").order_by("-pk")[:N_REMARKS]
-    return [Remark(judgment, rules.label_of(judgment.choice)) for judgment in latest]
+    return [Remark(judgment, rules.label_of(judgment.choice, judgment.docno)) for judgment in latest]

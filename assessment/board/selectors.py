@@ -204,7 +204,9 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
     assessors = _assessor_rows(current, groups, rules, rates)
     skipped, unsettled = skipped_tasks(ids), unsettled_judgments(ids)
     skips = skipped.select_related("entry__topic", "assessor", "batch").order_by("-skipped_at")[:N_ROWS]
-    remarks = [Remark(judgment, rules.label_of(judgment.choice)) for judgment in unsettled[:N_ROWS]]
+    remarks = [
+        Remark(judgment, rules.label_of(judgment.choice, judgment.docno)) for judgment in unsettled[:N_ROWS]
+    ]
     listed = [task.entry.docno for task in skips] + [remark.judgment.docno for remark in remarks]
     return BoardPage(
         track=track,

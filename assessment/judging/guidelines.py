@@ -124,5 +124,5 @@ def _units(track: Track, keys: list[tuple[str, str]]) -> list[TrainingUnit]:
         "topic__code", "docno", "assessor__username", "choice", "comment"
     )
     for topic, docno, assessor, choice, comment in rows:
-        votes[topic, docno].append(TrainingVote(assessor, choice, rules.label_of(choice), comment))
+        votes[topic, docno].append(TrainingVote(assessor, choice, rules.label_of(choice, docno), comment))
     return [TrainingUnit(topic, docno, votes[topic, docno]) for topic, docno in keys]

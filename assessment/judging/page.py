@@ -10,6 +10,7 @@ from django.urls import reverse
 from accounts.models import User
 from assay.protocols.schema import ANSWERED, Grade, JudgingRules
 from assessment.judging import queue
+from assessment.judging.answers import ShownAnswer, shown_answer
 from assessment.judging.citations import ShownCitation, shown_citation
 from assessment.judging.keys import Keys, keys_of
 from assessment.judging.members import ShownMember, filled_in, shown_formula, shown_members
@@ -29,6 +30,7 @@ from assessment.judgments.selectors import (
     latest_judgment,
     own_judgment,
     own_judgments,
+    with_words,
 )
 from assessment.models import Batch, Task
 from corpus.models import Collection, Document
@@ -81,13 +83,13 @@ class Choice(NamedTuple):
     needs_comment: bool
 
 
-def choices(rules: JudgingRules, keys: Keys) -> list[Choice]:
-    """The protocol's choices, each with its key: grades first, then non-answers."""
+def choices(rules: JudgingRules, keys: Keys, docno: str = "") -> list[Choice]:
+    """The protocol's choices for a unit, each with its key: grades first, then non-answers."""
     return [
         Choice(
             choice.key,
-            choice.label,
-            choice.definition,
+            choice.label_for(docno) if isinstance(choice, Grade) else choice.label,
+            choice.definition_for(docno) if isinstance(choice, Grade) else choice.definition,
             keys.choices.get(choice.key, ""),
             choice.value if isinstance(choice, Grade) else None,
             needs_comment(choice),
@@ -113,7 +115,7 @@ class StoredPage:
 
 
 def stored_page(batch: Batch, user: User) -> StoredPage:
-    judgment = own_judgments(batch, user).first()
+    judgment = with_words(own_judgments(batch, user), batch).first()
     rules = batch.pool.protocol.parsed.judging
     last = None if judgment is None else own_judgment(judgment, rules, judgment.topic)
     return StoredPage(batch, desk_batch(batch, user), last, keys_of(user, rules))
@@ -130,6 +132,7 @@ class Ahead:
     citation: ShownCitation | None
     members: list[ShownMember]
     pair: list[Side]
+    generated: ShownAnswer | None
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,7 @@ class TaskPage:
     members: list[ShownMember]
     row: "ShownRow | None"
     pair: list[Side]
+    generated: ShownAnswer | None
     earlier: list[EarlierJudgment]
     choices: list[Choice]
     hides_choices: bool
@@ -213,7 +217,7 @@ def task_page(
     )
     collections = [each for each in (track.collection, track.topic_collection) if each]
     previous = None if is_new else latest_judgment(task, rules)
-    formula, citation, members, pair = unit_parts(task, rules)
+    formula, citation, members, pair, generated = unit_parts(task, rules)
     usual = "" if rules.given_grades else ANSWERED.key
     answer: dict[str, Any] = {
         "request_id": uuid4(),
@@ -247,12 +251,13 @@ def task_page(
         formula=formula,
         citation=citation,
         members=filled_in(task, members, rules, keys, entered),
+        generated=generated,
         row=_shown_row(task, rules, shown),
         pair=pair,
         earlier=[]
         if members
         else earlier_judgments(task, [task.entry.docno], rules).get(task.entry.docno, []),
-        choices=choices(rules, keys),
+        choices=choices(rules, keys, task.entry.docno),
         has_no_topic=not any(
             [topic.title, topic.body, topic.narrative, topic.scenario, topic.criteria, topic.latex]
         ),
@@ -288,6 +293,7 @@ def _ahead(task: Task, entry: PoolEntry, rules: JudgingRules, collections: list[
         citation=parts.citation,
         members=parts.members,
         pair=parts.pair,
+        generated=parts.generated,
     )
 
 
@@ -298,6 +304,7 @@ class UnitParts(NamedTuple):
     citation: ShownCitation | None
     members: list[ShownMember]
     pair: list[Side]
+    generated: ShownAnswer | None
 
 
 def unit_parts(task: Task, rules: JudgingRules) -> UnitParts:
@@ -307,6 +314,7 @@ def unit_parts(task: Task, rules: JudgingRules) -> UnitParts:
         shown_citation(task.entry, in_context=in_context) if rules.layout == "citation" else None,
         shown_members(task, in_context=in_context) if rules.has_members else [],
         shown_pair(task, in_context=in_context) if rules.judges_pairs else [],
+        shown_answer(task.entry) if rules.layout == "generated-answer" else None,
     )
 
 

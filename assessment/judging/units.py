@@ -54,7 +54,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
     rules, track = as_shown(task.batch.pool.protocol.parsed.judging, task), task.batch.pool.track
     topic, document, passage = task.entry.topic, task.entry.document, task.entry.passage
     shown = str if is_html else plain
-    formula, citation, members, pair = unit_parts(task, rules)
+    formula, citation, members, pair, generated = unit_parts(task, rules)
     # Members can be in several languages; then all questions can be asked.
     questions = questions_for(rules, labels=topic.labels, subtopics=labels_of(topic.subtopics))
     if not rules.has_members:
@@ -63,7 +63,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
     text = shown(document.body) if document else ""
     if rules.form and not rules.form.frame:
         text = shown("".join(part.html for part in parts_of(rules.form, row)))
-    if passage:
+    if passage and not generated:
         text = escape(passage, quote=False) if is_html else passage
     unit = {
         "topic": topic.code,
@@ -78,6 +78,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
         "text": text,
         "latex": formula.latex if formula else "",
         "citation": citation and _citation(citation, is_html=is_html),
+        "generated": generated and generated.as_json(),
         "members": [
             {"document": each.docno, "latex": each.latex, "text": shown(str(each.body))} for each in members
         ],

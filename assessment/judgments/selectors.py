@@ -40,7 +40,7 @@ class OwnJudgment(NamedTuple):
 
 def own_judgment(judgment: Judgment, rules: JudgingRules, topic: Topic) -> OwnJudgment:
     answers = in_words(rules, judgment.answers, topic)
-    return OwnJudgment(judgment, rules.label_of(judgment.choice), answers)
+    return OwnJudgment(judgment, rules.label_of(judgment.choice, judgment.docno), answers)
 
 
 def latest_judgment(task: Task, rules: JudgingRules) -> OwnJudgment | None:
@@ -62,6 +62,12 @@ def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:
         own = own.exclude(Exists(repeats.exclude(status=Task.Status.SUBMITTED)), is_check=False)
     is_latest = ~Q(replaced_by__assessor=user)
     return own.filter(is_latest).select_related("topic", "task").order_by("-pk")
+
+
+def with_words(judgments: QuerySet[Judgment], batch: Batch) -> QuerySet[Judgment]:
+    """Judgments of a batch; of units in generated answers with `words`: the nugget or the sentence."""
+    is_of_answers = batch.pool.protocol.parsed.is_of_answers
+    return judgments.annotate(words=F("task__entry__passage")) if is_of_answers else judgments
 
 
 def own_topics(batch: Batch, user: User) -> QuerySet[Topic]:
@@ -86,7 +92,8 @@ def own_judgments_page(batch: Batch, user: User, wanted: Q, number: str | None) 
     title = F("task__entry__document__title")
     formula = Formula.objects.filter(collection=batch.pool.track.collection, code=OuterRef("docno"))
     latex = Coalesce(Subquery(formula.values("latex")[:1]), Value(""), output_field=TextField())
-    own: QuerySet[Judgment] = own_judgments(batch, user).annotate(title=title, latex=latex)
+    wordy = with_words(own_judgments(batch, user), batch)
+    own: QuerySet[Judgment] = wordy.annotate(title=title, latex=latex)
     rows = Paginator(own.filter(wanted), PAGE).get_page(number)
     rules = batch.pool.protocol.parsed.judging
     judgments = [own_judgment(judgment, rules, judgment.topic) for judgment in rows]
@@ -140,7 +147,7 @@ def earlier_judgments(
     earlier: defaultdict[str, list[EarlierJudgment]] = defaultdict(list)
     for judgment in current.order_by("pk"):
         shown = EarlierJudgment(
-            rules.label_of(judgment.choice),
+            rules.label_of(judgment.choice, judgment.docno),
             None if rules.judges_pairs else judgment.grade,
             judgment.comment,
             in_words(rules, judgment.answers, task.entry.topic),

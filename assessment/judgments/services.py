@@ -275,7 +275,7 @@ def _check_revision(
     if is_withdrawn:
         raise TopicWithdrawn(locked_task.entry.topic)
     if submission.shown not in {None, own.pk} and own.request_id not in submission.seen:
-        raise JudgedElsewhere(own, batch.pool.protocol.parsed.judging.label_of(own.choice))
+        raise JudgedElsewhere(own, batch.pool.protocol.parsed.judging.label_of(own.choice, own.docno))
 
 
 def _append(

@@ -101,6 +101,7 @@ EXPLAINED = {
         "assessment:agreement assessment:disagreements assessment:new_adjudication"
     ),
     "howto/judge-with-a-program.html": "assessment:machines assessment:machine assessment:new_machine",
+    "howto/judge-answers.html#write-nuggets": "assessment:nuggets assessment:nugget_list",
     "howto/run-a-campaign.html#watch-the-judging": (
         "assessment:board assessment:return_non_answer assessment:differences"
     ),

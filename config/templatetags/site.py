@@ -16,6 +16,7 @@ from accounts.models import User
 from assay.protocols.description import FORMATS, label_title, label_value
 from assay.protocols.measures import parse_measure
 from assay.protocols.schema import EVERY_RANK
+from assessment.nuggets.selectors import has_nuggets
 from config.pages.checklist import checklist
 from config.pages.steps import steps_for
 from participation.interaction.selectors import may_see as may_see_interaction
@@ -66,6 +67,7 @@ def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
         ("Interaction", "participation:interaction", may_see_interaction(request.user, track)),
         ("People", "participation:people", is_organizer),
         ("Pools", "pooling:pools", is_organizer),
+        ("Nuggets", "assessment:nuggets", has_nuggets(track) and (is_organizer or judges)),
         ("Judging", "assessment:judging", is_organizer or judges),
         ("Guidelines", "tracks:guidelines", is_organizer or judges),
         ("Qrels", "scoring:qrels_list", True),

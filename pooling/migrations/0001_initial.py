@@ -5,6 +5,11 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
+KEEP_VERSIONS = """
+CREATE TRIGGER keep_rows BEFORE UPDATE OR DELETE ON pooling_nuggetversion
+    FOR EACH ROW EXECUTE FUNCTION tracks_keep_rows();
+"""
+
 
 class Migration(migrations.Migration):
 
@@ -32,6 +37,7 @@ class Migration(migrations.Migration):
                 ('order', models.CharField(choices=[('random', 'at random'), ('by-run-votes', 'units of most runs first'), ('move-to-front', 'move to front: units of runs with relevant units first'), ('by-answer', 'generated answers one after the other, then cited documents')], default='random', help_text='Within a topic.', max_length=20, verbose_name='order of judging')),
                 ('votes', models.TextField(blank=True, db_default='', default='', help_text='Of pairs: the votes of earlier rounds that decided which pairs are in this one, a line each.')),
                 ('status', models.CharField(choices=[('building', 'being built'), ('ready', 'ready'), ('failed', 'failed')], default='building', max_length=10, verbose_name='state')),
+                ('nuggets', models.JSONField(default=dict, help_text='By topic: the version of the frozen nuggets against which its answers are judged.')),
                 ('sha256', models.CharField(blank=True, help_text="Of the pool's TSV file.", max_length=64)),
                 ('statistics', models.JSONField(default=dict, help_text='Size by topic, overlap between runs, unique contributions.')),
                 ('recount', models.JSONField(default=dict, help_text='The statistics without the runs that were disqualified since, and these runs.')),
@@ -48,12 +54,26 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='PooledAnswer',
+            fields=[
+                ('id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('digest', models.CharField(max_length=64)),
+                ('sentences', models.JSONField(help_text='Each with its text and the docnos that it cites.')),
+                ('pool', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='answers', to='pooling.pool')),
+                ('topic', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pooled_answers', to='tracks.topic')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('pool', 'topic', 'digest'), name='pooled_answer_unique')],
+            },
+        ),
+        migrations.CreateModel(
             name='PoolEntry',
             fields=[
                 ('id', models.BigAutoField(primary_key=True, serialize=False)),
                 ('docno', models.TextField(db_collation='C')),
                 ('position', models.PositiveIntegerField()),
-                ('passage', models.TextField(blank=True, db_default='', help_text='Of a citation: its text in the first run that has it.')),
+                ('passage', models.TextField(blank=True, db_default='', help_text='Of a citation: its text in the first run that has it. In an answer: the nugget or sentence.')),
+                ('answer', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='pooling.pooledanswer')),
                 ('document', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='pool_entries', to='corpus.document')),
                 ('pool', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='pooling.pool')),
                 ('topic', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pool_entries', to='tracks.topic')),
@@ -173,4 +193,52 @@ class Migration(migrations.Migration):
                 'ordering': ['id'],
             },
         ),
+        migrations.CreateModel(
+            name='NuggetSources',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('from_grade', models.PositiveSmallIntegerField(default=1)),
+                ('judged_in', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tracks.track')),
+                ('track', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='nugget_sources', to='tracks.track')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Nugget',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('key', models.CharField(help_text='Names it in units and files; a digest of the text.', max_length=64)),
+                ('text', models.CharField(max_length=1000)),
+                ('importance', models.CharField(blank=True, choices=[('vital', 'vital'), ('okay', 'okay')], help_text='Empty: not decided.', max_length=5)),
+                ('sources', models.JSONField(default=list, help_text='The docnos of the segments that state it.')),
+                ('creator', models.CharField(help_text='A user name, or the program that wrote it.', max_length=150)),
+                ('question', models.JSONField(default=dict, help_text='Of a question: its answers, and whether one of them is enough (OR) or not (AND).')),
+                ('merged', models.JSONField(default=list, help_text='The keys of the nuggets that it replaces.')),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('is_removed', models.BooleanField(default=False, verbose_name='removed')),
+                ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('replaced_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='replaces', to='pooling.nugget')),
+                ('topic', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='nuggets', to='tracks.topic')),
+            ],
+            options={
+                'ordering': ['topic', 'id'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('is_removed', False), ('replaced_by__isnull', True)), fields=('topic', 'key'), name='nugget_key_unique')],
+            },
+        ),
+        migrations.CreateModel(
+            name='NuggetVersion',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('version', models.PositiveIntegerField()),
+                ('nuggets', models.JSONField(help_text='The fields of each, and the text that assessors read.')),
+                ('sha256', models.CharField(help_text='Of the nuggets as JSON.', max_length=64)),
+                ('frozen_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('frozen_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('topic', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='nugget_versions', to='tracks.topic')),
+            ],
+            options={
+                'ordering': ['topic', '-version'],
+                'constraints': [models.UniqueConstraint(fields=('topic', 'version'), name='nugget_version_unique')],
+            },
+        ),
+        migrations.RunSQL(KEEP_VERSIONS, "DROP TRIGGER keep_rows ON pooling_nuggetversion;"),
     ]

@@ -57,6 +57,10 @@ class Pool(models.Model):
         help_text="Of pairs: the votes of earlier rounds that decided which pairs are in this one, a line each.",
     )
     status = models.CharField("state", max_length=10, choices=Status, default=Status.BUILDING)
+    nuggets = models.JSONField(
+        default=dict,
+        help_text="By topic: the version of the frozen nuggets against which its answers are judged.",
+    )
     sha256 = models.CharField(max_length=64, blank=True, help_text="Of the pool's TSV file.")
     statistics = models.JSONField(
         default=dict, help_text="Size by topic, overlap between runs, unique contributions."
@@ -103,11 +107,29 @@ class PoolRun(models.Model):
         return f"{self.run} to depth {self.depth}"
 
 
+class PooledAnswer(models.Model):
+    """A generated answer of a pool. Equal texts are one answer, in however many runs they are."""
+
+    id = models.BigAutoField(primary_key=True)
+    pool = models.ForeignKey(Pool, models.PROTECT, related_name="answers")
+    topic = models.ForeignKey(Topic, models.PROTECT, related_name="pooled_answers")
+    digest = models.CharField(max_length=64)
+    sentences = models.JSONField(help_text="Each with its text and the docnos that it cites.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pool", "topic", "digest"], name="pooled_answer_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic_id} {self.digest}"
+
+
 class PoolEntry(models.Model):
     """A unit to judge, for one topic. `position` is only the order of judging: judgments refer to topic and docno.
 
     A unit with members (a visually distinct formula) is judged by its members, under their docnos. The document of a
-    citation is the post that it is in.
+    citation is the post that it is in. Of a nugget or a citation in a generated answer, `answer` is one that has it.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -117,7 +139,12 @@ class PoolEntry(models.Model):
     document = models.ForeignKey(Document, models.PROTECT, null=True, related_name="pool_entries")
     position = models.PositiveIntegerField()
     passage = models.TextField(
-        blank=True, db_default="", help_text="Of a citation: its text in the first run that has it."
+        blank=True,
+        db_default="",
+        help_text="Of a citation: its text in the first run that has it. In an answer: the nugget or sentence.",
+    )
+    answer = models.ForeignKey(
+        PooledAnswer, models.PROTECT, null=True, related_name="entries", db_index=False
     )
 
     class Meta:

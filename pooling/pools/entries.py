@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Min, QuerySet
 
+from assay.answers import NuggetUnit, unit_of
 from assay.html import highlight, sanitize
 from assay.preferences.votes import documents_of
 from corpus.models import Collection, Document, Formula
 from corpus.threads.selectors import RenderedText, address, addresses
-from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
+from pooling.models import Contribution, MemberContribution, Nugget, Pool, PoolEntry, PoolMember
 from tracks.models import Topic, Track, natural_order
 from tracks.topics.selectors import render_topic
 
@@ -184,17 +185,21 @@ def latex_of(collection: Collection | None, formulas: Iterable[str]) -> dict[str
 
 
 class ShownDocument(NamedTuple):
-    """A document or formula on a page: the URL of its post and its LaTeX, each empty if it is not known."""
+    """A document or formula on a page: the URL of its post and its LaTeX, each empty if it is not known.
+
+    `words` name a nugget or a citation in a generated answer.
+    """
 
     docno: str
     address: str = ""
     latex: str = ""
+    words: str = ""
 
 
 def shown_documents(collection: Collection | None, docnos: Iterable[str]) -> dict[str, ShownDocument]:
     """Documents and formulas of a collection by docno. Two queries."""
     docnos = set(docnos)
-    shown = {docno: ShownDocument(docno) for docno in docnos}
+    shown = {docno: ShownDocument(docno) for docno in docnos} | _units_in_answers(docnos)
     if collection is None:
         return shown
     shown |= {docno: ShownDocument(docno, url) for docno, url in addresses(collection, docnos).items()}
@@ -202,6 +207,22 @@ def shown_documents(collection: Collection | None, docnos: Iterable[str]) -> dic
     for code, thread, post, latex in formulas.values_list("code", "thread", "post", "latex"):
         shown[code] = ShownDocument(code, address(collection, thread, post), latex)
     return shown
+
+
+def _units_in_answers(docnos: Iterable[str]) -> dict[str, ShownDocument]:
+    """Nuggets and citations by what names them, which says nothing about the answers. One query if there are any."""
+    units = {docno: unit for docno in docnos if (unit := unit_of(docno))}
+    keys = {unit.nugget for unit in units.values() if isinstance(unit, NuggetUnit)}
+    texts = dict(Nugget.objects.filter(key__in=keys).values_list("key", "text")) if keys else {}
+    return {
+        docno: ShownDocument(
+            docno,
+            words=f"Nugget “{texts.get(unit.nugget, unit.nugget)}”"
+            if isinstance(unit, NuggetUnit)
+            else f"Citation of {unit.docno}",
+        )
+        for docno, unit in units.items()
+    }
 
 
 def contributing_runs(contributions: QuerySet[Any], key: str) -> defaultdict[Any, list[ContributingRun]]:

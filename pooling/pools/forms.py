@@ -70,6 +70,9 @@ class PoolForm(StyledForm):
             self.fields[
                 "seed"
             ].help_text = "All random choices depend on it. All rounds of pairs have one seed."
+        elif not track.protocol.parsed.is_of_answers:
+            orders = [choice for choice in Pool.Order.choices if choice[0] != Pool.Order.BY_ANSWER]
+            cast(forms.ChoiceField, self.fields["order"]).choices = orders
         source = "The usual depth is" if rules.depth_is_default else "The protocol states"
         for kind, depth in of_runs.depths.items():
             self.fields[f"depth_{kind}"] = forms.IntegerField(

@@ -34,6 +34,7 @@ class Materials(NamedTuple):
     known: ByTopic
     already: ByTopic
     tied: ByTopic
+    nuggets: ByTopic
 
 
 def read(
@@ -45,16 +46,19 @@ def read(
     report: Report = lambda n, step: None,
     makes_ids: bool,
     n_rows: int | None = None,
+    nuggets: ByTopic | None = None,
 ) -> Materials:
     """Read everything that is needed to build a pool of some runs, in their order.
 
     `n_rows`: so many rows of the table, in the order of their import; None: all. `makes_ids`: make visual ids for
     submitted formulas without one, if the protocol clusters submitted formulas.
+    `nuggets`: the keys of the frozen nuggets of each topic, if units are in generated answers.
     """
     inputs = []
     for i, run in enumerate(runs):
         report(i, f"reading {run.tag}")
-        inputs.append(PoolInput(_columns(run), run.team.name, run.tag, run.kind, run.pooled_as))
+        columns_of_run = _columns(run, has_ranks=protocol.is_of_answers)
+        inputs.append(PoolInput(columns_of_run, run.team.name, run.tag, run.kind, run.pooled_as))
     formulas = None
     if has_members(protocol):
         report(len(runs), "looking up formulas")
@@ -68,16 +72,21 @@ def read(
         known_items(track, protocol, n_rows),
         already=_by_topic(entries),
         tied=_by_topic(members),
+        nuggets=nuggets or {},
     )
 
 
-def _columns(run: Run) -> columns.RunColumns:
-    """The columns of a run, without the ranks and scores of its file: half of the memory, and no strategy uses them."""
+def _columns(run: Run, *, has_ranks: bool = False) -> columns.RunColumns:
+    """The columns of a run without its scores, and without its ranks unless they number the sentences of answers.
+
+    That is half of the memory, and no other strategy uses them.
+    """
     try:
         with run.columns.open("rb") as stored:
             loaded = columns.load(cast(BinaryIO, stored))
         n = len(loaded)
-        return replace(loaded, rank=np.broadcast_to(np.int32(0), n), score=np.broadcast_to(np.float64(0), n))
+        rank = loaded.rank if has_ranks else np.broadcast_to(np.int32(0), n)
+        return replace(loaded, rank=rank, score=np.broadcast_to(np.float64(0), n))
     except (OSError, ValueError, KeyError) as error:
         raise PoolRefused(f"The stored columns of the run {run.tag} cannot be read: {error}.") from error
 

@@ -41,12 +41,13 @@ def store(
     documents: DocumentLookup = no_documents,
     posts: DocumentLookup = no_documents,
     passages: Sequence[str] = (),
+    answers: Sequence[int] = (),
     run_ids: Sequence[int],
 ) -> None:
     """Store all rows of a pool.
 
-    `documents` finds those of units and `posts` those of members. `passages` are the texts of the units, in order; none
-    if units are no citations.
+    `documents` finds those of units and `posts` those of members. `passages` are the texts of the units, in order, and
+    `answers` the keys of the generated answers that have them; none if units are no citations, or in no answers.
     """
     units = built.units
     known_topics = dict(Topic.objects.filter(track=pool.track).values_list("code", "pk"))
@@ -61,7 +62,7 @@ def store(
         docnos = [docno.decode() for docno in units.docno[part].tolist()]
         _copy(
             PoolEntry._meta.db_table,
-            ("id", "pool_id", "topic_id", "docno", "document_id", "position", "passage"),
+            ("id", "pool_id", "topic_id", "docno", "document_id", "position", "passage", "answer_id"),
             entry_ids[part].tolist(),
             repeat(pool.pk, len(docnos)),
             topics[units.topic_index[part]].tolist(),
@@ -69,6 +70,7 @@ def store(
             map(known.get, docnos),
             built.position[part].tolist(),
             passages[part] if passages else repeat("", len(docnos)),
+            answers[part] if answers else repeat(None, len(docnos)),
         )
     runs = np.array(run_ids, dtype=np.int64)
     for part in _parts(len(units.entry)):

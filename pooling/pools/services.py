@@ -22,8 +22,7 @@ from jobs import services as jobs
 from jobs.models import Job
 from pooling.errors import PoolRefused
 from pooling.models import Pool, PoolRun
-from pooling.pools import inputs, previews, recounts, rows, selectors
-from pooling.pools.rows import passages
+from pooling.pools import answers, inputs, previews, recounts, rows, selectors
 from pooling.pools.selectors import runs_to_pool
 from pooling.runs.changes import RECOUNT
 from pooling.runs.units import cited_post_ids, document_ids, formula_post_ids, has_units
@@ -87,6 +86,7 @@ def request(
         order=order,
         tops_up=tops_up,
         max_runs_per_team=max_runs_per_team,
+        nuggets=answers.frozen_versions(track),
         left_out=[
             {"run": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256} for run in left_out
         ],
@@ -134,6 +134,8 @@ def with_order(protocol: Protocol, order: str) -> Protocol:
         return protocol
     if order not in ORDERS:
         raise PoolError(f"unknown order of judging {order}; use {', '.join(ORDERS)}")
+    if order == Pool.Order.BY_ANSWER and not protocol.is_of_answers:
+        raise PoolError(f"the order of judging {order} is for generated answers; use another one")
     return replace(protocol, pool=replace(protocol.pool, order=cast(JudgingOrder, order)))
 
 
@@ -158,6 +160,7 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     protocol = with_order(pool.protocol.parsed, pool.order)
     runs = [pool_run.run for pool_run in pool_runs]
     total = len(runs) + 2
+    nuggets = answers.nuggets_of(pool)
     read = inputs.read(
         pool.track,
         protocol,
@@ -166,12 +169,16 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
         report=lambda n, step: progress.update(n, total, step),
         makes_ids=True,
         n_rows=pool.depth.get(ROWS),
+        nuggets=answers.keys_of(nuggets),
     )
     try:
         pool.votes = selectors.votes_so_far(pool)
-        votes = votes_in(pool.votes)
         built = build_units(
-            protocol=protocol, seed=pool.seed, depth=pool.depth, votes=votes, **read._asdict()
+            protocol=protocol,
+            seed=pool.seed,
+            depth=pool.depth,
+            votes=votes_in(pool.votes),
+            **read._asdict(),
         )
     except PoolError as error:
         raise PoolRefused(f"{error}.") from error
@@ -179,6 +186,7 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     for run_statistics, pool_run in zip(computed["runs"], pool_runs, strict=True):
         run_statistics["run"] = pool_run.run_id
         run_statistics["sha256"] = pool_run.sha256
+    texts = answers.texts_of(built, protocol, runs, nuggets, [each.columns for each in read.inputs])
     progress.update(total - 1, total, f"storing {len(built.units):,} units")
     pool.sha256 = pool_digest(built)
     if built.members is not None:
@@ -188,7 +196,8 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
             pool,
             built,
             **_lookups(pool, built),
-            passages=passages(protocol, built, [each.columns for each in read.inputs]),
+            passages=texts.passages,
+            answers=texts.store(pool),
             run_ids=[run.pk for run in runs],
         )
         with progress.storing():
@@ -233,6 +242,8 @@ def _lookups(pool: Pool, built: BuiltPool) -> dict[str, rows.DocumentLookup]:
     if collection is None or collection.status != Collection.Status.READY:
         return {}
     by_docno = partial(document_ids, collection.pk)
+    if protocol.is_of_answers:
+        return {"documents": partial(answers.cited_segments, collection.pk)}
     if protocol.cites_posts:
         return {"documents": partial(cited_post_ids, collection.pk)}
     if built.members is not None:

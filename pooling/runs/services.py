@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,8 +18,10 @@ from django.utils import timezone
 
 from accounts.audit import services as audit
 from accounts.models import User
+from assay.errors import InputError
 from assay.formats.declaration import Declaration, values_of
 from assay.formats.runs import columns
+from assay.formats.runs.answers import characters_of
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
 from assay.formats.runs.words import MAX_NAME
@@ -57,21 +59,31 @@ def check(
 ) -> CheckedRun:
     """Check a run file as `submit` does, and store nothing. `kind` and `team` are the declared ones, if known."""
     protocol = track.protocol.parsed
-    topics = list(track.topics.values_list("code", flat=True))
+    labels_of = dict(track.topics.values_list("code", "labels"))
     units, formulas = unit_lookup(track, protocol), formula_lookup(track, protocol)
-    posts = post_lookup(track, protocol)
+    posts, characters = post_lookup(track, protocol), _characters(track, labels_of)
     with _checking:
         return check_run(
             file,
             protocol=protocol,
-            topics=topics,
+            topics=list(labels_of),
             units=units,
             formulas=formulas,
             posts=posts,
+            characters=characters,
             name=file_name[-255:],
             kind=kind,
             team=team.name if team else "",
         )
+
+
+def _characters(track: Track, labels_of: Mapping[str, Mapping[str, str]]) -> dict[str, int]:
+    """The characters that the answers to each topic may have, if the protocol limits them by a label."""
+    label = track.protocol.parsed.runs.answers.characters_label
+    try:
+        return characters_of({code: labels[label] for code, labels in labels_of.items() if label in labels})
+    except InputError as error:
+        raise SubmissionRefused(f"The topics of {track} are wrong: {error}. Tell an organizer.") from error
 
 
 def check_submission(

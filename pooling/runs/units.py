@@ -22,7 +22,12 @@ from tracks.models import Download, Track
 BATCH = 20_000
 
 # Units that are rows of `Document`, with the accepted kinds of rows; empty: any.
-KINDS: dict[str, tuple[str, ...]] = {"answer": (Document.Kind.ANSWER,), "document": (), "passage": ()}
+KINDS: dict[str, tuple[str, ...]] = {
+    "answer": (Document.Kind.ANSWER,),
+    "document": (),
+    "passage": (),
+    "generated-answer": (),  # its citations
+}
 FORMULAS = {"formula", "visually-distinct-formula"}
 
 

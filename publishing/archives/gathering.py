@@ -22,6 +22,7 @@ from assay.archive.records import (
     INDEX,
     JUDGMENTS,
     METADATA,
+    NUGGETS,
     README,
     ROWS,
     TOPICS,
@@ -41,6 +42,7 @@ from assay.archive.records import (
     SessionRecord,
     TopicRecord,
     TrackRecord,
+    UnassignedRun,
     as_json,
     as_line,
 )
@@ -53,10 +55,10 @@ from assessment.judgments.exports import lines_of
 from assessment.models import Judgment
 from participation.interaction import selectors as interaction
 from participation.models import Nomination
-from pooling.models import Pool, Run, RunChange
+from pooling.models import NuggetVersion, Pool, Run, RunChange
 from pooling.pools import exports as pool_exports
 from pooling.runs.units import formula_lookup
-from publishing.archives import analyses
+from publishing.archives import analyses, nuggets
 from publishing.archives.records import record_of, text_of
 from publishing.models import Archive
 from scoring.leaderboards.files import leaderboard_file
@@ -193,6 +195,7 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
             for number, stored in enumerate(interaction.stored_data(track), 1)
         ],
         n_topics=track.topics.count(),
+        n_nugget_lists=NuggetVersion.objects.filter(topic__track=track).count(),
         n_judgments=Judgment.objects.filter(track=track).count(),
         authors=[line.strip() for line in archive.authors.splitlines() if line.strip()],
         license=archive.license,
@@ -283,6 +286,10 @@ def _leaderboard(number: int, board: Leaderboard, numbers: _Numbers, archive: Ar
         evaluations=[record_of(EvaluationRecord, each, run=numbers.runs[each.run_id]) for each in ordered],
         statistics=_statistics(board),
         disqualified=[numbers.runs[run["run"]] for run in board.statistics.get("disqualified", [])],
+        unassigned=[
+            UnassignedRun(numbers.runs[run["run"]], run["units"])
+            for run in board.statistics.get("unassigned", [])
+        ],
         analyses=[f"leaderboards/{number}/analyses/{n}.json" for n in range(1, n_analyses + 1)],
     )
 
@@ -323,6 +330,9 @@ def _write_rows(writer: Writer, archive: Archive, index: Index, names: Mapping[i
         writer.add(ROWS, _in_pieces(as_line(RowRecord(*row)).encode() for row in rows))
     for record, version in zip(index.guidelines, track.guidelines_versions.order_by("number"), strict=True):
         writer.add(record.file, [version.text.encode()])
+    if index.n_nugget_lists:
+        lists = nuggets.archived_lists(track, names, has_names=archive.has_names)
+        writer.add(NUGGETS, (as_line(record).encode() for record in lists))
     pools = Pool.objects.filter(track=track, status=Pool.Status.READY).order_by("id")
     for pool_record, pool in zip(index.pools, pools, strict=True):
         _write_pool(writer, pool_record, pool)

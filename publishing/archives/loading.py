@@ -34,9 +34,9 @@ from jobs.files import storage
 from participation.models import Interaction, Nomination, Team
 from participation.teams.services import MAX_DOCUMENT
 from pooling.models import Pool, PoolRun, Run, RunChange
-from pooling.pools import recounts
+from pooling.pools import answers, recounts
 from pooling.pools import rows as pool_rows
-from publishing.archives import analyses
+from publishing.archives import analyses, nuggets
 from publishing.archives.records import moment_of, row_of, save
 from publishing.errors import LoadRefused
 from scoring.analyses.report_pages import reports_page
@@ -153,6 +153,7 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
     load.teams.update({team.name: team for team in teams})
     _assessors(load)
     _sessions(load, files.session_data)
+    nuggets.store_lists(contents, track, by=by)
     for run in load.index.runs:
         load.runs[run.number] = _run(load, run, files.runs[run.number])
     for pool in load.index.pools:
@@ -357,8 +358,14 @@ def _pool(load: Loading, record: PoolRecord) -> Pool:
         for each, run in zip(record.runs, pooled, strict=True)
     )
     columns_of = [each.columns for each in contents.inputs(record)]
-    passages = pool_rows.passages(protocol.parsed, built, columns_of)
-    pool_rows.store(pool, built, passages=passages, run_ids=[run.pk for run in pooled])
+    texts = answers.texts_of(built, protocol.parsed, pooled, answers.nuggets_of(pool), columns_of)
+    pool_rows.store(
+        pool,
+        built,
+        passages=texts.passages,
+        answers=texts.store(pool),
+        run_ids=[run.pk for run in pooled],
+    )
     pool.recount = recounts.recount_of(pool)
     pool.save(update_fields=["recount"])
     return pool
@@ -425,6 +432,9 @@ def _leaderboard(load: Loading, record: LeaderboardRecord) -> None:
     board.statistics = {
         "evaluations": [each.pk for each in evaluations],
         "disqualified": [_as_left_out(load.runs[number]) for number in record.disqualified],
+        "unassigned": [
+            _as_left_out(load.runs[each.run]) | {"units": each.units} for each in record.unassigned
+        ],
         **shared,
     }
     board.save(update_fields=["statistics"])

@@ -77,6 +77,10 @@ def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
             {name: run[name] for name in ("team", "tag", "sha256")}
             for run in board.statistics.get("disqualified", [])
         ],
+        "unassigned": [
+            {name: run[name] for name in ("team", "tag", "sha256", "units")}
+            for run in board.statistics.get("unassigned", [])
+        ],
         "runs": [_json_row(board, row) | timed.get(row.run.pk, {}) for row in rows],
     }
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"

@@ -10,6 +10,8 @@ from django.utils import timezone
 from accounts import letters
 from accounts.audit import services as audit
 from accounts.models import User
+from assay.formats.runs.columns import Ranked
+from assay.measures.answers import unassigned as units_without_grade
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_hits
 from assay.protocols.measures import Measure, parse_measures, with_level
@@ -28,6 +30,7 @@ from scoring.qrels import selectors as qrels_selectors
 from scoring.qrels.services import rescores
 from tracks.models import Track
 from tracks.tracks import services as track_services
+from web.pages import counted as counted_noun
 
 CHUNK = 5_000
 RELEASED = "leaderboards.released"  # kind of letters; they contain no scores
@@ -150,7 +153,14 @@ def score(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
     judged = judged_documents(board.qrels)
     measures = parse_measures(board.measures)
     average = cast(Average, board.average)
-    scored = list(_score_runs(board, judged, measures, average, progress))
+    unassigned: list[dict[str, Any]] = []
+    scored = list(_score_runs(board, judged, measures, average, progress, unassigned))
+    if unassigned and not scored:
+        units = sum(run["units"] for run in unassigned)
+        raise LeaderboardRefused(
+            f"No run can be scored: {counted_noun(units, 'nugget or citation,nuggets and citations')} of "
+            f"{counted_noun(len(unassigned), 'run')} have no grade. Judge the answers first, or pool these runs."
+        )
     statistics = leaderboard_statistics(
         [scored_run.scores for scored_run in scored],
         measures,
@@ -163,6 +173,7 @@ def score(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
         board = Leaderboard.objects.select_for_update(of=("self",)).get(pk=leaderboard_id)
         # READY if an earlier attempt stored it, but was killed before it could report that
         if board.status != Leaderboard.Status.READY:
+            board.statistics = {"unassigned": unassigned} if unassigned else {}
             _store(board, scored, judged, measures, statistics)
     return {"leaderboard": board.pk, "runs": board.evaluations.count()}
 
@@ -173,12 +184,18 @@ def _score_runs(
     measures: list[Measure],
     average: Average,
     progress: jobs.Progress,
+    unassigned: list[dict[str, Any]],
 ) -> Iterator[_ScoredRun]:
+    """The scores of each run. Runs of answers with units that have no grade are added to `unassigned` instead."""
     track = board.track
     runs, rules = list(qrels_selectors.runs_to_score(track)), track.protocol.parsed.scoring
     for n, run in enumerate(runs):
         progress.update(n, len(runs), f"{run.team.name}: {run.tag}")
-        hits = judged.hits(ranking_of(run, track))
+        ranking = ranking_of(run, track)
+        if units := _units_without_grade(ranking, judged, track):
+            unassigned.append(_left_out(run) | {"units": len(units)})
+            continue
+        hits = judged.hits(ranking)
         scores = score_hits(hits, judged, measures)
         values = counted(
             hits,
@@ -190,6 +207,18 @@ def _score_runs(
             average=average,
         )
         yield _ScoredRun(run, scores, values)
+
+
+def _units_without_grade(ranking: Ranked, judged: JudgedDocuments, track: Track) -> list[tuple[str, str]]:
+    """The nuggets and citations of a run of answers that have no grade: a value would count them as wrong."""
+    protocol = track.protocol.parsed
+    if not protocol.is_of_answers:
+        return []
+    return units_without_grade(ranking, judged, citations=protocol.runs.answers.citations)
+
+
+def _left_out(run: Run) -> dict[str, Any]:
+    return {"run": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256}
 
 
 def _store(
@@ -217,12 +246,9 @@ def _store(
     )
     Score.objects.bulk_create(rows, batch_size=CHUNK)
     board.status = Leaderboard.Status.READY
-    board.statistics = {
+    board.statistics |= {
         "evaluations": [evaluation.pk for evaluation in evaluations],
-        "disqualified": [
-            {"run": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256}
-            for run in qrels_selectors.disqualified_runs(board.track)
-        ],
+        "disqualified": list(map(_left_out, qrels_selectors.disqualified_runs(board.track))),
     }
     if statistics is not None:
         board.statistics |= statistics.stored

@@ -11,6 +11,7 @@ from django.db.models import Exists, F, JSONField, OuterRef, Q, QuerySet, Value
 from assay.digests import sha256_of
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.formats.topics.subtopics import labels_of
+from assay.nuggets.assignments import with_nuggets
 from assay.protocols.schema import Protocol, QrelsRules, QrelsSet
 from assay.qrels.derived import derive
 from assay.qrels.freezing import (
@@ -28,6 +29,7 @@ from assay.qrels.freezing import (
 )
 from assay.qrels.sets import freeze_set
 from assessment.models import Batch, Judgment, TopicAssignment
+from assessment.nuggets.selectors import frozen_nuggets
 from pooling.models import Pool, PoolEntry, PoolMember
 from pooling.pools.selectors import chain
 from scoring.errors import QrelsRefused
@@ -106,16 +108,23 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
         raise QrelsRefused(_conflict_message(undecided.conflicts)) from None
     if not frozen.rows:
         raise QrelsRefused(_empty_message(pool, protocol, frozen))
+    report = frozen.report | {"also": list(also), "inputs": _inputs(pool)}
+    columns = frozen.columns
+    if protocol.is_of_answers:
+        columns = with_nuggets(columns, frozen_nuggets(pool))
+    return FrozenPool(columns, report, parts)
+
+
+def _inputs(pool: Pool) -> dict[str, Any]:
+    """Return that from which the qrels can be rebuilt; of answers, also the version of the nuggets of each topic."""
     runs = pool.pool_runs.annotate(team=F("run__team__name"), tag=F("run__tag"))
-    inputs = {  # from which the qrels can be rebuilt
+    return {
         "pool": pool.name,
         "pool_sha256": pool.sha256,
         "seed": pool.seed,
         "runs": list(runs.order_by("team", "tag", "id").values("team", "tag", "sha256", "depth")),
         "tops_up": [{"pool": topped.name, "pool_sha256": topped.sha256} for topped in chain(pool)[1:]],
-    }
-    report = frozen.report | {"also": list(also), "inputs": inputs}
-    return FrozenPool(frozen.columns, report, parts)
+    } | ({"nuggets": pool.nuggets} if pool.nuggets else {})
 
 
 def _derived(

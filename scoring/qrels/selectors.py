@@ -243,7 +243,7 @@ def grade_label(protocol: Protocol, qrels: Qrels, grade: int) -> str:
     A sum of several judges has none: 2 may be one judge's *Relevant*, or *Partially relevant* twice.
     """
     if grade < 0:
-        return "pooled, not judged"
+        return "nugget of the list" if protocol.is_of_answers else "pooled, not judged"
     if (rules := protocol.qrels.set_of(qrels.set_key)) and not rules.preferences:
         return _label_in_set(protocol, rules, grade)
     if protocol.qrels.preferences:

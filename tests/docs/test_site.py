@@ -16,7 +16,7 @@ from maintenance.docs.outputs import pages as pages_of_commands
 
 # Addresses without a page: downloads, buttons, redirects.
 NO_PAGES = {
-    *("tracks:row_frame", "assessment:task_frame"),
+    *("tracks:row_frame", "assessment:task_frame", "assessment:nuggets_file"),
     *("health", "logout", "documentation", "revoke_token"),
     *("jobs:retry", "jobs:cancel"),
     *("publishing:archive_file", "publishing:delete_archive"),

@@ -62,8 +62,8 @@ EFFECTS = {
         ("nuggets.most", "nuggets.max_words"), f"{ANSWERS}list_beyond_the_limits_of_the_protocol_has_problems"
     ),
     "runs.answers.citations": f"{ANSWERS}pool_has_as_many_citations_of_a_sentence_as_are_judged",
-    "judging.grade.citation_label": f"{ANSWERS}grades_have_other_words_for_citations",
-    "judging.grade.citation_definition": f"{ANSWERS}grades_have_other_words_for_citations",
+    "judging.grade.citation_label": "tests/test_answers.py::test_assessor_sees_the_nugget_the_answer_and_no_run",
+    "judging.grade.citation_definition": "tests/test_answers.py::test_assessor_sees_the_nugget_the_answer_and_no_run",
     "runs.ties": f"{OWN}ties_are_in_the_order_of_the_protocol",
     "runs.uses": f"{KINDS}what_a_run_uses_is_asked_and_shown_in_the_words_of_the_protocol",
     "runs.kind.key": f"{CLI}pool_has_the_units_that_the_key_asks_for",

@@ -1,0 +1,44 @@
+"""A generated answer on the judging page: a nugget that it should state, or a sentence of it and what that cites."""
+
+from typing import Any, NamedTuple
+
+from assay.answers import is_citation, normal
+from pooling.models import PoolEntry
+
+
+class ShownSentence(NamedTuple):
+    """A sentence of the answer; `is_judged` if the assessor judges what it cites."""
+
+    text: str
+    is_judged: bool
+
+
+class ShownAnswer(NamedTuple):
+    """An answer with what is judged in it: the text of a nugget, or the sentence whose citation is judged.
+
+    Nothing shows which run has the answer.
+    """
+
+    is_citation: bool
+    text: str
+    sentences: list[ShownSentence]
+
+    @property
+    def noun(self) -> str:
+        """What is judged, for headings."""
+        return "Citation" if self.is_citation else "Nugget"
+
+    def as_json(self) -> dict[str, Any]:
+        """The answer as a program gets it."""
+        whole = " ".join(sentence.text for sentence in self.sentences)
+        return {"judged": self.noun.lower(), "text": self.text, "answer": whole}
+
+
+def shown_answer(entry: PoolEntry) -> ShownAnswer | None:
+    """The answer of an entry; None if the entry is in none. One query."""
+    if entry.answer is None:
+        return None
+    cites = is_citation(entry.docno)
+    judged = normal(entry.passage)
+    sentences = [ShownSentence(text, cites and normal(text) == judged) for text, _ in entry.answer.sentences]
+    return ShownAnswer(cites, entry.passage, sentences)

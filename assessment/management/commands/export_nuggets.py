@@ -1,0 +1,30 @@
+"""Write the latest frozen nuggets of a track to a file, as the page *Nuggets* does."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from assay.nuggets.files import FORMS, write_nuggets
+from assessment.nuggets.selectors import frozen_lists
+from tracks.console import add_track, refusals, track_of
+from web.pages import counted
+
+
+class Command(BaseCommand):
+    help = "Export the latest frozen list of nuggets of each topic, for nuggetizer, AutoJudge or RAGTIME."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add_track(parser)
+        parser.add_argument("file", type=Path, help="file to write, which must not exist")
+        parser.add_argument("--format", choices=list(FORMS), default=FORMS[0], help=f"default: {FORMS[0]}")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        track = track_of(options["track"])
+        lists = frozen_lists(track)
+        if not lists:
+            raise CommandError(f"{track} has no frozen nuggets.")
+        with refusals(), options["file"].open("xb") as file:
+            file.write(write_nuggets(lists, options["format"]))
+        self.stdout.write(f"{counted(sum(len(each.nuggets) for each in lists), 'nugget')} written")

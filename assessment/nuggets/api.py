@@ -1,0 +1,292 @@
+"""Nuggets for programs: write, merge and freeze lists, and exchange them as files of nuggetizer and AutoJudge."""
+
+from typing import Any
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.utils.datastructures import MultiValueDict
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+
+from accounts.access import person_of
+from accounts.models import User
+from assay.nuggets.files import FORMS, write_nuggets
+from assessment.nuggets import selectors, services
+from assessment.nuggets.forms import ImportForm
+from assessment.nuggets.services import MAX_TEXT
+from pooling.models import Nugget, NuggetSources, NuggetVersion
+from tracks.models import Topic, Track
+from tracks.tracks.selectors import tracks_for
+from web.api.conditional import require_match
+from web.api.filters import Filter
+from web.api.permissions import LoggedIn, Organizer
+from web.api.scopes import Scope
+from web.api.serializers import Strict, require_valid
+from web.api.views import Endpoints, delete, get, get_file, patch, post, put
+from web.downloads import download
+
+WRITING = (Scope.JUDGE, Scope.MANAGE)
+
+
+class NuggetSerializer(serializers.ModelSerializer[Nugget]):
+    """A fact that a good answer to a topic states."""
+
+    topic = serializers.CharField(source="topic.code")
+    sources = serializers.ListField(
+        child=serializers.CharField(), help_text="Docnos of segments that state it."
+    )
+    merged = serializers.ListField(
+        child=serializers.CharField(), help_text="Keys of the nuggets that it replaces."
+    )
+    question = serializers.DictField(help_text="Of a question: its answers, joined by AND or OR; else empty.")
+
+    class Meta:
+        model = Nugget
+        fields = [
+            *("id", "topic", "key", "text", "importance", "sources"),
+            *("creator", "question", "merged", "created_at"),
+        ]
+
+
+class _Fields(Strict):
+    text = serializers.CharField(max_length=MAX_TEXT)
+    importance = serializers.ChoiceField(Nugget.Importance.choices, default=Nugget.Importance.VITAL)
+
+
+class NewNuggetSerializer(_Fields):
+    """A nugget to add to the list of a topic."""
+
+    topic = serializers.CharField(help_text="The code of the topic.")
+    sources = serializers.ListField(
+        child=serializers.CharField(max_length=500), default=list, max_length=1_000
+    )
+    creator = serializers.CharField(
+        max_length=150,
+        default="",
+        allow_blank=True,
+        help_text="The program that wrote it; without it, your name.",
+    )
+
+
+class NuggetChangeSerializer(Strict):
+    """What to change of a nugget. Another text gives it another key, and it is judged as a new nugget."""
+
+    text = serializers.CharField(max_length=MAX_TEXT, required=False)
+    importance = serializers.ChoiceField(Nugget.Importance.choices, required=False)
+    sources = serializers.ListField(
+        child=serializers.CharField(max_length=500), required=False, max_length=1_000
+    )
+
+
+class MergedNuggetSerializer(_Fields):
+    """Nuggets of one topic, and the nugget that replaces them."""
+
+    topic = serializers.CharField(help_text="The code of the topic.")
+    ids = serializers.ListField(child=serializers.IntegerField(), min_length=2, max_length=1_000)
+
+
+class TopicToFreezeSerializer(Strict):
+    """The topic whose list is frozen."""
+
+    topic = serializers.CharField(help_text="The code of the topic.")
+
+
+class NuggetVersionSerializer(serializers.ModelSerializer[NuggetVersion]):
+    """A frozen list, which never changes."""
+
+    topic = serializers.CharField(source="topic.code")
+    nuggets = serializers.ListField(child=serializers.DictField())
+    frozen_by = serializers.CharField(source="frozen_by.username")
+
+    class Meta:
+        model = NuggetVersion
+        fields = ["topic", "version", "sha256", "nuggets", "frozen_by", "frozen_at"]
+
+
+class NuggetFileSerializer(Strict):
+    """A file of nuggetizer, or a nugget bank of AutoJudge or RAGTIME."""
+
+    file = serializers.FileField(help_text="JSON lines, UTF-8.")
+
+
+class ImportedNuggetsSerializer(serializers.Serializer[Any]):
+    """How many nuggets were new."""
+
+    n = serializers.IntegerField()
+
+
+class SegmentsSerializer(serializers.ModelSerializer[NuggetSources]):
+    """The track whose relevant documents people read while they write nuggets."""
+
+    judged_in = serializers.CharField(source="judged_in.slug")
+
+    class Meta:
+        model = NuggetSources
+        fields = ["judged_in", "from_grade"]
+
+
+class ChosenSegmentsSerializer(Strict):
+    """A track that judged relevance for the same topics, and its lowest relevant grade."""
+
+    judged_in = serializers.SlugField(max_length=100)
+    from_grade = serializers.IntegerField(min_value=0, max_value=999)
+
+
+def _track(user: User, slug: str) -> Track:
+    track = get_object_or_404(selectors.tracks_with_nuggets(user), slug=slug)
+    if not selectors.has_nuggets(track):
+        raise Http404
+    return track
+
+
+def _topic(track: Track, code: str) -> Topic:
+    return get_object_or_404(track.topics, code=code)
+
+
+def _nugget(user: User, nugget_id: int) -> Nugget:
+    nuggets = Nugget.objects.filter(topic__track__in=selectors.tracks_with_nuggets(user))
+    return get_object_or_404(nuggets.select_related("topic__track"), pk=nugget_id)
+
+
+class Nuggets(Endpoints):
+    tag = "Nuggets"
+    permission_classes = [LoggedIn]
+
+    @get(
+        "tracks/<slug:slug>/nuggets/",
+        "nuggets",
+        NuggetSerializer,
+        write_scopes=WRITING,
+        ordering=("pk",),
+        filters=[Filter("topic", "topic__code"), Filter("importance", values=Nugget.Importance.values)],
+    )
+    def list_nuggets(self, request: Request, slug: str) -> Any:
+        """List the nuggets of a track. Assessors of the track, and organizers."""
+        return selectors.nuggets_of(_track(person_of(request), slug))
+
+    @post("tracks/<slug:slug>/nuggets/", "nuggets", NuggetSerializer, takes=NewNuggetSerializer)
+    def add_nugget(self, request: Request, slug: str) -> Any:
+        """Add a nugget to the list of a topic."""
+        user = person_of(request)
+        track, data = _track(user, slug), self.validated(request)
+        return services.add(topic=_topic(track, data.pop("topic")), by=user, **data)
+
+    @post(
+        "tracks/<slug:slug>/nuggets/merge/",
+        "merge_nuggets",
+        NuggetSerializer,
+        takes=MergedNuggetSerializer,
+        write_scopes=WRITING,
+    )
+    def merge_nuggets(self, request: Request, slug: str) -> Any:
+        """Replace several nuggets of a topic by one, which has their sources and keeps their keys."""
+        user = person_of(request)
+        track, data = _track(user, slug), self.validated(request)
+        return services.merge(topic=_topic(track, data.pop("topic")), by=user, **data)
+
+    @patch(
+        "nuggets/<int:nugget_id>/",
+        "nugget",
+        NuggetSerializer,
+        takes=NuggetChangeSerializer,
+        write_scopes=WRITING,
+    )
+    def change_nugget(self, request: Request, nugget_id: int) -> Any:
+        """Change a nugget of a list. A frozen version keeps what it has."""
+        user = person_of(request)
+        nugget = _nugget(user, nugget_id)
+        require_match(request, NuggetSerializer(nugget).data)
+        values = {name: getattr(nugget, name) for name in ("text", "importance", "sources")}
+        return services.change(nugget=nugget, shown=nugget.key, by=user, **values | self.validated(request))
+
+    @delete("nuggets/<int:nugget_id>/", "nugget")
+    def remove_nugget(self, request: Request, nugget_id: int) -> None:
+        """Take a nugget from its list. It can be restored."""
+        user = person_of(request)
+        services.remove(nugget=_nugget(user, nugget_id), by=user)
+
+    @post("nuggets/<int:nugget_id>/restore/", "restore_nugget", NuggetSerializer, write_scopes=WRITING)
+    def restore_nugget(self, request: Request, nugget_id: int) -> Any:
+        """Put a nugget that was removed or merged back into its list."""
+        user = person_of(request)
+        return services.restore(nugget=_nugget(user, nugget_id), by=user)
+
+
+class NuggetLists(Endpoints):
+    tag = "Nuggets"
+    permission_classes = [Organizer]
+
+    @get(
+        "tracks/<slug:slug>/nugget-versions/",
+        "nugget_versions",
+        NuggetVersionSerializer,
+        ordering=("-pk",),
+        filters=[Filter("topic", "topic__code"), Filter("version", kind="whole number")],
+    )
+    def list_nugget_versions(self, request: Request, slug: str) -> Any:
+        """List the frozen lists of a track, newest first."""
+        return selectors.versions_of(_track(person_of(request), slug))
+
+    @post(
+        "tracks/<slug:slug>/nugget-versions/",
+        "nugget_versions",
+        NuggetVersionSerializer,
+        takes=TopicToFreezeSerializer,
+    )
+    def freeze_nuggets(self, request: Request, slug: str) -> Any:
+        """Freeze the list of a topic as its next version."""
+        user = person_of(request)
+        track = _track(user, slug)
+        return services.freeze(topic=_topic(track, self.validated(request)["topic"]), by=user)
+
+    @post(
+        "tracks/<slug:slug>/nuggets/import/",
+        "import_nuggets",
+        ImportedNuggetsSerializer,
+        takes=NuggetFileSerializer,
+        parsers=[MultiPartParser],
+    )
+    def import_nuggets(self, request: Request, slug: str) -> Any:
+        """Add the nuggets of a file to the lists of the track. Those that a list has are skipped."""
+        user = person_of(request)
+        track, form = (
+            _track(user, slug),
+            ImportForm({}, MultiValueDict({"file": [self.validated(request)["file"]]})),
+        )
+        require_valid(form)
+        file = form.cleaned_data["file"]
+        return {"n": services.import_lists(track=track, data=file.read(), name=file.name, by=user)}
+
+    @get("tracks/<slug:slug>/nugget-segments/", "nugget_segments", SegmentsSerializer)
+    def get_nugget_segments(self, request: Request, slug: str) -> Any:
+        """Read which track's relevant documents are next to the lists."""
+        return get_object_or_404(NuggetSources, track=_track(person_of(request), slug))
+
+    @put(
+        "tracks/<slug:slug>/nugget-segments/",
+        "nugget_segments",
+        SegmentsSerializer,
+        takes=ChosenSegmentsSerializer,
+    )
+    def choose_nugget_segments(self, request: Request, slug: str) -> Any:
+        """Choose the track whose relevant documents are next to the lists."""
+        user = person_of(request)
+        track, data = _track(user, slug), self.validated(request)
+        judged_in = get_object_or_404(tracks_for(user), slug=data["judged_in"])
+        return services.choose_sources(
+            track=track, judged_in=judged_in, from_grade=data["from_grade"], by=user
+        )
+
+    @get_file("tracks/<slug:slug>/nuggets/files/<slug:form>/", "nuggets_file", "application/jsonl")
+    def download_nuggets(self, request: Request, slug: str, form: str) -> Any:
+        """Download the latest frozen lists: `nuggetizer`, `nugget-bank` or `ragtime`."""
+        track = _track(person_of(request), slug)
+        if form not in FORMS:
+            raise Http404
+        return download(
+            write_nuggets(selectors.frozen_lists(track), form), f"{track.slug}-nuggets-{form}.jsonl"
+        )
+
+
+urlpatterns = Nuggets.urls() + NuggetLists.urls()

@@ -1,0 +1,235 @@
+"""Write, merge, freeze and import nuggets. The lock of a topic covers its list and the number of its next version.
+
+Decision: ADR 61.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+from django.db import transaction
+
+from accounts.audit import services as audit
+from accounts.models import User
+from assay.errors import InputError
+from assay.nuggets import lists
+from assay.nuggets.files import read_nuggets
+from assessment.errors import NuggetRefused
+from assessment.nuggets.selectors import (
+    as_list,
+    as_nugget,
+    data_of,
+    digest_of,
+    fields_of,
+    is_changed,
+    latest_version,
+    listed,
+    problems_of,
+)
+from corpus.models import Collection, Document
+from pooling.models import Nugget, NuggetSources, NuggetVersion
+from tracks.models import Topic, Track
+
+MAX_TEXT, MAX_CREATOR = 1_000, 150  # characters
+
+
+@transaction.atomic
+def add(
+    *, topic: Topic, text: str, importance: str, sources: Sequence[str] = (), creator: str = "", by: User
+) -> Nugget:
+    """Add a nugget to the list of a topic. `creator` is the program that wrote it, if no person did.
+
+    Raises NuggetRefused: the list has it, the protocol does not allow it, or the collection does not have a source.
+    """
+    nugget = lists.Nugget(text, _known(importance), tuple(sources), creator or by.username)
+    stored = _store(_lock(topic), nugget, by)
+    _record("nugget.added", stored, by)
+    return stored
+
+
+@transaction.atomic
+def change(
+    *, nugget: Nugget, shown: str, text: str, importance: str, sources: Sequence[str], by: User
+) -> Nugget:
+    """Rewrite a nugget of a list; another text is another nugget to judge. `shown` is the key that the page showed.
+
+    Raises NuggetRefused: as `add`, or somebody changed it meanwhile.
+    """
+    topic = _lock(nugget.topic)
+    current = listed(topic).filter(pk=nugget.pk, key=shown).first()
+    if current is None:
+        raise NuggetRefused(
+            "Somebody changed this nugget after you opened the page. Read it again, then change it."
+        )
+    wanted = replace(as_nugget(current), text=text, importance=_known(importance), sources=tuple(sources))
+    _check(topic, wanted, but=current)
+    fields = fields_of(wanted)
+    for name, value in fields.items():
+        setattr(current, name, value)
+    current.save(update_fields=list(fields))
+    _record("nugget.changed", current, by)
+    return current
+
+
+@transaction.atomic
+def merge(*, topic: Topic, ids: Sequence[int], text: str, importance: str, by: User) -> Nugget:
+    """Replace nuggets of a list by one that states the same. It has their sources and keeps their keys.
+
+    Raises NuggetRefused: there are fewer than two nuggets of the list, or as `add`.
+    """
+    locked = _lock(topic)
+    parts = list(listed(locked).filter(pk__in=ids))
+    if len(parts) < 2 or len(parts) != len(set(ids)):
+        raise NuggetRefused("Tick at least two nuggets of the list to merge them.")
+    sources = dict.fromkeys(source for part in parts for source in part.sources)
+    keys = dict.fromkeys(key for part in parts for key in (*part.merged, part.key))
+    Nugget.objects.filter(pk__in=[part.pk for part in parts]).update(is_removed=True)
+    merged = _store(
+        locked, lists.Nugget(text, _known(importance), tuple(sources), by.username, merged=tuple(keys)), by
+    )
+    Nugget.objects.filter(pk__in=[part.pk for part in parts]).update(is_removed=False, replaced_by=merged)
+    _record("nugget.merged", merged, by, of=[part.text for part in parts])
+    return merged
+
+
+@transaction.atomic
+def remove(*, nugget: Nugget, by: User) -> None:
+    """Take a nugget from the list of its topic. It can be restored."""
+    topic = _lock(nugget.topic)
+    if listed(topic).filter(pk=nugget.pk).update(is_removed=True):
+        _record("nugget.removed", nugget, by)
+
+
+@transaction.atomic
+def restore(*, nugget: Nugget, by: User) -> Nugget:
+    """Put a nugget that was removed or merged back into the list. A merge of it stays until somebody removes it.
+
+    Raises NuggetRefused: the list has the same text, or the protocol does not allow it any more.
+    """
+    topic = _lock(nugget.topic)
+    _check(topic, as_nugget(nugget), but=nugget)
+    nugget.is_removed, nugget.replaced_by = False, None
+    nugget.save(update_fields=["is_removed", "replaced_by"])
+    _record("nugget.restored", nugget, by)
+    return nugget
+
+
+@transaction.atomic
+def freeze(*, topic: Topic, by: User) -> NuggetVersion:
+    """Freeze the list of a topic as its next version, which never changes. Pools use the latest version.
+
+    Raises NuggetRefused: the list is empty, breaks a rule of the protocol, or is the latest version already.
+    """
+    locked = _lock(topic)
+    current, latest = as_list(locked), latest_version(locked)
+    problems = problems_of(current, locked.track)
+    if not current.nuggets:
+        problems = [f"Topic {locked.code} has no nuggets to freeze"]
+    elif not is_changed(current, latest):
+        problems = [f"Nothing changed since version {latest.version if latest else 0} of topic {locked.code}"]
+    if problems:
+        raise NuggetRefused(f"{'. '.join(problems)}.")
+    data = data_of(current)
+    version = NuggetVersion.objects.create(
+        topic=locked,
+        version=latest.version + 1 if latest else 1,
+        nuggets=data,
+        sha256=digest_of(data),
+        frozen_by=by,
+    )
+    details = {"topic": locked.code, "version": version.version, "nuggets": len(data)}
+    audit.record(action="nuggets.frozen", subject=version, track=locked.track, details=details, by=by)
+    return version
+
+
+@transaction.atomic
+def import_lists(*, track: Track, data: bytes, name: str, by: User, freezes: bool = False) -> int:
+    """Add the nuggets of a file of nuggetizer or AutoJudge to the lists of the track; returns how many were new.
+
+    Nuggets that a list has are skipped. The creator is that of the file, or its name. `freezes` freezes each list that
+    changed.
+
+    Raises NuggetRefused: the file is not readable, the track lacks a topic, or as `add`; then nothing is imported.
+    """
+    try:
+        read = read_nuggets(data, name)
+    except InputError as error:
+        raise NuggetRefused(f"{error}") from error
+    topics = {topic.code: topic for topic in track.topics.all()}
+    if unknown := [each.topic for each in read if each.topic not in topics]:
+        raise NuggetRefused(f"{name}: the track has no topic {', '.join(unknown[:5])}.")
+    if not track.protocol.parsed.is_of_answers:
+        raise NuggetRefused(f"{track} judges no generated answers, so it has no nuggets.")
+    n = sum(_add_all(_lock(topics[each.topic]), each, name, by) for each in read)
+    for code in dict.fromkeys(each.topic for each in read) if freezes else ():
+        if is_changed(as_list(topics[code]), latest_version(topics[code])):
+            freeze(topic=topics[code], by=by)
+    audit.record(action="nuggets.imported", track=track, details={"file": name, "nuggets": n}, by=by)
+    return n
+
+
+def _add_all(topic: Topic, read: lists.NuggetList, name: str, by: User) -> int:
+    known = set(listed(topic).values_list("key", flat=True))
+    new = [nugget for nugget in read.nuggets if nugget.key not in known]
+    try:
+        for nugget in new:
+            _store(topic, replace(nugget, creator=nugget.creator or name), by)
+    except NuggetRefused as refusal:
+        raise NuggetRefused(f"{name}, topic {topic.code}: {refusal.message}") from refusal
+    return len(new)
+
+
+@transaction.atomic
+def choose_sources(*, track: Track, judged_in: Track, from_grade: int, by: User) -> NuggetSources:
+    """Choose the track whose relevant documents people read while they write nuggets.
+
+    Raises NuggetRefused: its protocol has no such grade.
+    """
+    grades = [grade.value for grade in judged_in.protocol.parsed.judging.grades]
+    if from_grade not in grades:
+        accepted = ", ".join(map(str, sorted(grades)))
+        raise NuggetRefused(f"{judged_in} has no grade {from_grade}; use {accepted}.")
+    values = {"judged_in": judged_in, "from_grade": from_grade}
+    sources, _ = NuggetSources.objects.update_or_create(track=track, defaults=values)
+    details = {"track": judged_in.slug, "grade": from_grade}
+    audit.record(action="nuggets.segments-chosen", track=track, details=details, by=by)
+    return sources
+
+
+def _known(importance: str) -> lists.Importance:
+    return cast("lists.Importance", Nugget.Importance(importance).value)
+
+
+def _lock(topic: Topic) -> Topic:
+    topics = Topic.objects.select_for_update(no_key=True, of=("self",))
+    return topics.select_related("track__protocol", "track__collection").get(pk=topic.pk)
+
+
+def _store(topic: Topic, nugget: lists.Nugget, by: User) -> Nugget:
+    _check(topic, nugget)
+    return Nugget.objects.create(topic=topic, created_by=by, **fields_of(nugget))
+
+
+def _check(topic: Topic, nugget: lists.Nugget, *, but: Nugget | None = None) -> None:
+    """Refuse a nugget that the list has besides `but`, or that breaks a rule, or whose source is not there."""
+    others = listed(topic).exclude(pk=but.pk) if but else listed(topic)
+    if others.filter(key=nugget.key).exists():
+        raise NuggetRefused(f"The list of topic {topic.code} already has “{nugget.text}”.")
+    decided = replace(nugget, importance=nugget.importance or "vital")  # a list without it is not frozen
+    if problems := problems_of(lists.NuggetList(topic.code, nuggets=(decided,)), topic.track):
+        raise NuggetRefused(f"{problems[0]}.")
+    if max(len(nugget.text), len(nugget.creator) * MAX_TEXT // MAX_CREATOR) > MAX_TEXT:
+        raise NuggetRefused(
+            f"“{nugget.text[:60]}…”: at most {MAX_TEXT:,} characters are accepted, and {MAX_CREATOR} of the creator."
+        )
+    collection = topic.track.collection
+    if collection is None or collection.status != Collection.Status.READY:
+        return
+    known = Document.objects.filter(collection=collection, docno__in=nugget.sources)
+    if missing := sorted(set(nugget.sources) - set(known.values_list("docno", flat=True))):
+        raise NuggetRefused(f"The collection has no document {', '.join(missing[:5])}.")
+
+
+def _record(action: str, nugget: Nugget, by: User, **details: object) -> None:
+    details = {"topic": nugget.topic.code, **details}
+    audit.record(action=action, subject=nugget, track=nugget.topic.track, details=details, by=by)

@@ -1,0 +1,141 @@
+"""The pages of nuggets: the lists of a track, and one list next to the relevant segments of its topic."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from assay.nuggets.files import FORMS as FILES
+from assay.nuggets.files import write_nuggets
+from assessment.nuggets import selectors, services
+from assessment.nuggets.forms import ChangeForm, ImportForm, MergeForm, NuggetForm, SegmentsForm
+from pooling.models import Nugget
+from tracks.models import Topic, Track
+from tracks.tracks.selectors import tracks_for
+from web.downloads import download
+from web.forms import bytes_of, refusals_in
+from web.pages import context_of, counted
+
+READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
+
+
+def _track(request: AuthenticatedRequest, slug: str) -> Track:
+    track = get_object_or_404(selectors.tracks_with_nuggets(request.user), slug=slug)
+    if not selectors.has_nuggets(track):
+        raise Http404
+    return track
+
+
+@READ_AND_POST
+@login_required
+def nuggets(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The lists of a track; organizers import files there. Assessors of the track, and organizers."""
+    track = _track(request, slug)
+    if request.method == "POST" and not request.user.is_organizer:
+        raise PermissionDenied
+    chosen = request.POST.get("action", "")
+    upload = ImportForm(request.POST, request.FILES) if chosen == "import" else ImportForm()
+    page = selectors.nuggets_page(track)
+    segments = _segments_form(request, page, is_chosen=chosen == "segments")
+    if chosen == "import" and upload.is_valid():
+        file = upload.cleaned_data["file"]
+        with refusals_in(upload, "file"):
+            n = services.import_lists(
+                track=track, data=bytes_of(file).read(), name=file.name, by=request.user
+            )
+            messages.success(request, f"{counted(n, 'new nugget')} imported.")
+            return redirect("assessment:nuggets", track.slug)
+    if chosen == "segments" and segments.is_valid():
+        with refusals_in(segments):
+            services.choose_sources(track=track, by=request.user, **segments.cleaned_data)
+            return redirect("assessment:nuggets", track.slug)
+    context = context_of(page) | {"form": upload, "segments_form": segments, "files": FILES}
+    return render(request, "assessment/nuggets/nuggets.html", context)
+
+
+def _segments_form(
+    request: AuthenticatedRequest, page: selectors.NuggetsPage, *, is_chosen: bool
+) -> SegmentsForm:
+    current = page.sources
+    initial = {"judged_in": current.judged_in.slug, "from_grade": current.from_grade} if current else {}
+    data = request.POST if is_chosen else None
+    return SegmentsForm(data, initial=initial, tracks=tracks_for(request.user))
+
+
+def _added(request: AuthenticatedRequest, topic: Topic, form: Any) -> None:
+    services.add(topic=topic, by=request.user, **form.cleaned_data)
+
+
+def _changed(request: AuthenticatedRequest, topic: Topic, form: Any) -> None:
+    values = dict(form.cleaned_data)
+    nugget = get_object_or_404(topic.nuggets, pk=values.pop("nugget"))
+    services.change(nugget=nugget, by=request.user, **values)
+
+
+def _merged(request: AuthenticatedRequest, topic: Topic, form: Any) -> None:
+    services.merge(topic=topic, by=request.user, **form.cleaned_data)
+
+
+FORMS: dict[str, tuple[type[Any], Callable[..., None]]] = {
+    "add": (NuggetForm, _added),
+    "change": (ChangeForm, _changed),
+    "merge": (MergeForm, _merged),
+}
+
+
+def _one(request: AuthenticatedRequest, topic: Topic) -> Nugget:
+    number = request.POST.get("nugget", "")
+    return get_object_or_404(topic.nuggets, pk=int(number) if number.isdecimal() and len(number) < 18 else 0)
+
+
+def _simple(request: AuthenticatedRequest, topic: Topic) -> None:
+    """Remove or restore a nugget, or freeze the list. Other actions are not found."""
+    match request.POST.get("action"):
+        case "remove":
+            services.remove(nugget=_one(request, topic), by=request.user)
+        case "restore":
+            services.restore(nugget=_one(request, topic), by=request.user)
+        case "freeze" if request.user.is_organizer:
+            services.freeze(topic=topic, by=request.user)
+        case "freeze":
+            raise PermissionDenied
+        case _:
+            raise Http404
+
+
+@READ_AND_POST
+@login_required
+def nugget_list(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
+    """The list of a topic. Assessors of the track, and organizers, who freeze it."""
+    topic = get_object_or_404(_track(request, slug).topics.select_related("track__protocol"), code=code)
+    form, chosen = NuggetForm(), request.POST.get("action", "")
+    if chosen in FORMS:
+        kind, act = FORMS[chosen]
+        others = {"nuggets": selectors.listed(topic)} if chosen == "merge" else {}
+        form = kind(request.POST, **others)
+        if form.is_valid():
+            with refusals_in(form):
+                act(request, topic, form)
+                return redirect(request.path)
+    elif request.method == "POST":
+        _simple(request, topic)
+        return redirect(request.path)
+    page = selectors.nugget_list_page(request.user, topic, request.GET.get("version", ""))
+    context = context_of(page) | {"form": form, "action": chosen}
+    return render(request, "assessment/nuggets/nugget_list.html", context)
+
+
+@require_safe
+@organizer_required
+def nuggets_file(request: AuthenticatedRequest, slug: str, form: str) -> HttpResponseBase:
+    """The latest frozen lists as a file of nuggetizer or AutoJudge. Organizers only."""
+    track = _track(request, slug)
+    if form not in FILES:
+        raise Http404
+    content = write_nuggets(selectors.frozen_lists(track), form)
+    return download(content, f"{track.slug}-nuggets-{form}.jsonl")

@@ -1,0 +1,70 @@
+"""Frozen lists of nuggets in an archive, and as rows of a loaded track."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from accounts.models import User
+from assay.archive.contents import Contents
+from assay.archive.records import GoldAnswerRecord, NuggetListRecord, NuggetRecord
+from assay.nuggets.lists import Nugget as Listed
+from assay.nuggets.lists import NuggetList
+from assessment.nuggets.selectors import data_of, digest_of, fields_of, frozen_list, versions_of
+from pooling.models import Nugget, NuggetVersion
+from publishing.archives.records import moment_of, text_of
+from tracks.models import Topic, Track
+
+SOMEBODY = "organizer"  # the creator of a nugget who is no assessor, in an archive without names
+
+
+def archived_lists(track: Track, names: Mapping[int, str], *, has_names: bool) -> Iterator[NuggetListRecord]:
+    """The frozen lists of a track, oldest first. Programs keep their names, and people those of the archive."""
+    people = dict(User.objects.filter(is_machine=False).values_list("username", "pk"))
+    for version in reversed(versions_of(track)):
+        records = (_record(nugget) for nugget in frozen_list(version).nuggets)
+        if not has_names:
+            records = (
+                replace(each, creator=names.get(people[each.creator], SOMEBODY))
+                if each.creator in people
+                else each
+                for each in records
+            )
+        yield NuggetListRecord(version.topic.code, version.version, text_of(version.frozen_at), list(records))
+
+
+def _record(nugget: Listed) -> NuggetRecord:
+    answers = [GoldAnswerRecord(answer.text, list(answer.sources)) for answer in nugget.answers]
+    return NuggetRecord(
+        text=nugget.text,
+        importance="vital" if nugget.importance == "vital" else "okay",  # a frozen list decides it
+        sources=list(nugget.sources),
+        creator=nugget.creator,
+        answers=answers,
+        joined=nugget.joined,
+        merged=list(nugget.merged),
+    )
+
+
+def store_lists(contents: Contents, track: Track, *, by: User) -> None:
+    """Store the frozen lists of a verified archive; the latest of each topic is also the list that people edit."""
+    topics = {topic.code: topic for topic in track.topics.all()}
+    latest: dict[str, NuggetList] = {}
+    for (code, version), record in sorted(contents.nugget_lists.items()):
+        latest[code] = NuggetList(code, nuggets=tuple(each.nugget for each in record.nuggets))
+        _store(topics[code], version, latest[code], record.frozen_at, by)
+    Nugget.objects.bulk_create(
+        Nugget(topic=topics[code], created_by=by, **fields_of(nugget))
+        for code, of_topic in latest.items()
+        for nugget in of_topic.nuggets
+    )
+
+
+def _store(topic: Topic, version: int, frozen: NuggetList, at: str, by: User) -> None:
+    data = data_of(frozen)
+    NuggetVersion.objects.create(
+        topic=topic,
+        version=version,
+        nuggets=data,
+        sha256=digest_of(data),
+        frozen_by=by,
+        frozen_at=moment_of(at),
+    )

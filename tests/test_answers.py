@@ -1,0 +1,215 @@
+"""A campaign of generated answers, from the submission to the leaderboard and the archive."""
+
+import zipfile
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from assay.errors import Refused
+from assessment.nuggets import services as nugget_services
+from jobs import services as jobs
+from jobs.models import Job
+from pooling.models import Pool, Run
+from scoring.leaderboards import services as leaderboard_services
+from scoring.models import Leaderboard, Score
+from scoring.qrels import services as qrels_services
+from tests.helpers.answers import (
+    ANGLE,
+    DANCE,
+    FAR,
+    AnswersLab,
+    answers_lab,
+    judge_answers,
+    pool_answers,
+    submit_answers,
+    write_nuggets,
+)
+from tests.helpers.judging import make_batch
+from tests.publishing.archives.conftest import archive_of, written
+from tests.publishing.archives.test_services import findings_of, load, rewritten
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def lab(settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AnswersLab:
+    settings.MEDIA_ROOT = tmp_path
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    return answers_lab()
+
+
+def client_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def scored(pool: Pool, lab: AnswersLab) -> Leaderboard:
+    qrels = qrels_services.freeze_judgments(pool=pool, by=lab.organizer)
+    board = leaderboard_services.request(qrels=qrels, by=lab.organizer, seed=1)
+    jobs.run(board.job_id or 0)
+    board.refresh_from_db()
+    assert board.status == Leaderboard.Status.READY, board.job and Job.objects.get(pk=board.job_id).error
+    return board
+
+
+def test_pool_needs_frozen_nuggets(lab: AnswersLab) -> None:
+    write_nuggets(lab, is_frozen=False)
+    submit_answers(lab)
+
+    with pytest.raises(Refused, match="nuggets of topic bees, tea are not frozen"):
+        pool_answers(lab)
+
+
+def test_pool_has_nuggets_in_answers_and_first_citations_once(lab: AnswersLab) -> None:
+    write_nuggets(lab)
+    submit_answers(lab)
+
+    pool = pool_answers(lab)
+
+    assert pool.nuggets == {"bees": 1, "tea": 1}
+    units = {
+        (entry.topic.code, entry.passage, entry.document and entry.document.docno)
+        for entry in pool.entries.select_related("topic", "document")
+    }
+    cited = {each for each in units if each[2]}
+    assert len(cited) == 4  # of both runs: the answer to tea is the same, and only first citations count
+    assert pool.entries.count() == 3 + 3 + 2 + 4  # both answers to bees, and the only answer to tea
+    assert pool.answers.count() == 3
+
+
+def test_changed_nuggets_alone_are_assigned_again(lab: AnswersLab) -> None:
+    write_nuggets(lab)
+    submit_answers(lab)
+    first = pool_answers(lab)
+    nugget = lab.bees.nuggets.first()
+    assert nugget is not None
+    nugget_services.change(
+        nugget=nugget, shown=nugget.key, text="Bees dance", importance="okay", sources=[], by=lab.ada
+    )
+    nugget_services.freeze(topic=lab.bees, by=lab.organizer)
+
+    second = pool_answers(lab, "Top-up", tops_up=first)
+
+    assert second.nuggets == {"bees": 2, "tea": 1}
+    assert set(second.entries.values_list("passage", flat=True)) == {"Bees dance"}
+
+
+def test_assessor_sees_the_nugget_the_answer_and_no_run(lab: AnswersLab) -> None:
+    write_nuggets(lab)
+    submit_answers(lab)
+    batch = make_batch(pool_answers(lab), {lab.ada: [lab.bees, lab.tea]})
+    client = client_of(lab.ada)
+
+    pages = []
+    address = client.post(reverse("assessment:next", args=[batch.pk]))["Location"]
+    while "/tasks/" in address:
+        pages.append(client.get(address).content.decode())
+        fields = {"choice": "support", "comment": "", "request_id": uuid4(), "seconds": "3", "shown": "0"}
+        address = client.post(address, fields)["Location"]
+
+    assert len(pages) == 12
+    nuggets = [html for html in pages if ">Nugget</h3>" in html.partition("<template")[0]]
+    citations = [html for html in pages if ">Cited segment</h3>" in html.partition("<template")[0]]
+    assert (len(nuggets), len(citations)) == (8, 4)
+    assert all("Full support" in html and "<mark>" in html for html in citations)
+    assert all("The cited segment supports everything" in html for html in citations)
+    assert all("Full support" not in html for html in nuggets)
+    assert not any(name in html.lower() for html in pages for name in ("owls", "crows"))
+
+
+def test_walk_from_judgments_to_the_leaderboard(lab: AnswersLab) -> None:
+    write_nuggets(lab)
+    owls, crows = submit_answers(lab)
+    judge_answers(lab, pool := pool_answers(lab))
+
+    board = scored(pool, lab)
+
+    values = {
+        (score.evaluation.run_id, score.topic, score.measure): round(score.value, 4)
+        for score in Score.objects.filter(evaluation__leaderboard=board).select_related("evaluation")
+    }
+    assert values[owls.pk, "bees", "V"] == 1.0  # both vital nuggets are supported
+    assert values[owls.pk, "bees", "A"] == round(2.5 / 3, 4)  # and half of the okay one
+    assert values[owls.pk, "bees", "A_strict"] == round(2 / 3, 4)
+    assert values[owls.pk, "bees", "W"] == round((2 + 0.5 / 2) / 2.5, 4)
+    assert values[crows.pk, "bees", "V"] == 0.5
+    assert values[owls.pk, "bees", "SupportP"] == 0.75  # full and partial support of two sentences that cite
+    assert values[owls.pk, "bees", "SupportR"] == 0.5  # of all three sentences
+    assert values[crows.pk, "bees", "SupportP"] == 0.0
+    assert values[owls.pk, "tea", "SupportF"] == values[crows.pk, "tea", "SupportF"] == 0.5
+
+
+def test_run_with_units_without_a_grade_is_left_out(lab: AnswersLab) -> None:
+    write_nuggets(lab)
+    submit_answers(lab, "owls")
+    judge_answers(lab, pool := pool_answers(lab))
+    submit_answers(lab, "crows")
+
+    board = scored(pool, lab)
+
+    assert [each.run.tag for each in board.evaluations.select_related("run")] == ["owls"]
+    html = client_of(lab.organizer).get(board.get_absolute_url()).content.decode()
+    assert "crows</span> of Crows (4 units)" in html
+
+
+def test_no_leaderboard_without_any_run_that_is_judged(lab: AnswersLab) -> None:
+    write_nuggets(lab)
+    submit_answers(lab, "owls")
+    judge_answers(lab, pool := pool_answers(lab))
+    submit_answers(lab, "crows")
+    Run.objects.filter(tag="owls").update(status=Run.Status.DISQUALIFIED)
+
+    qrels = qrels_services.freeze_judgments(pool=pool, by=lab.organizer)
+    board = leaderboard_services.request(qrels=qrels, by=lab.organizer, seed=1)
+    jobs.run(board.job_id or 0)
+
+    job = Job.objects.get(pk=board.job_id)
+    assert job.state == Job.State.FAILED
+    assert "No run can be scored: 4 nuggets and citations of 1 run have no grade." in job.error
+
+
+def test_archive_has_the_nuggets_and_computes_everything_again(lab: AnswersLab, tmp_path: Path) -> None:
+    write_nuggets(lab)
+    submit_answers(lab)
+    judge_answers(lab, pool := pool_answers(lab))
+    board = scored(pool, lab)
+
+    path = written(archive_of(lab.track, lab.organizer), tmp_path)
+
+    findings = findings_of(path)
+    assert all(finding.is_right for finding in findings), [each for each in findings if not each.is_right]
+    assert "5 in 2 frozen lists" in {finding.content for finding in findings}
+    assert b'"creator": "ada"' not in zipfile.ZipFile(path).read("answers-archive/nuggets.jsonl")
+    loaded = load(path, lab.organizer, "answers-again")
+    assert loaded.track is not None, loaded.job and loaded.job.error
+    other = loaded.track.leaderboards.get()
+    assert values_of(other) == values_of(board)
+    [entry] = loaded.track.pools.get().entries.filter(passage=ANGLE)
+    assert entry.answer is not None
+    assert [text for text, _ in entry.answer.sentences] == [DANCE, ANGLE, FAR]
+
+
+def test_archive_with_a_changed_nugget_is_not_right(lab: AnswersLab, tmp_path: Path) -> None:
+    write_nuggets(lab)
+    submit_answers(lab)
+    pool_answers(lab)
+    path = written(archive_of(lab.track, lab.organizer), tmp_path)
+
+    def change(name: str, data: bytes) -> bytes:
+        return data.replace(b"A bee dances", b"A bee sings") if name == "nuggets.jsonl" else data
+
+    wrong = [finding.part for finding in findings_of(rewritten(path, change)) if not finding.is_right]
+
+    assert wrong == ["pool “Pool”"]
+
+
+def values_of(board: Leaderboard) -> dict[tuple[str, str, str], float]:
+    scores = Score.objects.filter(evaluation__leaderboard=board)
+    rows = scores.values_list("evaluation__run__tag", "topic", "measure", "value")
+    return {(tag, topic, measure): value for tag, topic, measure, value in rows}
