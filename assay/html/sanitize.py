@@ -37,6 +37,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
+from itertools import accumulate, islice
 
 import nh3
 
@@ -121,6 +122,9 @@ _POST = re.compile(r"\d{1,18}", re.ASCII)
 _ALONE = re.compile(r"\s*+(?:[.,;]\s*+)?+</p>")
 _CLASSES = frozenset({"dollar"})
 _DOLLAR = '<span class="dollar">$</span>'
+_LETTER = re.compile(r"\\.|\$(?:\\.|[^$\\])+\$|.", re.DOTALL)
+_COMMENT = re.compile(r"(?<!\\)%[^\n]*\n")
+_LONGEST = 10  # times the wanted length of a beginning
 _SHOWN_FORMULA = re.compile(r'<span class="math-container"[^<>]*>([^<]*)</span>')
 _HAS_TAGS = re.compile(rf"</(?:{'|'.join(sorted(TAGS))}|h[1-3])\s*>|<[bh]r\s*/?>", re.IGNORECASE)
 _ASIDE = re.compile(f"{latex.ASIDE}(\\d+){latex.END}")
@@ -162,8 +166,28 @@ def clean_comment(text: str) -> str:
 def plain(html: str) -> str:
     """Cleaned HTML as text on one line, formulas between dollars."""
     html = html.replace(_DOLLAR, "\\$")
-    html = _SHOWN_FORMULA.sub(r"$\1$", html) if "math-container" in html else html
+    html = _SHOWN_FORMULA.sub(_on_one_line, html) if "math-container" in html else html
     return " ".join(latex.unescaped(_ANY_TAG.sub(" " if "<p>" in html else "", html)).split())
+
+
+def _on_one_line(formula: re.Match[str]) -> str:
+    """A formula between dollars, without comments, which would hide what follows them on the line."""
+    return f"${_COMMENT.sub('', formula[1])}$"
+
+
+def beginning(text: str, most: int) -> str:
+    """The beginning of text that `plain` has made, in which a formula is whole and counts as one letter.
+
+    >>> beginning("Why is $a + b$ prime?", 9)
+    'Why is $a + b$ …'
+    """
+    letters = [match[0] for match in islice(_LETTER.finditer(text), most)]
+    ends = accumulate(map(len, letters))
+    start = "".join(letter for letter, end in zip(letters, ends, strict=True) if end <= _LONGEST * most)
+    if len(start) == len(text):
+        return text
+    words, _, last = start.rpartition(" ")
+    return f"{words if words and '$' not in last else start} …"
 
 
 def without_controls(text: str) -> str:

@@ -1,18 +1,17 @@
 """The facts in the tables of a paper: a track with its runs, teams, topics and scores, from files or a database."""
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay.html.sanitize import plain
+from assay.html.sanitize import beginning, plain
 from assay.measures.scores import STEPS, are_words, step_or_name
 from assay.protocols.description import label_value
 from assay.protocols.schema import Protocol
 from assay.statistics.qrels_summary import Grades, n_from
 from assay.statistics.ranking_comparison import RankingComparison
 
-BEGINNING = re.compile(r"(?:\\.|\$(?:\\.|[^$\\])+\$|.){0,80}")  # of a topic in a table; a formula is a letter
+MOST_LETTERS = 80  # of a topic in a table
 
 
 class RunFacts(NamedTuple):
@@ -58,12 +57,7 @@ class TopicFacts(NamedTuple):
     @property
     def shown(self) -> str:
         """The beginning of the text, with whole formulas."""
-        match = BEGINNING.match(self.text)
-        beginning = match[0] if match else ""
-        if len(beginning) == len(self.text):
-            return beginning
-        words, _, last = beginning.rpartition(" ")
-        return f"{words if words and '$' not in last else beginning} …"
+        return beginning(self.text, MOST_LETTERS)
 
     def n_from(self, level: int) -> int:
         """The number of units with a grade from `level`."""

@@ -122,7 +122,7 @@ def shown_entries(pool: Pool, entries: Sequence[PoolEntry]) -> list[ShownEntry]:
             or next((seen[member.docno].latex for member in members[entry.pk]), ""),
             snippet=entry.passage
             or texts.get(entry.docno)
-            or (sanitize.plain(entry.document.body)[:SNIPPET] if entry.document else ""),
+            or (sanitize.beginning(sanitize.plain(entry.document.body), SNIPPET) if entry.document else ""),
             address=_address(pool.track.collection, entry.document),
             members=[seen[member.docno] for member in members[entry.pk]],
             n_members=n_members.get(entry.pk, 0),

@@ -158,6 +158,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "html.latex.find_end": None,
     "html.latex.in_span": {"attributes": ""},
     "html.links.resolve": {"addresses": {}, "hosts": ()},
+    "html.sanitize.beginning": {"most": 10**9},
     "html.tidy.tidy": None,
     "judging.answers.read_answer": {"topic": "1", "docno": "d", "rules": PROTOCOL.judging},
     "judging.output.whole_rows": {"suffix": ".jsonl"},

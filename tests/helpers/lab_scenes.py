@@ -101,7 +101,8 @@ def _article(collection: Collection, n: int) -> None:
     formula = (
         f'<span class="math-container" data-formula-id="Article_{n}:0" data-display="inline">{latex}</span>'
     )
-    body = f"<h1>Article {n}</h1><p>{'Words of the article. ' * 60}</p><p>Then {formula} follows.</p>"
+    words = "Words of the article. "  # so many that the beginning that lists show ends inside the formula
+    body = f"<h1>Article {n}</h1><p>{words * 10}Then {formula} follows.</p><p>{words * 60}</p>"
     make_document(
         collection,
         f"Article_{n}",

@@ -318,6 +318,12 @@ def test_title_is_text_with_formulas() -> None:
     assert plain(html) == "Is <b> in AT&T or $a<b$? \\$5"
 
 
+def test_comment_in_a_formula_hides_nothing_on_the_line_of_plain_text() -> None:
+    html = clean_body("<p>Then $\\frac{1}{n}%one\n+ 5\\% x$ follows</p>")
+
+    assert plain(html) == "Then $\\frac{1}{n}+ 5\\% x$ follows"
+
+
 def test_plain_text_becomes_paragraphs() -> None:
     assert clean_text("a <b>\nb\r\n\r\n \n$x$") == f"<p>a &lt;b&gt;<br>b</p>\n<p>{_formula('x')}</p>"
 

@@ -192,3 +192,15 @@ def test_without_labels_there_is_no_figure() -> None:
 
     assert relevant_plot([bare]) is None
     assert [table.name for table in comparison_tables([bare])] == ["collections", "judging"]
+
+
+def test_beginning_of_a_topic_has_whole_formulas() -> None:
+    long = "x" * 200
+    texts = {
+        "Which?": "Which?",
+        f"Why is ${long} y$ so?": f"Why is ${long} y$ so?",
+        "word " * 40: "word " * 15 + "word …",
+        f"${'x' * 900}$": " …",
+    }
+
+    assert {text: TopicFacts({}, text=text).shown for text in texts} == texts
