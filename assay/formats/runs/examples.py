@@ -32,22 +32,28 @@ EXAMPLES = {
   </cite>
  </response>
 </bolt-ir-submission>""",
-    "rag-2024": """{"run_id": "Owls-main", "topic_id": "T1", "topic": "Why do owls sing?",
- "references": ["doc-17", "doc-4"], "response_length": 7, "answer":
- [{"text": "The owls of the harbor sing at night.", "citations": [1, 0]}]}""",
-    "rag-2025": """{"metadata": {"team_id": "Owls", "run_id": "Owls-main", "type": "automatic",
-  "narrative_id": "T1", "narrative": "Why do owls sing?"},
- "references": ["doc-17", "doc-4"], "answer":
- [{"text": "The owls of the harbor sing at night.", "citations": [1, 0]}]}""",
-    "rag-2026": """{"metadata": {"team_id": "Owls", "run_id": "Owls-main", "run_desc": "Two models.",
-  "type": "automatic", "narrative_id": "T1", "narrative": "Why do owls sing?"},
- "references": ["doc-17", "doc-4"], "answer":
- [{"text": "The owls of the harbor sing at night.", "citations": ["doc-4", "doc-17"]}]}""",
-    "ragtime": """{"metadata": {"team_id": "Owls", "run_id": "Owls-main", "topic_id": "T1"}, "responses":
- [{"text": "The owls of the harbor sing at night.", "citations": {"doc-4": 0.9, "doc-17": 0.5}}]}""",
-    "dragun": """{"metadata": {"team_id": "Owls", "run_id": "Owls-main", "topic_id": "T1",
-  "type": "automatic", "use_starter_kit": false}, "responses":
- [{"text": "The owls of the harbor sing at night.", "citations": ["doc-4"]}]}""",
+    "rag-2024": (
+        '{"run_id": "Owls-main", "topic_id": "T1", "topic": "Why do owls sing?", "references": ["doc-17", "doc-4"], '
+        '"response_length": 4, "answer": [{"text": "Owls sing at night.", "citations": [1, 0]}]}'
+    ),
+    "rag-2025": (
+        '{"metadata": {"team_id": "Owls", "run_id": "Owls-main", "type": "automatic", "narrative_id": "T1", '
+        '"narrative": "Why do owls sing?"}, "references": ["doc-17", "doc-4"], '
+        '"answer": [{"text": "Owls sing at night.", "citations": [1, 0]}]}'
+    ),
+    "rag-2026": (
+        '{"metadata": {"team_id": "Owls", "run_id": "Owls-main", "run_desc": "Two models.", "type": "automatic", '
+        '"narrative_id": "T1", "narrative": "Why do owls sing?"}, "references": ["doc-17", "doc-4"], '
+        '"answer": [{"text": "Owls sing at night.", "citations": ["doc-4", "doc-17"]}]}'
+    ),
+    "ragtime": (
+        '{"metadata": {"team_id": "Owls", "run_id": "Owls-main", "topic_id": "T1"}, '
+        '"responses": [{"text": "Owls sing at night.", "citations": {"doc-4": 0.9, "doc-17": 0.5}}]}'
+    ),
+    "dragun": (
+        '{"metadata": {"team_id": "Owls", "run_id": "Owls-main", "topic_id": "T1", "type": "automatic", '
+        '"use_starter_kit": false}, "responses": [{"text": "Owls sing at night.", "citations": ["doc-4"]}]}'
+    ),
 }
 
 
@@ -80,7 +86,7 @@ def _order(forms: list[RunForm], noun: str) -> str:
     if all(isinstance(form, LineForm) and form.score is None and form.rank is None for form in forms):
         return ""
     if any(isinstance(form, AnswerForm) for form in forms):
-        return "Each answer is one line; the examples have line ends for you to read them."
+        return "Each answer is one line of JSON. The first citation of a sentence is the most important one."
     by_rank = [isinstance(form, LineForm) and form.score is None for form in forms]
     order = "The score decides the order."
     if any(by_rank):

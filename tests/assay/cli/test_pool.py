@@ -11,6 +11,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.protocols.loader import load_protocol, shipped_slugs
+from tests.helpers.answer_runs import answer_run
 from tests.helpers.form_runs import bolt_run, formula_run, ntcir_run
 from tests.helpers.paths import ROOT
 from tests.helpers.pool_files import (
@@ -329,6 +330,7 @@ EXAMPLES = {
     "trec-6": lambda: b"M-1 Q0 Ring:1 1 9.5 ours\nM-2 Q0 Ring:2 1 9.5 ours\n",
     "ntcir-xml": ntcir_run,
     "bolt-xml": bolt_run,
+    "rag-2024": lambda: answer_run(tag="ours"),
     "columns": lambda: b"Q1\tQ1_C1\t1\t0.9\ttrue\nQ1\tQ1_C2\t2\t0.5\tfalse\n",
 }
 EVERY_FORMAT = [(slug, form) for slug in shipped_slugs() for form in load_protocol(slug).runs.formats]
