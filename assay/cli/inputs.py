@@ -9,6 +9,7 @@ from tqdm import tqdm
 
 from assay.cli.options import NO_PROTOCOL, add, add_seed, check_stdin, positive, share
 from assay.cli.tables import add_table_options
+from assay.errors import InputError
 from assay.research.comparison import Randomness
 from assay.research.inputs import Inputs, Scoring, named_runs, read_inputs
 
@@ -70,6 +71,18 @@ def inputs_of(arguments: argparse.Namespace, runs: Mapping[str, str] | None = No
     )
     shown = partial(bar, label="reading", unit="run", is_quiet=arguments.quiet)
     return read_inputs(arguments.qrels, runs, arguments.measure, scoring, shown=shown)
+
+
+def check_ranks(inputs: Inputs) -> None:
+    """Refuse runs of generated answers, which have no ranks.
+
+    Raises:
+        InputError: The protocol is of generated answers.
+    """
+    if inputs.protocol.is_of_answers:
+        raise InputError(
+            f"{inputs.protocol.slug} is of generated answers, which have no ranks; use assay tiers or compare"
+        )
 
 
 def bar(items: Iterable[Item], label: str, unit: str, *, is_quiet: bool) -> "tqdm[Item]":

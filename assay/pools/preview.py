@@ -111,6 +111,10 @@ def preview_pool(
     rules = protocol.pool
     if rules.strategy == "known-item":
         raise PoolError(f"{protocol.slug}: nothing is judged; the pool is the known item of each topic")
+    if protocol.is_of_answers:
+        raise PoolError(
+            f"{protocol.slug}: whole answers are pooled, to no depth; the pool itself shows its size"
+        )
     if rules.pairs is not None and already:
         raise PoolError("the size of a further round depends on the judgments so far: build its pool")
     of_kinds = protocol.runs.depths

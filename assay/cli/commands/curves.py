@@ -2,7 +2,7 @@
 
 import argparse
 
-from assay.cli.inputs import add_scoring_options, inputs_of
+from assay.cli.inputs import add_scoring_options, check_ranks, inputs_of
 from assay.cli.options import add
 from assay.cli.tables import print_tables
 from assay.measures.curves import CUTOFFS, RECALLS, precision_at, recall_precision
@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     inputs = inputs_of(arguments)
+    check_ranks(inputs)
     level, in_characters, judged = inputs.level, inputs.in_characters, inputs.judged
     curves: list[tuple[Cell, ...]] = []
     cutoffs: list[tuple[Cell, ...]] = []

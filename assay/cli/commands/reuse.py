@@ -4,7 +4,7 @@ import argparse
 import math
 from collections.abc import Sequence
 
-from assay.cli.inputs import add_random_options, add_scoring_options, bar, inputs_of, steps
+from assay.cli.inputs import add_random_options, add_scoring_options, bar, check_ranks, inputs_of, steps
 from assay.cli.options import add, positive
 from assay.cli.tables import print_tables
 from assay.formats.manifest import read_manifest
@@ -39,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     protocol = load_protocol(arguments.protocol)
     runs = read_manifest(arguments.runs, protocol)
     inputs = inputs_of(arguments, {run.tag: str(run.file) for run in runs})
+    check_ranks(inputs)
     pooled = [
         PoolInput(rows, run.team, run.tag, run.kind, run.pooled_as)
         for rows, run in zip(inputs.rows, runs, strict=True)

@@ -236,6 +236,30 @@ def test_unit_in_two_files_of_assignments_is_refused(
     assert "6 units are in several files; give each once" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("preview", "whole answers are pooled, to no depth"),
+        ("reuse", "have no ranks"),
+        ("curves", "have no ranks"),
+    ],
+)
+def test_commands_about_ranks_refuse_answers(
+    nuggets: Path, capsys: pytest.CaptureFixture[str], command: str, message: str
+) -> None:
+    folder = nuggets.parent
+    owls = assign(folder / "owls.txt", OWLS, {"T1": "support", "T2": "support"})
+    qrels = str(folder / "q.txt")
+    assert (
+        main(["nuggets", "qrels", "--protocol", RAG, "--nuggets", str(nuggets), owls, "--output", qrels]) == 0
+    )
+    options = ["--protocol", RAG] if command == "preview" else ["--protocol", RAG, "--qrels", qrels]
+    runs = [str(folder / "owls.jsonl")] if command == "curves" else ["--runs", str(folder / "m.csv")]
+
+    assert main([command, *options, *runs]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_lists_are_converted_and_compared(nuggets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bank, newer = nuggets.with_name("bank.jsonl"), nuggets.with_name("newer.jsonl")
     newer.write_text(nuggets.read_text().replace("they eat mice", "they eat voles"))
