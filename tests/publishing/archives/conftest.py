@@ -169,6 +169,7 @@ def _describe(scene: Scene) -> None:
         tags=["algebra"],
         scenario="You learn.",
         criteria="It is a proof.",
+        subtopics=[{"number": "1", "text": "A short proof.", "type": "inf"}],
         formula_id="7",
         latex="x^2",
         thread="12",
