@@ -73,8 +73,9 @@ def test_pages_have_words_for_codes_explain_measures_in_characters_and_typeset_f
 def _pages(user: User, lab: Lab) -> Iterator[tuple[str, tuple[str, list[str]]]]:
     """The addresses of the pages of `_walk`, each with its visible text and the LaTeX in it that no script typesets."""
     for address, page in _walk(user, lab):
-        text, formulas = _visible(page), page.find_class("math-container")
+        formulas = page.find_class("math-container")
         is_typeset = page.xpath("//script[contains(@src, 'corpus/math')]") or not formulas
+        text = _visible(page)
         for element in (*formulas, *page.iter("textarea", "option")):
             element.drop_tree()
         raw = [match[0] for match in RAW_LATEX.finditer(" ".join(" ".join(page.itertext()).split()))]

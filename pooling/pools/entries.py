@@ -141,7 +141,9 @@ def _texts_of_pairs(pool: Pool, entries: Sequence[PoolEntry]) -> dict[str, str]:
         collection=pool.track.collection, docno__in={docno for pair in pairs.values() for docno in pair}
     )
     texts = {
-        docno: " ".join(filter(None, (sanitize.plain(title), sanitize.plain(body))))[: SNIPPET // 2]
+        docno: sanitize.beginning(
+            " ".join(filter(None, (sanitize.plain(title), sanitize.plain(body)))), SNIPPET // 2
+        )
         for docno, title, body in documents.values_list("docno", "title", "body")
     }
     return {
