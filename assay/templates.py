@@ -8,8 +8,9 @@ places of questions. Lines are counted from 1.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from typing import NamedTuple
+
+from lxml import etree
 
 PLACEHOLDER = re.compile(r"\$\{([^{}\n]{1,100})\}")
 QUESTION = "question."  # begins the name of the place of a question
@@ -19,6 +20,8 @@ REFUSED = frozenset({
     "applet", "base", "button", "embed", "form", "frame", "frameset", "iframe", "input", "link", "math", "meta",
     "object", "script", "select", "style", "svg", "template", "textarea",
 })  # fmt: skip
+UNREADABLE = {0: None, **dict.fromkeys(range(0xD800, 0xE000))}  # NUL and halves of surrogate pairs
+ELSEWHERE = re.compile(r"\s*(https?:)?//")
 CONTROLS = frozenset({"input", "select", "textarea"})
 BUTTONS = frozenset({"submit", "button", "reset", "image", "file"})  # types of inputs that have no answer
 
@@ -69,10 +72,14 @@ def read_template(html: str) -> Template:
             name = match[1].strip()
             places = template.questions if name.startswith(QUESTION) else template.variables
             places.append(Place(name.removeprefix(QUESTION), line))
-    reader = _Reader(template)
-    reader.feed(html)
-    reader.close()
-    reader.finish()
+    root = etree.HTML(html.translate(UNREADABLE), etree.HTMLParser(no_network=True))
+    if root is None:
+        return template
+    labels = _labels(root)
+    for element in root.iter(etree.Element):
+        _note(template, element)
+        if element.tag in CONTROLS:
+            _control(template, element, labels)
     return template
 
 
@@ -85,88 +92,47 @@ def filled(html: str, values: Mapping[str, str]) -> str:
     return PLACEHOLDER.sub(lambda match: values.get(match[1].strip(), match[0]), html)
 
 
-class _Reader(HTMLParser):
-    """Collects the elements of a template. The label of an option is the text of its `label`, or after its input."""
+def _words(element: etree._Element) -> str:
+    return " ".join("".join(element.itertext()).split())
 
-    def __init__(self, template: Template) -> None:
-        super().__init__(convert_charrefs=True)
-        self.template = template
-        self.label: list[str] | None = None  # the text of the open label
-        self.label_for = ""
-        self.in_label: tuple[Control, str] | None = None
-        self.ids: dict[str, tuple[Control, str]] = {}
-        self.labels: dict[str, str] = {}  # by the id for which they are
-        self.select: Control | None = None
-        self.option: tuple[str | None, list[str]] | None = None
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        line = self.getpos()[0]
-        given = {name: value or "" for name, value in attrs}
-        self._note(tag, given, line)
-        if tag == "label":
-            self.label, self.label_for, self.in_label = [], given.get("for", ""), None
-        elif tag in CONTROLS:
-            self._control(tag, given, line)
-        elif tag == "option" and self.select is not None:
-            self._end_option()
-            self.option = (given.get("value"), [])
+def _labels(root: etree._Element) -> dict[str, str]:
+    """The text of each label, by the id that it names."""
+    return {label.get("for", ""): _words(label) for label in root.iter("label")}
 
-    def _note(self, tag: str, given: dict[str, str], line: int) -> None:
-        template = self.template
-        if tag in REFUSED:
-            template.refused.append(Place(f"<{tag}>", line))
-        if tag == "script":
-            template.scripts.append(line)
-        template.refused += [
-            Place(f"the attribute {name}", line) for name in given if name == "style" or name.startswith("on")
-        ]
-        loaded = [given.get(name, "") for name in ("src", "srcset", "data", "poster")]
-        loaded += [given.get("href", "")] * (tag == "link")
-        template.outside += [Place(url, line) for url in loaded if re.match(r"\s*(https?:)?//", url)]
 
-    def _control(self, tag: str, given: dict[str, str], line: int) -> None:
-        name, kind = given.get("name", ""), given.get("type", "text").lower() if tag == "input" else tag
-        if not name or kind in BUTTONS:
-            return
-        control = self.template.controls.setdefault(name, Control(name, kind, line))
-        control.is_required |= "required" in given
-        control.limits |= {key: given[key] for key in ("min", "max", "maxlength") if key in given}
-        if kind in {"radio", "checkbox"}:
-            value = given.get("value", "on")
-            control.options.setdefault(value, "")
-            self.in_label = (control, value)
-            if "id" in given:
-                self.ids[given["id"]] = (control, value)
-        if tag == "select":
-            self.select = control
-            control.kind = "checkbox" if "multiple" in given else "radio"
+def _note(template: Template, element: etree._Element) -> None:
+    tag, line = str(element.tag), element.sourceline or 1
+    if tag in REFUSED:
+        template.refused.append(Place(f"<{tag}>", line))
+    if tag == "script":
+        template.scripts.append(line)
+    names = [str(name) for name in element.attrib]
+    template.refused += [
+        Place(f"the attribute {name}", line) for name in names if name == "style" or name.startswith("on")
+    ]
+    loading = ("src", "srcset", "data", "poster", *(("href",) if tag == "link" else ()))
+    template.outside += [
+        Place(url, line) for name in loading if ELSEWHERE.match(url := element.get(name, ""))
+    ]
 
-    def handle_data(self, data: str) -> None:
-        if self.option is not None:
-            self.option[1].append(data)
-        elif self.label is not None:
-            self.label.append(data)
 
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "label" and self.label is not None:
-            text = " ".join("".join(self.label).split())
-            if self.in_label is not None and not self.label_for:
-                self.in_label[0].options[self.in_label[1]] = text
-            self.labels[self.label_for] = text
-            self.label = self.in_label = None
-        elif tag in {"option", "select"}:
-            self._end_option()
-            self.select = None if tag == "select" else self.select
-
-    def _end_option(self) -> None:
-        if self.option is not None and self.select is not None:
-            text = " ".join("".join(self.option[1]).split())
-            value = text if self.option[0] is None else self.option[0]
-            if value:
-                self.select.options[value] = text
-        self.option = None
-
-    def finish(self) -> None:
-        """Give options the labels that name their ids."""
-        for key, (control, value) in self.ids.items():
-            control.options[value] = control.options[value] or self.labels.get(key, "")
+def _control(template: Template, element: etree._Element, labels: Mapping[str, str]) -> None:
+    tag, name = str(element.tag), element.get("name", "")
+    kind = element.get("type", "text").lower() if tag == "input" else tag
+    if not name or kind in BUTTONS:
+        return
+    if tag == "select":
+        kind = "checkbox" if element.get("multiple") is not None else "radio"
+    control = template.controls.setdefault(name, Control(name, kind, element.sourceline or 1))
+    control.is_required |= element.get("required") is not None
+    control.limits |= {key: element.get(key, "") for key in ("min", "max", "maxlength") if element.get(key)}
+    if tag == "select":
+        options = {option.get("value", _words(option)): _words(option) for option in element.iter("option")}
+        control.options |= {value: text for value, text in options.items() if value}
+    elif kind in {"radio", "checkbox"}:
+        around = next(element.iterancestors("label"), None)
+        label = labels.get(element.get("id", "")) if element.get("id") else None
+        control.options.setdefault(
+            element.get("value", "on"), label or (_words(around) if around is not None else "")
+        )

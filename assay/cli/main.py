@@ -40,6 +40,7 @@ COMMANDS = {
     "fuse": "fuse runs into one run",
     "preferences": "choose pairs of documents to judge, and value documents by the votes",
     "nuggets": "check and convert the nuggets of generated answers, and make qrels of them",
+    "turkle": "make a lab of a project of Turkle",
     "archive": "check the archive of a track",
     "login": "log in to a site",
     "topics": "list the topics of a track of a site",

@@ -1,7 +1,7 @@
 """Reads the table of rows that a form shows: CSV, or TSV, with a header.
 
-The columns topic and docno name the row. A table without the column topic has one topic, `all`; without docno, rows are
-numbered from 1, as tasks of Turkle are. All other columns are the fields that the protocol lists, in any order.
+The columns topic and docno name the row. A table without the column topic has one topic, `rows`; without docno, rows
+are numbered from 1, as tasks of Turkle are. All other columns are the fields that the protocol lists, in any order.
 """
 
 import csv
@@ -20,7 +20,8 @@ MAX_ROWS = 200_000
 MAX_CELL = 1 << 20  # characters
 MAX_ERRORS = 100
 SHOWN = 20
-ONE_TOPIC = "all"  # of a table without the column topic
+ONE_TOPIC = "rows"  # of a table without the column topic
+MEAN = "all"  # as trec_eval writes it
 NAME = re.compile(rf"[^\s\0]{{1,{MAX_NAME}}}")
 
 
@@ -140,4 +141,6 @@ def _row(header: Sequence[str], cells: list[str], number: int, line: int) -> Tab
     for column, word in (("topic", topic), ("docno", docno)):
         if not NAME.fullmatch(word):
             return f"{column} {word[:40]!r} is not one word of 1 to {MAX_NAME} characters"
+    if topic == MEAN:
+        return f"topic {MEAN} cannot be used: tables of scores use it for the mean"
     return TableRow(topic, docno, values, line)

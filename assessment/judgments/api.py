@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from accounts.access import person_of
 from assessment.batches.selectors import batches_for_organizer, batches_of
 from assessment.judgments import selectors, services
-from assessment.judgments.exports import FORMS, VOTE_FORMS
+from assessment.judgments.exports import FORMS, TURKLE, VOTE_FORMS
 from assessment.judgments.forms import ExportForm
 from assessment.models import Judgment
 from tracks.tracks.api import track_of
@@ -130,7 +130,9 @@ class Judgments(Endpoints):
         "text/plain",
         who=[Organizer],
         parameters=[
-            parameter("to", "csv without it. The last three are for pairs.", values=[*FORMS, *VOTE_FORMS]),
+            parameter(
+                "to", "csv without it. The last three are for pairs.", values=[*FORMS, TURKLE, *VOTE_FORMS]
+            ),
             parameter("names", "Of assessors; codes without it.", values=["codes", "usernames"]),
             parameter("comments", "Comments of assessors; without it, none.", values=["without", "with"]),
             parameter("machines", "Judgments of machines; without it, none.", values=["without", "with"]),

@@ -12,11 +12,13 @@ from django.db.models import Exists, OuterRef, QuerySet
 from assay.formats.judgments.rows import WrittenRow, as_csv, as_jsonl
 from assay.preferences.votes import Vote, as_graph, as_lines, as_trec_eval
 from assessment.judgments.pairs import votes_of
+from assessment.judgments.results import results_of
 from assessment.models import Batch, Judgment, TopicAssignment
 
 CHUNK = 2_000
-Form = Literal["csv", "jsonl", "prefj", "trec_eval", "pgc"]
+Form = Literal["csv", "jsonl", "turkle", "prefj", "trec_eval", "pgc"]
 FORMS: dict[Form, Callable[[Iterable[WrittenRow]], Iterator[str]]] = {"csv": as_csv, "jsonl": as_jsonl}
+TURKLE: Form = "turkle"  # the columns of its results: current judgments only
 # Of pairs: the preferences that count, as other programs read them.
 VOTE_FORMS: dict[Form, Callable[[Iterable[Vote]], Iterator[str]]] = {
     "prefj": as_lines,
@@ -27,6 +29,8 @@ VOTE_FORMS: dict[Form, Callable[[Iterable[Vote]], Iterator[str]]] = {
 
 def file_name(slug: str, form: Form) -> str:
     """The name of the file of a track's judgments."""
+    if form == TURKLE:
+        return f"judgments-{slug}-turkle.csv"
     return f"preferences-{slug}-{form}.txt" if form in VOTE_FORMS else f"judgments-{slug}.{form}"
 
 
@@ -45,7 +49,7 @@ def lines_of(
     names: Mapping[int, str] | None = None,
     has_comments: bool = True,
 ) -> Iterator[str]:
-    """The parts of a file of judgments, oldest first, with those that were replaced.
+    """The parts of a file of judgments, oldest first, with those that were replaced; Turkle's has current ones only.
 
     `names` are the names of the assessors by the id of their account, instead of their usernames. The forms of
     preferences have the current ones only, without those of training.
@@ -53,6 +57,8 @@ def lines_of(
     if form in VOTE_FORMS:
         counted = judgments.filter(is_current=True).exclude(batch__kind=Batch.Kind.TRAINING)
         return VOTE_FORMS[form](votes_of(counted, names))
+    if form == TURKLE:
+        return results_of(judgments, names=names, has_comments=has_comments)
     return FORMS[form](_rows(judgments, names, has_comments=has_comments))
 
 

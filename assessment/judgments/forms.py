@@ -58,7 +58,11 @@ class OwnFilterForm(StyledForm):
         return bool(self.errors) or any(self.cleaned_data[name] for name in self.fields if name != "q")
 
 
-EXPORTS = [("csv", "CSV, for spreadsheets and pandas"), ("jsonl", "lines of JSON")]
+EXPORTS = [
+    ("csv", "CSV, for spreadsheets and pandas"),
+    ("jsonl", "lines of JSON"),
+    ("turkle", "CSV with the columns of Turkle's results: current judgments only"),
+]
 EXPORTS_OF_PAIRS = [
     ("prefj", "preferences: topic, left, right, preferred document, assessor"),
     ("trec_eval", "preferences for trec_eval -R prefs"),

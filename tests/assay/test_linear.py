@@ -140,6 +140,9 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.topics.reader.read_known_items": {"name": "x.tsv"},
     "formats.topics.tables.read_table": None,
     "formats.topics.tables.rows_of_array": None,
+    "formats.turkle.answer_of": {"question": None},
+    "formats.turkle.move": {"slug": "x", "title": "x", "batches": {"x": [{"a": "1"}]}, "results": {}},
+    "formats.turkle.read_table": {"name": "x.csv"},
     "formulas.extraction.mark": {"first_id": 1},
     "formulas.grouping.presentation_of": None,  # of prepared formulas, which are short: it is another library's
     "formulas.mathml.read_content": None,

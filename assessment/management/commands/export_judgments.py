@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from assessment.judgments.exports import FORMS, VOTE_FORMS, lines_of
+from assessment.judgments.exports import FORMS, TURKLE, VOTE_FORMS, lines_of
 from assessment.judgments.selectors import judgments_of_track
 from tracks.assessors import services as assessors
 from tracks.tracks.selectors import track_named
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("file", help="file to write, which must not exist; - for standard output")
         parser.add_argument(
             "--format",
-            choices=[*FORMS, *VOTE_FORMS],
+            choices=[*FORMS, TURKLE, *VOTE_FORMS],
             default="csv",
             help="default: csv; the last three are the preferences of pairs, as other programs read them",
         )

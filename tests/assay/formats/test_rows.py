@@ -14,8 +14,8 @@ def test_columns_come_in_any_order_and_names_are_made_if_there_are_none() -> Non
         ("t1", "d2", {"text": "c"}, 4),
     ]
     assert [(row.topic, row.docno, row.fields["text"]) for row in plain] == [
-        ("all", "1", "é"),
-        ("all", "2", "1"),
+        ("rows", "1", "é"),
+        ("rows", "2", "1"),
     ]
 
 
@@ -27,8 +27,9 @@ def test_columns_come_in_any_order_and_names_are_made_if_there_are_none() -> Non
         (b"text,text\na,b\n", "line 1: the column text is there 2 times"),
         (b"text,other\na,b\n", "line 1: the protocol has no field 'other'; use topic, docno, text"),
         (b"docno\na\n", "line 1: the column text is missing, which the form shows"),
-        (b"text,docno\na,1\nb,1\n", "line 3: all 1 is there already, in line 2"),
+        (b"text,docno\na,1\nb,1\n", "line 3: rows 1 is there already, in line 2"),
         (b"text,docno\na,1 2\n", "line 2: docno '1 2' is not one word"),
+        (b"text,topic\na,all\n", "line 2: topic all cannot be used"),
         (b"text,topic\na,\n", "line 2: topic '' is not one word"),
         (b"text,docno\na\n", "line 2: expected 2 columns as in the header, got 1"),
         (b'text\na\n"b\n', "not a row of a table"),

@@ -12,7 +12,7 @@ from tests.helpers.judging import accept
 from tests.helpers.row_scenes import TURKLE, build_rows
 
 pytestmark = pytest.mark.django_db
-TEXTS = "topic,docno,text\nall,1,Lovely\nall,2,<b>Sad</b> ${docno}\n"
+TEXTS = "topic,docno,text\nt,1,Lovely\nt,2,<b>Sad</b> ${docno}\n"
 
 
 def client_of(user: object) -> Client:

@@ -15,7 +15,7 @@ from tests.helpers.judging import accept
 from tests.helpers.row_scenes import CAPTIONS, ROWS, TURKLE, RowScene, build_rows
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-TEXTS = "topic,docno,text\nall,1,Lovely\nall,2,Sad\n"
+TEXTS = "topic,docno,text\nt,1,Lovely\nt,2,Sad\n"
 # What a hostile template tries. Each entry is "reached" if it worked.
 HOSTILE = """
 const found = {};

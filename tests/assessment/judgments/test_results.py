@@ -1,0 +1,171 @@
+"""Judgments with the columns of Turkle's results, and a project of Turkle that moves to Assay and back."""
+
+import csv
+from io import BytesIO, StringIO
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from assay import samples
+from assay.cli.main import main
+from assay.formats.turkle import COLUMNS, answer_of, read_table
+from assessment.imports import services as import_services
+from assessment.judgments import services as judgment_services
+from assessment.models import Batch, Judgment
+from scoring.models import Qrels
+from scoring.qrels import services as qrels_services
+from scoring.qrels.selectors import qrels_tsv
+from tests.helpers.api import api
+from tests.helpers.factories import make_assessor, make_organizer
+from tests.helpers.judging import accept
+from tests.helpers.row_scenes import TURKLE, build_pool, build_rows, make_row_track
+
+PROJECT = samples.path("turkle-project/template.html").parent
+
+
+def moved(folder: Path, *options: str) -> Path:
+    batch, results = ("--batch", str(PROJECT / "batch.csv")), ("--results", str(PROJECT / "results.csv"))
+    assert (
+        main(["turkle", str(PROJECT / "template.html"), *batch, *results, "--to", str(folder), *options]) == 0
+    )
+    return folder
+
+
+def rows_of(content: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(StringIO(content, newline="")))
+
+
+@pytest.mark.django_db
+def test_page_command_and_api_write_turkles_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    scene = build_rows(TURKLE.replace("SCRIPT", ""), "topic,docno,text\nt,1,=Lovely\n")
+    answers = {"mood": "good", "why": ["words", "tone"], "note": "=1+1"}
+    judgment_services.submit(
+        task=accept(scene.batch, scene.ada), choice="answered", answers=answers, request_id=uuid4(), seconds=7
+    )
+    organizer = Client()
+    organizer.force_login(scene.organizer)
+    query = {"to": "turkle", "names": "usernames", "comments": "without"}
+
+    page = organizer.get(reverse("assessment:export", args=[scene.track.slug]), query)
+    through_api = api(scene.organizer).get(reverse("api:export_judgments", args=[scene.track.slug]), query)
+    call_command(
+        "export_judgments", scene.track.slug, "-", "--format", "turkle", "--usernames", "--no-comments"
+    )
+
+    content = b"".join(page).decode()
+    assert content == b"".join(through_api).decode() == capsys.readouterr().out
+    assert content.startswith('"HITId","HITTypeId","Title"')
+    [row] = rows_of(content)
+    names = ["Input.docno", "Input.text", "Input.topic", "Answer.mood", "Answer.note", "Answer.why"]
+    assert list(row) == [*COLUMNS, *names, "Turkle.Username"]
+    assert [row[name] for name in names] == ["1", "'=Lovely", "t", "good", "'=1+1", "words|tone"]
+    assert (row["Turkle.Username"], row["WorkTimeInSeconds"], row["MaxAssignments"]) == ("ada", "7", "1")
+    assert row["SubmitTime"].split()[4] == "UTC"
+    assert "attachment" in page.headers["Content-Disposition"]
+    assert "sentiment-turkle.csv" in page.headers["Content-Disposition"]
+
+
+@pytest.mark.django_db
+def test_project_of_turkle_moves_with_its_rows_judgments_and_grades(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = moved(tmp_path / "passages")
+    track = make_row_track((folder / "lab.toml").read_text(), (folder / "rows.csv").read_text())
+    organizer = make_organizer()
+    pool = build_pool(track, organizer)
+    for name in ("ann", "ben"):
+        make_assessor(track, name)
+    data = (folder / "judgments.csv").read_bytes()
+
+    source = import_services.import_file(
+        track=track, name="judgments.csv", file=BytesIO(data), assessors={}, by=organizer
+    )
+
+    assert source.n_imported == 5
+    assert Batch.objects.get().kind == "dual"
+    ann = Judgment.objects.get(docno="2", assessor__username="ann")
+    assert ann.answers == {
+        "clicks": "2", "grade": "2", "remark": "clear é", "sentences": "3", "why": ["facts", "style"]
+    }  # fmt: skip
+    assert (ann.source, ann.created_at.isoformat()) == ("turkle", "2026-11-24T12:52:54+00:00")
+    again = Client()
+    again.force_login(organizer)
+    query = {"to": "turkle", "names": "usernames", "comments": "without"}
+    back = rows_of(b"".join(again.get(reverse("assessment:export", args=[track.slug]), query)).decode())
+    given = rows_of((PROJECT / "results.csv").read_text())
+    shared = [
+        "Turkle.Username",
+        "SubmitTime",
+        "WorkTimeInSeconds",
+        "MaxAssignments",
+        "Input.question",
+        "Answer.grade",
+    ]
+    assert sorted([row[name] for name in shared] for row in back) == sorted(
+        [row[name] for name in shared] for row in given
+    )
+    qrels_services.freeze_judgments(pool=pool, by=organizer, also=["dual"])
+    qrels = qrels_tsv(Qrels.objects.get(track=track, report__set="grade")).decode()
+    assert qrels.replace("\t", " ").splitlines() == ["rows 0 1 1", "rows 0 2 1", "rows 0 3 0"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("${passage}", "${text}", "line 2 of the template: no batch has the column text"),
+        ('name="grade"', 'name="${question}"', ""),
+    ],
+)
+def test_template_and_batch_are_checked_against_each_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, message: str
+) -> None:
+    template = tmp_path / "template.html"
+    template.write_text((PROJECT / "template.html").read_text().replace(old, new))
+
+    status = main(
+        ["turkle", str(template), "--batch", str(PROJECT / "batch.csv"), "--to", str(tmp_path / "lab")]
+    )
+
+    assert (status, message in capsys.readouterr().err) == (2 if message else 0, True)
+    assert (tmp_path / "lab").exists() == (not message)
+
+
+def test_results_that_turkles_api_cut_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cut = tmp_path / "results.csv"
+    cut.write_bytes((PROJECT / "results.csv").read_bytes()[:-4])
+
+    status = main(
+        ["turkle", str(PROJECT / "template.html"), "--results", str(cut), "--to", str(tmp_path / "lab")]
+    )
+
+    assert status == 2
+    assert "download them on the page of the batch" in capsys.readouterr().err
+
+
+def test_rows_come_from_results_alone_and_tasks_with_equal_rows_stay_apart(tmp_path: Path) -> None:
+    results = read_table((PROJECT / "results.csv").read_text(), "results.csv")
+    twice = [*results, {**results[0], "HITId": "9", "Turkle.Username": "cyd"}]
+    path = tmp_path / "results.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(results[0]), quoting=csv.QUOTE_ALL)
+        writer.writeheader()
+        writer.writerows(twice)
+
+    assert (
+        main(
+            ["turkle", str(PROJECT / "template.html"), "--results", str(path), "--to", str(tmp_path / "lab")]
+        )
+        == 0
+    )
+
+    judged = rows_of((tmp_path / "lab" / "judgments.csv").read_text(encoding="utf-8-sig"))
+    assert [(row["docno"], row["assessor"]) for row in judged][::5] == [("1", "ann"), ("4", "cyd")]
+
+
+def test_lists_of_python_are_read_and_nothing_is_run() -> None:
+    assert answer_of("[__import__('os')]", None) == "[__import__('os')]"
+    assert answer_of("['a', 1]", None) == "['a', 1]"
