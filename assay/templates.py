@@ -8,7 +8,7 @@ places of questions. Lines are counted from 1.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from lxml import etree
 
@@ -92,8 +92,12 @@ def filled(html: str, values: Mapping[str, str]) -> str:
     return PLACEHOLDER.sub(lambda match: values.get(match[1].strip(), match[0]), html)
 
 
+def _line(element: etree._Element) -> int:
+    return cast(int, element.sourceline or 1)
+
+
 def _words(element: etree._Element) -> str:
-    return " ".join("".join(element.itertext()).split())
+    return " ".join("".join(map(str, element.itertext())).split())
 
 
 def _labels(root: etree._Element) -> dict[str, str]:
@@ -102,7 +106,7 @@ def _labels(root: etree._Element) -> dict[str, str]:
 
 
 def _note(template: Template, element: etree._Element) -> None:
-    tag, line = str(element.tag), element.sourceline or 1
+    tag, line = str(element.tag), _line(element)
     if tag in REFUSED:
         template.refused.append(Place(f"<{tag}>", line))
     if tag == "script":
@@ -124,7 +128,7 @@ def _control(template: Template, element: etree._Element, labels: Mapping[str, s
         return
     if tag == "select":
         kind = "checkbox" if element.get("multiple") is not None else "radio"
-    control = template.controls.setdefault(name, Control(name, kind, element.sourceline or 1))
+    control = template.controls.setdefault(name, Control(name, kind, _line(element)))
     control.is_required |= element.get("required") is not None
     control.limits |= {key: element.get(key, "") for key in ("min", "max", "maxlength") if element.get(key)}
     if tag == "select":

@@ -270,7 +270,7 @@ def _choices(control: Control, *, has_values: bool) -> list[dict[str, Any]]:
     labels = [" ".join(label.split()) or value for value, label in control.options.items()]
     has_labels = len(set(labels)) == len(labels)
     are_grades = has_values and all(re.fullmatch(r"\d{1,3}", value) for value in control.options)
-    choices = [
+    choices: list[dict[str, Any]] = [
         {"key": value, "label": label if has_labels else value}
         for value, label in zip(control.options, labels, strict=True)
     ]
