@@ -7,7 +7,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.protocols import loader
-from assay.protocols.loader import ProtocolError, load_protocol, parse_protocol
+from assay.protocols.loader import ProtocolError, load_protocol, parse_protocol, shipped_text
 from assay.samples import path
 
 GOOD = loader.shipped_text("arqmath-2021-task1")
@@ -667,3 +667,46 @@ def test_set_of_grades_takes_no_measures_of_subtopics() -> None:
         ProtocolError, match="needs qrels with subtopics, and quality has grades only; a set has"
     ):
         parse_protocol(text, name="lab.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            'formats = ["rag-2024"]',
+            'formats = ["trec-6"]',
+            "runs.formats: 'trec-6' does not fit unit",
+        ),
+        ('strategy = "answers"', 'strategy = "top-k"', "pool.strategy: 'top-k' does not fit"),
+        ('layout = "generated-answer"', 'layout = "topic-document"', "use generated-answer"),
+        ("max_ranks = 1 ", "max_ranks = 5 ", "runs.max_ranks: 5, but a run has one answer per topic; use 1"),
+        ("max_words = 400", "max_words = 0", "runs.answers.max_words: 0 is below 1"),
+        ("most = 30", "most = 0", "nuggets.most: 0 is below 1"),
+        (
+            "max_words = 400",
+            'characters_label = "limit"',
+            "'limit' is not a label of topics",
+        ),
+        ('"SupportF"]', '"SupportF(citations=3)"]', "counts more citations of a sentence than are judged"),
+        ('"SupportF"]', '"V(max_rel=3)"]', "counts full support from another grade than the highest, 2"),
+        (
+            'unit = "generated-answer"',
+            'unit = "document"',
+            "runs.formats: 'rag-2024' is for unit",
+        ),
+        (
+            'unit = "generated-answer"',
+            'unit = "document"',
+            "nuggets and pool.order = 'by-answer' are for",
+        ),
+        ('unit = "generated-answer"', 'unit = "document"', "V is about generated answers"),
+    ],
+)
+def test_keys_of_generated_answers_belong_together(old: str, new: str, message: str) -> None:
+    text = shipped_text("trec-rag-2024")
+    assert text.count(old) == 1
+
+    with pytest.raises(ProtocolError) as refusal:
+        parse_protocol(text.replace(old, new), name="rag.toml")
+
+    assert message in str(refusal.value)

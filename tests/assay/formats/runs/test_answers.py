@@ -8,6 +8,7 @@ import pytest
 
 from assay.answers import Answer, Sentence, unit_of
 from assay.errors import InputError
+from assay.formats.compression import Limits
 from assay.formats.runs.answers import cited_run
 from assay.formats.runs.examples import EXAMPLES, placeholders, sample_run
 from assay.formats.runs.reader import CheckedRun, check_run, read_answers
@@ -187,6 +188,30 @@ def test_run_is_checked_against_what_is_known(line: str, options: dict[str, Any]
     messages = complaints(check(line or good, protocol(form), **options))
 
     assert expected in messages
+
+
+@pytest.mark.parametrize(
+    ("data", "limits", "message"),
+    [
+        (b" \n", Limits(), "The file has no answer."),
+        (b"\xff\n", Limits(), "line 1: the line is not UTF-8"),
+        (answer_run() * 2, Limits(max_lines=2), "The file has more than 4 lines."),
+        (b'{"x": "' + b"x" * (1 << 20) + b'"}', Limits(), "line 1: the line has more than 1,048,576 bytes"),
+        (
+            answer_line("T1", [("x", [])]).replace('"x"', r'"\ud800"').encode(),
+            Limits(),
+            "line 1: a sentence has no text",
+        ),
+        (b"T1 Q0 d1 1 0.5 owls\n", Limits(), "line 1: the line is not JSON"),
+        (b"<results/>", Limits(), "line 1: the line is not JSON"),
+    ],
+    ids=["empty", "Latin-1", "lines", "long line", "surrogate", "TREC", "XML"],
+)
+def test_file_of_another_form_is_refused(data: bytes, limits: Limits, message: str) -> None:
+    checked = check(data, limits=limits)
+
+    assert checked.columns is None
+    assert [str(error) for error in checked.report.errors][-1] == message
 
 
 def test_file_of_both_kinds_is_refused() -> None:
