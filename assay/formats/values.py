@@ -62,12 +62,12 @@ def run_from(values: object, protocol: Protocol, *, name: str) -> RunColumns:
     topics, docnos = _ids(columns["topic"], "topic", name), _ids(columns["docno"], "docno", name)
     if not topics:
         raise InputError(f"{name}: the run has no rows; give at least one topic with a document")
-    codes: dict[str, int] = {}
-    index = np.array([codes.setdefault(topic, len(codes)) for topic in topics], dtype=np.int32)
+    codes = {topic: n for n, topic in enumerate(dict.fromkeys(topics))}
+    index = np.fromiter(map(codes.__getitem__, topics), dtype=np.int32, count=len(topics))
     rows = RunRows(
         topics=list(codes),
         topic_index=index,
-        docno=np.array([docno.encode() for docno in docnos], dtype=np.bytes_),
+        docno=np.array(list(map(str.encode, docnos)), dtype=np.bytes_),
         rank=_numbers(rank or np.zeros(len(topics)), "rank", name).astype(np.int32),
         score=_numbers(columns["score"], "score", name),
         number=np.arange(1, len(topics) + 1),
@@ -176,7 +176,8 @@ def is_nested(values: object) -> bool:
 
 def _ids(column: Column, field: str, name: str) -> list[str]:
     """Ids as text: not empty, without white space and NUL, not too long."""
-    words = [word if type(word) is str else _digits(word, n, field, name) for n, word in enumerate(column, 1)]
+    is_text = set(map(type, column)) <= {str}
+    words = list(column) if is_text else [_digits(word, n, field, name) for n, word in enumerate(column, 1)]
     text, most = " ".join(words), MAX_DOCNO if field == "docno" else MAX_NAME
     is_usual = len(text.split()) == len(words) and "\0" not in text
     if is_usual and max(map(len, words), default=0) * 4 <= most:  # a character has at most four bytes

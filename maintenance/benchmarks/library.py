@@ -41,15 +41,18 @@ def scoring(*, qrels: Path = QRELS, runs: tuple[Path, ...] = (), repeats: int = 
     memory. First, --many stored runs are scored in this process, with its peak memory.
     """
     with tempfile.TemporaryDirectory() as name:
-        folder, files = Path(name), runs
-        if not files:
-            script = SHARED / "bench" / "make_runs.py"
-            if missing := [str(file) for file in (script, qrels) if not file.exists()]:
-                raise SystemExit(f"there is no {missing[0]}; name the files, or set ASSAY_SHARED")
-            subprocess.run([sys.executable, script, folder, qrels], check=True)
-            files = tuple(sorted((folder / "tsv").glob("*.tsv")))
+        folder, files = Path(name), runs or made_runs(Path(name), qrels)
         score_stored(qrels, files[:many], folder, many)  # before anything else uses memory
         compare_with_pytrec_eval(qrels, files, folder, repeats)
+
+
+def made_runs(folder: Path, qrels: Path) -> tuple[Path, ...]:
+    """The 36 runs that bench/make_runs.py makes."""
+    script = SHARED / "bench" / "make_runs.py"
+    if missing := [str(file) for file in (script, qrels) if not file.exists()]:
+        raise SystemExit(f"there is no {missing[0]}; name the files, or set ASSAY_SHARED")
+    subprocess.run([sys.executable, script, folder, qrels], check=True)
+    return tuple(sorted((folder / "tsv").glob("*.tsv")))
 
 
 def read(path: Path) -> RunColumns:
@@ -123,6 +126,60 @@ def compare_with_pytrec_eval(qrels: Path, files: Sequence[Path], folder: Path, r
         for n, name in enumerate(THEIR_NAMES)
     )  # trec_eval 9 cuts scores to 32 bits, so some tie
     print(f"largest difference from pytrec_eval over all topics of all runs: {difference:.1e}")
+
+
+@case
+def in_python(*, qrels: Path = QRELS, runs: tuple[Path, ...] = (), repeats: int = 5) -> None:
+    """Score 36 runs in Python, compared with the command, pytrec_eval, ir_measures and ranx.
+
+    The runs and measures are those of the case `scoring`. `import assay` and a script that scores files are whole
+    processes; the script is compared with the command. Dictionaries are in memory: `assay.evaluate` checks and sorts
+    them, and the peers score them. ir_measures and ranx are measured if they are installed. ranx is compiled before,
+    and computes three measures of all documents, because it cannot leave out unjudged ones.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        files = runs or made_runs(Path(name), qrels)
+        compare_files(qrels, files, repeats)
+        compare_dictionaries(qrels, files, repeats)
+
+
+def compare_files(qrels: Path, files: Sequence[Path], repeats: int) -> None:
+    """A script that scores files, and the command."""
+
+    def process(*words: object) -> Callable[[], object]:
+        line = [sys.executable, *map(str, words)]
+        return partial(subprocess.run, line, cwd=ROOT, env=COMPILED, check=True, stdout=subprocess.DEVNULL)
+
+    def seconds(work: Callable[[], object]) -> float:
+        work()
+        return timed(work, repeats).seconds
+
+    figure("import assay, whole process", seconds(process("-c", "import assay")))
+    arguments = f"{str(qrels)!r}, {list(map(str, files))!r}, {MEASURES!r}, protocol={PROTOCOL!r}"
+    script = process("-c", f"import assay; print(assay.evaluate({arguments}).table())")
+    options = [f"--protocol={PROTOCOL}", "--quiet", *(f"--measure={name}" for name in MEASURES)]
+    command = process("-m", "assay", "evaluate", *options, "--qrels", qrels, *files)
+    figure(f"{len(files)} files, a script", seconds(script), "s", {"the command": seconds(command)})
+
+
+def compare_dictionaries(qrels: Path, files: Sequence[Path], repeats: int) -> None:
+    """Dictionaries in memory, with every peer that is installed."""
+    import assay
+    from maintenance.benchmarks import peers
+
+    grades = {topic: dict(own) for topic, own in peers.read_grades(qrels).items()}
+    nested = {path.stem: {t: dict(own) for t, own in peers.read_run(path).items()} for path in files}
+    others: dict[str, Callable[[], object]] = {
+        "pytrec_eval": partial(peers.evaluate, grades, list(nested.values()))
+    }
+    others |= peers.evaluators(grades, nested)
+    ours = timed(lambda: assay.evaluate(grades, nested, MEASURES), repeats).seconds
+    figure(
+        f"{len(files)} dictionaries",
+        ours,
+        "s",
+        {name: timed(work, repeats).seconds for name, work in others.items()},
+    )
 
 
 @case
