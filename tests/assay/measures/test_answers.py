@@ -13,12 +13,13 @@ from assay.errors import InputError
 from assay.formats.qrels.reader import QrelsError, QrelsForm, format_qrels, parse_qrels
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import check_run
-from assay.measures.answers import Unassigned, unassigned
+from assay.measures.answers import NotAnAnswer, Unassigned, unassigned
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import parse_measure, parse_measures
 from tests.helpers.answer_runs import OWLS, Sentences, answer_run, citation, nugget
+from tests.helpers.real_files import make_run
 
 PROTOCOL = load_protocol("trec-rag-2024")
 VALUES = [0.0, 0.5, 1.0]  # of the grades
@@ -108,6 +109,14 @@ def test_unit_without_a_grade_stops_the_scoring(qrels: str, name: str, unit: str
     with pytest.raises(Unassigned, match=f"{unit} of topic T1"):
         scores(qrels, [name])
     assert ("T1", unit) in unassigned(columns_of(), judged(qrels))
+
+
+@pytest.mark.parametrize("name", ["V", "SupportP"])
+def test_run_of_documents_is_refused(name: str) -> None:
+    run = make_run([("T1", "d1", 1.0)])
+
+    with pytest.raises(NotAnAnswer, match="these measures need generated answers"):
+        score_run(run, judged(ASSIGNED), parse_measures([name]))
 
 
 def test_nugget_that_is_vital_and_okay_is_refused() -> None:

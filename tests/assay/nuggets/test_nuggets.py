@@ -267,11 +267,14 @@ def test_form_of_one_run_refuses_several(form: str) -> None:
         ("jsonl", "[]", "b: line 1: expected a JSON object with run_id"),
         ("nuggetizer", '{"qid": "T1"}', "b: line 1: expected a JSON object with qid, strict_vital_score"),
         ("jsonl", " \n", "b: the file has no scores"),
+        ("jsonl", "x", "b: line 1: expected a JSON object with run_id"),
+        ("tot", "owls V all high", "b: line 1: expected a number as the value"),
+        ("tot", "\u00e9", r"b: not UTF-8 \(byte 1\)"),
     ],
 )
 def test_wrong_scores_are_refused_with_their_line(form: str, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        read_board(text.encode(), form, name="b")
+        read_board(text.encode("latin-1"), form, name="b")
 
 
 def test_nuggetizer_has_no_other_measures() -> None:

@@ -214,6 +214,26 @@ def test_file_of_another_form_is_refused(data: bytes, limits: Limits, message: s
     assert [str(error) for error in checked.report.errors][-1] == message
 
 
+@pytest.mark.parametrize(
+    ("form", "citations", "message"),
+    [
+        ("rag-2025", ["d9"], "a citation is not in the list of references [answer[0].citations[0]: d9]"),
+        (
+            "rag-2025",
+            [1],
+            "a citation is not in the list of references [answer[0].citations[0]: 1; references has 1]",
+        ),
+        ("dragun", ["d 1"], 'an id of a document is not accepted [responses[0].citations[0]: "d 1"]'),
+        ("dragun", [0], "a citation is not accepted [responses[0].citations[0]: 0]"),
+    ],
+)
+def test_citation_must_be_as_the_form_says(form: str, citations: list[Any], message: str) -> None:
+    key = "answer" if form == "rag-2025" else "responses"
+    line = meta(key, [{"text": "x", "citations": citations}], references=["d1"])
+
+    assert complaints(check(line, protocol(form))) == [f"error: line 1: {message}"]
+
+
 def test_file_of_both_kinds_is_refused() -> None:
     sentences = [{"text": "x", "citations": []}]
     both = meta("responses", sentences) + meta(
