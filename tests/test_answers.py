@@ -15,6 +15,7 @@ from assessment.nuggets import services as nugget_services
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool, Run
+from pooling.pools.previews import preview
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Score
 from scoring.qrels import services as qrels_services
@@ -29,6 +30,7 @@ from tests.helpers.answers import (
     submit_answers,
     write_nuggets,
 )
+from tests.helpers.api import api, call
 from tests.helpers.judging import make_batch
 from tests.publishing.archives.conftest import archive_of, written
 from tests.publishing.archives.test_services import findings_of, load, rewritten
@@ -121,6 +123,35 @@ def test_assessor_sees_the_nugget_the_answer_and_no_run(lab: AnswersLab) -> None
     assert all("The cited segment supports everything" in html for html in citations)
     assert all("Full support" not in html for html in nuggets)
     assert not any(name in html.lower() for html in pages for name in ("owls", "crows"))
+
+
+def test_program_gets_the_nugget_and_the_answer(lab: AnswersLab) -> None:
+    write_nuggets(lab)
+    submit_answers(lab, "owls")
+    batch = make_batch(pool_answers(lab), {lab.ada: [lab.bees]})
+
+    task = call(api(lab.ada, "read", "judge"), "POST", "next_task", batch.pk).json()
+
+    assert task["unit"]["generated"] == {
+        "judged": "nugget",
+        "text": "A bee dances on the comb",
+        "answer": f"{DANCE} {ANGLE} {FAR}",
+    }
+    assert task["unit"]["text"] == ""
+
+
+def test_preview_has_the_size_of_whole_runs(lab: AnswersLab) -> None:
+    write_nuggets(lab)
+    submit_answers(lab)
+    client = client_of(lab.organizer)
+    page = reverse("pooling:preview", args=[lab.track.slug])
+    client.post(reverse("pooling:compute_preview", args=[lab.track.slug]), {"rate": "30"})
+    jobs.run(Job.objects.latest("pk").pk)
+
+    html = client.get(page, {"rate": "30"}).content.decode()
+
+    assert preview(lab.track).totals.tolist() == [pool_answers(lab).entries.count()]
+    assert "12 units" in html or ">12<" in html
 
 
 def test_walk_from_judgments_to_the_leaderboard(lab: AnswersLab) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from assay.formats.runs.columns import RunColumns
 from assay.formulas.columns import Formulas
+from assay.pools.answers import pool_answers
 from assay.pools.depth import PooledUnits, reach_of_rows, round_robin_reach, top_k, within
 from assay.pools.distinct_formulas import pool_distinct, reach_of_distinct
 from assay.pools.near_duplicates import join_duplicates
@@ -99,14 +100,16 @@ def preview_pool(
     deepest: int | None = None,
     formulas: Formulas | None = None,
     already: ByTopic | None = None,
+    nuggets: ByTopic | None = None,
 ) -> Preview:
     """The size of the pool at each depth.
 
     Args:
         deepest: the last depth; by default the protocol's, but at least 100.
-        formulas, already: as in `build_pool`.
+        formulas, already, nuggets: as in `build_pool`. Answers are pooled whole, so they have one depth.
 
-    Raises PoolError: nothing is judged in the protocol, it pools none of the runs, or formulas or passages are missing.
+    Raises PoolError: nothing is judged in the protocol, it pools none of the runs, or formulas, passages or nuggets are
+        missing.
     """
     rules = protocol.pool
     if rules.strategy == "known-item":
@@ -121,6 +124,8 @@ def preview_pool(
     shares = [protocol.runs.depth_of(run.kind, run.tag, run.pooled_as) if of_kinds else 1 for run in inputs]
     if not any(shares):
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
+    if protocol.is_of_answers:
+        return _of_answers(inputs, shares, protocol, already or {}, nuggets)
     most = max(of_kinds.values(), default=1)
     last = deepest or min(max(DEFAULT_DEPTH, most), MAX_DEPTH)
     runs = [run.columns for run in inputs]
@@ -157,6 +162,24 @@ def n_pairs(n: NDArray[np.int64], rules: PairRules) -> NDArray[np.int64]:
         return every
     figures = figures_of(rules)
     return np.where(n > figures["few"], -(-n * np.minimum(figures["partners"], n - 1) // 2), every)
+
+
+def _of_answers(
+    inputs: Sequence[PoolInput],
+    shares: Sequence[int],
+    protocol: Protocol,
+    already: ByTopic,
+    nuggets: ByTopic | None,
+) -> Preview:
+    """The size of a pool of answers, which has one depth: that of whole runs."""
+    if nuggets is None:
+        raise PoolError("the size of a pool of answers depends on their nuggets: build the pool")
+    most = protocol.runs.answers.citations
+    units = pool_answers([run.columns for run in inputs], shares, nuggets, citations=most)
+    is_old = are_among(units, units.topic_index, units.docno, already)
+    size = np.bincount(units.topic_index[~is_old], minlength=len(units.topics)).astype(np.int64)
+    depths = dict.fromkeys(protocol.runs.depths, 1)
+    return Preview(units.topics, size[np.newaxis], depths, judgments_per_unit(protocol))
 
 
 def _units_to_judge(

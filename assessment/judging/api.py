@@ -105,6 +105,14 @@ class CitedPostSerializer(serializers.Serializer[Any]):
     is_outside = serializers.BooleanField(help_text="The citation is not inside its post.")
 
 
+class GeneratedSerializer(serializers.Serializer[Any]):
+    """A part of a generated answer. The cited segment is the `text` of the unit."""
+
+    judged = serializers.ChoiceField(["nugget", "citation"])
+    text = serializers.CharField(help_text="The nugget, or the sentence whose citation is judged.")
+    answer = serializers.CharField(help_text="The whole answer.")
+
+
 class PairedSerializer(serializers.Serializer[Any]):
     """A document of a pair."""
 
@@ -127,6 +135,9 @@ class UnitSerializer(serializers.Serializer[Any]):
     text = serializers.CharField()
     latex = serializers.CharField(help_text="Of the formula, if the unit is a formula.")
     citation = CitedPostSerializer(allow_null=True, help_text="Null if the unit is not a citation.")
+    generated = GeneratedSerializer(
+        allow_null=True, help_text="Null if the unit is not in a generated answer."
+    )
     members = MemberSerializer(many=True, help_text="If each has its own choice; otherwise empty.")
     pair = PairedSerializer(
         many=True, help_text="The two documents of a pair, the left one first; otherwise empty."

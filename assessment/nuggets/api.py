@@ -278,7 +278,12 @@ class NuggetLists(Endpoints):
             track=track, judged_in=judged_in, from_grade=data["from_grade"], by=user
         )
 
-    @get_file("tracks/<slug:slug>/nuggets/files/<slug:form>/", "nuggets_file", "application/jsonl")
+    @get_file(
+        "tracks/<slug:slug>/nuggets/files/<slug:form>/",
+        "nuggets_file",
+        "application/octet-stream",
+        "application/jsonl",
+    )
     def download_nuggets(self, request: Request, slug: str, form: str) -> Any:
         """Download the latest frozen lists: `nuggetizer`, `nugget-bank` or `ragtime`."""
         track = _track(person_of(request), slug)

@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
-from assay.nuggets.files import FORMS as FILES
 from assay.nuggets.files import write_nuggets
 from assessment.nuggets import selectors, services
 from assessment.nuggets.forms import ChangeForm, ImportForm, MergeForm, NuggetForm, SegmentsForm
@@ -21,6 +20,11 @@ from web.downloads import download
 from web.forms import bytes_of, refusals_in
 from web.pages import context_of, counted
 
+FILES = {
+    "nuggetizer": "nuggetizer",
+    "nugget-bank": "AutoJudge",
+    "ragtime": "RAGTIME",
+}  # forms, each with its reader
 READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 
 
@@ -54,7 +58,7 @@ def nuggets(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         with refusals_in(segments):
             services.choose_sources(track=track, by=request.user, **segments.cleaned_data)
             return redirect("assessment:nuggets", track.slug)
-    context = context_of(page) | {"form": upload, "segments_form": segments, "files": FILES}
+    context = context_of(page) | {"form": upload, "segments_form": segments, "files": FILES.items()}
     return render(request, "assessment/nuggets/nuggets.html", context)
 
 

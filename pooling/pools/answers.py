@@ -19,15 +19,22 @@ from pooling.runs.units import document_ids
 from tracks.models import Topic, Track
 
 
-def frozen_versions(track: Track) -> dict[str, int]:
-    """The latest frozen nuggets of the topics of a track: topic and version. A topic without nuggets is left out.
-
-    Raises PoolRefused: a topic has nuggets that nobody froze yet.
-    """
+def latest_versions(track: Track) -> dict[str, int]:
+    """The latest frozen nuggets of the topics of a track: topic and version. A topic without any is left out."""
     if not track.protocol.parsed.is_of_answers:
         return {}
     versions = NuggetVersion.objects.filter(topic__track=track).order_by("version")
-    latest = dict(versions.values_list("topic__code", "version"))
+    return dict(versions.values_list("topic__code", "version"))
+
+
+def frozen_versions(track: Track) -> dict[str, int]:
+    """The `latest_versions`, with which a pool can be built.
+
+    Raises PoolRefused: a topic has nuggets that nobody froze yet.
+    """
+    latest = latest_versions(track)
+    if not track.protocol.parsed.is_of_answers:
+        return {}
     nuggets = Nugget.objects.filter(topic__track=track, is_removed=False, replaced_by=None)
     unfrozen = set(nuggets.order_by().values_list("topic__code", flat=True)) - set(latest)
     if unfrozen:
@@ -38,13 +45,15 @@ def frozen_versions(track: Track) -> dict[str, int]:
     return latest
 
 
-def nuggets_of(pool: Pool) -> dict[str, dict[str, str]]:
-    """The nuggets of a pool by topic: the text of each by its key, in the order of the list. One query."""
-    versions = NuggetVersion.objects.filter(topic__track=pool.track_id, topic__code__in=pool.nuggets)
+def nuggets_of(track: Track, chosen: Mapping[str, int]) -> dict[str, dict[str, str]]:
+    """The nuggets of some versions by topic: the text of each by its key, in the order of the list."""
+    if not chosen:
+        return {}
+    versions = NuggetVersion.objects.filter(topic__track=track, topic__code__in=chosen)
     return {
         code: {nugget["key"]: nugget["shown"] for nugget in nuggets}
         for code, version, nuggets in versions.values_list("topic__code", "version", "nuggets")
-        if pool.nuggets[code] == version
+        if chosen[code] == version
     }
 
 

@@ -20,7 +20,7 @@ from corpus.clusterings.selectors import latest_clustering
 from jobs.models import Job
 from pooling.errors import PoolRefused
 from pooling.models import Pool, Run
-from pooling.pools import inputs
+from pooling.pools import answers, inputs
 from pooling.pools.selectors import left_out, pooled_depths, runs_to_pool
 from tracks.models import Track
 
@@ -54,9 +54,18 @@ def preview(
     runs = _runs(track, most)
     try:
         check_strategies(protocol)
-        read = inputs.read(track, protocol, runs, tops_up=tops_up, report=report, makes_ids=False)
+        nuggets = answers.keys_of(answers.nuggets_of(track, answers.frozen_versions(track)))
+        read = inputs.read(
+            track, protocol, runs, tops_up=tops_up, report=report, makes_ids=False, nuggets=nuggets
+        )
         report(len(runs) + 1, "counting units")
-        return preview_pool(read.inputs, protocol=protocol, formulas=read.formulas, already=read.already)
+        return preview_pool(
+            read.inputs,
+            protocol=protocol,
+            formulas=read.formulas,
+            already=read.already,
+            nuggets=read.nuggets,
+        )
     except PoolError as error:
         raise PoolRefused(f"{error}.") from error
 
@@ -69,7 +78,7 @@ def _runs(track: Track, most: int | None) -> list[Run]:
 
 
 def key_of(track: Track, tops_up: Pool | None, most: int | None) -> str:
-    """A digest of everything that a preview depends on: runs, protocol, formulas and the pool to top up."""
+    """A digest of everything that a preview depends on: runs, protocol, formulas, nuggets and the pool to top up."""
     collection = track.collection_id
     makes_ids = Q(kind="pooling.make_ids", arguments__track_id=track.pk)
     jobs = Job.objects.filter(
@@ -82,6 +91,7 @@ def key_of(track: Track, tops_up: Pool | None, most: int | None) -> str:
         [(run.pk, run.sha256, run.kind, run.tag, run.pooled_as) for run in _runs(track, most)],
         tops_up.pk if tops_up else None,
         str(changed) if collection else None,
+        answers.latest_versions(track),
     ]
     return sha256_of(json.dumps(parts).encode())
 

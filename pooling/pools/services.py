@@ -104,7 +104,7 @@ def request(
     pool.save(update_fields=["job"])
     name_of = track.protocol.parsed.runs.name_of
     depths_by_name = {name_of(kind): k for kind, k in by_kind.items()}
-    details = {"seed": seed, "depth": depths_by_name, "order": order, "runs": len(depths)}
+    details = {"seed": seed, "depth": depths_by_name, "order": Pool.Order(order).label, "runs": len(depths)}
     audit.record(action="pool.requested", subject=pool, track=track, details=details, by=by)
     return pool
 
@@ -160,7 +160,7 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     protocol = with_order(pool.protocol.parsed, pool.order)
     runs = [pool_run.run for pool_run in pool_runs]
     total = len(runs) + 2
-    nuggets = answers.nuggets_of(pool)
+    nuggets = answers.nuggets_of(pool.track, pool.nuggets)
     read = inputs.read(
         pool.track,
         protocol,

@@ -358,7 +358,9 @@ def _pool(load: Loading, record: PoolRecord) -> Pool:
         for each, run in zip(record.runs, pooled, strict=True)
     )
     columns_of = [each.columns for each in contents.inputs(record)]
-    texts = answers.texts_of(built, protocol.parsed, pooled, answers.nuggets_of(pool), columns_of)
+    texts = answers.texts_of(
+        built, protocol.parsed, pooled, answers.nuggets_of(load.track, pool.nuggets), columns_of
+    )
     pool_rows.store(
         pool,
         built,
