@@ -177,11 +177,13 @@ NOT_IN_THE_CAMPAIGN = {
     "participation.Team.documents",  # see the test of BOLT
     "pooling.Run.pooled_as",
     "pooling.Pool.max_runs_per_team",
+    "pooling.Pool.votes",  # see the test of pairs
     "pooling.PoolEntry.passage",
     "assessment.TopicAssignment.is_withdrawn",
     "assessment.Task.is_check",
     "assessment.Judgment.is_check",
     "assessment.Judgment.answers",
+    "assessment.Judgment.left",
     "scoring.QrelsEntry.parts",
     "scoring.Qrels.machine",
     "scoring.Qrels.machine_name",
