@@ -174,7 +174,6 @@ NOT_IN_THE_CAMPAIGN = {
     "pooling.PoolMember",
     "pooling.MemberContribution",
     "tracks.Topic.source",
-    "tracks.Topic.subtopics",  # see the test of a lab of diversity
     "participation.Team.documents",  # see the test of BOLT
     "pooling.Run.pooled_as",
     "pooling.Pool.max_runs_per_team",
