@@ -142,6 +142,9 @@ class UnitSerializer(serializers.Serializer[Any]):
     pair = PairedSerializer(
         many=True, help_text="The two documents of a pair, the left one first; otherwise empty."
     )
+    row = serializers.DictField(
+        child=serializers.CharField(), help_text="Of a row of a table: its values by column; otherwise empty."
+    )
     guidelines = serializers.CharField(help_text="Markdown.")
     grades = GradeSerializer(many=True)
     non_answers = NonAnswerSerializer(many=True)

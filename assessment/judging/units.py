@@ -73,7 +73,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
         "scenario": shown(clean_text(topic.scenario)),
         "criteria": shown(clean_text(topic.criteria)),
         "document": task.entry.docno,
-        "fields": row,
+        "row": row,
         "document_title": shown(document.title) if document else "",
         "text": text,
         "latex": formula.latex if formula else "",

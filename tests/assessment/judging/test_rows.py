@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from assessment.models import Judgment
+from tests.helpers.api import api, call
 from tests.helpers.judging import accept
 from tests.helpers.row_scenes import TURKLE, build_rows
 
@@ -53,6 +54,25 @@ def test_answers_are_stored_without_a_grade_to_choose() -> None:
     judgment = Judgment.objects.get()
     assert (judgment.choice, judgment.grade) == ("answered", 0)
     assert judgment.answers == {"adequacy": "some", "errors": ["term"], "fluent": "yes"}
+
+
+def test_program_gets_the_row_and_its_text_and_judges_it() -> None:
+    scene = build_rows()
+    task, ada = accept(scene.batch, scene.ada), api(scene.ada, "judge")
+
+    unit = call(ada, "get", "task", task.pk).json()["unit"]
+    wrong = call(
+        ada, "post", "task_judgments", task.pk, data={"choice": "answered", "answers": {"fluent": "maybe"}}
+    )
+    data = {"choice": "answered", "answers": {"adequacy": "all", "fluent": "no"}}
+    stored = call(ada, "post", "task_judgments", task.pk, data=data)
+
+    assert unit["row"]["docno"] == unit["document"] == task.entry.docno
+    assert unit["row"]["source"] in unit["text"]
+    assert "${" not in unit["text"]
+    assert [question["key"] for question in unit["questions"]] == ["adequacy", "errors", "fluent", "better"]
+    assert (wrong.status_code, stored.status_code) == (409, 201)
+    assert Judgment.objects.get().answers == data["answers"]
 
 
 def test_frame_gives_answers_as_they_are_and_questions_check_theirs() -> None:
