@@ -338,7 +338,9 @@ def _of_scoring(protocol: Protocol) -> Iterator[str]:
     names, keys = protocol.scoring.all_measures, ["", *(each.key for each in protocol.qrels.sets)]
     highest = _highest(protocol)
     measures: defaultdict[str, list[Measure]] = defaultdict(list)
-    if not protocol.scoring.measures and protocol.runs != schema.NO_RUNS:
+    if protocol.scoring == schema.ScoringRules(()) and protocol.runs != schema.NO_RUNS:
+        yield 'scoring: missing; this key is required, except with pool.strategy = "rows"'
+    elif not protocol.scoring.measures and protocol.runs != schema.NO_RUNS:
         yield "scoring.measures: empty; name at least one measure of the grades, without the key of a set"
     for n, full_name in enumerate(names, 1):
         key, _, name = full_name.rpartition(":")
