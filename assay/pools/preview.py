@@ -114,7 +114,7 @@ def preview_pool(
     rules = protocol.pool
     if rules.strategy == "known-item":
         raise PoolError(f"{protocol.slug}: nothing is judged; the pool is the known item of each topic")
-    if protocol.is_of_answers:
+    if protocol.is_of_answers and nuggets is None:
         raise PoolError(
             f"{protocol.slug}: whole answers are pooled, to no depth; the pool itself shows its size"
         )
@@ -124,7 +124,7 @@ def preview_pool(
     shares = [protocol.runs.depth_of(run.kind, run.tag, run.pooled_as) if of_kinds else 1 for run in inputs]
     if not any(shares):
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
-    if protocol.is_of_answers:
+    if nuggets is not None and protocol.is_of_answers:
         return _of_answers(inputs, shares, protocol, already or {}, nuggets)
     most = max(of_kinds.values(), default=1)
     last = deepest or min(max(DEFAULT_DEPTH, most), MAX_DEPTH)
@@ -169,11 +169,9 @@ def _of_answers(
     shares: Sequence[int],
     protocol: Protocol,
     already: ByTopic,
-    nuggets: ByTopic | None,
+    nuggets: ByTopic,
 ) -> Preview:
     """The size of a pool of answers, which has one depth: that of whole runs."""
-    if nuggets is None:
-        raise PoolError("the size of a pool of answers depends on their nuggets: build the pool")
     most = protocol.runs.answers.citations
     units = pool_answers([run.columns for run in inputs], shares, nuggets, citations=most)
     is_old = are_among(units, units.topic_index, units.docno, already)

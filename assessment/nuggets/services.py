@@ -12,6 +12,7 @@ from django.db import transaction
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import InputError
+from assay.html.sanitize import without_controls
 from assay.nuggets import lists
 from assay.nuggets.files import read_nuggets
 from assessment.errors import NuggetRefused
@@ -218,6 +219,10 @@ def _check(topic: Topic, nugget: lists.Nugget, *, but: Nugget | None = None) -> 
     decided = replace(nugget, importance=nugget.importance or "vital")  # a list without it is not frozen
     if problems := problems_of(lists.NuggetList(topic.code, nuggets=(decided,)), topic.track):
         raise NuggetRefused(f"{problems[0]}.")
+    words = [nugget.text, nugget.creator, *nugget.sources]
+    words += [word for answer in nugget.answers for word in (answer.text, *answer.sources)]
+    if any(word != without_controls(word) for word in words):
+        raise NuggetRefused(f"“{without_controls(nugget.text)[:60]}” has control characters; remove them.")
     if max(len(nugget.text), len(nugget.creator) * MAX_TEXT // MAX_CREATOR) > MAX_TEXT:
         raise NuggetRefused(
             f"“{nugget.text[:60]}…”: at most {MAX_TEXT:,} characters are accepted, and {MAX_CREATOR} of the creator."

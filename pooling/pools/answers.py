@@ -10,6 +10,7 @@ from assay.answers import Answer, CitationUnit, NuggetUnit, unit_of
 from assay.errors import InputError
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import read_answers
+from assay.html.sanitize import without_controls
 from assay.pools.strategies import BuiltPool, ByTopic
 from assay.protocols.schema import Protocol
 from pooling.errors import PoolRefused
@@ -77,7 +78,10 @@ class AnswerTexts(NamedTuple):
                 pool=pool,
                 topic_id=topics[code],
                 digest=digest,
-                sentences=[[sentence.text, list(sentence.citations)] for sentence in answer.sentences],
+                sentences=[
+                    [without_controls(sentence.text), list(sentence.citations)]
+                    for sentence in answer.sentences
+                ],
             )
             for (code, digest), answer in self.answers.items()
         ]
@@ -93,7 +97,10 @@ def texts_of(
     nuggets: Mapping[str, Mapping[str, str]],
     columns: Sequence[RunColumns],
 ) -> AnswerTexts:
-    """The texts of a pool that was built: of answers from the files of its runs, of others from their columns."""
+    """The texts of a pool that was built: of answers from the files of its runs, of others from their columns.
+
+    Control characters of answers, which no page shows and the database does not accept, are left out.
+    """
     if not protocol.is_of_answers:
         return AnswerTexts({}, passages(protocol, built, columns), [])
     answers: dict[tuple[str, str], Answer] = {}
@@ -113,7 +120,7 @@ def texts_of(
             key, text = (code, unit.answer), nuggets[code][unit.nugget]
         else:
             key, text = cited[code, docno]
-        judged.append(text)
+        judged.append(without_controls(text))
         of_units.append(key)
     used = set(of_units)
     return AnswerTexts({key: each for key, each in answers.items() if key in used}, judged, of_units)

@@ -128,20 +128,20 @@ TRUTHS = [
 
 def submit_answers(lab: AnswersLab, *tags: str) -> list[Run]:
     """Submit the runs, each of a team of its own that has its name."""
-    runs = []
-    for tag in tags or RUNS:
-        team = team_services.create(
-            track=lab.track, name=tag.title(), members=[make_user(f"member-of-{tag}")]
-        )
-        data = answer_run(RUNS[tag], tag=tag)
-        declared = Declaration(kind="rag")
-        runs.append(
-            run_services.submit(
-                track=lab.track, team=team, by=lab.organizer, file=BytesIO(data), file_name=f"{tag}.jsonl",
-                declared=declared,
-            )
-        )  # fmt: skip
-    return runs
+    return [submit_file(lab, tag, answer_run(RUNS[tag], tag=tag)) for tag in tags or RUNS]
+
+
+def submit_file(lab: AnswersLab, tag: str, data: bytes) -> Run:
+    """Submit the file of a run of a new team, which has the name of the tag."""
+    team = team_services.create(track=lab.track, name=tag.title(), members=[make_user(f"member-of-{tag}")])
+    return run_services.submit(
+        track=lab.track,
+        team=team,
+        by=lab.organizer,
+        file=BytesIO(data),
+        file_name=f"{tag}.jsonl",
+        declared=Declaration(kind="rag"),
+    )
 
 
 def pool_answers(lab: AnswersLab, name: str = "Pool", tops_up: Pool | None = None) -> Pool:

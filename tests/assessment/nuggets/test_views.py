@@ -244,8 +244,12 @@ def test_file_of_nuggetizer_is_imported_and_comes_out_again(lab: AnswersLab) -> 
             b'{"qid": "cats", "query": "?", "nuggets": [{"text": "A", "importance": "vital"}]}',
             "no topic cats",
         ),
+        (
+            rb'{"qid": "tea", "query": "?", "nuggets": [{"text": "A\u0000", "importance": "vital"}]}',
+            "control characters",
+        ),
     ],
-    ids=["unreadable", "unknown topic"],
+    ids=["unreadable", "unknown topic", "control characters"],
 )
 def test_file_that_is_refused_imports_nothing(lab: AnswersLab, data: bytes, problem: str) -> None:
     page = reverse("assessment:nuggets", args=[lab.track.slug])
