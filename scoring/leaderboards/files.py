@@ -45,7 +45,7 @@ def _has_uses(board: Leaderboard) -> bool:
 
 def _cells(board: Leaderboard, row: BoardRow) -> list[str]:
     run, evaluation = row.run, row.evaluation
-    words = [one_word(run.team.name), one_word(run.tag), run.kind, row.pooled_as]
+    words = [one_word(run.team.name), one_word(run.tag), run.kind, row.as_kind]
     words += ["manual" if run.is_manual else "automatic"]
     words += [board.track.protocol.parsed.runs.stated_use(run.uses)] if _has_uses(board) else []
     counts = [str(evaluation.n_topics), str(evaluation.n_missing)]
@@ -101,7 +101,7 @@ def _json_row(board: Leaderboard, row: BoardRow) -> dict[str, Any]:
         "team": run.team.name,
         "run": run.tag,
         "kind": run.kind,
-        "pooled_as": row.pooled_as.strip("()"),
+        "pooled_as": row.as_kind,
         "manual": run.is_manual,
         **({"uses": rules.stated_use(run.uses)} if rules.uses else {}),
         "sha256": evaluation.run_sha256,

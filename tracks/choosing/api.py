@@ -83,7 +83,11 @@ class DerivationSerializer(Strict):
 
 
 class MadeSerializer(serializers.Serializer[Any]):
-    result = serializers.CharField(help_text="What was made, in a sentence.")
+    n_topics = serializers.IntegerField(
+        help_text="Topics that were made; of derived ones, also those made again."
+    )
+    topics = serializers.ListField(child=serializers.CharField(), help_text="Their codes, in order.")
+    result = serializers.CharField(source="__str__", help_text="What was made, in a sentence.")
 
 
 def _sample(request: Request, slug: str, sample: int) -> CandidateSample:
@@ -167,7 +171,7 @@ class Choosing(Endpoints):
     def make_topics(self, request: Request, slug: str, sample: int) -> Any:
         """Make topics of the accepted candidates, with their labels."""
         drawn, first = _sample(request, slug, sample), self.validated(request)["first"]
-        return {"result": services.make_topics(sample=drawn, first=first, by=person_of(request))}
+        return services.make_topics(sample=drawn, first=first, by=person_of(request))
 
     @post(
         "tracks/<slug:slug>/derive-topics/",
@@ -181,7 +185,7 @@ class Choosing(Endpoints):
         track, data = track_of(request, slug), self.validated(request)
         sources = {each.slug: each for each in derivation.sources_for(person_of(request), track)}
         data["source"] = named(sources, data.pop("track"), "track")
-        return {"result": derivation.derive(track=track, by=person_of(request), **data)}
+        return derivation.derive(track=track, by=person_of(request), **data)
 
 
 urlpatterns = Choosing.urls()

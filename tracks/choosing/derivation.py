@@ -16,7 +16,7 @@ from accounts.models import User
 from assay.candidates.topics import as_import
 from assay.formats.topics.reader import TopicRow, number_of
 from assay.formats.topics.writer import formulas_of
-from tracks.choosing.services import DecisionRefused
+from tracks.choosing.services import DecisionRefused, Made
 from tracks.models import Topic, Track
 from tracks.topics import services as topics
 from tracks.topics.selectors import FORMULA_UNITS
@@ -118,10 +118,10 @@ def derive(
     labels: Mapping[str, Mapping[str, str]],
     prefix: str = PREFIX,
     by: User,
-) -> str:
+) -> Made:
     """Make topics of formulas: by the code of their topic in the source, their ids and their labels.
 
-    A topic that was derived before is updated. Returns the result in a sentence.
+    A topic that was derived before is updated.
 
     Raises:
         DecisionRefused: The protocol asks for no formulas, nothing is picked, or a topic has no such formula.
@@ -146,7 +146,7 @@ def derive(
 
     name = f"derived-from-{source.slug}.jsonl"
     topics.import_topics(track=track, data=as_import(rows), name=name, on_stored=keep_threads)
-    return f"{counted(len(rows), 'topic')} derived from {source}."
+    return Made([row.code for row in rows], f"{counted(len(rows), 'topic')} derived from {source}.")
 
 
 def _derived(

@@ -5,7 +5,7 @@ each seat has at most one that is current, by a constraint.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from django.db import transaction
 
@@ -29,6 +29,21 @@ class DecisionRefused(Refused):
     """The decision cannot be stored."""
 
     title = "This decision was not saved"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The topics that were made: their codes in order, and all of it in a sentence."""
+
+    topics: list[str]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.topics)
 
 
 @transaction.atomic
@@ -195,8 +210,8 @@ def _next_formula(track: Track) -> int:
     return max(numbers) + 1
 
 
-def make_topics(*, sample: CandidateSample, first: str, by: User) -> str:
-    """Make topics of the accepted candidates, with their labels and threads. Returns the result in a sentence.
+def make_topics(*, sample: CandidateSample, first: str, by: User) -> Made:
+    """Make topics of the accepted candidates, with their labels and threads.
 
     Raises:
         DecisionRefused: Nothing new is accepted, the first code cannot be used, or the protocol asks for formulas.
@@ -222,12 +237,13 @@ def make_topics(*, sample: CandidateSample, first: str, by: User) -> str:
         audit.record(action="topics.chosen", subject=sample, track=track, details=details, by=by)
 
     name = f"sample-{sample.number}-{rows[0].code}.jsonl".replace("/", "-")
-    report = topics.import_topics(track=track, data=as_import(rows), name=name, on_stored=keep_threads)
+    topics.import_topics(track=track, data=as_import(rows), name=name, on_stored=keep_threads)
     others = [name for name in sample.labels if name not in track.protocol.parsed.topics.labels]
     left_out = (
         f" {track.protocol.slug} has no label {', '.join(others)}; the candidates keep it." if others else ""
     )
-    return f"Made {counted(report.n_new, 'topic')}, {rows[0].code} to {rows[-1].code}.{left_out}"
+    text = f"Made {counted(len(rows), 'topic')}, {rows[0].code} to {rows[-1].code}.{left_out}"
+    return Made([row.code for row in rows], text)
 
 
 def topics_xml(sample: CandidateSample, *, first: str) -> bytes:

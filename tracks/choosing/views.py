@@ -139,9 +139,8 @@ def make_topics(request: AuthenticatedRequest, slug: str, sample: int) -> HttpRe
     drawn = _sample(request, slug, sample)
     form = TopicsForm(request.POST)
     if form.is_valid():
-        messages.success(
-            request, services.make_topics(sample=drawn, first=form.cleaned_data["first"], by=request.user)
-        )
+        made = services.make_topics(sample=drawn, first=form.cleaned_data["first"], by=request.user)
+        messages.success(request, str(made))
         return redirect("tracks:topics", slug)
     messages.error(request, "Enter the code of the first topic.")
     return redirect(drawn)
@@ -157,7 +156,7 @@ def derive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and source:
         given = derivation.picked(request.POST, source, track.protocol.parsed.topics.labels)
         result = derivation.derive(track=track, source=source, prefix=prefix, by=request.user, **given)
-        messages.success(request, result)
+        messages.success(request, str(result))
         return redirect("tracks:topics", slug)
     page = derivation.derive_page(request.user, track, source, prefix=prefix)
     return render(request, "tracks/choosing/derive.html", context_of(page))

@@ -68,6 +68,7 @@ def test_page_shows_kappa_worked_out_by_hand(dual: Scene, organizer: Client) -> 
     assert "0.474" in html
     assert "0.286" in html
     assert "1 of them without a grade" in html
+    assert re.search(r'A\.1</a>\s*<span class="optional math">\s*Title of A\.1', html)
 
 
 def test_downloads_hold_the_numbers_of_the_page(dual: Scene, organizer: Client) -> None:
@@ -228,7 +229,7 @@ def test_number_of_queries_does_not_grow(
     dual: Scene, organizer: Client, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     address = reverse("assessment:agreement", args=[dual.track.slug])
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         organizer.get(address)
 
 

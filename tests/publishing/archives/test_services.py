@@ -29,11 +29,12 @@ from publishing.models import Archive, LoadedArchive
 from scoring.analyses.report_pages import reports_page
 from scoring.leaderboards.files import leaderboard_file
 from scoring.models import Leaderboard, Qrels
+from scoring.qrels.services import freeze_judgments
 from tests.helpers.factories import make_organizer, make_track
 from tests.publishing.archives.conftest import Campaign, build_campaign
 from tests.publishing.archives.fields import ARCHIVED, LEFT_OUT, compared_fields, differences, names_of_models
 from tests.scoring.conftest import build_scene
-from tracks.models import Topic, Track
+from tracks.models import Machine, Topic, Track
 
 
 def findings_of(path: Path) -> list[Finding]:
@@ -168,6 +169,25 @@ def test_an_archive_is_right_and_says_what_it_contains(
         judgments = reader.read("judgments.jsonl").decode()
         assert "ada" not in judgments
         assert "second thoughts" not in judgments
+
+
+@pytest.mark.django_db
+def test_qrels_of_a_machine_name_it_in_every_file_of_the_archive(campaign: Campaign, tmp_path: Path) -> None:
+    scene, machine = campaign.scene, Machine.objects.get()
+    name = f"{machine.name} {machine.version}"
+    version = freeze_judgments(pool=scene.pool, machine=machine, by=scene.organizer).version
+
+    with Reader.of(campaign.file(tmp_path)) as reader:
+        own = next(qrels for qrels in reader.index.qrels if qrels.version == version)
+        readme = reader.read("README.md").decode()
+        records = {each["name"]: each for each in json.loads(reader.read("metadata.json"))["recordSet"]}
+
+    sentence = f"the grades of the machine {name}, and not of people"
+    assert (own.machine_name, bool(own.machine)) == (name, True)
+    assert f"Machines that judged: {name}" in readme
+    assert f"Version {version} of the qrels: {sentence}" in readme
+    assert sentence in records[f"qrels-{version}"]["description"]
+    assert "machine" not in records[f"qrels-{campaign.board.qrels.version}"]["description"]
 
 
 @pytest.mark.django_db

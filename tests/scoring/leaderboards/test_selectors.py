@@ -1,7 +1,9 @@
 """Rows, tiers and intervals of a leaderboard, its files, and the comparison of two leaderboards."""
 
+import csv
 import json
 import re
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from jobs import services as jobs
 from participation.teams import services as team_services
 from scoring.leaderboards import comparison
 from scoring.leaderboards import selectors as leaderboard_selectors
+from scoring.leaderboards.files import leaderboard_file
 from scoring.leaderboards.services import rescore
 from scoring.models import Evaluation, Leaderboard
 from scoring.qrels import services as qrels_services
@@ -101,6 +104,9 @@ def test_a_baseline_is_marked_with_what_it_is_pooled_as_in_parentheses(
 ) -> None:
     assert row_of(scene, board, "base").pooled_as == "(primary)"
     assert row_of(scene, board, "first").pooled_as == "primary"
+    rows = csv.DictReader(StringIO(leaderboard_file(scene.organizer, board, "tsv")), delimiter="\t")
+    kinds = {row["run"]: (row["kind"], row["pooled as"]) for row in rows}
+    assert (kinds["base"], kinds["first"]) == (("baseline", "primary"), ("primary", "primary"))
 
 
 def test_the_best_of_each_team_is_by_the_measure_that_sorts(scene: Scene, board: Leaderboard) -> None:

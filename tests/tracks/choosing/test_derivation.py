@@ -106,6 +106,8 @@ def test_program_derives_topics(track: Track) -> None:
     made = call(client, "POST", "derive_topics", "formulas", data=data | {"prefix": "F-"})
     unknown = call(client, "POST", "derive_topics", "formulas", data=data | {"track": "formulas"})
 
-    assert made.json() == {"result": "1 topic derived from questions."}
+    assert made.json() == {
+        "n_topics": 1, "topics": ["F-202"], "result": "1 topic derived from questions."
+    }  # fmt: skip
     assert track.topics.get().code == "F-202"
     assert unknown.status_code == 400

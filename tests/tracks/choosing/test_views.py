@@ -390,7 +390,8 @@ def test_labels_that_the_protocol_lacks_are_named(
 
     result = services.make_topics(sample=choice.sample, first="1", by=choice.first)
 
-    assert result.endswith(
+    assert (result.n_topics, result.topics) == (1, ["1"])
+    assert str(result).endswith(
         "trec-adhoc has no label category, difficulty, dependence, complexity; the candidates keep it."
     )
     assert choice.track.topics.get().labels == {}
