@@ -1,7 +1,7 @@
 """The document of a frame: the template of a form with its own controls and scripts.
 
 It has a Content-Security-Policy of its own. Its scripts run without access to the site: its origin is opaque, so that
-no cookie and no page can be read, and its policy allows no request to any host, this one included. Decision: ADR 57.
+no cookie and no page can be read, and its policy allows no request to any host, this one included. Decision: ADR 58.
 """
 
 from collections.abc import Mapping
