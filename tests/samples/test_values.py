@@ -133,6 +133,7 @@ def test_the_commands_of_the_readme_run(assay: Assay) -> None:
         "evaluate",
         "trec_eval",
         "agreement",
+        "nuggets",
     }
     for command in commands:
         assert assay(*command.split(), status=1 if "broken" in command else 0)
