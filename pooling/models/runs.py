@@ -48,8 +48,8 @@ class Run(models.Model):
     columns = models.FileField(upload_to="runs/columns/", max_length=255)
     sha256 = models.CharField(max_length=64, help_text="Of the original bytes as uploaded.")
     n_bytes = models.PositiveBigIntegerField(default=0, help_text="Of both files in the storage.")
-    n_lines = models.PositiveIntegerField()
-    n_topics = models.PositiveIntegerField()
+    n_lines = models.PositiveIntegerField("lines")
+    n_topics = models.PositiveIntegerField("topics")
     report = models.JSONField(
         default=dict, help_text="The report of the check: warnings with line numbers and counts."
     )

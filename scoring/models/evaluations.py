@@ -13,8 +13,10 @@ class Evaluation(models.Model):
     leaderboard = models.ForeignKey(Leaderboard, models.PROTECT, related_name="evaluations")
     run = models.ForeignKey(Run, models.PROTECT, related_name="evaluations")
     run_sha256 = models.CharField(max_length=64)
-    n_topics = models.PositiveIntegerField(help_text="Topics in the mean.")
-    n_missing = models.PositiveIntegerField(help_text="Topics of the qrels that are missing from the run.")
+    n_topics = models.PositiveIntegerField("topics", help_text="Topics in the mean.")
+    n_missing = models.PositiveIntegerField(
+        "missing", help_text="Topics of the qrels that are missing from the run."
+    )
     judged_at_10 = models.FloatField(
         null=True, help_text="Mean share of the top 10 ranks that is judged; empty if it was not counted."
     )

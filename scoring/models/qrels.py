@@ -23,8 +23,8 @@ class Qrels(models.Model):
     protocol = models.ForeignKey(StoredProtocol, models.PROTECT, related_name="+")
     protocol_digest = models.CharField(max_length=64)
     sha256 = models.CharField(max_length=64, help_text="SHA-256 of the exported TSV.")
-    n_topics = models.PositiveIntegerField()
-    n_judged = models.PositiveIntegerField()
+    n_topics = models.PositiveIntegerField("topics")
+    n_judged = models.PositiveIntegerField("judged units")
     machine = models.ForeignKey(
         Machine,
         models.PROTECT,
