@@ -15,7 +15,7 @@ from assay.html.sanitize import without_controls
 MOST = 100  # subtopics of a topic
 MAX_CHARACTERS = 1_000  # of a text
 NUMBER = re.compile(r"[A-Za-z0-9_-]{1,50}")
-LINE = re.compile(r"([A-Za-z0-9_-]{1,50})[ \t]*(?:\(([^()]*)\))?[ \t]*:(.*)")
+LINE = re.compile(r"([A-Za-z0-9_-]{1,50})[ \t]*(?:\(([^()]*)\)[ \t]*)?:(.*)")
 
 Subtopics = Sequence[Mapping[str, str]]
 
