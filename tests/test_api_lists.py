@@ -121,10 +121,13 @@ def test_every_stated_filter_chooses_exactly_the_rows_that_have_its_value(
     varied: Scene, addresses: dict[str, str]
 ) -> None:
     organizer, ada = api(varied.organizer), api(varied.ada)
-    without = set()
+    without, unknown = set(), set()
 
     for address, endpoint in lists(addresses):
         client = ada if organizer.get(address).status_code == 404 else organizer
+        if client.get(address).status_code != 200:
+            unknown.add(endpoint.name)
+            continue
         everything = client.get(address, {"page_size": "500"}).json()["results"]
         if not endpoint.filters:
             without.add(endpoint.name)
@@ -140,6 +143,7 @@ def test_every_stated_filter_chooses_exactly_the_rows_that_have_its_value(
                 assert 0 < len(chosen) < len(everything), f"{address}: {each.name} makes no difference"
 
     assert without == WITHOUT_FILTER
+    assert unknown == {"nuggets", "nugget_versions"}  # the track does not judge generated answers
 
 
 def test_stated_orders_turn_the_rows_round_and_each_wrong_value_is_named(

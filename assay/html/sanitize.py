@@ -123,7 +123,7 @@ _ALONE = re.compile(r"\s*+(?:[.,;]\s*+)?+</p>")
 _CLASSES = frozenset({"dollar"})
 _DOLLAR = '<span class="dollar">$</span>'
 _LETTER = re.compile(r"\\.|\$(?:\\.|[^$\\])+\$|.", re.DOTALL)
-_COMMENT = re.compile(r"(?<!\\)%[^\n]*\n")
+_COMMENT = re.compile(r"(?<!\\)%[^\n]*(?:\n|\Z)")
 _LONGEST = 10  # times the wanted length of a beginning
 _SHOWN_FORMULA = re.compile(r'<span class="math-container"[^<>]*>([^<]*)</span>')
 _HAS_TAGS = re.compile(rf"</(?:{'|'.join(sorted(TAGS))}|h[1-3])\s*>|<[bh]r\s*/?>", re.IGNORECASE)
