@@ -322,3 +322,24 @@ def test_program_exchanges_files_and_chooses_segments(lab: AnswersLab) -> None:
     assert imported.json() == {"n": 1}
     assert json.loads(out.content)["nuggets"][0]["text"] == "Tea is a drink"
     assert chosen.json() == call(organizer, "GET", "nugget_segments", slug).json()
+
+
+def test_program_filters_nuggets_by_topic_and_importance(lab: AnswersLab) -> None:
+    organizer, slug = api(lab.organizer), lab.track.slug
+    for topic, importance in (("bees", "vital"), ("bees", "okay"), ("tea", "okay")):
+        text = f"{topic} {importance}"
+        call(
+            organizer,
+            "POST",
+            "nuggets",
+            slug,
+            data={"topic": topic, "text": text, "importance": importance},
+        )
+    address = reverse("api:nuggets", args=[slug])
+
+    chosen = [
+        {row["text"] for row in organizer.get(address, query).json()["results"]}
+        for query in ({"topic": "bees"}, {"importance": "okay"}, {"topic": "tea", "importance": "vital"})
+    ]
+
+    assert chosen == [{"bees vital", "bees okay"}, {"bees okay", "tea okay"}, set()]
