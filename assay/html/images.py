@@ -22,7 +22,7 @@ _SCHEME = re.compile(r"(?:https?:)?//(?:www\.)?", re.IGNORECASE)
 _UNFIT = re.compile('[\x00-\x1f\x7f"<>&$\\\\`:|*?#\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]')
 _DESCRIPTION = r'([^<]*+(?>(?:<span class="(?:math-container|dollar)"[^<>]*>[^<]*+</span>[^<]*+)*))</span>'
 _PLACEHOLDER = re.compile(r'<span class="image-placeholder" data-image="([^"]*)">' + _DESCRIPTION)
-_ANY_PLACEHOLDER = re.compile(r'<span class="image-placeholder"(?: data-image="[^"]*")?>' + _DESCRIPTION)
+ANY_PLACEHOLDER = re.compile(r'<span class="image-placeholder"(?: data-image="[^"]*")?>' + _DESCRIPTION)
 _REFERENCE = re.compile(r'<span class="image-placeholder" data-image="[^"]*">')
 _FORMULA = re.compile(r'<span class="math-container"[^<>]*>([^<]*)</span>')
 _TAG = re.compile("<[^<>]*>")
@@ -71,7 +71,7 @@ def file_names(reference: str) -> list[str]:
 
 def without_placeholders(html: str) -> str:
     """Sanitized HTML without the placeholders of its images, whose words the source does not have."""
-    return _ANY_PLACEHOLDER.sub("", html) if "image-placeholder" in html else html
+    return ANY_PLACEHOLDER.sub("", html) if "image-placeholder" in html else html
 
 
 def references(texts: Iterable[str]) -> set[str]:

@@ -316,6 +316,7 @@ def _with_choices(question: Question) -> str:
     kinds = {
         "number": "a number",
         "text": "a text",
+        "span": "parts of the text marked as",
         "ranking": "in order",
         "any-of": "any of",
         "one-of": "one of",

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.protocols import schema
 from assay.protocols.measures import QrelsKind
-from assay.protocols.questions import CLOSED, LISTS, MAX_CHARACTERS, Condition
+from assay.protocols.questions import CLOSED, LISTS, MARKS, MAX_CHARACTERS, Condition
 from assay.protocols.schema import JudgingRules, Protocol, Question
 from assay.structure import shown
 from assay.templates import MAX_TEMPLATE, Template, read_template
@@ -16,6 +16,7 @@ KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
 LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})?")
 MOST_SUBTOPICS = 100  # of a topic
 HIGHEST_GRADE = 999  # as in qrels
+MARKABLE = ("topic-document", "question-answer")  # layouts that show one document, whose text can be marked
 FIELD = re.compile(r"[^\W\d][\w .-]{0,98}\w|[^\W\d]")
 NOT_A_FIELD = (
     "a field is a letter, and then letters, digits, spaces, dots, hyphens or underscores; not topic or docno"
@@ -102,6 +103,7 @@ def _of_question(question: Question, protocol: Protocol, n: int) -> Iterator[str
     if label and label in [other.label.strip() for other in others]:
         yield f"{place}.label: {shown(question.label)} is asked twice"
     yield from _of_question_choices(question, protocol.judging, n)
+    yield from _of_kind(question, protocol.judging, place)
     yield from _of_limits(question, place)
     for key in ("after", "after_all"):
         conditions: tuple[str, ...] = getattr(question, key)
@@ -142,6 +144,12 @@ def _of_condition(condition: Condition, protocol: Protocol, n: int) -> str:
     return "" if value in choices else f"{value!r} is not a choice of {of}; use {', '.join(choices)}"
 
 
+def _of_kind(question: Question, judging: JudgingRules, place: str) -> Iterator[str]:
+    if question.kind == "span" and judging.layout not in MARKABLE:
+        layouts = " or ".join(MARKABLE)
+        yield f"{place}.kind: a span marks parts of one document; use the layout {layouts}, or another kind"
+
+
 def _of_limits(question: Question, place: str) -> Iterator[str]:
     """Complaints about keys that the kind of a question does not have, or that cannot be met."""
     kinds = {
@@ -149,8 +157,8 @@ def _of_limits(question: Question, place: str) -> Iterator[str]:
         "max": ("number",),
         "unit": ("number",),
         "max_characters": ("text",),
-        "at_least": ("any-of", "ranking"),
-        "at_most": ("any-of", "ranking"),
+        "at_least": ("any-of", "ranking", "span"),
+        "at_most": ("any-of", "ranking", "span"),
     }
     for key, accepted in kinds.items():
         if getattr(question, key) not in (None, "") and question.kind not in accepted:
@@ -160,11 +168,12 @@ def _of_limits(question: Question, place: str) -> Iterator[str]:
     if question.max_characters is not None and not 1 <= question.max_characters <= MAX_CHARACTERS:
         yield f"{place}.max_characters: {question.max_characters} is not between 1 and {MAX_CHARACTERS}"
     n_choices = MOST_SUBTOPICS if question.choices_from else len(question.choices)
+    n_choices, what = (MARKS, "") if question.kind == "span" else (n_choices, "the number of choices, ")
     least, most = question.at_least or 1, n_choices if question.at_most is None else question.at_most
     for key in ("at_least", "at_most"):
         n = getattr(question, key)
-        if n is not None and question.kind in LISTS and not 1 <= n <= n_choices:
-            yield f"{place}.{key}: {n} is not between 1 and the number of choices, {n_choices}"
+        if n is not None and question.kind in {*LISTS, "span"} and not 1 <= n <= n_choices:
+            yield f"{place}.{key}: {n} is not between 1 and {what}{n_choices}"
     if question.at_least is not None and least > most:
         yield f"{place}.at_least: {least} is above at_most, {most}"
 
@@ -180,10 +189,12 @@ def _of_question_choices(question: Question, judging: JudgingRules, n: int) -> I
         return
     if question.kind in {"yes-no", "number", "text"}:
         if choices:
-            yield f"{place}: has no effect on {question.kind}; use one-of, any-of or ranking, or leave it out"
+            yield f"{place}: has no effect on {question.kind}; use one-of, any-of, span or ranking, or leave it out"
         return
-    if len(choices) < 2:
-        yield f"{place}: a question of the kind {question.kind} needs at least two choices, got {len(choices)}"
+    fewest = 1 if question.kind == "span" else 2
+    if len(choices) < fewest:
+        at_least = f"at least {'two choices' if fewest > 1 else 'one choice'}"
+        yield f"{place}: a question of the kind {question.kind} needs {at_least}, got {len(choices)}"
     earlier = [each for other in judging.questions[:n] for each in other.choices]
     for m, choice in enumerate(choices, 1):
         taken = [each.shortcut for each in (*judging.choices, *earlier, *choices[: m - 1])]
@@ -278,6 +289,9 @@ def _of_set(rules: schema.QrelsSet, protocol: Protocol, n: int) -> Iterator[str]
     closed = {each.key: each for each in judging.questions if each.kind in CLOSED}
     if rules.question and rules.question not in closed:
         accepted = f"use {', '.join(closed)}" if closed else "the protocol has none"
+        if any(each.key == rules.question and each.kind == "span" for each in judging.questions):
+            yield f"{place}.question: marked parts are exported with the judgments and feed no qrels; {accepted}"
+            return
         yield f"{place}.question: {rules.question!r} is not a question with choices; {accepted}"
         return
     if is_of_subtopics(protocol, rules):

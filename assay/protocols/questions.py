@@ -2,7 +2,14 @@
 
 An answer is stored as its kind says: one-of and yes-no as the key of a choice; any-of as a list of keys in the order of
 the protocol; a number and a text as they were typed; a ranking as a list of keys, best first, in which equal ones are a
-list. A form sends each answer as text: the keys of any-of with commas, and a ranking as `b > a = c`.
+list; a span as a list of marked parts of the document, `{"start": 12, "length": 5, "choice": "added"}`, in order.
+
+Start and length of a part count the characters (Unicode code points) of the text of the document as `plain` makes it
+of its HTML, as programs that judge get it: the first one is 0, and a formula counts with its LaTeX and its dollars.
+Parts with the same choice do not overlap.
+
+A form sends each answer as text: the keys of any-of with commas, a ranking as `b > a = c`, and a span as
+`12+5 = added, 40+3 = omitted`.
 """
 
 import re
@@ -20,6 +27,8 @@ Answers = Mapping[str, Any]  # by the key of the question
 CLOSED = frozenset({"one-of", "any-of", "yes-no"})  # kinds whose choices a condition can name
 LIMITS = ("min", "max", "unit", "max_characters", "at_least", "at_most")  # keys of some kinds
 LISTS = frozenset({"any-of", "ranking"})
+MARKS = 100  # parts of an answer to a span
+MARK = re.compile(r"\s*(\d{1,9})\s*\+\s*(\d{1,9})\s*=\s*(\S+)\s*")
 NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?")
 NO_LABELS: Mapping[str, str] = MappingProxyType({})
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # by a database
@@ -69,6 +78,7 @@ def questions_for(
     language: str = "",
     labels: Mapping[str, str] | None = None,
     subtopics: Mapping[str, str] | None = None,
+    length: int | None = None,
 ) -> list[Question]:
     """The questions that can be asked of a document, in the order of the protocol, without conditions on the topic.
 
@@ -77,10 +87,19 @@ def questions_for(
         labels: of the topic; if they are not known, None.
         subtopics: the words of each subtopic of the topic, by its number; if they are not known, None. A question
             about them is not asked of a topic that has none.
+        length: of the text of the document, in characters; if it is not known, None. Nothing is marked in a document
+            without text.
     """
-    with_choices = (_with_choices(question, subtopics) for question in rules.questions)
+    marked = (_of_length(question, length) for question in rules.questions)
+    with_choices = (_with_choices(question, subtopics) for question in marked if question is not None)
     resolved = (_resolved(question, language, labels) for question in with_choices if question is not None)
     return [question for question in resolved if question is not None]
+
+
+def _of_length(question: Question, length: int | None) -> Question | None:
+    if question.kind != "span" or length is None:
+        return question
+    return replace(question, max_characters=length) if length else None
 
 
 def _with_choices(question: Question, subtopics: Mapping[str, str] | None) -> Question | None:
@@ -227,7 +246,7 @@ def as_given(rules: JudgingRules, answers: Answers) -> dict[str, list[str]]:
     kinds = {question.key: question for question in rules.questions}
     given: dict[str, list[str]] = {}
     for name, answer in answers.items():
-        if name in kinds and kinds[name].kind == "ranking":
+        if name in kinds and kinds[name].kind in {"ranking", "span"}:
             given[name] = [as_text(kinds[name], answer)]
         else:
             given[name] = [str(value) for value in answer] if isinstance(answer, list) else [str(answer)]
@@ -252,6 +271,12 @@ def _tidied(question: Question, answer: Any) -> Any:
         return sorted(answer, key=lambda key: (known.get(key, len(known)), len(str(key)), str(key)))
     if question.kind == "ranking" and isinstance(answer, (list, tuple)):
         return list(answer)
+    if question.kind == "span" and isinstance(answer, list) and all(map(_is_mark, answer)):
+        order = [choice.key for choice in question.choices]
+        known = {key: n for n, key in enumerate(order)}
+        return sorted(
+            answer, key=lambda each: (each["start"], each["length"], known.get(each["choice"], len(known)))
+        )
     is_number = isinstance(answer, (int, float)) and not isinstance(answer, bool)
     if question.kind == "number" and is_number:
         return format(answer, "f").rstrip("0").rstrip(".") if isinstance(answer, float) else str(answer)
@@ -267,6 +292,8 @@ def problem_with(question: Question, answer: Any) -> str:
     """What is wrong with an answer; nothing if it is accepted."""
     if question.kind in LISTS:
         return _problem_of_list(question, answer)
+    if question.kind == "span":
+        return _problem_of_marks(question, answer)
     if not isinstance(answer, str):
         return f"The answer to “{question.label}” is a text, not {_shown(answer)}."
     if question.kind == "number":
@@ -297,15 +324,19 @@ def accepts(question: Question) -> str:
         return f"a number{' of ' * bool(limits)}{' and '.join(limits)}{unit}, such as 12 or 2.5"
     if question.kind == "text":
         return f"at most {question.max_characters or MAX_CHARACTERS:,} characters"
-    if question.kind not in LISTS:
+    if question.kind not in LISTS and question.kind != "span":
         return ""
     least, most = _sizes(question)
     number = f"{least}" if least == most else f"{least} to {most}"
+    if question.kind == "span":
+        return f"{number} marked part{'s' * (most > 1)} of the text"
     return f"{number} of the choices{', best first' if question.kind == 'ranking' else ''}"
 
 
 def _sizes(question: Question) -> tuple[int, int]:
-    """The fewest and the most choices of an answer; a ranking without limits has all."""
+    """The fewest and the most choices or marked parts of an answer; a ranking without limits has all choices."""
+    if question.kind == "span":
+        return question.at_least or 1, question.at_most or MARKS
     is_whole = question.kind == "ranking" and question.at_most is None
     most = question.at_most or len(question.choices) or MAX_CHARACTERS  # of an unknown topic
     return question.at_least or (most if is_whole else 1), most
@@ -325,6 +356,45 @@ def _problem_of_list(question: Question, answer: Any) -> str:
     least, most = _sizes(question)
     is_accepted = least <= len(keys) <= most
     return "" if is_accepted else f"“{question.label}” takes {accepts(question)}; there are {len(keys)}."
+
+
+def _is_mark(value: object) -> bool:
+    """True for a marked part: a start, a length of at least 1 and a choice."""
+    if not isinstance(value, dict) or set(value) != {"start", "length", "choice"}:
+        return False
+    start, length = value["start"], value["length"]
+    return type(start) is int and type(length) is int and isinstance(value["choice"], str)
+
+
+def _problem_of_marks(question: Question, answer: Any) -> str:
+    parts = answer if isinstance(answer, list) else [answer]
+    wrong = next((each for each in parts if not _is_mark(each)), None)
+    if wrong is not None:
+        example = f"12+5 = {question.choices[0].key}"
+        return (
+            f"{_shown(wrong)} in “{question.label}” is not a start, a length and a choice, such as {example}."
+        )
+    ends: dict[str, int] = {}
+    for part in sorted(parts, key=lambda each: each["start"]):
+        if problem := _problem_of_mark(question, part, ends.get(part["choice"], 0)):
+            return problem
+        ends[part["choice"]] = part["start"] + part["length"]
+    least, most = _sizes(question)
+    is_accepted = least <= len(parts) <= most
+    return "" if is_accepted else f"“{question.label}” takes {accepts(question)}; there are {len(parts)}."
+
+
+def _problem_of_mark(question: Question, part: Mapping[str, Any], end: int) -> str:
+    """What is wrong with a part; `end` is that of the part with the same choice before it."""
+    start, length, choice = part["start"], part["length"], part["choice"]
+    place = f"The part {start}+{length} in “{question.label}”"
+    if choice not in question.labels:
+        return _unknown(question, choice)
+    if start < 0 or length < 1:
+        return f"{place} has no character: a part starts at 0 or later and has a length of at least 1."
+    if question.max_characters is not None and start + length > question.max_characters:
+        return f"{place} is not inside the text, which has {question.max_characters:,} characters."
+    return f"{place} overlaps another part with the choice {choice}; mark both as one." if start < end else ""
 
 
 def _flat(answer: Iterable[Any]) -> Iterator[Any]:
@@ -380,13 +450,21 @@ def from_text(question: Question, text: str) -> Any:
     if question.kind == "ranking":
         places = [[key.strip() for key in part.split("=")] for part in text.split(">") if part.strip()]
         return [keys[0] if len(keys) == 1 else keys for keys in places]
-    return text
+    return [_mark(part) for part in text.split(",") if part.strip()] if question.kind == "span" else text
+
+
+def _mark(text: str) -> Any:
+    """A marked part in the field of a form; what is none stays a text, which is refused."""
+    parts = MARK.fullmatch(text)
+    return {"start": int(parts[1]), "length": int(parts[2]), "choice": parts[3]} if parts else text.strip()
 
 
 def as_text(question: Question, answer: Any) -> str:
     """An answer as the field of a form has it."""
     if not isinstance(answer, list):
         return str(answer)
+    if question.kind == "span":
+        return ", ".join(f"{each['start']}+{each['length']} = {each['choice']}" for each in answer)
     places = [" = ".join(item) if isinstance(item, list) else item for item in answer]
     return (" > " if question.kind == "ranking" else ",").join(places)
 
@@ -404,4 +482,6 @@ def in_words(question: Question, answer: Any, subtopics: Mapping[str, str] = NO_
         return " > ".join(" = ".join(map(name, keys)) for keys in places)
     if question.kind == "any-of" and isinstance(answer, list):
         return ", ".join(map(name, answer))
+    if question.kind == "span" and isinstance(answer, list):
+        return ", ".join(f"{name(each['choice'])} {each['start']}+{each['length']}" for each in answer)
     return name(str(answer)) + (f" {question.unit}" if question.unit else "")

@@ -69,7 +69,7 @@ Layout = Literal[
 ]
 ChoicesFrom = Literal["subtopics"]
 PreferenceRule = Literal["copeland", "bradley-terry", "tournament", "votes"]
-QuestionKind = Literal["one-of", "any-of", "yes-no", "number", "text", "ranking"]
+QuestionKind = Literal["one-of", "any-of", "yes-no", "number", "text", "span", "ranking"]
 Aggregate = Literal["single", "maximum", "sum", "median", "majority", "mean"]
 Average = Literal["judged", "common"]
 
@@ -375,9 +375,11 @@ class Question:
     min: float | None = None  # of a number
     max: float | None = None  # of a number
     unit: str = ""  # of a number, such as s or %
-    max_characters: int | None = None  # of a text
-    at_least: int | None = None  # choices of any-of and ranking
-    at_most: int | None = None  # choices of any-of and ranking
+    max_characters: int | None = (
+        None  # of a text; of a span, put in by `questions_for`: those of the document
+    )
+    at_least: int | None = None  # choices of any-of and ranking, marked parts of span
+    at_most: int | None = None  # choices of any-of and ranking, marked parts of span
 
     @property
     def choices(self) -> tuple[QuestionChoice, ...]:
@@ -470,6 +472,11 @@ class JudgingRules:
     @property
     def asks_about_subtopics(self) -> bool:
         return any(question.choices_from for question in self.questions)
+
+    @property
+    def marks_text(self) -> bool:
+        """True if a question asks for parts of the text of the document."""
+        return any(question.kind == "span" for question in self.questions)
 
     @property
     def has_members(self) -> bool:

@@ -43,7 +43,7 @@ class ChoiceCount(NamedTuple):
 class QuestionCounts(NamedTuple):
     """The frequency of each answer to a question, of `n_asked` judgments about which it may be asked.
 
-    Several choices of any-of can be in one answer; of a ranking, the first places count.
+    Several choices of any-of can be in one answer; of a ranking, the first places count; of a span, each label once.
     """
 
     label: str
@@ -174,8 +174,10 @@ def _question_counts(batch: Batch, rules: JudgingRules) -> list[QuestionCounts]:
 
 def _counted(rules: JudgingRules, key: str, answer: Any) -> list[str]:
     """The choices of an answer that are counted."""
-    is_ranking = any(question.key == key and question.kind == "ranking" for question in rules.questions)
-    given = answer[0] if is_ranking and answer else answer
+    kind = next((question.kind for question in rules.questions if question.key == key), "")
+    if kind == "span":
+        return sorted({part["choice"] for part in answer})
+    given = answer[0] if kind == "ranking" and answer else answer
     return given if isinstance(given, list) else [str(given)]
 
 

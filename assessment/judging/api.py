@@ -23,6 +23,7 @@ from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, get, parameter, post
 
 MAX_ID = 2**63 - 1
+LIMITED = "Choices of any-of and ranking; marked parts of span."
 MAX_SECONDS = 10**6
 TEXTS = ("plain", "html")
 
@@ -80,9 +81,11 @@ class QuestionSerializer(serializers.Serializer[Any]):
     min = serializers.FloatField(allow_null=True, help_text="Of a number.")
     max = serializers.FloatField(allow_null=True, help_text="Of a number.")
     unit = serializers.CharField(help_text="Of a number.")
-    max_characters = serializers.IntegerField(allow_null=True, help_text="Of a text.")
-    at_least = serializers.IntegerField(allow_null=True, help_text="Choices of any-of and ranking.")
-    at_most = serializers.IntegerField(allow_null=True, help_text="Choices of any-of and ranking.")
+    max_characters = serializers.IntegerField(
+        allow_null=True, help_text="Of a text; of a span, the length of the document's `text`."
+    )
+    at_least = serializers.IntegerField(allow_null=True, help_text=LIMITED)
+    at_most = serializers.IntegerField(allow_null=True, help_text=LIMITED)
 
 
 class ThreadPostSerializer(serializers.Serializer[Any]):

@@ -168,6 +168,7 @@ class TaskPage:
     keys: Keys
     answer: dict[str, Any]
     questions: list[ShownQuestion]
+    marks_text: bool
     previous: OwnJudgment | None
     lock_reason: str
     topic_progress: TopicProgress | None
@@ -243,7 +244,9 @@ def task_page(
         topic=topic,
         rendered_topic=render_topic(topic, collections, has_rules=rules.layout == "citation"),
         topic_thread=topic_thread,
-        document=None if document is None or citation else render_document(document),
+        document=None
+        if document is None or citation
+        else render_document(document, is_numbered=rules.marks_text),
         document_thread=_document_thread(task, rules) if rules.in_context else "",
         docno=task.entry.docno,
         layout=rules.layout,
@@ -265,6 +268,7 @@ def task_page(
         keys=keys,
         answer=answer,
         questions=shown,
+        marks_text=rules.marks_text,
         previous=previous,
         lock_reason=_lock_reason(task, has_topic=own_topic is not None),
         topic_progress=own_topic,
@@ -288,7 +292,9 @@ def _ahead(task: Task, entry: PoolEntry, rules: JudgingRules, collections: list[
         rendered_topic=None
         if topic is None
         else render_topic(topic, collections, has_rules=rules.layout == "citation"),
-        document=None if entry.document is None or parts.citation else render_document(entry.document),
+        document=None
+        if entry.document is None or parts.citation
+        else render_document(entry.document, is_numbered=rules.marks_text),
         formula=parts.formula,
         citation=parts.citation,
         members=parts.members,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from assay.formats.topics.subtopics import labels_of
+from assay.html.sanitize import plain
 from assay.languages import any_of
 from assay.protocols import questions as of_protocol
 from assay.protocols.questions import Condition, WrongAnswer, accepts, asked, from_text, questions_for, when
@@ -153,14 +154,17 @@ def check_answers(
 def questions_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> dict[str, list[Question]]:
     """The questions that can be asked about some documents of a task, by docno.
 
-    No query unless questions depend on the language of the documents or on the topic.
+    No query unless questions depend on the language or the text of the documents, or on the topic.
     """
     if not rules.questions:
         return {docno: [] for docno in docnos}
     languages, labels = _languages_of(task, rules, docnos), _labels_of(task, rules)
     subtopics = labels_of(task.entry.topic.subtopics) if rules.asks_about_subtopics else {}
+    length = _length_of(task) if rules.marks_text else None
     return {
-        docno: questions_for(rules, language=languages.get(docno, ""), labels=labels, subtopics=subtopics)
+        docno: questions_for(
+            rules, language=languages.get(docno, ""), labels=labels, subtopics=subtopics, length=length
+        )
         for docno in docnos
     }
 
@@ -175,6 +179,12 @@ def _languages_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> d
         members = PoolMember.objects.filter(entry=entry.pk, docno__in=docnos, document__isnull=False)
         languages |= dict(members.values_list("docno", "document__language"))
     return languages
+
+
+def _length_of(task: Task) -> int:
+    """The characters of the text that can be marked: that of the unit, as programs get it."""
+    document = task.entry.document
+    return len(plain(document.body)) if document else 0
 
 
 def _labels_of(task: Task, rules: JudgingRules) -> Mapping[str, str]:

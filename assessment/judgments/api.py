@@ -21,7 +21,8 @@ from web.downloads import download
 
 ANSWERS = (
     "Question to answer: a string, for any-of a list of choices, for a ranking a list of choices, best first, in which "
-    "equal ones are a list."
+    "equal ones are a list, for a span a list of marked parts with `start`, `length` and `choice`. The first two count "
+    "characters of the document's `text` as plain text."
 )
 
 

@@ -21,6 +21,7 @@ from accounts.models import User
 from assay.formats.runs.citations import CitedPost
 from assay.html import images, links
 from assay.html.highlight import mark
+from assay.html.offsets import numbered
 from assay.languages import html_language, is_right_to_left
 from corpus.collections.selectors import formulas_in_words, import_jobs, in_words
 from corpus.images.selectors import shown_images
@@ -162,9 +163,13 @@ def resolve_links(texts: Sequence[str], collections: Sequence[Collection]) -> li
     return [safe_html(images.show(links.resolve(text, targets, hosts), shown)) for text in texts]
 
 
-def render_document(document: Document) -> RenderedText:
-    """A document for `corpus/threads/_post.html`. One query, and one more if its collection was not fetched."""
-    (body,) = resolve_links([document.body], [document.collection])
+def render_document(document: Document, *, is_numbered: bool = False) -> RenderedText:
+    """A document for `corpus/threads/_post.html`. One query, and one more if its collection was not fetched.
+
+    `is_numbered`: its elements say where they are in the plain text; see `assay.html.offsets`.
+    """
+    source = numbered(document.body) if is_numbered else document.body
+    (body,) = resolve_links([source], [document.collection])
     return RenderedText(safe_html(document.title), body, safe_html(""), document.tags)
 
 

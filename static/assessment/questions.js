@@ -76,10 +76,12 @@
   function questionOf(fieldset) {
     const { kind, name, label, question, after, afterAll, optional } = fieldset.dataset;
     const isOptional = optional !== undefined;
-    const options = [...fieldset.querySelectorAll('input[type="radio"], input[type="checkbox"], button')];
+    const options = [
+      ...fieldset.querySelectorAll('input[type="radio"], input[type="checkbox"], .choice button'),
+    ];
     const input = fieldset.querySelector(".form-control");
-    const control =
-      controls[kind]?.(options) ?? (kind === "ranking" ? ranking(input, options) : field(input));
+    const fields = { ranking, span: (...those) => window.assay.spans(fieldset, ...those) };
+    const control = controls[kind]?.(options) ?? (fields[kind] ?? field)(input, options);
     const shown = options.filter(({ value, type }) => value || isOptional || type === "button");
     return {
       fieldset,
@@ -145,6 +147,9 @@
     const missing = () => asked().find(({ isOptional, control }) => !isOptional && !control.text());
     const open = () => asked().find((question) => !isAnswered(question));
     const focused = () => asked().find(({ fieldset }) => fieldset.contains(document.activeElement));
+    // The keys are for the question with the focus, the one about a selected part of the text, or the first open one.
+    const currentOne = (first = open()) =>
+      focused() ?? asked().find(({ control }) => control.isSelecting?.()) ?? first;
     const focus = (question) => {
       const chosen = question.shown.find((option) => option.checked);
       (chosen ?? question.first).focus({ preventScroll: true });
@@ -164,6 +169,7 @@
       }
       question.input?.addEventListener("input", () => changed());
       question.input?.addEventListener("focus", showCurrent);
+      question.fieldset.addEventListener("part-selected", showCurrent);
       question.input?.addEventListener("keydown", (event) => {
         if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
         event.preventDefault();
@@ -174,7 +180,7 @@
 
     function showCurrent() {
       const first = open();
-      const current = focused() ?? first;
+      const current = currentOne(first);
       for (const question of questions) {
         question.fieldset.classList.toggle("is-current", question === current);
         question.fieldset.classList.toggle("is-open", question === first); // a phone shows no other one
@@ -193,7 +199,7 @@
     }
     // The question and the option that a key chooses.
     function chosenBy(key) {
-      const current = focused() ?? open();
+      const current = currentOne();
       for (const question of asked()) {
         const option = question.shown.find(
           ({ dataset }) => dataset.answerKey === key && (dataset.key || question === current),
@@ -207,7 +213,7 @@
       const [question, option] = chosenBy(key);
       if (!option || option.matches(":disabled")) return false;
       question.control.pick(option);
-      option.focus({ preventScroll: true });
+      if (!question.control.keepsFocus) option.focus({ preventScroll: true });
       question.isSeen = true;
       changed();
       if (question.control.isWhole() || !option.value) goToOpen();

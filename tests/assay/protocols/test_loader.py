@@ -460,8 +460,14 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
         (
             'unit = "s"',
             'choice = [{ key = "a", label = "A" }]',
-            "judging.question[3].choice: has no effect on number; use one-of, any-of or ranking",
+            "judging.question[3].choice: has no effect on number; use one-of, any-of, span or ranking",
         ),
+        (
+            'kind = "any-of"',
+            'kind = "span"',
+            "judging.question[2].kind: a span marks parts of one document; use the layout topic-document or question-",
+        ),
+        ('kind = "any-of"\n', 'kind = "span"\nmax_characters = 5\n', "max_characters: has no effect on span"),
         (
             'kind = "any-of"',
             'kind = "any"',
@@ -708,5 +714,66 @@ def test_keys_of_generated_answers_belong_together(old: str, new: str, message: 
 
     with pytest.raises(ProtocolError) as refusal:
         parse_protocol(text.replace(old, new), name="rag.toml")
+
+    assert message in str(refusal.value)
+
+
+SPAN = """
+[[judging.question]]
+key = "wrong"
+label = "Mark the wrong words"
+kind = "span"
+at_most = 4
+choice = [{ key = "added", label = "Added" }]
+
+[[qrels.set]]
+key = "stance"
+question = "stance"
+grades = { pro = 1, con = 0 }
+
+[[judging.question]]
+key = "stance"
+label = "Stance"
+choice = [{ key = "pro", label = "Pro" }, { key = "con", label = "Con" }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("at_most = 4", "at_most = 4", None),
+        ("at_most = 4", "at_most = 101", "judging.question[1].at_most: 101 is not between 1 and 100"),
+        ("at_most = 4", "max_characters = 4", "max_characters: has no effect on span; it is a key of text"),
+        (
+            'choice = [{ key = "added", label = "Added" }]',
+            "",
+            "a question of the kind span needs at least one choice, got 0",
+        ),
+        (
+            'question = "stance"',
+            'question = "wrong"',
+            "qrels.set[1].question: marked parts are exported with the judgments and feed no qrels; use stance",
+        ),
+        (
+            'label = "Stance"',
+            'label = "Stance"\nafter = ["wrong:added"]',
+            "judging.question[2].after: 'wrong' is not a question with choices that a condition can name; use",
+        ),
+        (
+            'layout = "topic-document"',
+            'layout = "citation"',
+            "a span marks parts of one document; use the layout topic-document or question-answer, or another kind",
+        ),
+    ],
+)
+def test_span_is_refused_where_no_text_can_be_marked(old: str, new: str, message: str | None) -> None:
+    text = shipped_text("trec-adhoc") + SPAN
+    assert text.count(old) == 1
+
+    if message is None:
+        assert parse_protocol(text, name="span.toml").judging.marks_text
+        return
+    with pytest.raises(ProtocolError) as refusal:
+        parse_protocol(text.replace(old, new), name="span.toml")
 
     assert message in str(refusal.value)
