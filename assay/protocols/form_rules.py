@@ -134,7 +134,7 @@ def _of_condition(condition: Condition, protocol: Protocol, n: int) -> str:
     asked_before = {each.key: each for each in judging.questions[:n] if each.kind in CLOSED}
     if of not in asked_before:
         later = any(each.key == of for each in judging.questions[n:])
-        why = "is not asked before this question" if later else "is not a question with choices"
+        why = "is not asked before this question" if later else "has no choices that a condition can name"
         return (
             f"{of!r} {why}; use {', '.join(asked_before) or 'a grade, or put the other question before it'}"
         )

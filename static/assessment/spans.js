@@ -71,7 +71,8 @@
     return isEmpty ? null : range;
   }
   function nameOf(element) {
-    const latex = element.querySelector("annotation")?.textContent;
+    const isTypeset = !element.matches(".math-container:not([data-math])");
+    const latex = isTypeset ? element.querySelector("annotation")?.textContent : element.textContent;
     if (latex) return `$${latex}$`;
     return element.matches(".math-container") ? "[formula]" : element.textContent || "[image]";
   }

@@ -757,7 +757,7 @@ choice = [{ key = "pro", label = "Pro" }, { key = "con", label = "Con" }]
         (
             'label = "Stance"',
             'label = "Stance"\nafter = ["wrong:added"]',
-            "judging.question[2].after: 'wrong' is not a question with choices that a condition can name; use",
+            "judging.question[2].after: 'wrong' has no choices that a condition can name; use a grade",
         ),
         (
             'layout = "topic-document"',

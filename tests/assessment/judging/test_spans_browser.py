@@ -61,7 +61,7 @@ def test_parts_are_marked_removed_and_shown_again_also_offline(desk: Callable[..
     page.keyboard.press("1")
     page.evaluate(SELECT, ["Ham", "x < y"])
     page.keyboard.press("3")
-    expect(parts(page)).to_have_text(["Added: Ham & eggs 😀 cost [formula] if x < y ×"])
+    expect(parts(page)).to_have_text(["Added: Ham & eggs 😀 cost $x^2$ if x < y ×"])
     page.evaluate(SELECT, ["sold", "shop"])
     page.get_by_role("button", name="Omitted", exact=False).first.click()
     page.evaluate(SELECT, ["eggs", "eggs"])

@@ -8,8 +8,6 @@ from django.urls import reverse
 
 from assay.formats.judgments.reader import parse_judgments
 from assay.html.sanitize import clean_body, plain
-from assay.protocols.loader import parse_protocol
-from assay.protocols.questions import from_text
 from assessment.models import Judgment
 from corpus.models import Document
 from tests.assessment.conftest import Scene, build_scene
@@ -150,7 +148,3 @@ def test_exported_file_is_read_again_with_its_parts(marking: Scene) -> None:
         )
         [row] = parse_judgments(b"".join(file), name=f"judgments.{to}").rows
         assert row.answers == judgment.answers
-    header, line = b"topic,docno,assessor,grade,answers.wrong\n", b'1,d,ada,1,"6+4 = added, 8+4 = omitted"\n'
-    [row] = parse_judgments(header + line, name="judgments.csv").rows
-    question = parse_protocol(marking.track.protocol.text, name="x.toml").judging.questions[0]
-    assert from_text(question, row.answers["wrong"]) == judgment.answers["wrong"]
