@@ -55,20 +55,20 @@
     }
     return start === null ? null : { start, end };
   }
-  function rangeOf({ start, end }) {
+  // The pieces that have characters of a part.
+  const piecesOf = ({ start, end }) =>
+    [...pieces()].filter((piece) => piece.end > start && piece.start < end);
+  function rangeOf(part) {
+    const those = piecesOf(part);
+    if (!those.length) return null;
     const range = document.createRange();
-    let isEmpty = true;
-    for (const piece of pieces()) {
-      if (piece.end <= start || piece.start >= end) continue;
-      const text = piece.element.firstChild;
-      const at = (n) => unitsOf(text.data, n - piece.start);
-      if (isEmpty && isWhole(piece.element)) range.setStartBefore(piece.element);
-      else if (isEmpty) range.setStart(text, at(Math.max(start, piece.start)));
-      if (isWhole(piece.element)) range.setEndAfter(piece.element);
-      else range.setEnd(text, at(Math.min(end, piece.end)));
-      isEmpty = false;
-    }
-    return isEmpty ? null : range;
+    const [first, last] = [those[0], those.at(-1)];
+    const at = ({ element, start }, n) => unitsOf(element.firstChild.data, n - start);
+    if (isWhole(first.element)) range.setStartBefore(first.element);
+    else range.setStart(first.element.firstChild, at(first, Math.max(part.start, first.start)));
+    if (isWhole(last.element)) range.setEndAfter(last.element);
+    else range.setEnd(last.element.firstChild, at(last, Math.min(part.end, last.end)));
+    return range;
   }
   function nameOf(element) {
     const isTypeset = !element.matches(".math-container:not([data-math])");
@@ -76,17 +76,13 @@
     if (latex) return `$${latex}$`;
     return element.matches(".math-container") ? "[formula]" : element.textContent || "[image]";
   }
-  function wordsOf({ start, end }) {
+  function wordsOf(part) {
     let [words, last] = ["", null];
-    for (const piece of pieces()) {
-      if (piece.end <= start || piece.start >= end) continue;
-      if (last !== null && piece.start > last) words += " ";
-      last = piece.end;
-      if (isWhole(piece.element)) words += nameOf(piece.element);
-      else {
-        const characters = [...piece.element.textContent];
-        words += characters.slice(Math.max(0, start - piece.start), end - piece.start).join("");
-      }
+    for (const { element, start, end } of piecesOf(part)) {
+      if (last !== null && start > last) words += " ";
+      last = end;
+      const characters = [...element.textContent].slice(Math.max(0, part.start - start), part.end - start);
+      words += isWhole(element) ? nameOf(element) : characters.join("");
     }
     return words.replace(/\s+/g, " ");
   }
@@ -121,24 +117,33 @@
   }
 
   // -- selecting with keys
+  // The words of a piece: the characters before each and after it, and where it starts and ends.
+  function wordsIn({ element, start, end }) {
+    if (isWhole(element)) return [{ before: "", start, end, rest: "" }];
+    const text = element.textContent;
+    let last = 0;
+    return [...text.matchAll(WORD)].map(({ index, 0: word }) => {
+      const before = text.slice(last, index);
+      last = index + word.length;
+      const at = start + nCharacters(text.slice(0, index));
+      return { before, start: at, end: at + nCharacters(word), rest: text.slice(last) };
+    });
+  }
+  // All words, each with the number of its sentence. A block, such as a paragraph, ends a sentence too.
   function words() {
-    const found = [];
-    let [sentence, block, between] = [0, null, ""];
-    for (const piece of pieces()) {
-      const own = piece.element.closest(BLOCK);
-      const text = isWhole(piece.element) ? "" : piece.element.textContent;
-      const matches = text ? [...text.matchAll(WORD)].map((match) => [match.index, match[0]]) : [[0, ""]];
-      let last = 0;
-      for (const [index, word] of matches) {
-        between += text.slice(last, index);
-        if (found.length && (own !== block || SENTENCE_END.test(between))) sentence += 1;
-        [last, block, between] = [index + word.length, own, ""];
-        const start = piece.start + nCharacters(text.slice(0, index));
-        found.push({ start, end: text ? start + nCharacters(word) : piece.end, sentence });
-      }
-      between += text.slice(last);
-    }
-    return found;
+    let rest = "";
+    const found = [...pieces()].flatMap((piece) => {
+      const those = wordsIn(piece);
+      const block = piece.element.closest(BLOCK);
+      if (those.length) those[0].before = rest + those[0].before;
+      rest = those.length ? those.at(-1).rest : rest + piece.element.textContent;
+      return those.map((word) => ({ ...word, block }));
+    });
+    let sentence = 0;
+    return found.map((word, n) => {
+      if (n && (word.block !== found[n - 1].block || SENTENCE_END.test(word.before))) sentence += 1;
+      return { ...word, sentence };
+    });
   }
   const firstOf = (all, sentence) => all.findIndex((word) => word.sentence === sentence);
   const lastOf = (all, sentence) => all.findLastIndex((word) => word.sentence === sentence);
@@ -213,8 +218,8 @@
       pick({ value }) {
         follow();
         if (!value) control.set("");
-        else if (!selected) control.tell("First select words of the text.");
-        else mark({ ...selected, choice: value });
+        else if (selected) mark({ ...selected, choice: value });
+        else control.tell("First select words of the text.");
       },
       keepsFocus: true,
       isWhole: () => false,
@@ -223,8 +228,7 @@
       control.set(parts.map((part) => `${part.start}+${part.end - part.start} = ${part.choice}`).join(", "));
     // Mark a part. Those with the same choice that it overlaps become one with it.
     function mark(part) {
-      const joins = (each) =>
-        each.choice === part.choice && each.start < part.end && each.end > part.start;
+      const joins = (each) => each.choice === part.choice && each.start < part.end && each.end > part.start;
       const joined = [part, ...control.parts().filter(joins)];
       const [start, end] = [
         Math.min(...joined.map((each) => each.start)),
