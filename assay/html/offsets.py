@@ -17,7 +17,7 @@ from assay.html import latex
 from assay.html.images import ANY_PLACEHOLDER
 from assay.html.sanitize import plain
 
-AHEAD = 200  # characters to look for a piece, if the text before it was read otherwise
+AHEAD = 200  # characters to look for a piece, if a piece before it is not in the text
 _PIECE = re.compile(
     rf"""(?P<formula><span\ class="math-container"[^<>]*>[^<]*</span>)
     | (?P<whole>{ANY_PLACEHOLDER.pattern.replace(" ", chr(92) + " ")} | <span\ class="dollar">\$</span>)

@@ -168,12 +168,14 @@ def _of_limits(question: Question, place: str) -> Iterator[str]:
     if question.max_characters is not None and not 1 <= question.max_characters <= MAX_CHARACTERS:
         yield f"{place}.max_characters: {question.max_characters} is not between 1 and {MAX_CHARACTERS}"
     n_choices = MOST_SUBTOPICS if question.choices_from else len(question.choices)
-    n_choices, what = (MARKS, "") if question.kind == "span" else (n_choices, "the number of choices, ")
+    n_choices, most_in_words = (
+        (MARKS, "") if question.kind == "span" else (n_choices, "the number of choices, ")
+    )
     least, most = question.at_least or 1, n_choices if question.at_most is None else question.at_most
     for key in ("at_least", "at_most"):
         n = getattr(question, key)
         if n is not None and question.kind in {*LISTS, "span"} and not 1 <= n <= n_choices:
-            yield f"{place}.{key}: {n} is not between 1 and {what}{n_choices}"
+            yield f"{place}.{key}: {n} is not between 1 and {most_in_words}{n_choices}"
     if question.at_least is not None and least > most:
         yield f"{place}.at_least: {least} is above at_most, {most}"
 

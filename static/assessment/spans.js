@@ -117,31 +117,32 @@
   }
 
   // -- selecting with keys
-  // The words of a piece: the characters before each and after it, and where it starts and ends.
+  // The words of a piece: the characters before each, where it starts and ends, and what follows the last one.
   function wordsIn({ element, start, end }) {
-    if (isWhole(element)) return [{ before: "", start, end, rest: "" }];
+    if (isWhole(element)) return { those: [{ before: "", start, end }], rest: "" };
     const text = element.textContent;
-    let last = 0;
-    return [...text.matchAll(WORD)].map(({ index, 0: word }) => {
+    let [last, at] = [0, start];
+    const those = [...text.matchAll(WORD)].map(({ index, 0: word }) => {
       const before = text.slice(last, index);
-      last = index + word.length;
-      const at = start + nCharacters(text.slice(0, index));
-      return { before, start: at, end: at + nCharacters(word), rest: text.slice(last) };
+      const place = at + nCharacters(before);
+      [last, at] = [index + word.length, place + nCharacters(word)];
+      return { before, start: place, end: at };
     });
+    return { those, rest: text.slice(last) };
   }
   // All words, each with the number of its sentence. A block, such as a paragraph, ends a sentence too.
   function words() {
-    let rest = "";
-    const found = [...pieces()].flatMap((piece) => {
-      const those = wordsIn(piece);
+    let open = "";
+    const all = [...pieces()].flatMap((piece) => {
+      const { those, rest } = wordsIn(piece);
       const block = piece.element.closest(BLOCK);
-      if (those.length) those[0].before = rest + those[0].before;
-      rest = those.length ? those.at(-1).rest : rest + piece.element.textContent;
+      if (those.length) those[0].before = open + those[0].before;
+      open = those.length ? rest : open + rest;
       return those.map((word) => ({ ...word, block }));
     });
     let sentence = 0;
-    return found.map((word, n) => {
-      if (n && (word.block !== found[n - 1].block || SENTENCE_END.test(word.before))) sentence += 1;
+    return all.map((word, n) => {
+      if (n && (word.block !== all[n - 1].block || SENTENCE_END.test(word.before))) sentence += 1;
       return { ...word, sentence };
     });
   }
