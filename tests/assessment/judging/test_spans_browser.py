@@ -88,6 +88,12 @@ def test_parts_are_marked_removed_and_shown_again_also_offline(desk: Callable[..
     assert sorted(stored()[0])[:1] == first[:1]
     assert first[1] in stored()[0]
     assert len(stored()[0]) == 3
+    expect(parts(page)).to_have_count(0)  # the next task, in the same page
+    page.keyboard.press("1")
+    page.evaluate(SELECT, ["eggs", "eggs"])
+    page.keyboard.press("3")
+    expect(parts(page)).to_have_text(["Added: eggs ×"])
+    assert page.evaluate("[...CSS.highlights.get('part-0')].map(String)") == ["eggs"]
     page.goto(address)
     ready(page)
     expect(parts(page)).to_have_count(3)

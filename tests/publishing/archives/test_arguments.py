@@ -61,6 +61,18 @@ class Campaign(NamedTuple):
     bob: User
 
 
+EVIDENCE = """
+[[judging.question]]
+key = "evidence"
+label = "Which words show it?"
+kind = "span"
+after = ["highly-relevant"]
+required = false
+choice = [{ key = "claim", label = "Claim" }]
+
+"""
+
+
 def run(job_id: int | None) -> None:
     assert job_id is not None
     jobs.run(job_id)
@@ -71,8 +83,9 @@ def build_campaign(
     protocol_file: str = "arguments-lab.toml",
     topic_file: str = "",
     texts: Sequence[str] = ARGUMENTS,
+    further: str = "",
 ) -> Campaign:
-    """Import everything, build the pool and open the batches."""
+    """Import everything, build the pool and open the batches; `further` is another question of the protocol."""
     organizer = make_organizer()
     documents = [
         {"id": f"{topic}-{n}", "title": f"{title} Reply {n}", "text": text}
@@ -84,7 +97,8 @@ def build_campaign(
     collection = make_collection("debates", status=Collection.Status.EMPTY)
     run(start_import(collection=collection, sources=recognition.sources_of([path]), by=organizer).pk)
     collection.refresh_from_db()
-    protocol = protocol_services.store(text=samples.path(protocol_file).read_text(), by=organizer)
+    text = samples.path(protocol_file).read_text().replace("[[qrels.set]]", f"{further}[[qrels.set]]", 1)
+    protocol = protocol_services.store(text=text, by=organizer)
     track = Track.objects.create(
         slug="touche", name="Arguments", collection=collection, protocol=protocol, status=Track.Status.DRAFT
     )
@@ -128,6 +142,9 @@ def judge_all(batch: Batch, assessor: User, *, is_strict: bool) -> None:
         answers = {"quality": "sufficient" if is_strict else "high", "stance": stance, "appeals": ["facts"]}
         if stance == "neutral":
             answers.pop("appeals")
+        if batch.pool.protocol.parsed.judging.marks_text:
+            marked = [{"start": 0, "length": 2, "choice": "claim"}]
+            answers |= {"evidence": marked} if choice == "highly-relevant" else {}
         asked = answers if choice in {"relevant", "highly-relevant"} else {}
         judgment_services.submit(task=task, choice=choice, answers=asked, request_id=uuid4())
 
@@ -143,7 +160,7 @@ def scored(campaign: Campaign) -> Leaderboard:
 
 @pytest.mark.django_db
 def test_a_lab_with_two_scales_and_a_stance_is_verified_and_loaded(tmp_path: Path) -> None:
-    campaign = build_campaign(tmp_path)
+    campaign = build_campaign(tmp_path, further=EVIDENCE)
     judge_all(campaign.main, campaign.ada, is_strict=False)
     judge_all(campaign.dual, campaign.bob, is_strict=True)
     scored(campaign)
@@ -170,6 +187,7 @@ def test_a_lab_with_two_scales_and_a_stance_is_verified_and_loaded(tmp_path: Pat
         for track in (campaign.track, again)
     ]
     assert sorted(map(str, answers[1])) == sorted(map(str, answers[0]))
+    assert any(given.get("evidence") for _, given in answers[1])
 
 
 @pytest.mark.django_db
