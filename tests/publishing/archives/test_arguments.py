@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pytest
@@ -139,7 +139,11 @@ def judge_all(batch: Batch, assessor: User, *, is_strict: bool) -> None:
     while task := task_services.accept_next(batch=batch, assessor=assessor):
         stance = TEXTS[int(task.entry.docno[-1])][1]
         choice = {"": "not-relevant", "spam": "spam", "neutral": "relevant"}.get(stance, "highly-relevant")
-        answers = {"quality": "sufficient" if is_strict else "high", "stance": stance, "appeals": ["facts"]}
+        answers: dict[str, Any] = {
+            "quality": "sufficient" if is_strict else "high",
+            "stance": stance,
+            "appeals": ["facts"],
+        }
         if stance == "neutral":
             answers.pop("appeals")
         if batch.pool.protocol.parsed.judging.marks_text:
