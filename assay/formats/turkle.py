@@ -11,16 +11,16 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from io import StringIO
-from typing import Any, NamedTuple
+from typing import Any
 
 from assay.errors import InputError
+from assay.formats.moving import MovedRow, Project, choices_of, lab_toml
 from assay.formats.rows import MEAN, NAME, ONE_TOPIC
-from assay.formats.spreadsheet import BOM, csv_lines, harmless
-from assay.protocols.form_rules import FIELD, HIGHEST_GRADE, KEY, ROW_COLUMNS
+from assay.formats.spreadsheet import BOM, harmless
+from assay.protocols.form_rules import FIELD, KEY, ROW_COLUMNS
 from assay.protocols.questions import MAX_CHARACTERS, NUMBER
-from assay.protocols.schema import ANSWERED
+from assay.protocols.schema import ANSWERED, FormRules
 from assay.templates import Control, Template, read_template
 
 COLUMNS = (
@@ -29,28 +29,7 @@ COLUMNS = (
 )  # fmt: skip
 INPUT, ANSWER, USERNAME = "Input.", "Answer.", "Turkle.Username"
 TIME = "%a %b %d %H:%M:%S UTC %Y"
-JUDGMENTS = (
-    "batch", "kind", "topic", "docno", "assessor", "choice", "answers", "accepted_at", "judged_at", "seconds", "source",
-)  # fmt: skip
 MAX_CELL = 16 << 20
-
-
-class MovedRow(NamedTuple):
-    """A row of a batch under the name that it gets."""
-
-    topic: str
-    docno: str
-    fields: dict[str, str]
-
-
-@dataclass
-class Project:
-    """A project of Turkle as a lab of Assay. `notes` say what a person should know about it, with lines of the HTML."""
-
-    protocol: str
-    rows: list[MovedRow]
-    judgments: list[dict[str, str]]
-    notes: list[str] = field(default_factory=list)
 
 
 def read_table(text: str, name: str) -> list[dict[str, str]]:
@@ -112,7 +91,8 @@ def move(
             name, of, fields, places, {each["key"]: each for each in questions}, judges
         )
     ]
-    protocol = "\n".join(_protocol(slug, title, html, fields, questions, judges)) + "\n"
+    form = FormRules(tuple(fields), html, frame=True)
+    protocol = lab_toml(slug, title, form, questions, source="A project of Turkle.", judges=judges)
     return Project(protocol, rows, judged, [*notes, *_notes(template)])
 
 
@@ -256,7 +236,7 @@ def _question(control: Control) -> dict[str, Any] | None:
     if not control.is_required:
         question["required"] = False
     if is_closed:
-        question["choice"] = _choices(control, has_values=kind == "one-of")
+        question["choice"] = choices_of(control.options, has_values=kind == "one-of")
     limits = {"number": {"min": "min", "max": "max"}, "text": {"maxlength": "max_characters"}}.get(kind, {})
     for name, key in limits.items():
         text = control.limits.get(name, "")
@@ -265,97 +245,11 @@ def _question(control: Control) -> dict[str, Any] | None:
     return question
 
 
-def _choices(control: Control, *, has_values: bool) -> list[dict[str, Any]]:
-    """The choices of a control. Numbers are grades, if all are numbers."""
-    labels = [" ".join(label.split()) or value for value, label in control.options.items()]
-    has_labels = len(set(labels)) == len(labels)
-    are_grades = has_values and all(re.fullmatch(r"\d{1,3}", value) for value in control.options)
-    choices: list[dict[str, Any]] = [
-        {"key": value, "label": label if has_labels else value}
-        for value, label in zip(control.options, labels, strict=True)
-    ]
-    numbers = [int(value) for value in control.options] if are_grades else []
-    if numbers and len(set(numbers)) == len(numbers) and max(numbers) <= HIGHEST_GRADE:
-        choices = [choice | {"value": number} for choice, number in zip(choices, numbers, strict=True)]
-    return choices
-
-
 def _notes(template: Template) -> Iterator[str]:
     for line in template.scripts:
         yield f"line {line}: a script, which runs in the frame without access to the site or to other hosts"
     for url, line in template.outside:
         yield f"line {line}: {url[:100]} is of another host and is not loaded; put it into the template"
-
-
-def _protocol(
-    slug: str,
-    title: str,
-    html: str,
-    fields: Sequence[str],
-    questions: Sequence[Mapping[str, Any]],
-    judges: int,
-) -> Iterator[str]:
-    """The lines of the protocol."""
-    yield f"slug = {_string(slug)}"
-    yield f"title = {_string(title)}"
-    yield 'source = "A project of Turkle."'
-    yield 'unit = "document"'
-    yield 'pool = { strategy = "rows" }'
-    yield ""
-    yield "[judging]"
-    yield 'layout = "form"'
-    yield f"judges = {judges}"
-    for question in questions:
-        yield ""
-        yield "[[judging.question]]"
-        for key, value in question.items():
-            yield f"{key} = {_value(value)}"
-    yield ""
-    yield "[judging.form]"
-    yield f"fields = {_value(list(fields))}"
-    yield "frame = true"
-    escaped = html.replace("\r\n", "\n").replace("\\", "\\\\").replace('"""', '""\\"')
-    yield f'html = """\n{escaped}"""'
-    if judges > 1:
-        yield ""
-        yield "[qrels]"
-        yield 'aggregate = "majority"'
-    for question in questions:
-        if question.get("choice") and "value" in question["choice"][0]:
-            key = re.sub(r"[^a-z0-9]+", "-", question["key"].lower()).strip("-")[:40]
-            yield ""
-            yield "[[qrels.set]]"
-            yield f"key = {_string(key)}"
-            yield f"question = {_string(question['key'])}"
-            yield f"aggregate = {_string('majority' if judges > 1 else 'single')}"
-
-
-def _value(value: object) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {_value(each)}' for key, each in value.items())} }}"
-    return _string(value) if isinstance(value, str) else json.dumps(value)
-
-
-def _string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-def rows_csv(project: Project) -> str:
-    """The table of the rows, for the import of rows."""
-    fields = list(project.rows[0].fields) if project.rows else []
-    table = StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow([*ROW_COLUMNS, *fields])
-    writer.writerows([row.topic, row.docno, *row.fields.values()] for row in project.rows)
-    return table.getvalue()
-
-
-def judgments_csv(project: Project) -> str:
-    """The judgments, for the import of judgments."""
-    rows = ([judgment[name] for name in JUDGMENTS] for judgment in project.judgments)
-    return BOM + "".join(csv_lines(JUDGMENTS, rows))
 
 
 def results_lines(

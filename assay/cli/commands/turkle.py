@@ -4,14 +4,13 @@ Import them on the site as a protocol, as rows and as judgments.
 """
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from assay.errors import InputError
-from assay.formats.turkle import Project, judgments_csv, move, read_table, rows_csv
-from assay.protocols.loader import parse_protocol
+from assay.formats.moving import Project, slug_of, write_project
+from assay.formats.turkle import move, read_table
 
 EXAMPLE = "assay turkle template.html --batch batch.csv --results results.csv --to passages"
 
@@ -51,13 +50,12 @@ def run(arguments: argparse.Namespace) -> int:
     title = arguments.title or next((row["Title"] for of in results.values() for row in of), "")
     project = move(
         _text(arguments.template),
-        slug=re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "turkle",
+        slug=slug_of(folder, otherwise="turkle"),
         title=title or folder.resolve().name,
         batches={path.stem: read_table(_text(path), path.name) for path in arguments.batch},
         results=results,
     )
-    parse_protocol(project.protocol, name="lab.toml")
-    _write(folder, project)
+    write_project(folder, project)
     _print(project, names)
     return 0
 
@@ -67,17 +65,6 @@ def _text(path: Path) -> str:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path.name}: not UTF-8 (byte {error.start + 1}); save it as UTF-8") from None
-
-
-def _write(folder: Path, project: Project) -> None:
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        raise InputError(f"{folder} is there already; name a new folder") from None
-    (folder / "lab.toml").write_text(project.protocol, encoding="utf-8")
-    (folder / "rows.csv").write_text(rows_csv(project), encoding="utf-8", newline="")
-    if project.judgments:
-        (folder / "judgments.csv").write_text(judgments_csv(project), encoding="utf-8", newline="")
 
 
 def _print(project: Project, names: Sequence[str]) -> None:
