@@ -41,6 +41,7 @@ COMMANDS = {
     "preferences": "choose pairs of documents to judge, and value documents by the votes",
     "nuggets": "check and convert the nuggets of generated answers, and make qrels of them",
     "turkle": "make a lab of a project of Turkle",
+    "label-studio": "make a lab of a project of Label Studio, or write one",
     "archive": "check the archive of a track",
     "login": "log in to a site",
     "topics": "list the topics of a track of a site",
@@ -98,7 +99,7 @@ def _run(words: Sequence[str]) -> int:
     if not words or words[0] not in COMMANDS:
         _overview().parse_args(words[:1])  # prints the help or an error, and exits
     name = words[0]
-    command = load(f"assay.cli.commands.{name}")
+    command = load(f"assay.cli.commands.{name.replace('-', '_')}")
     parser = Parser(f"assay {name}", description=command.__doc__, example=command.EXAMPLE)
     command.add_arguments(parser)
     arguments = parser.parse_args(words[1:])

@@ -29,6 +29,8 @@ from assay.formats.documents import forum as bolt
 from assay.formats.documents import jsonl, stackexchange, trec
 from assay.formats.documents.batch import Batch, Malformed, Unusable
 from assay.formats.documents.dump import Reader
+from assay.formats.label_studio.config import read_config
+from assay.formats.label_studio.tasks import read_tasks
 from assay.formats.qrels.reader import QrelsError
 from assay.formats.runs.reader import check_run
 from assay.formats.separated import SeparatedLines
@@ -48,6 +50,7 @@ SHORT = 0.012  # seconds of the longer text: a quadratic function of these sizes
 MATH = '<math xmlns="http://www.w3.org/1998/Math/MathML">'
 PROTOCOL = load_protocol("trec-adhoc")
 RAG = load_protocol("trec-rag-2024")
+STARS = read_config(b"<View><Text name='t' value='$a'/><Rating name='r' toName='t'/></View>", "x.xml")
 REFUSALS = (AssayError, Malformed, QrelsError, Unusable, ValueError)
 
 # fmt: off
@@ -123,6 +126,8 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.documents.table_rows.convert": {"form": "csv of=2 docno=1 body=2"},
     "formats.documents.table_rows.cells_of": {"kind": "csv"},
     "formats.judgments.reader.parse_judgments": {"name": "x.csv"},
+    "formats.label_studio.config.read_config": {"name": "x.xml"},
+    "formats.label_studio.tasks.read_tasks": {"name": "x.json", "config": STARS},
     "formats.manifest.parse_manifest": {"name": "x.csv", "protocol": PROTOCOL, "has_file": bool},
     "formats.qrels.tables.table_rows": {"separator": ",", "header": ["topic", "docno", "grade"]},
     "formats.rows.read_rows": {"name": "x.csv", "fields": ["a"]},
@@ -274,6 +279,24 @@ CASES: dict[str, tuple[Callable[[str], object], Callable[[int], str]]] = {
     "attributes of MathML in HTML, too long for a formula": (
         slt,
         lambda n: numbered("x{} ", before="<math ", after="><mi>x</mi></math>")(2 * n),
+    ),
+    "controls of Label Studio": (
+        lambda text: read_config(text.encode(), "x.xml"),
+        numbered("<Header value='a'/><Rating name='r{}' toName='t'/>", before="<View>", after="</View>"),
+    ),
+    "choices of Label Studio": (
+        lambda text: read_config(text.encode(), "x.xml"),
+        numbered(
+            "<Choice value='{}'/>", before="<View><Choices name='c' toName='t'>", after="</Choices></View>"
+        ),
+    ),
+    "tasks of Label Studio": (
+        lambda text: read_tasks(text.encode(), "x.json", STARS),
+        numbered('{{"id": {}, "data": {{"a": "x"}}}},', before="[", after='{"data": {"a": ""}}]'),
+    ),
+    "wrong tasks of Label Studio": (
+        lambda text: read_tasks(text.encode(), "x.json", STARS),
+        numbered('{{"id": {}}},\n', before="[", after="{}]"),
     ),
     "attributes of a row": (
         lambda text: stackexchange.convert(text.encode(), "posts"),

@@ -152,7 +152,7 @@ def test_python_examples_run(name: str) -> None:
 def test_commands_in_the_text_exist(name: str) -> None:
     text = (ROOT / name).read_text()
 
-    mentioned = set(re.findall(r"`assay ([a-z_]+)", text))
+    mentioned = set(re.findall(r"`assay ([a-z_-]+)", text))
 
     assert mentioned <= set(COMMANDS)
 

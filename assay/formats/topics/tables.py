@@ -14,7 +14,7 @@ system, and skipped.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import Any
 
@@ -86,7 +86,7 @@ def rows_of_array(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises:
         Malformed: It is not an array of objects in UTF-8, or a conversation or turn lacks its number.
     """
-    for line, row in _elements(data):
+    for line, row in elements(data):
         turns = _first(row, TURNS)
         if turns is None:
             yield line, with_usual_names(row)
@@ -97,12 +97,19 @@ def rows_of_array(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield line, turn
 
 
-def _elements(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of an array with the lines in which they begin; one at a time, so that a fault has a line."""
+def elements(
+    data: bytes, *, wrong: Callable[[int, str], Exception] | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of an array with the lines in which they begin; one at a time, so that a fault has a line.
+
+    Args:
+        wrong: the error of a line; if there is none, that of topics.
+    """
+    error_of = wrong or _wrong
     try:
         text = data.removeprefix(BOM).decode()
     except UnicodeDecodeError as error:
-        raise _wrong(data.count(b"\n", 0, error.start) + 1, "not UTF-8") from None
+        raise error_of(data.count(b"\n", 0, error.start) + 1, "not UTF-8") from None
     decoder, line, counted = json.JSONDecoder(), 1, 0
     place = _after_space(text, _after_space(text, 0) + 1)
     is_last = text[place : place + 1] == "]"
@@ -111,16 +118,16 @@ def _elements(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             row, place = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
-            raise _wrong(line, "not a JSON object, or the array is not closed") from None
+            raise error_of(line, "not a JSON object, or the array is not closed") from None
         if not isinstance(row, dict):
-            raise _wrong(line, "not a JSON object")
+            raise error_of(line, "not a JSON object")
         yield line, row
         place = _after_space(text, place)
         if text[place : place + 1] not in {",", "]"}:
-            raise _wrong(line, "expected a comma or ] after the object")
+            raise error_of(line, "expected a comma or ] after the object")
         is_last, place = text[place] == "]", _after_space(text, place + 1)
     if text[place:].strip(f"{_SPACE}]"):
-        raise _wrong(text.count("\n") + 1, "text after the end of the array")
+        raise error_of(text.count("\n") + 1, "text after the end of the array")
 
 
 def _after_space(text: str, place: int) -> int:

@@ -19,7 +19,11 @@ from assay.cli.main import COMMANDS, main
 from assay.version import VERSION
 from tests.helpers.paths import ROOT
 
-MODULES = {name: import_module(f"assay.cli.commands.{name}") for name in COMMANDS if name != "trec_eval"}
+MODULES = {
+    name: import_module(f"assay.cli.commands.{name.replace('-', '_')}")
+    for name in COMMANDS
+    if name != "trec_eval"
+}
 SHARED = {
     "--protocol",
     "--topics",

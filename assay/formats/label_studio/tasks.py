@@ -1,0 +1,263 @@
+"""Reads Label Studio's tasks with their annotations, as its export in JSON has them."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from assay.errors import InputError
+from assay.formats.documents.sources import BOM
+from assay.formats.label_studio.config import Config, Control
+from assay.formats.topics.tables import elements
+from assay.html.sanitize import without_controls
+from assay.protocols.questions import MAX_CHARACTERS, NUMBER
+from assay.structure import shown
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+MOST_ERRORS = 20
+MAX_SECONDS = 10**9
+VALUES = {"Choices": "choices", "Rating": "rating", "Number": "number", "TextArea": "text"}
+ACCEPTED = "expected a list of tasks, as the export in JSON has it"
+
+
+class Annotation(NamedTuple):
+    """What a person answered. `answers` are by the key of a question, `side` is of a comparison: left, right, tie, bad.
+
+    A skipped task has neither.
+    """
+
+    by: str
+    answers: dict[str, Any]
+    side: str
+    is_skipped: bool
+    created: str
+    seconds: str
+
+
+class Task(NamedTuple):
+    """A task with the place in the file for messages: the line at which it begins, and its number from 0."""
+
+    place: str
+    id: str
+    data: dict[str, str]
+    annotations: list[Annotation]
+
+
+@dataclass
+class TaskFile:
+    """The tasks of a file, and how many predictions and results of other controls were left out."""
+
+    tasks: list[Task] = field(default_factory=list)
+    n_predictions: int = 0
+    n_left_out: int = 0
+    n_repeated: int = 0
+
+
+class _Wrong(Exception):
+    """A value that cannot be used, with its key."""
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(f"{key}: {problem}")
+
+
+def read_tasks(data: bytes, name: str, config: Config) -> TaskFile:
+    """The tasks of an export in JSON.
+
+    Raises:
+        InputError: It is not JSON, or tasks are wrong, each with its line and key.
+    """
+    file, errors = TaskFile(), []
+    if not data.removeprefix(BOM).lstrip().startswith(b"["):
+        raise InputError(f"{name}: line 1: {ACCEPTED}")
+    values = elements(data, wrong=lambda line, problem: InputError(f"{name}: line {line}: {problem}"))
+    for n, (line, value) in enumerate(values):
+        try:
+            file.tasks.append(_task(value, f"line {line}: [{n}]", config, file))
+        except _Wrong as wrong:
+            errors.append(f"{name}: line {line}: [{n}].{wrong}")
+    if errors:
+        more = [f"and {len(errors) - MOST_ERRORS:,} more"] if len(errors) > MOST_ERRORS else []
+        raise InputError("\n".join([*errors[:MOST_ERRORS], *more]))
+    if not file.tasks:
+        raise InputError(f"{name}: line 1: no tasks; {ACCEPTED}")
+    return file
+
+
+def _object(value: object, key: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _Wrong(key, f"expected an object, got {shown(value)}")
+    return value
+
+
+def _list(of: Mapping[str, Any], name: str, key: str) -> list[Any]:
+    value = of.get(name)
+    if value is not None and not isinstance(value, list):
+        raise _Wrong(key, f"expected a list, got {shown(value)}")
+    return value or []
+
+
+def _task(task: Mapping[str, Any], place: str, config: Config, file: TaskFile) -> Task:
+    data = {
+        _words(key, "data"): _cell(each, f"data.{key}")
+        for key, each in _object(task.get("data"), "data").items()
+    }
+    for variable in config.variables:
+        if variable not in data:
+            raise _Wrong(f"data.{variable}", "missing; the configuration shows it")
+    file.n_predictions += len(_list(task, "predictions", "predictions"))
+    if "annotations" not in task and "completions" in task:
+        raise _Wrong("completions", "the format of a version before 1.0; export the tasks again")
+    by: dict[str, Annotation] = {}
+    for n, each in enumerate(_list(task, "annotations", "annotations")):
+        annotation = _annotation(_object(each, f"annotations[{n}]"), f"annotations[{n}]", config, file)
+        file.n_repeated += annotation.by in by
+        by[annotation.by] = annotation
+    return Task(place, _words(str(task.get("id", "")), "id"), data, list(by.values()))
+
+
+def _words(text: str, key: str) -> str:
+    if SURROGATE.search(text):
+        raise _Wrong(key, "a text has half of a surrogate pair, such as \\ud83d")
+    return without_controls(text)
+
+
+def _cell(value: object, key: str) -> str:
+    """A value of a task as the text of a row."""
+    if value is None:
+        return ""
+    return _words(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), key)
+
+
+def _annotation(value: Mapping[str, Any], key: str, config: Config, file: TaskFile) -> Annotation:
+    is_skipped = value.get("was_cancelled") is True
+    answers, side = ({}, "") if is_skipped else _results(value, key, config, file)
+    seconds = value.get("lead_time")
+    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if seconds is not None and not (is_number and 0 <= seconds < MAX_SECONDS):
+        raise _Wrong(f"{key}.lead_time", f"expected a number of seconds, got {shown(seconds)}")
+    return Annotation(
+        _person(value.get("completed_by"), f"{key}.completed_by"),
+        answers,
+        side,
+        is_skipped,
+        _time(value.get("created_at"), f"{key}.created_at"),
+        "" if seconds is None else str(round(seconds)),
+    )
+
+
+def _person(value: object, key: str) -> str:
+    """The annotator: an id, or an object with an email or a username."""
+    if isinstance(value, dict):
+        value = next((value[name] for name in ("email", "username", "id") if value.get(name)), None)
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
+        raise _Wrong(key, f"expected the id or the email of the annotator, got {shown(value)}")
+    return "-".join(_words(str(value), key).split())
+
+
+def _time(value: object, key: str) -> str:
+    if value is None:
+        return ""
+    try:
+        time = datetime.fromisoformat(str(value))
+    except ValueError:
+        raise _Wrong(key, f"expected a time such as 2026-11-24T12:53:17Z, got {shown(value)}") from None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
+
+
+def _results(
+    annotation: Mapping[str, Any], key: str, config: Config, file: TaskFile
+) -> tuple[dict[str, Any], str]:
+    """The answers by question, and the side of a comparison."""
+    answers: dict[str, Any] = {}
+    side, seen = "", set()
+    for n, each in enumerate(_list(annotation, "result", f"{key}.result")):
+        place = f"{key}.result[{n}]"
+        result = _object(each, place)
+        name = result.get("from_name")
+        if result.get("type") == "relation" or (isinstance(name, str) and name in config.left_out):
+            file.n_left_out += 1
+            continue
+        if not isinstance(name, str) or not _is_known(name, config):
+            raise _Wrong(f"{place}.from_name", f"{shown(name)} is not a control of the configuration")
+        if name in seen:
+            raise _Wrong(f"{place}.from_name", f"{name} is answered twice")
+        seen.add(name)
+        value = _object(result.get("value"), f"{place}.value")
+        if name in config.controls:
+            control = config.controls[name]
+            answer = _answer(control, value, f"{place}.value.{VALUES[control.tag]}")
+            answers |= {control.question["key"]: answer} if answer else {}
+        else:
+            side = _side(name, value, place, config) or side
+    return answers, side
+
+
+def _is_known(name: str, config: Config) -> bool:
+    is_of_pair = config.pairwise is not None and name in {config.pairwise.name, config.ties}
+    return name in config.controls or is_of_pair
+
+
+def _side(name: str, value: Mapping[str, Any], place: str, config: Config) -> str:
+    """The side that a comparison prefers; or tie or bad, which another control may say."""
+    assert config.pairwise is not None
+    if name == config.pairwise.name:
+        word, key, accepted = value.get("selected"), "selected", config.pairwise.sides
+    else:
+        [word] = _texts(value.get("choices"), f"{place}.value.choices", most=1) or [""]
+        key, accepted = "choices", config.tie_words
+    if word in ("", "none"):
+        return ""
+    if not isinstance(word, str) or word not in accepted:
+        raise _Wrong(f"{place}.value.{key}", f"{shown(word)} is not a side; use {', '.join(accepted)}")
+    return accepted[word]
+
+
+def _texts(value: object, key: str, *, most: int | None = None) -> list[str]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise _Wrong(key, f"expected a list of texts, got {shown(value)}")
+    if most is not None and len(texts) > most:
+        raise _Wrong(key, f"expected one choice, got {len(texts)}")
+    return [_words(text, key) for text in texts]
+
+
+def _answer(control: Control, value: Mapping[str, Any], key: str) -> str | list[str]:
+    given = value.get(VALUES[control.tag])
+    if control.tag == "Choices":
+        is_list = control.question["kind"] == "any-of"
+        words = _texts(given, key, most=None if is_list else 1)
+        chosen = [_chosen(control, word, key) for word in words]
+        in_order = [each for each in dict.fromkeys(control.choices.values()) if each in chosen]
+        return in_order if is_list else "".join(chosen)
+    if control.tag == "Rating":
+        return _chosen(control, str(given) if isinstance(given, int) else shown(given), key)
+    if control.tag == "Number":
+        return _number(given, key)
+    text = "\n".join(_texts(given, key))
+    if len(text) > MAX_CHARACTERS:
+        raise _Wrong(key, f"{len(text):,} characters; a text has at most {MAX_CHARACTERS:,}")
+    return text
+
+
+def _chosen(control: Control, word: str, key: str) -> str:
+    if word not in control.choices:
+        accepted = ", ".join(list(control.choices)[:20])
+        raise _Wrong(key, f"{shown(word)} is not a choice of {control.question['key']}; use {accepted}")
+    return control.choices[word]
+
+
+def _number(value: object, key: str) -> str:
+    text = "" if isinstance(value, bool) or not isinstance(value, (int, float)) else _plain(value)
+    if not NUMBER.fullmatch(text):
+        raise _Wrong(
+            key, f"expected a number of at most 15 digits before and after the point, got {shown(value)}"
+        )
+    return text
+
+
+def _plain(value: float) -> str:
+    """A number without an exponent."""
+    return format(Decimal(repr(value)), "f") if abs(value) < 10**16 else ""

@@ -1,0 +1,275 @@
+"""Writes rows with their judgments, or votes, as a labeling configuration and tasks of Label Studio."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lxml import etree
+
+from assay.errors import InputError
+from assay.formats.judgments.rows import JudgmentRow
+from assay.formats.label_studio.config import VARIABLE
+from assay.formats.label_studio.moves import DOCNO
+from assay.formats.rows import TableRow
+from assay.preferences.votes import BAD, TIE, Vote
+from assay.protocols.form_rules import ROW_COLUMNS
+from assay.protocols.questions import Condition
+from assay.protocols.schema import JudgingRules, Protocol, Question, QuestionChoice
+from assay.templates import PLACEHOLDER, QUESTION
+
+GRADE = "grade"  # the control of the scale of a protocol
+PREFERENCE, NEITHER = "preference", "neither"  # the controls of a comparison
+STARS = 10
+TYPES = {
+    "Choices": ("choices", "choices"),
+    "Rating": ("rating", "rating"),
+    "Number": ("number", "number"),
+    "TextArea": ("textarea", "text"),
+}
+
+
+@dataclass
+class Written:
+    """A labeling configuration and tasks, with what a person should know about them."""
+
+    config: str
+    tasks: list[dict[str, Any]]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def tasks_json(self) -> str:
+        """The tasks as a list of JSON, one a line."""
+        lines = ",\n".join(json.dumps(task, ensure_ascii=False) for task in self.tasks)
+        return f"[\n{lines}\n]\n"
+
+
+def tag_of(question: Question) -> str:
+    """The control that asks a question; nothing if Label Studio has none.
+
+    >>> tag_of(Question("a", "A", kind="number"))
+    'Number'
+    """
+    keys = [choice.key for choice in question.choices]
+    is_stars = keys == [str(n) for n in range(1, len(keys) + 1)] and 2 <= len(keys) <= STARS
+    if question.kind == "one-of" and is_stars and [choice.label for choice in question.choices] == keys:
+        return "Rating"
+    tags = {
+        "one-of": "Choices",
+        "any-of": "Choices",
+        "yes-no": "Choices",
+        "number": "Number",
+        "text": "TextArea",
+    }
+    return "" if question.choices_from else tags.get(question.kind, "")
+
+
+def write_rows(protocol: Protocol, rows: Sequence[TableRow], judgments: Iterable[JudgmentRow]) -> Written:
+    """The rows of a form as tasks, with their judgments as annotations.
+
+    Raises:
+        InputError: The protocol has no form, a field cannot be a variable, or a judgment is of no row.
+    """
+    judging = protocol.judging
+    if judging.form is None:
+        raise InputError(f"{protocol.slug} judges no rows of a table; its layout is {judging.layout}")
+    notes: list[str] = []
+    questions = {question.key: question for question in _questions(judging, notes)}
+    fields = [name for name in judging.form.fields if name not in ROW_COLUMNS]
+    for name in fields:
+        if not VARIABLE.fullmatch(f"${name}"):
+            raise InputError(
+                f"the field {name!r} cannot be a variable of Label Studio; use letters, digits and _"
+            )
+    view = etree.Element("View")
+    shown = _add_objects(view, judging.form.html, fields, questions)
+    for question in questions.values():
+        _add_control(view, question, shown, notes)
+    tasks = _tasks(rows, judgments, questions, judging, shown)
+    return Written(_xml(view), tasks, notes)
+
+
+def _questions(judging: JudgingRules, notes: list[str]) -> Iterator[Question]:
+    """The questions that Label Studio can ask; the scale is the first one."""
+    if judging.given_grades:
+        choices = tuple(
+            QuestionChoice(each.key, each.label, definition=each.definition) for each in judging.grades
+        )
+        yield Question(GRADE, "Grade", given_choices=choices)
+        notes.append(f"the grades are the choices of {GRADE}")
+    for question in judging.questions:
+        if tag_of(question):
+            yield question
+        else:
+            notes.append(f"{question.key} ({question.kind}) has no counterpart and is left out")
+
+
+def _add_objects(
+    view: etree._Element, html: str, fields: Sequence[str], questions: Mapping[str, Question]
+) -> str:
+    """Add a text for each field, in the order of the page. The name of the first one."""
+    places = [match[1].strip() for match in PLACEHOLDER.finditer(html)]
+    shown = [name for name in dict.fromkeys(places) if not name.startswith(QUESTION)]
+    names = [name for name in shown if name in (*fields, *ROW_COLUMNS)] or ["docno"]
+    for name in names:
+        etree.SubElement(view, "Text", name=_object_name(name, questions), value=f"${name}")
+    return _object_name(names[0], questions)
+
+
+def _object_name(name: str, questions: Mapping[str, Question]) -> str:
+    """A name that no control has: both are of one kind."""
+    while name in questions:
+        name += "-text"
+    return name
+
+
+def _add_control(view: etree._Element, question: Question, shown: str, notes: list[str]) -> None:
+    tag = tag_of(question)
+    etree.SubElement(view, "Header", value=question.label)
+    control = etree.SubElement(view, tag, name=question.key, toName=shown)
+    if question.required:
+        control.set("required", "true")
+    if tag == "Choices":
+        control.set("choice", "multiple" if question.kind == "any-of" else "single")
+        for choice in question.choices:
+            _add_choice(control, choice)
+    elif tag == "Rating":
+        control.set("maxRating", str(len(question.choices)))
+    elif tag == "TextArea":
+        control.set("maxSubmissions", "1")
+        control.set("rows", "3")
+    for key in ("min", "max"):
+        if (limit := getattr(question, key)) is not None:
+            control.set(key, f"{limit:g}")
+    _add_conditions(control, question, notes)
+
+
+def _add_choice(control: etree._Element, choice: QuestionChoice) -> None:
+    made = etree.SubElement(control, "Choice", value=choice.label)
+    if choice.key != choice.label:
+        made.set("alias", choice.key)
+    if choice.definition:
+        made.set("hint", choice.definition)
+
+
+def _add_conditions(control: etree._Element, question: Question, notes: list[str]) -> None:
+    """Show a control after a choice: Label Studio knows one earlier control, and some of its choices."""
+    conditions = [Condition.parse(text) for text in (*question.after, *question.after_all)]
+    if not conditions:
+        return
+    of = {condition.of or GRADE for condition in conditions}
+    if len(of) > 1 or any(each.label for each in conditions) or len(question.after_all) > 1:
+        notes.append(f"{question.key} is asked always; its conditions have no counterpart")
+        return
+    control.set("visibleWhen", "choice-selected")
+    control.set("whenTagName", of.pop())
+    control.set("whenChoiceValue", ",".join(condition.value for condition in conditions))
+
+
+def _tasks(
+    rows: Sequence[TableRow],
+    judgments: Iterable[JudgmentRow],
+    questions: Mapping[str, Question],
+    judging: JudgingRules,
+    shown: str,
+) -> list[dict[str, Any]]:
+    tasks = {
+        (row.topic, row.docno): _task(n, {"topic": row.topic, "docno": row.docno, **row.fields})
+        for n, row in enumerate(rows, 1)
+    }
+    for row in judgments:
+        if not row.is_current or row.is_withdrawn or row.is_check:
+            continue
+        task = tasks.get((row.topic, row.docno))
+        if task is None:
+            raise InputError(f"line {row.line} of the judgments: {row.topic} {row.docno} is not in the table")
+        is_skipped = row.choice in {choice.key for choice in judging.non_answers}
+        answers = ({GRADE: row.choice} if GRADE in questions and judging.given_grades else {}) | dict(
+            row.answers
+        )
+        results = [
+            _result(f"{task['id']}-{key}", key, shown, *_value(questions[key], answer))
+            for key, answer in ({} if is_skipped else answers).items()
+            if key in questions
+        ]
+        time = row.judged_at.isoformat() if row.judged_at else None
+        task["annotations"].append(_annotation(row.assessor, results, is_skipped, time, row.seconds))
+    return list(tasks.values())
+
+
+def _task(number: int, data: Mapping[str, str]) -> dict[str, Any]:
+    return {"id": number, "data": dict(data), "annotations": []}
+
+
+def _annotation(
+    assessor: str,
+    results: Sequence[Mapping[str, Any]],
+    is_skipped: bool,
+    time: str | None,
+    seconds: int | None,
+) -> dict[str, Any]:
+    """An annotation. A number is the id of a person, and any other name stands for an email."""
+    optional = {"created_at": time, "lead_time": seconds}
+    return {
+        "completed_by": int(assessor) if assessor.isdecimal() else {"email": assessor},
+        "was_cancelled": is_skipped,
+        "result": list(results),
+        **{key: value for key, value in optional.items() if value is not None},
+    }
+
+
+def _result(name: str, control: str, shown: str, kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    return {"id": name, "from_name": control, "to_name": shown, "type": kind, "value": dict(value)}
+
+
+def _value(question: Question, answer: Any) -> tuple[str, dict[str, Any]]:
+    """The type and the value of the result of an answer."""
+    tag = tag_of(question)
+    kind, key = TYPES[tag]
+    if tag == "Rating":
+        return kind, {key: int(answer)}
+    if tag == "Number":
+        return kind, {key: float(answer) if "." in answer else int(answer)}
+    return kind, {key: answer if isinstance(answer, list) else [answer]}
+
+
+def _xml(view: etree._Element) -> str:
+    etree.indent(view)
+    return etree.tostring(view, encoding="unicode") + "\n"
+
+
+def write_votes(
+    votes: Iterable[Vote], documents: Mapping[str, str], *, question: str, is_html: bool = False
+) -> Written:
+    """Votes as tasks of a pairwise control. Label Studio has no tie, so a second control says it.
+
+    Args:
+        documents: the text of each document; one that is not there has its docno.
+    """
+    view = etree.Element("View")
+    etree.SubElement(view, "Header", value=question)
+    for side in DOCNO:
+        etree.SubElement(view, "HyperText" if is_html else "Text", name=side, value=f"${side}")
+    etree.SubElement(view, "Pairwise", name=PREFERENCE, toName=",".join(DOCNO))
+    etree.SubElement(view, "Header", value="Or choose neither:")
+    neither = etree.SubElement(view, "Choices", name=NEITHER, toName="left", choice="single")
+    for key, label in ((TIE, "Equally good"), (BAD, "Both useless")):
+        etree.SubElement(neither, "Choice", value=label, alias=key)
+    tasks: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for vote in votes:
+        texts = {side: documents.get(docno, docno) for side, docno in zip(DOCNO, vote[1:3], strict=True)}
+        data = {"topic": vote.topic, **dict(zip(DOCNO.values(), vote[1:3], strict=True)), **texts}
+        task = tasks.setdefault(vote[:3], _task(len(tasks) + 1, data))
+        task["annotations"].append(
+            _annotation(vote.assessor, [_of_vote(vote, task["id"])], False, None, None)
+        )
+    lacking = sorted({docno for vote in tasks for docno in vote[1:]} - documents.keys())
+    notes = [f"{len(lacking):,} documents have no text, such as {lacking[0]}"] if lacking else []
+    return Written(_xml(view), list(tasks.values()), notes)
+
+
+def _of_vote(vote: Vote, task: int) -> dict[str, Any]:
+    if vote.loser:
+        side = "left" if vote.winner == vote.left else "right"
+        return _result(f"{task}-{PREFERENCE}", PREFERENCE, ",".join(DOCNO), "pairwise", {"selected": side})
+    return _result(f"{task}-{NEITHER}", NEITHER, "left", "choices", {"choices": [vote.winner]})
