@@ -264,7 +264,7 @@ class _Reader:
         self._note(element, "gives votes on the left and the right side")
         if self.config.ties:
             self.config.tie_words = self.config.controls.pop(self.config.ties).choices
-            self.config.notes.append(f"{self.config.ties} says which votes are for neither side")
+            self.config.notes.append(f"{self.config.ties} (Choices) gives votes for neither side")
 
 
 def _named_choices(control: Control, words: str) -> list[str]:

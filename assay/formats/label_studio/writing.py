@@ -271,5 +271,6 @@ def write_votes(
 def _of_vote(vote: Vote, task: int) -> dict[str, Any]:
     if vote.loser:
         side = "left" if vote.winner == vote.left else "right"
-        return _result(f"{task}-{PREFERENCE}", PREFERENCE, ",".join(DOCNO), "pairwise", {"selected": side})
+        # Label Studio's editor names the control itself as the object of a comparison.
+        return _result(f"{task}-{PREFERENCE}", PREFERENCE, PREFERENCE, "pairwise", {"selected": side})
     return _result(f"{task}-{NEITHER}", NEITHER, "left", "choices", {"choices": [vote.winner]})
