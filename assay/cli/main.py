@@ -99,7 +99,7 @@ def _run(words: Sequence[str]) -> int:
     if not words or words[0] not in COMMANDS:
         _overview().parse_args(words[:1])  # prints the help or an error, and exits
     name = words[0]
-    command = load(f"assay.cli.commands.{name.replace('-', '_')}")
+    command = command_of(name)
     parser = Parser(f"assay {name}", description=command.__doc__, example=command.EXAMPLE)
     command.add_arguments(parser)
     arguments = parser.parse_args(words[1:])
@@ -113,6 +113,11 @@ def _run(words: Sequence[str]) -> int:
             print_error(f"{parser.prog} {action}" if action else parser.prog, error)
         return getattr(error, "exit_status", 2)
     return status
+
+
+def command_of(name: str) -> Any:
+    """The module of a subcommand."""
+    return load(f"assay.cli.commands.{name.replace('-', '_')}")
 
 
 def load(module: str) -> Any:

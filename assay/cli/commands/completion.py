@@ -7,7 +7,7 @@ fish: `assay completion fish > ~/.config/fish/completions/assay.fish`.
 import argparse
 from collections.abc import Iterator
 
-from assay.cli.main import COMMANDS, load
+from assay.cli.main import COMMANDS, command_of
 
 EXAMPLE = "assay completion bash"
 
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     for name in COMMANDS:
         parser = argparse.ArgumentParser()
         if name != "trec_eval":  # its options have one letter
-            load(f"assay.cli.commands.{name}").add_arguments(parser)
+            command_of(name).add_arguments(parser)
         words[name] = sorted(set(_words_of(parser)))
     if arguments.shell == "fish":
         for name, summary in COMMANDS.items():

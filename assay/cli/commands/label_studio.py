@@ -24,10 +24,8 @@ from assay.formats.rows import read_rows
 from assay.preferences.votes import as_lines, read_votes
 from assay.protocols.loader import load_protocol
 
-EXAMPLE = "assay label-studio import config.xml tasks.json --to sentiment"
-FOR_EXPORT = (
-    "assay label-studio export --protocol lab.toml --rows rows.csv --judgments judgments.csv --to tasks"
-)
+EXAMPLE = "assay label-studio import label-studio/config.xml label-studio/tasks.json --to answers"
+FOR_EXPORT = "assay label-studio export --protocol captions-lab.toml --rows captions.csv --to captions"
 QUESTION = "Which one is better?"
 
 
@@ -42,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--title", default="", help="title of the protocol (default: the name of the folder)"
     )
     outgoing = actions.add_parser("export", help="write a configuration and tasks", example=FOR_EXPORT)
-    add(outgoing, "--protocol", required=False, words="a protocol of rows")
+    add(outgoing, "--protocol", required=False)
     outgoing.add_argument("--rows", metavar="FILE", help="the table of its rows")
     outgoing.add_argument("--judgments", metavar="FILE", help="judgments of the rows, as Assay exports them")
     outgoing.add_argument(
