@@ -29,8 +29,6 @@ from assay.formats.documents import forum as bolt
 from assay.formats.documents import jsonl, stackexchange, trec
 from assay.formats.documents.batch import Batch, Malformed, Unusable
 from assay.formats.documents.dump import Reader
-from assay.formats.label_studio.config import read_config
-from assay.formats.label_studio.tasks import read_tasks
 from assay.formats.qrels.reader import QrelsError
 from assay.formats.runs.reader import check_run
 from assay.formats.separated import SeparatedLines
@@ -38,6 +36,8 @@ from assay.formats.topics.reader import read_topics
 from assay.formulas.slt import slt
 from assay.html import forum, highlight, links
 from assay.html.sanitize import clean_body, clean_title
+from assay.label_studio.config import read_config
+from assay.label_studio.tasks import read_tasks
 from assay.nuggets.files import read_nuggets
 from assay.protocols.loader import load_protocol, parse_protocol
 from assay.protocols.measures import parse_measure
@@ -104,6 +104,7 @@ PACKAGES = (
     "formulas",
     "html",
     "judging",
+    "label_studio",
     "nuggets",
     "passages",
     "protocols",
@@ -126,8 +127,8 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.documents.table_rows.convert": {"form": "csv of=2 docno=1 body=2"},
     "formats.documents.table_rows.cells_of": {"kind": "csv"},
     "formats.judgments.reader.parse_judgments": {"name": "x.csv"},
-    "formats.label_studio.config.read_config": {"name": "x.xml"},
-    "formats.label_studio.tasks.read_tasks": {"name": "x.json", "config": STARS},
+    "label_studio.config.read_config": {"name": "x.xml"},
+    "label_studio.tasks.read_tasks": {"name": "x.json", "config": STARS},
     "formats.manifest.parse_manifest": {"name": "x.csv", "protocol": PROTOCOL, "has_file": bool},
     "formats.qrels.tables.table_rows": {"separator": ",", "header": ["topic", "docno", "grade"]},
     "formats.rows.read_rows": {"name": "x.csv", "fields": ["a"]},

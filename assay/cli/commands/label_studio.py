@@ -15,12 +15,12 @@ from assay.errors import InputError
 from assay.formats.compression import read_file, read_text
 from assay.formats.documents.jsonl import with_usual_names
 from assay.formats.judgments.reader import parse_judgments
-from assay.formats.label_studio.config import read_config
-from assay.formats.label_studio.moves import Moved, documents_lines, move
-from assay.formats.label_studio.tasks import read_tasks
-from assay.formats.label_studio.writing import Written, write_rows, write_votes
 from assay.formats.moving import make_folder, slug_of, write_project
 from assay.formats.rows import read_rows
+from assay.label_studio.config import read_config
+from assay.label_studio.moves import Moved, documents_lines, move
+from assay.label_studio.tasks import read_tasks
+from assay.label_studio.writing import Written, write_rows, write_votes
 from assay.preferences.votes import as_lines, read_votes
 from assay.protocols.loader import load_protocol
 

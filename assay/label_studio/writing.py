@@ -9,9 +9,9 @@ from lxml import etree
 
 from assay.errors import InputError
 from assay.formats.judgments.rows import JudgmentRow
-from assay.formats.label_studio.config import VARIABLE
-from assay.formats.label_studio.moves import DOCNO
 from assay.formats.rows import TableRow
+from assay.label_studio.config import VARIABLE
+from assay.label_studio.moves import DOCNO
 from assay.preferences.votes import BAD, TIE, Vote
 from assay.protocols.form_rules import ROW_COLUMNS
 from assay.protocols.questions import Condition

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from assay.errors import InputError
 from assay.formats.documents.sources import BOM
-from assay.formats.label_studio.config import Config, Control
 from assay.formats.topics.tables import elements
 from assay.html.sanitize import without_controls
+from assay.label_studio.config import Config, Control
 from assay.protocols.questions import MAX_CHARACTERS, NUMBER
 from assay.structure import shown
 

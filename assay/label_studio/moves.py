@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from assay.errors import InputError
-from assay.formats.label_studio.config import Config, Pairwise
-from assay.formats.label_studio.tasks import Annotation, Task, TaskFile
 from assay.formats.moving import SKIPPED, MovedRow, Project, lab_toml
 from assay.formats.rows import MEAN, NAME, ONE_TOPIC
+from assay.label_studio.config import Config, Pairwise
+from assay.label_studio.tasks import Annotation, Task, TaskFile
 from assay.preferences.votes import BAD, TIE, Vote, as_lines, parse_votes
 from assay.protocols.form_rules import FIELD, ROW_COLUMNS
 from assay.protocols.schema import ANSWERED, FormRules
