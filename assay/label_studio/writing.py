@@ -208,7 +208,7 @@ def _annotation(
     time: str | None,
     seconds: int | None,
 ) -> dict[str, Any]:
-    """An annotation. A number is the id of a person, and any other name stands for an email."""
+    """An annotation. A number is the id of a person, and any other name is given as an email."""
     optional = {"created_at": time, "lead_time": seconds}
     return {
         "completed_by": int(assessor) if assessor.isdecimal() else {"email": assessor},
