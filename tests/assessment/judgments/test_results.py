@@ -113,6 +113,38 @@ def test_project_of_turkle_moves_with_its_rows_judgments_and_grades(
     assert qrels.replace("\t", " ").splitlines() == ["rows 0 1 1", "rows 0 2 1", "rows 0 3 0"]
 
 
+@pytest.mark.django_db
+def test_project_of_label_studio_moves_with_its_judgments(tmp_path: Path) -> None:
+    config, tasks = (str(samples.path(f"label-studio/{name}")) for name in ("config.xml", "tasks.json"))
+    assert main(["label-studio", "import", config, tasks, "--to", str(tmp_path / "answers")]) == 0
+    lab = tmp_path / "answers"
+    track = make_row_track((lab / "lab.toml").read_text(), (lab / "rows.csv").read_text())
+    organizer = make_organizer()
+    pool = build_pool(track, organizer)
+    people = {
+        "4": make_assessor(track, "dora").username,
+        "ann@example.org": make_assessor(track, "ann").username,
+    }
+    data = (lab / "judgments.csv").read_bytes()
+
+    source = import_services.import_file(
+        track=track, name="judgments.csv", file=BytesIO(data), assessors=people, by=organizer
+    )
+
+    assert source.n_imported == 3
+    ann = Judgment.objects.get(docno="11", assessor__username="ann")
+    assert ann.answers == {"quality": "3", "kind": "definition", "faults": ["vague"], "facts": "2"}
+    assert (ann.source, ann.seconds) == ("label-studio", 12)
+    assert Judgment.objects.get(docno="12").choice == "skipped"
+    qrels_services.freeze_judgments(pool=pool, by=organizer, also=["dual"])
+    assert qrels_tsv(Qrels.objects.get(track=track, report__set="quality")).decode().split() == [
+        "rows",
+        "0",
+        "11",
+        "3",
+    ]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
