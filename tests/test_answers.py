@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from assay.errors import Refused
+from assessment.judging import services as task_services
 from assessment.nuggets import services as nugget_services
 from jobs import services as jobs
 from jobs.models import Job
@@ -34,7 +35,7 @@ from tests.helpers.answers import (
     write_nuggets,
 )
 from tests.helpers.api import api, call
-from tests.helpers.judging import make_batch
+from tests.helpers.judging import judge, make_batch
 from tests.publishing.archives.conftest import archive_of, written
 from tests.publishing.archives.test_services import findings_of, load, rewritten
 
@@ -151,6 +152,29 @@ def test_program_gets_the_nugget_and_the_answer(lab: AnswersLab) -> None:
         "answer": f"{DANCE} {ANGLE} {FAR}",
     }
     assert task["unit"]["text"] == ""
+
+
+def test_units_have_the_labels_of_nuggets_or_citations(lab: AnswersLab) -> None:
+    write_nuggets(lab)
+    submit_answers(lab)
+    pool = pool_answers(lab)
+    judge_answers(lab, pool)
+    dual = make_batch(pool, {lab.bob: [lab.bees, lab.tea]}, kind="dual")
+    program, organizer = api(lab.bob, "read", "judge"), client_of(lab.organizer)
+
+    labels: dict[str, set[str]] = {"nugget": set(), "citation": set()}
+    while task := task_services.accept_next(batch=dual, assessor=lab.bob):
+        unit = call(program, "GET", "task", task.pk).json()["unit"]
+        labels[unit["generated"]["judged"]] |= {grade["label"] for grade in unit["grades"]}
+        judge(task, "not_support")
+    page = organizer.get(reverse("assessment:disagreements", args=[lab.track.slug])).content.decode()
+    protocol = organizer.get(reverse("tracks:track", args=[lab.track.slug])).content.decode()
+
+    assert "Full support" in labels["citation"]
+    assert "Full support" not in labels["nugget"]
+    assert "<strong>Full support</strong>" in page
+    assert "<strong>No support</strong>" in page
+    assert "of a citation: Full support" in protocol
 
 
 def test_preview_has_the_size_of_whole_runs(lab: AnswersLab) -> None:

@@ -54,10 +54,12 @@ class Scale(NamedTuple):
             f"{n if each.value is None else each.value} {each.label}" for n, each in enumerate(choices)
         )
 
-    def read(self, rules: JudgingRules, choice: str, grade: int | None, answers: Answers) -> Read | None:
-        """The words and the number of a judgment; None if not answered."""
+    def read(
+        self, rules: JudgingRules, choice: str, grade: int | None, answers: Answers, docno: str = ""
+    ) -> Read | None:
+        """The words, for a unit, and the number of a judgment; None if not answered."""
         if self.question is None or grade is None:
-            return Read(rules.label_of(choice), grade)
+            return Read(rules.label_of(choice, docno), grade)
         if self.question.key not in answers:
             return None
         answer = answers[self.question.key]

@@ -140,17 +140,27 @@ def question(
         "document_title": shown(document.title),
         "text": shown(document.body),
         "guidelines": guidelines,
-        **choices_of(rules, questions_for(rules, labels=topic.labels, subtopics=labels_of(topic.subtopics))),
+        **choices_of(
+            rules,
+            questions_for(rules, labels=topic.labels, subtopics=labels_of(topic.subtopics)),
+            unit.docno,
+        ),
     }
 
 
-def choices_of(rules: JudgingRules, questions: Iterable[Question]) -> dict[str, Any]:
-    """The grades, non-answers and questions that a program can choose from, with their definitions."""
+def choices_of(rules: JudgingRules, questions: Iterable[Question], docno: str) -> dict[str, Any]:
+    """The grades, non-answers and questions that a program can choose from for a unit, with their definitions."""
     described = ("key", "label", "definition")
     asked = ("key", "label", "kind", "after", "after_all", "required", "help", *LIMITS)
     return {
         "grades": [
-            {"grade": each.value} | {name: getattr(each, name) for name in described} for each in rules.grades
+            {
+                "grade": each.value,
+                "key": each.key,
+                "label": each.label_for(docno),
+                "definition": each.definition_for(docno),
+            }
+            for each in rules.grades
         ],
         "non_answers": [
             {name: getattr(each, name) for name in (*described, "needs_comment")}

@@ -70,7 +70,7 @@ class TopicAgreementSerializer(serializers.Serializer[report.TopicAgreement]):
     units = serializers.IntegerField(source="n_units")
     agreement = Number(source="observed")
     alpha_nominal = Number(source="nominal")
-    alpha_ordinal = Number(source="ordinal")
+    alpha_ordinal = Number(source="ordinal", help_text="Null if what is compared has no order.")
     alpha_two_way = Number(source="two_way")
 
 

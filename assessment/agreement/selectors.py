@@ -136,10 +136,16 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
             across="Assessor",
             up="Kappa",
         ),
-        topics=sorted(report.by_topic(columns, level), key=lambda row: natural(row.topic)),
+        topics=sorted(_topics(columns, scale), key=lambda row: natural(row.topic)),
         preferences=preferences_of(track, of_round),
         machines=[] if of_round.batch_id is not None or scale.key else comparisons(track),
     )
+
+
+def _topics(columns: report.Graded, scale: Scale) -> list[report.TopicAgreement]:
+    """The agreement on each topic; without order, the ordinal alpha is undefined."""
+    rows = report.by_topic(columns, scale.level)
+    return [row._replace(ordinal=math.nan) for row in rows] if scale.is_nominal else rows
 
 
 def _defined(value: float) -> float | None:

@@ -126,14 +126,19 @@ def pooled_units(track: Track) -> set[tuple[str, str]]:
 def unknown_units(track: Track, columns: QrelsColumns) -> list[tuple[str, str, str]]:
     """Check the rows of a file of known grades; returns topic, docno and complaint of each wrong one."""
     codes = set(Topic.objects.filter(track=track).values_list("code", flat=True))
-    units = pooled_units(track)
+    units, about_pairs = pooled_units(track), track.protocol.parsed.judging.preference_grades
+    values = {each.value for each in about_pairs}
+    accepted = ", ".join(f"{each.value} ({each.key})" for each in about_pairs)
     wrong = []
-    topics = columns.topics[columns.topic_index].tolist()
-    for code, docno in zip(topics, (each.decode() for each in columns.docno.tolist()), strict=True):
+    topics, docnos = columns.topics[columns.topic_index].tolist(), columns.docno.tolist()
+    for code, name, grade in zip(topics, docnos, columns.grade.tolist(), strict=True):
+        docno = name.decode()
         if code not in codes:
             wrong.append((code, docno, f"topic {code} is not in the track"))
         elif (code, docno) not in units:
             wrong.append((code, docno, f"document {docno} is in no pool of topic {code}"))
+        elif values and grade not in values:
+            wrong.append((code, docno, f"grade {grade} is no choice about a pair; use {accepted}"))
     return wrong
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from assay.formats.judgments.choices import choice_of
 from assay.formats.judgments.rows import JudgmentRow
+from assay.preferences.votes import documents_of
 from assay.protocols.questions import WrongAnswer, check_answers, questions_for
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.imports.campaign import BatchKey, Campaign, PlannedJudgment
@@ -29,6 +30,7 @@ WORDS = {
     "document": "document that is not in the pool",
     "assessor": "unknown assessor",
     "answer": "unknown grade or choice",
+    "side": "document on the left that is not of the pair",
     "conflict": "in conflict with a judgment that is here",
     "repeated": "in conflict with another line of the file",
     "judges": "more judges than the protocol asks for",
@@ -122,6 +124,7 @@ def _resolved(
         place = plan.attempt(row, lambda row: _place(source, row, campaign))
         assessor = plan.attempt(row, lambda row: _assessor(source, row, campaign))
         choice = plan.attempt(row, lambda row: _choice(source, row, campaign))
+        plan.attempt(row, lambda row: _check_left(row, campaign))
         if place is not None and assessor is not None:
             is_machine, batch = assessor in campaign.machines, place[1]
             if is_machine != (batch.kind == Batch.Kind.MACHINE):
@@ -203,6 +206,16 @@ def _choice(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Gra
     except (ValueError, WrongAnswer) as error:
         raise Unusable("answer", str(error)) from None
     return choice
+
+
+def _check_left(row: JudgmentRow, campaign: Campaign) -> None:
+    """The document on the left is one of the pair, or not given."""
+    pair = documents_of(row.docno) if campaign.rules.judges_pairs else None
+    if row.left and row.left not in (pair or ()):
+        accepted = (
+            f"use {pair[0]} or {pair[1]}, or leave it empty" if pair else "it is no pair: leave it empty"
+        )
+        raise Unusable("side", f"{row.left} cannot be on the left of {row.docno}; {accepted}")
 
 
 def answer_of(row: JudgmentRow) -> str:

@@ -84,7 +84,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
         ],
         "pair": [side.as_unit(is_html=is_html) for side in pair],
         "guidelines": track.guidelines.text if track.guidelines else "",
-        **choices_of(rules, questions),
+        **choices_of(rules, questions, task.entry.docno),
     }
     own = Judgment.objects.filter(task=task.pk).select_related("topic", "assessor", "batch").order_by("pk")
     return ShownTask(task, unit, list(own))

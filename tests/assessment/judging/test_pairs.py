@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.urls import reverse
 
 from accounts.models import User
@@ -20,7 +22,7 @@ from assessment.errors import AnswerRefused
 from assessment.judging.pairs import as_shown
 from assessment.judgments.disagreements import rounds_of
 from assessment.judgments.pairs import sides_of
-from assessment.models import Batch, Check, Judgment
+from assessment.models import Batch, Check, GoldUnit, Judgment
 from pooling.models import Pool, PoolEntry
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_assessor, make_document, make_organizer, make_topic, make_track
@@ -257,3 +259,91 @@ def test_rules_of_documents_stay_as_they_are() -> None:
     rules = make_track().protocol.parsed.judging
 
     assert replace(rules, judges=2).grades == rules.grades
+
+
+def test_import_refuses_a_left_document_that_is_not_of_the_pair(tmp_path: Path) -> None:
+    scene = build_scene()
+    lines = [
+        "topic,docno,assessor,choice,left",
+        "A.1,a|b,ada,first,z",
+        "A.1,a|c,ada,first,c",
+        "A.1,b|c,ada,tie,",
+    ]
+    content = "\n".join(lines)
+    (tmp_path / "old.csv").write_text(content)
+    data = {"upload": SimpleUploadedFile("old.csv", content.encode()), "batch": "Old", "kind": "main"}
+    client, slug = client_of(scene.organizer), scene.track.slug
+    form = encode_multipart(
+        BOUNDARY, {"file": SimpleUploadedFile("old.csv", content.encode()), "batch": "Old"}
+    )
+
+    page = client.post(reverse("assessment:imports", args=[slug]), data, follow=True).content.decode()
+    of_api = call(
+        api(scene.organizer), "POST", "judgment_imports", slug, data=form, content_type=MULTIPART_CONTENT
+    ).json()
+
+    message = "z cannot be on the left of a|b; use a or b, or leave it empty"
+    assert message in page
+    assert of_api["report"]["complaints"] == [[2, message]]
+    with pytest.raises(CommandError, match=r"line 2: z cannot be on the left of a\|b; use a or b"):
+        call_command("import_judgments", slug, str(tmp_path / "old.csv"), "--by", scene.organizer.username)
+    assert not Judgment.objects.exists()
+    (tmp_path / "old.csv").write_text(content.replace(",z", ",b"))
+    call_command("import_judgments", slug, str(tmp_path / "old.csv"), "--by", scene.organizer.username)
+    stored = Judgment.objects.order_by("docno").values_list("docno", "left")
+    assert list(stored) == [("a|b", "b"), ("a|c", "c"), ("b|c", "")]
+
+
+def test_import_refuses_a_side_where_units_are_no_pairs() -> None:
+    track = make_track()
+    topic, organizer = make_topic(track, "A.1"), make_organizer()
+    make_assessor(track, "ada")
+    docno = make_pool(track, {topic: 1}).entries.get().docno
+    content = f"topic,docno,assessor,grade,left\nA.1,{docno},ada,3,{docno}\n".encode()
+    data = {"upload": SimpleUploadedFile("old.csv", content), "batch": "Old", "kind": "main"}
+
+    page = client_of(organizer).post(reverse("assessment:imports", args=[track.slug]), data, follow=True)
+
+    message = f"{docno} cannot be on the left of {docno}; it is no pair: leave it empty"
+    assert message in page.content.decode()
+
+
+@pytest.mark.parametrize("ties", [True, False])
+def test_known_grades_are_choices_of_the_protocol(ties: bool) -> None:
+    text = LAB if ties else LAB.replace("strength = 2", "strength = 2\nties = false")
+    scene = build_scene(text)
+    address = reverse("assessment:gold", args=[scene.track.slug])
+    client = client_of(scene.organizer)
+
+    def send(content: str) -> str:
+        file = SimpleUploadedFile("known.txt", content.encode())
+        return client.post(address, {"file": file}, follow=True).content.decode()
+
+    offered = "5 (first-much), 4 (first), 3 (tie), 2 (second), 1 (second-much), 0 (bad)"
+    accepted = offered if ties else offered.replace("3 (tie), ", "")
+    for wrong in (6, 999, -1, *([] if ties else [3])):
+        page = send(f"A.1 0 a|b 4\nA.1 0 a|c {wrong}\n")
+        assert f"line 2: grade {wrong} is no choice about a pair; use {accepted}" in page
+    assert not GoldUnit.objects.exists()
+
+    send("A.1 0 a|b 4\nA.1 0 a|c 0\n")
+
+    assert sorted(GoldUnit.objects.values_list("docno", "grade")) == [("a|b", 4), ("a|c", 0)]
+
+
+def test_agreement_by_topic_has_no_ordinal_alpha() -> None:
+    scene = build_scene()
+    bob = make_assessor(scene.track, "bob")
+    dual = make_batch(scene.pool, {bob: [scene.pool.entries.earliest("pk").topic]}, kind=Batch.Kind.DUAL)
+    for batch, assessor in ((scene.batch, scene.ada), (dual, bob)):
+        for choice in ("first", "tie", "second"):
+            judge(accept(batch, assessor), choice)
+    client = client_of(scene.organizer)
+
+    page = client.get(reverse("assessment:agreement", args=[scene.track.slug])).content.decode()
+    answer = call(api(scene.organizer), "GET", "agreement", scene.track.slug).json()
+
+    assert "Alpha, nominal" in page
+    assert "Alpha, ordinal" not in page
+    assert [row["alpha_ordinal"] for row in answer["topics"]] == [None]
+    assert answer["topics"][0]["alpha_nominal"] is not None
