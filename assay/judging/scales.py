@@ -55,7 +55,7 @@ class Scale(NamedTuple):
         )
 
     def read(
-        self, rules: JudgingRules, choice: str, grade: int | None, answers: Answers, docno: str = ""
+        self, rules: JudgingRules, docno: str, choice: str, grade: int | None, answers: Answers
     ) -> Read | None:
         """The words, for a unit, and the number of a judgment; None if not answered."""
         if self.question is None or grade is None:
@@ -89,7 +89,7 @@ class Scale(NamedTuple):
             if chosen is not None:
                 yield from ((f"{topic} {number}", int(number in chosen)) for number in subtopics)
             return
-        read = self.read(rules, choice, grade, answers)
+        read = self.read(rules, "", choice, grade, answers)
         if read is not None and read.number is not None:
             yield topic, read.number
 

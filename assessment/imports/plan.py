@@ -213,7 +213,9 @@ def _check_left(row: JudgmentRow, campaign: Campaign) -> None:
     pair = documents_of(row.docno) if campaign.rules.judges_pairs else None
     if row.left and row.left not in (pair or ()):
         accepted = (
-            f"use {pair[0]} or {pair[1]}, or leave it empty" if pair else "it is no pair: leave it empty"
+            f"use {pair[0]} or {pair[1]}, or leave it empty"
+            if pair
+            else "leave it empty: only pairs have sides"
         )
         raise Unusable("side", f"{row.left} cannot be on the left of {row.docno}; {accepted}")
 

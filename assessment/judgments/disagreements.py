@@ -180,7 +180,7 @@ def disagreements(
         "topic__code", "docno", "pk", "assessor__username", "comment", "choice", "grade", "answers"
     )
     for topic, docno, pk, assessor, comment, *given in rows.iterator(chunk_size=5_000):
-        if (read := scale.read(rules, *given, docno)) is not None:
+        if (read := scale.read(rules, docno, *given)) is not None:
             units.setdefault((topic, docno), []).append(Vote(pk, assessor, *read, comment))
     different = [
         Disagreement(topic, docno, votes)

@@ -304,7 +304,7 @@ def test_import_refuses_a_side_where_units_are_no_pairs() -> None:
 
     page = client_of(organizer).post(reverse("assessment:imports", args=[track.slug]), data, follow=True)
 
-    message = f"{docno} cannot be on the left of {docno}; it is no pair: leave it empty"
+    message = f"{docno} cannot be on the left of {docno}; leave it empty: only pairs have sides"
     assert message in page.content.decode()
 
 

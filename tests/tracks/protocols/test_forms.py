@@ -36,7 +36,7 @@ def test_organizer_pastes_a_protocol(client: Client, organizer: User) -> None:
         (
             "max_ranks = 1000",
             "max_rank = 1000",
-            "line 10: runs.max_rank: unknown key; did you mean max_ranks? Allowed here: attributes, columns",
+            "line 10: runs.max_rank: unknown key; did you mean max_ranks? Allowed here: answers, attributes, columns",
         ),
         ('"top-k"', '"top-50"', "is not allowed; use top-k, distinct-units"),
         (
