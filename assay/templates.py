@@ -8,9 +8,10 @@ places of questions. Lines are counted from 1.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from lxml import etree
+if TYPE_CHECKING:
+    from lxml import etree
 
 PLACEHOLDER = re.compile(r"\$\{([^{}\n]{1,100})\}")
 QUESTION = "question."  # begins the name of the place of a question
@@ -66,6 +67,8 @@ class Template:
 
 def read_template(html: str) -> Template:
     """What a template contains. Any text is a template: HTML has no errors."""
+    from lxml import etree
+
     template = Template()
     for line, text in enumerate(html.split("\n"), 1):
         for match in PLACEHOLDER.finditer(text):
@@ -92,20 +95,20 @@ def filled(html: str, values: Mapping[str, str]) -> str:
     return PLACEHOLDER.sub(lambda match: values.get(match[1].strip(), match[0]), html)
 
 
-def _line(element: etree._Element) -> int:
+def _line(element: "etree._Element") -> int:
     return cast(int, element.sourceline or 1)
 
 
-def _words(element: etree._Element) -> str:
+def _words(element: "etree._Element") -> str:
     return " ".join("".join(map(str, element.itertext())).split())
 
 
-def _labels(root: etree._Element) -> dict[str, str]:
+def _labels(root: "etree._Element") -> dict[str, str]:
     """The text of each label, by the id that it names."""
     return {label.get("for", ""): _words(label) for label in root.iter("label")}
 
 
-def _note(template: Template, element: etree._Element) -> None:
+def _note(template: Template, element: "etree._Element") -> None:
     tag, line = str(element.tag), _line(element)
     if tag in REFUSED:
         template.refused.append(Place(f"<{tag}>", line))
@@ -121,7 +124,7 @@ def _note(template: Template, element: etree._Element) -> None:
     ]
 
 
-def _control(template: Template, element: etree._Element, labels: Mapping[str, str]) -> None:
+def _control(template: Template, element: "etree._Element", labels: Mapping[str, str]) -> None:
     tag, name = str(element.tag), element.get("name", "")
     kind = element.get("type", "text").lower() if tag == "input" else tag
     if not name or kind in BUTTONS:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from io import StringIO
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 BOM = "\ufeff"  # at the beginning of a file, so that spreadsheets read it as UTF-8
 LINES_AT_ONCE = 2_000
@@ -41,12 +41,21 @@ def as_csv(header: Sequence[str], rows: Iterable[Sequence[object]], *, line_end:
 
 
 def csv_lines(
-    header: Sequence[str], rows: Iterable[Sequence[object]], *, line_end: str = "\r\n"
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    line_end: str = "\r\n",
+    is_quoted: bool = False,
 ) -> Iterator[str]:
-    """The parts of `as_csv`, of many lines each."""
+    """The parts of `as_csv`, of many lines each.
+
+    Args:
+        is_quoted: whether every cell has quotes, as in the results of Turkle.
+    """
     cell = lru_cache(maxsize=1 << 14, typed=True)(harmless)  # tables repeat their words
-    yield from _parts([header], ",", line_end)
-    yield from _parts(([*map(cell, row)] for row in rows), ",", line_end)
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if is_quoted else csv.QUOTE_MINIMAL
+    yield from _parts([header], ",", line_end, quoting)
+    yield from _parts(([*map(cell, row)] for row in rows), ",", line_end, quoting)
 
 
 def tsv_lines(rows: Iterable[Sequence[object]]) -> Iterator[str]:
@@ -59,9 +68,14 @@ def tsv_line(cells: Sequence[object]) -> str:
     return next(_parts([cells], "\t", ""))
 
 
-def _parts(rows: Iterable[Sequence[object]], separator: str, line_end: str) -> Iterator[str]:
+def _parts(
+    rows: Iterable[Sequence[object]],
+    separator: str,
+    line_end: str,
+    quoting: Literal[0, 1] = csv.QUOTE_MINIMAL,
+) -> Iterator[str]:
     rows = iter(rows)
     while some := list(islice(rows, LINES_AT_ONCE)):
         file = StringIO()
-        csv.writer(file, delimiter=separator, lineterminator=line_end).writerows(some)
+        csv.writer(file, delimiter=separator, lineterminator=line_end, quoting=quoting).writerows(some)
         yield file.getvalue()

@@ -20,7 +20,7 @@ FIELDS = f"{', '.join(MAPPED)} and {ANSWER_TO}KEY of a question"
 NOTHING_COMPARED = 1  # exit status
 
 EXAMPLE = """assay agreement --protocol arqmath-2020-task1 judgments.csv
-  assay agreement --protocol arguments-lab.toml --question stance judgments.csv
+  assay agreement --protocol arguments-lab.toml --question stance arguments-judgments.csv
   assay agreement --level 2 qrels.txt qrels-marek.txt
   assay agreement --level 2 --column docno=Input.post turkle-results.csv"""
 
@@ -32,11 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--question",
         default="",
         metavar="KEY",
-        help="compare the answers to this question of the protocol; of several choices, KEY:CHOICE",
+        help="compare the answers to this question of the protocol; of several choices, KEY:CHOICE; "
+        "about subtopics, with --topics",
     )
-    parser.add_argument(
-        "--topics", metavar="FILE", help="the topics with their subtopics, for a question about them"
-    )
+    add(parser, "--topics")
     parser.add_argument(
         "--kind",
         action="append",

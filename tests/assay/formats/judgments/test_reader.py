@@ -45,14 +45,14 @@ def test_every_column_is_read() -> None:
         "comment": "c", "answers": {"dialect": "msa"}, "guidelines": 4, "order": "random",
         "accepted_at": "2026-11-20T10:30:00+00:00", "judged_at": "2026-11-20T12:30:25+02:00", "seconds": 25,
         "is_current": False, "replaces": 6, "is_withdrawn": True, "is_adjudicated": True, "is_check": False,
-        "source": "turkle",
+        "source": "turkle", "left": "12",
     }  # fmt: skip
     expected = JudgmentRow(
         topic="A.1", docno="12", assessor="ada", choice="high", grade=3, comment="c", pool="Pool", batch="Main",
         kind="main", round=2, unit="u", seat=2, answers={"dialect": "msa"}, guidelines=4, order="random",
         accepted_at=datetime(2026, 11, 20, 10, 30, tzinfo=UTC),
         judged_at=datetime(2026, 11, 20, 12, 30, 25, tzinfo=timezone(timedelta(hours=2))),
-        seconds=25, number=7, replaces=6, is_current=False, is_withdrawn=True, source="turkle",
+        seconds=25, number=7, replaces=6, is_current=False, is_withdrawn=True, source="turkle", left="12",
     )  # fmt: skip
 
     for write, line in ((as_csv, 2), (as_jsonl, 1)):
