@@ -12,7 +12,10 @@ from assay.errors import InputError
 from assay.formats.moving import Project, slug_of, write_project
 from assay.formats.turkle import move, read_table
 
-EXAMPLE = "assay turkle template.html --batch batch.csv --results results.csv --to passages"
+EXAMPLE = (
+    "assay turkle turkle-project/template.html --batch turkle-project/batch.csv "
+    "--results turkle-project/results.csv --to passages"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
