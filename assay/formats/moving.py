@@ -1,16 +1,14 @@
 """Projects of other tools as labs of Assay: a protocol, the rows that it shows, and the judgments of them."""
 
-import csv
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from assay.errors import InputError
-from assay.formats.spreadsheet import BOM, csv_lines
+from assay.formats.spreadsheet import BOM, as_csv, csv_lines
 from assay.protocols.form_rules import HIGHEST_GRADE, ROW_COLUMNS
 from assay.protocols.loader import parse_protocol
 from assay.protocols.schema import FormRules
@@ -115,11 +113,8 @@ def _string(text: str) -> str:
 def rows_csv(project: Project) -> str:
     """The table of the rows, for the import of rows."""
     fields = list(project.rows[0].fields) if project.rows else []
-    table = StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow([*ROW_COLUMNS, *fields])
-    writer.writerows([row.topic, row.docno, *row.fields.values()] for row in project.rows)
-    return table.getvalue()
+    rows = ([row.topic, row.docno, *row.fields.values()] for row in project.rows)
+    return as_csv([*ROW_COLUMNS, *fields], rows, line_end="\n")
 
 
 def judgments_csv(project: Project) -> str:

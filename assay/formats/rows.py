@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from assay.errors import BadFile
 from assay.formats.documents.batch import MAX_NAME
+from assay.formats.spreadsheet import original
 from assay.html.sanitize import without_controls
 from assay.protocols.form_rules import ROW_COLUMNS
 
@@ -91,7 +92,7 @@ def _lines(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
         line = 1
         for cells in reader:
             if any(cells):
-                yield line, cells
+                yield line, [original(cell) for cell in cells]
             line = reader.line_num + 1
     except csv.Error as error:
         raise BadRows(name, [(reader.line_num or 1, f"not a row of a table: {error}")]) from None

@@ -17,7 +17,7 @@ from typing import Any
 from assay.errors import InputError
 from assay.formats.moving import MovedRow, Project, choices_of, lab_toml
 from assay.formats.rows import MEAN, NAME, ONE_TOPIC
-from assay.formats.spreadsheet import BOM, harmless
+from assay.formats.spreadsheet import BOM, csv_lines
 from assay.protocols.form_rules import FIELD, KEY, ROW_COLUMNS
 from assay.protocols.questions import MAX_CHARACTERS, NUMBER
 from assay.protocols.schema import ANSWERED, FormRules
@@ -269,16 +269,8 @@ def results_lines(
         *(ANSWER + name for name in sorted(answers)),
     ]
     header.append(USERNAME)
-    for cells in _with_header(header, rows):
-        line = StringIO()
-        csv.writer(line, quoting=csv.QUOTE_ALL).writerow(cells)
-        yield line.getvalue()
-
-
-def _with_header(header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Iterator[list[object]]:
-    yield list(header)
-    for row in rows:
-        yield [harmless(_cell(row.get(column))) for column in header]
+    cells = ([_cell(row.get(column)) for column in header] for row in rows)
+    return csv_lines(header, cells, is_quoted=True)
 
 
 def _cell(value: object) -> str:
