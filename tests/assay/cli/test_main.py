@@ -93,7 +93,7 @@ def test_every_example_works_on_the_sample_files(
     lines = examples(capsys)
 
     assert {shlex.split(line)[1] for line in lines} == set(MODULES)
-    for line in lines:
+    for line in dict.fromkeys(lines):  # a command and its action may have the same one
         if shlex.split(line)[1] in OF_A_SITE:
             continue
         shutil.rmtree(samples / "converted", ignore_errors=True)
