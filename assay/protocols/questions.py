@@ -28,7 +28,7 @@ CLOSED = frozenset({"one-of", "any-of", "yes-no"})  # kinds whose choices a cond
 LIMITS = ("min", "max", "unit", "max_characters", "at_least", "at_most")  # keys of some kinds
 LISTS = frozenset({"any-of", "ranking"})
 MARKS = 100  # parts of an answer to a span
-MARK = re.compile(r"\s*(\d{1,9})\s*\+\s*(\d{1,9})\s*=\s*(\S+)\s*")
+MARK = re.compile(r"(\d{1,9})\s{0,3}\+\s{0,3}(\d{1,9})\s{0,3}=\s{0,3}(\S+)")
 NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?")
 NO_LABELS: Mapping[str, str] = MappingProxyType({})
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # by a database
@@ -455,7 +455,7 @@ def from_text(question: Question, text: str) -> Any:
 
 def _mark(text: str) -> Any:
     """A marked part in the field of a form; what is none stays a text, which is refused."""
-    parts = MARK.fullmatch(text)
+    parts = MARK.fullmatch(text.strip())
     return {"start": int(parts[1]), "length": int(parts[2]), "choice": parts[3]} if parts else text.strip()
 
 
