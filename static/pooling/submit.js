@@ -104,10 +104,12 @@ function prepare(row) {
   const file = fileOf(row);
   const remove = row.querySelector("[data-remove]");
   file.multiple = true;
-  file.addEventListener("change", () => {
+  const read = () => {
     spread(row);
     readStart(row);
-  });
+  };
+  file.addEventListener("change", read);
+  if (file.files.length) read(); // chosen before this script ran
   if (remove) {
     remove.hidden = false;
     remove.addEventListener("click", () => {
@@ -161,7 +163,7 @@ function tagOfLines(start) {
   return isText ? columns.at(-1) : "";
 }
 
-for (const row of rows.children) prepare(row);
+for (const row of Array.from(rows.children)) prepare(row);
 add.addEventListener("click", () => fileOf(addRow()).focus());
 form.addEventListener("htmx:xhr:progress", (event) => {
   if (!event.detail.lengthComputable) return;
