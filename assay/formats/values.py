@@ -162,7 +162,7 @@ def _nested(values: Mapping[Any, Any], name: str) -> Iterator[Column]:
 
 
 def _depth(values: object) -> int:
-    """How deep a dictionary is nested, seen at its first values."""
+    """The depth at which a dictionary is nested, seen at its first values."""
     depth = 0
     while isinstance(values, Mapping):
         values, depth = next(iter(values.values()), None), depth + 1

@@ -1,4 +1,4 @@
-"""What is compared of judgments: the grade, the answers to a question, or whether one of several choices was chosen.
+"""The compared part of judgments: the grade, the answers to a question, or whether one of several choices was chosen.
 
 A question about the subtopics of a topic is compared subtopic by subtopic: each is then like a topic of its own, whose
 name is that of the topic, a space and the number of the subtopic.

@@ -47,7 +47,7 @@ class Pairwise(NamedTuple):
 
 @dataclass
 class Config:
-    """What a labeling configuration asks.
+    """The questions of a labeling configuration.
 
     Attributes:
         html: the page of a form.

@@ -24,7 +24,7 @@ ACCEPTED = "expected a list of tasks, as the export in JSON has it"
 
 
 class Annotation(NamedTuple):
-    """What a person answered. `answers` are by the key of a question, `side` is of a comparison: left, right, tie, bad.
+    """The answers of a person. `answers` are by the key of a question, `side` of a comparison: left, right, tie, bad.
 
     A skipped task has neither.
     """

@@ -76,7 +76,7 @@ class UnitFacts(NamedTuple):
 
 
 def text_of(title: str, latex: str) -> str:
-    """What tables show of a topic: its formula, or else its title, which is sanitized HTML; on one line, and LaTeX
+    """The name of a topic in tables: its formula, or else its title, which is sanitized HTML; on one line, and LaTeX
     between dollars."""
     formula = " ".join(latex.split())
     return f"${formula}$" if formula else plain(title)

@@ -328,7 +328,7 @@ def _with_choices(question: Question) -> str:
 
 
 def grade_rule(qrels: QrelsRules) -> str:
-    """How judgments become grades, as a sentence."""
+    """The rule by which judgments become grades, as a sentence."""
     return PREFERENCES[qrels.preferences] if qrels.preferences else AGGREGATES[qrels.aggregate]
 
 

@@ -141,8 +141,8 @@ class TaskPage:
 
     `answer` has the values of the form's fields, `previous` the assessor's judgment of this task. `lock_reason` states
     why the judgment cannot be changed; empty while it can. `hides_choices`: there is nothing to choose, because a form
-    has questions only. `has_no_topic`: the topic is nothing but a code. `news` is the version of the guidelines in
-    force, if the assessor has not read it.
+    has questions only. `has_no_topic`: the topic is nothing but a code. `news` is the current version of the
+    guidelines, unless the assessor has read it.
     """
 
     task: Task

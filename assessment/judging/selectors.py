@@ -29,7 +29,7 @@ class TopicProgress(NamedTuple):
 
 @dataclass(frozen=True)
 class DeskBatch:
-    """A batch on an assessor's desk; `news` is the version of the guidelines in force, if they have not read it.
+    """A batch on an assessor's desk; `news` is the current version of the guidelines, unless they have read it.
 
     `user_id` is the assessor's. `rates` are those of the desk, which estimates the time that is left.
     """

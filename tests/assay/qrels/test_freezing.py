@@ -1,4 +1,4 @@
-"""How judgments become grades, on plain values."""
+"""Judgments become grades, on plain values."""
 
 from collections import defaultdict
 from dataclasses import replace
