@@ -2,7 +2,8 @@
 
 from celery import shared_task
 
-import assessment.imports.services  # noqa: F401 - registers its handlers
+import assessment.imports.services
+import assessment.projects.services  # noqa: F401 - both register their handlers
 from assessment.judging import services
 
 

@@ -48,6 +48,7 @@ NOUNS = [
     "assessment.judging",
     "assessment.judgments",
     "assessment.imports",
+    "assessment.projects",
     "assessment.agreement",
     "assessment.checks",
     "assessment.board",

@@ -31,7 +31,7 @@ from tests.helpers.factories import (
     make_loaded_archive,
     make_organizer,
 )
-from tests.helpers.judging import make_import, make_machine
+from tests.helpers.judging import make_import, make_machine, make_project_import
 from tests.scoring.conftest import Scene, build_scene
 from tracks.agreements import services as agreement_services
 from tracks.guidelines import services as guidelines_services
@@ -77,6 +77,7 @@ assessment:disagreements_csv            L333330
 assessment:discussion                   L444444
 assessment:discussion_csv               L333334
 assessment:discard_import               5555555
+assessment:discard_project_import       5555555
 assessment:done                         L444044
 assessment:edit_batch                   L333330
 assessment:export                       L333330
@@ -98,6 +99,9 @@ assessment:machine_token                5555555
 assessment:machines                     L333330
 assessment:new_machine                  L333330
 assessment:start_machine                5555555
+assessment:project_import               L333330
+assessment:projects                     L333330
+assessment:run_project_import           5555555
 assessment:new_adjudication             L333330
 assessment:new_batch                    L333330
 assessment:new_dual                     L333330
@@ -490,6 +494,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "slug table": [*track, "topics"],
         "archive_id": [make_archive(scene.track, scene.organizer).pk],
         "loaded_id": [make_loaded_archive(scene.organizer).pk],
+        "upload_id": [make_project_import(scene.organizer).pk],
         "job_id": [job.pk],
         "run_id": [run.pk],
         "run_id other_id": [run.pk, second.pk],

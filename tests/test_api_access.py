@@ -32,7 +32,7 @@ from tests.helpers.factories import (
     make_loaded_archive,
     make_organizer,
 )
-from tests.helpers.judging import make_import, make_machine
+from tests.helpers.judging import make_import, make_machine, make_project_import
 from tests.scoring.conftest import Scene, build_scene
 from tracks.models import Download
 from web.api.scopes import Scope
@@ -205,6 +205,12 @@ GET published_runs_file                  44444441 4333
 POST publish_runs                        13333301 3330
 POST withdraw_published_runs             13333301 3330
 POST record_consent                      14044401 3030
+GET project_imports                      13333301 0333
+POST project_imports                     13333301 3330
+GET project_import                       13333301 0333
+PATCH project_import                     13333301 3330
+DELETE project_import                    13333301 3330
+POST run_project_import                  13333301 3330
 GET judgment_imports                     13333301 0333
 POST judgment_imports                    13333301 3330
 GET judgment_import                      13333301 0333
@@ -373,6 +379,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "request_id": JoinRequest.objects.create(track=scene.track, name="Zoe", email="z@example.org").pk,
         "archive_id": make_archive(scene.track, scene.organizer).pk,
         "loaded_id": make_loaded_archive(scene.organizer).pk,
+        "upload_id": make_project_import(scene.organizer).pk,
         "import_id": make_import(scene.track, scene.organizer).pk,
         "machine_id": machine.pk,
         "qrels_id": board.qrels_id,

@@ -16,6 +16,7 @@ from assay.protocols.schema import FormRules
 JUDGMENTS = (
     "batch", "kind", "topic", "docno", "assessor", "choice", "answers", "accepted_at", "judged_at", "seconds", "source",
 )  # fmt: skip
+LAB_FILE, ROWS_FILE, JUDGMENTS_FILE = "lab.toml", "rows.csv", "judgments.csv"
 SKIPPED = "skipped"  # the non-answer of a task that somebody skipped
 
 
@@ -29,12 +30,16 @@ class MovedRow(NamedTuple):
 
 @dataclass
 class Project:
-    """A project of another tool as a lab of Assay. `notes` say what a person should know about it, with lines."""
+    """A project of another tool as a lab of Assay. `notes` say what a person should know about it, with lines.
+
+    `places` has the file and the line of each judgment, if they are known.
+    """
 
     protocol: str
     rows: list[MovedRow]
     judgments: list[dict[str, str]]
     notes: list[str] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
 
 
 def choices_of(options: Mapping[str, str], *, has_values: bool) -> list[dict[str, Any]]:
@@ -146,9 +151,9 @@ def write_project(folder: Path, project: Project) -> None:
     Raises:
         InputError: The folder is there, or the protocol has an error.
     """
-    parse_protocol(project.protocol, name="lab.toml")
+    parse_protocol(project.protocol, name=LAB_FILE)
     make_folder(folder)
-    (folder / "lab.toml").write_text(project.protocol, encoding="utf-8")
-    (folder / "rows.csv").write_text(rows_csv(project), encoding="utf-8", newline="")
+    (folder / LAB_FILE).write_text(project.protocol, encoding="utf-8")
+    (folder / ROWS_FILE).write_text(rows_csv(project), encoding="utf-8", newline="")
     if project.judgments:
-        (folder / "judgments.csv").write_text(judgments_csv(project), encoding="utf-8", newline="")
+        (folder / JUDGMENTS_FILE).write_text(judgments_csv(project), encoding="utf-8", newline="")

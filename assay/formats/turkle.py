@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.errors import InputError
 from assay.formats.moving import MovedRow, Project, choices_of, lab_toml
@@ -32,22 +32,51 @@ TIME = "%a %b %d %H:%M:%S UTC %Y"
 MAX_CELL = 16 << 20
 
 
-def read_table(text: str, name: str) -> list[dict[str, str]]:
-    """The rows of a CSV file of Turkle.
+class Line(NamedTuple):
+    """A row of a table: the line at which it begins, and its cells by column."""
+
+    number: int
+    cells: dict[str, str]
+
+
+class Table(NamedTuple):
+    """A CSV file of Turkle: the rows of a batch, or results."""
+
+    name: str
+    columns: list[str]
+    lines: list[Line]
+
+    @property
+    def is_results(self) -> bool:
+        """True if it has assignments, not tasks."""
+        return {"HITId", "AssignmentId"} <= set(self.columns)
+
+    @property
+    def inputs(self) -> list[str]:
+        """The columns of a batch, also of one in results."""
+        return [
+            name.removeprefix(INPUT) for name in self.columns if name.startswith(INPUT) or not self.is_results
+        ]
+
+
+def read_table(text: str, name: str) -> Table:
+    """A CSV file of Turkle.
 
     Raises:
         InputError: It is not CSV, or a row has another number of columns.
     """
     limit = csv.field_size_limit(MAX_CELL)
+    lines: list[Line] = []
     try:
         reader = csv.reader(StringIO(text.removeprefix(BOM), newline=""), strict=True)
         header = next(reader, [])
-        rows = []
+        begin = reader.line_num + 1
         for cells in reader:
             if cells and len(cells) != len(header):
                 problem = f"expected {len(header)} columns as in the header, got {len(cells)}"
-                raise InputError(f"{name}: line {reader.line_num}: {problem}")
-            rows += [dict(zip(header, cells, strict=True))] if any(cells) else []
+                raise InputError(f"{name}: line {begin}: {problem}")
+            lines += [Line(begin, dict(zip(header, cells, strict=True)))] if any(cells) else []
+            begin = reader.line_num + 1
     except csv.Error as error:
         cut = "; Turkle's API cuts results with letters outside ASCII: download them on the page of the batch"
         hint = cut if "unexpected end" in str(error) else ""
@@ -56,20 +85,22 @@ def read_table(text: str, name: str) -> list[dict[str, str]]:
         csv.field_size_limit(limit)
     if not header or len(set(header)) < len(header):
         raise InputError(f"{name}: line 1: the header is missing, or names a column twice")
-    return rows
+    return Table(name, header, lines)
 
 
 def move(
     html: str,
     *,
+    name: str,
     slug: str,
     title: str,
-    batches: Mapping[str, Sequence[Mapping[str, str]]],
-    results: Mapping[str, Sequence[Mapping[str, str]]],
+    batches: Mapping[str, Table],
+    results: Mapping[str, Table],
 ) -> Project:
     """Make a lab of a project.
 
     Args:
+        html: its template, in the file `name`.
         batches: the rows of each batch, as they were published, by a name of the batch.
         results: those of its results, by the same names. Without its rows, those in its results are used.
 
@@ -77,70 +108,84 @@ def move(
         InputError: A column cannot be a field, or results are of no row of their batch.
     """
     template = read_template(html)
-    given = {name: rows or _inputs(results[name]) for name, rows in batches.items()}
-    given |= {name: _inputs(rows) for name, rows in results.items() if name not in given}
-    columns = list(dict.fromkeys(column for rows in given.values() for row in rows for column in row))
-    fields = _fields(columns, template)
+    given = {**batches} | {of: _inputs(table) for of, table in results.items() if of not in batches}
+    fields = _fields(given.values(), template, name)
     rows, places = _rows(given, fields)
-    judges = max((int(row.get("MaxAssignments") or 1) for of in results.values() for row in of), default=1)
+    judges = max((_judges(line) for table in results.values() for line in table.lines), default=1)
     questions, notes = questions_of(template)
+    by_key = {each["key"]: each for each in questions}
     judged = [
         judgment
-        for name, of in results.items()
-        for judgment in _judgments(
-            name, of, fields, places, {each["key"]: each for each in questions}, judges
-        )
+        for of, table in results.items()
+        for judgment in _judgments(of, table, places, by_key, judges)
     ]
     form = FormRules(tuple(fields), html, frame=True)
     protocol = lab_toml(slug, title, form, questions, source="A project of Turkle.", judges=judges)
-    return Project(protocol, rows, judged, [*notes, *_notes(template)])
+    return Project(
+        protocol,
+        rows,
+        [judgment for _, judgment in judged],
+        [*notes, *_notes(template)],
+        [place for place, _ in judged],
+    )
 
 
-def _inputs(rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+def _judges(line: Line) -> int:
+    number = line.cells.get("MaxAssignments", "")
+    return int(number) if number.isdecimal() and len(number) < 10 else 1
+
+
+def _inputs(results: Table) -> Table:
     """The rows in results, one for each task, in the order of the tasks."""
-    of_task: dict[str, dict[str, str]] = {}
-    for row in rows:
-        inputs = {name.removeprefix(INPUT): text for name, text in row.items() if name.startswith(INPUT)}
-        of_task.setdefault(row.get("HITId", str(len(of_task))), inputs)
+    of_task: dict[str, Line] = {}
+    for line in results.lines:
+        cells = {
+            name.removeprefix(INPUT): text for name, text in line.cells.items() if name.startswith(INPUT)
+        }
+        of_task.setdefault(line.cells.get("HITId", str(len(of_task))), Line(line.number, cells))
     in_order = sorted(of_task, key=lambda task: (not task.isdecimal(), task.zfill(20)))
-    return [of_task[task] for task in in_order]
+    return Table(results.name, results.inputs, [of_task[task] for task in in_order])
 
 
-def _fields(columns: Sequence[str], template: Template) -> list[str]:
+def _fields(batches: Iterable[Table], template: Template, name: str) -> list[str]:
     """The fields of the protocol: the columns of the batches, and variables that none of them has."""
-    wrong = [name for name in columns if not FIELD.fullmatch(name)]
-    if wrong:
-        raise InputError(
-            f"the column {wrong[0]!r} cannot be a field; rename it in the template and the batch"
-        )
+    columns: dict[str, str] = {}  # each with the first file that has it
+    for table in batches:
+        for column in table.columns:
+            columns.setdefault(column, table.name)
+    for column, file in columns.items():
+        if not FIELD.fullmatch(column):
+            problem = f"the column {column!r} cannot be a field; rename it in the template and the batch"
+            raise InputError(f"{file}: line 1: {problem}")
     lacking = [place for place in template.variables if place.name not in (*columns, *ROW_COLUMNS)]
     if lacking and columns:
         place = lacking[0]
-        raise InputError(f"line {place.line} of the template: no batch has the column {place.name}")
-    return [
-        name
-        for name in dict.fromkeys([*columns, *(place.name for place in lacking)])
-        if name not in ROW_COLUMNS
-    ]
+        raise InputError(f"{name}: line {place.line}: no batch has the column {place.name}")
+    names = dict.fromkeys([*columns, *(place.name for place in lacking)])
+    return [each for each in names if each not in ROW_COLUMNS]
 
 
 Values = tuple[str, ...]
 
 
 def _rows(
-    batches: Mapping[str, Sequence[Mapping[str, str]]], fields: Sequence[str]
+    batches: Mapping[str, Table], fields: Sequence[str]
 ) -> tuple[list[MovedRow], dict[tuple[str, Values], list[MovedRow]]]:
     """The rows of all batches, numbered in one sequence, and where each is by its batch and values."""
     rows: list[MovedRow] = []
     places: defaultdict[tuple[str, Values], list[MovedRow]] = defaultdict(list)
-    for name, of_batch in batches.items():
-        for row in of_batch:
+    place_of: dict[tuple[str, str], str] = {}
+    for name, table in batches.items():
+        for number, row in table.lines:
             topic, docno = row.get("topic", ""), row.get("docno", "")
             moved = MovedRow(
                 topic if NAME.fullmatch(topic) and topic != MEAN else ONE_TOPIC,
                 docno if NAME.fullmatch(docno) else str(len(rows) + 1),
                 {column: row.get(column, "") for column in fields},
             )
+            place = f"{table.name}: line {number}"
+            if (first := place_of.setdefault(moved[:2], place)) != place:
+                raise InputError(f"{place}: {moved.topic} {moved.docno} is there already, in {first}")
             rows.append(moved)
             places[name, _values(row)].append(moved)
     return rows, places
@@ -152,44 +197,44 @@ def _values(row: Mapping[str, str]) -> Values:
 
 def _judgments(
     batch: str,
-    results: Iterable[Mapping[str, str]],
-    fields: Sequence[str],
+    results: Table,
     places: Mapping[tuple[str, Values], Sequence[MovedRow]],
     questions: Mapping[str, Mapping[str, Any]],
     judges: int,
-) -> Iterator[dict[str, str]]:
-    """The judgments of a batch. Tasks with equal rows are distinguished by their ids."""
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """The judgments of a batch, each with its place. Tasks with equal rows are distinguished by their ids."""
     tasks: defaultdict[Values, dict[str, int]] = defaultdict(dict)
-    for number, row in enumerate(results, 2):
+    for number, row in results.lines:
         values = _values(
             {name.removeprefix(INPUT): text for name, text in row.items() if name.startswith(INPUT)}
         )
         of_values = tasks[values]
-        place = of_values.setdefault(row.get("HITId", ""), len(of_values))
-        known = places.get((batch, values), ())
-        if place >= len(known):
-            raise InputError(
-                f"the results of {batch}: row {number} is of no row of the batch; check its columns"
-            )
+        n = of_values.setdefault(row.get("HITId", ""), len(of_values))
+        known, place = places.get((batch, values), ()), f"{results.name}: line {number}"
+        if n >= len(known):
+            raise InputError(f"{place}: of no row of the batch {batch}; check its columns")
         answers = {
             name.removeprefix(ANSWER): answer
             for name, text in row.items()
             if name.startswith(ANSWER)
             and (answer := answer_of(text, questions.get(name.removeprefix(ANSWER))))
         }
-        yield {
-            "batch": batch,
-            "kind": "dual" if judges > 1 else "main",
-            "topic": known[place].topic,
-            "docno": known[place].docno,
-            "assessor": row.get(USERNAME) or row.get("WorkerId", ""),
-            "choice": ANSWERED.key,
-            "answers": json.dumps(answers, ensure_ascii=False),
-            "accepted_at": row.get("AcceptTime", ""),
-            "judged_at": row.get("SubmitTime", ""),
-            "seconds": row.get("WorkTimeInSeconds", ""),
-            "source": "turkle",
-        }
+        yield (
+            place,
+            {
+                "batch": batch,
+                "kind": "dual" if judges > 1 else "main",
+                "topic": known[n].topic,
+                "docno": known[n].docno,
+                "assessor": row.get(USERNAME) or row.get("WorkerId", ""),
+                "choice": ANSWERED.key,
+                "answers": json.dumps(answers, ensure_ascii=False),
+                "accepted_at": row.get("AcceptTime", ""),
+                "judged_at": row.get("SubmitTime", ""),
+                "seconds": row.get("WorkTimeInSeconds", ""),
+                "source": "turkle",
+            },
+        )
 
 
 def answer_of(text: str, question: Mapping[str, Any] | None) -> str | list[str]:

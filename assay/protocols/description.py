@@ -307,12 +307,13 @@ def _questions(judging: JudgingRules) -> Iterator[str]:
         documents = f", for documents in {any_of(question.languages)}" if question.languages else ""
         when_asked = when(judging, question)
         condition = f"{when_asked[0].upper()}{when_asked[1:]}{documents}"
-        by_condition.setdefault(condition, []).append(_with_choices(question))
+        by_condition.setdefault(condition, []).append(in_words(question))
     for condition, questions in by_condition.items():
         yield f"{condition}: {' '.join(questions)}"
 
 
-def _with_choices(question: Question) -> str:
+def in_words(question: Question) -> str:
+    """A question with what it takes: `Is it fluent? (yes or no; optional)`."""
     kinds = {
         "number": "a number",
         "text": "a text",

@@ -1,8 +1,8 @@
-"""Imports of judgments, as their pages show them. For organizers only."""
+"""Imports of judgments and projects, as their pages show them. For organizers only."""
 
 from django.db.models import QuerySet
 
-from assessment.models import JudgmentImport
+from assessment.models import JudgmentImport, ProjectImport
 from pooling.models import Pool
 from tracks.models import Track
 
@@ -17,3 +17,8 @@ def pools_for_import(track: Track) -> QuerySet[Pool]:
     return Pool.objects.filter(track=track, status=Pool.Status.READY, protocol=track.protocol_id).defer(
         "statistics"
     )
+
+
+def project_imports() -> QuerySet[ProjectImport]:
+    """All imports of projects, newest first, with what their pages need."""
+    return ProjectImport.objects.select_related("job", "created_by")

@@ -159,6 +159,25 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='ProjectImport',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=255, verbose_name='file name')),
+                ('file', models.FileField(blank=True, max_length=255, upload_to='projects/')),
+                ('size', models.BigIntegerField()),
+                ('sha256', models.CharField(max_length=64)),
+                ('mapping', models.JSONField(default=dict, help_text='By kind: the titles and slugs of projects by folder, and the accounts of workers by name.')),
+                ('report', models.JSONField(default=dict)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('imported_at', models.DateTimeField(null=True)),
+                ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='jobs.job')),
+            ],
+            options={
+                'ordering': ['-id'],
+            },
+        ),
+        migrations.CreateModel(
             name='Task',
             fields=[
                 ('id', models.BigAutoField(primary_key=True, serialize=False)),

@@ -1,5 +1,5 @@
 from assessment.models.batches import MAIN_AND_DUAL, Batch, BatchEntry, DiscussionNote, TopicAssignment
-from assessment.models.imports import JudgmentImport
+from assessment.models.imports import JudgmentImport, ProjectImport
 from assessment.models.judgments import Judgment
 from assessment.models.tasks import Check, GoldUnit, Task
 
@@ -12,6 +12,7 @@ __all__ = [
     "GoldUnit",
     "Judgment",
     "JudgmentImport",
+    "ProjectImport",
     "Task",
     "TopicAssignment",
 ]

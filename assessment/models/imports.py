@@ -57,3 +57,39 @@ class JudgmentImport(models.Model):
         return (
             self.imported_at is None and bool(self.report.get("new")) and not self.report.get("n_complaints")
         )
+
+
+class ProjectImport(models.Model):
+    """Projects of Turkle in one upload: first checked, then imported as tracks, all of them or none.
+
+    The file is deleted when they are stored. `report` is the result of the latest check.
+    """
+
+    name = models.CharField("file name", max_length=255)
+    file = models.FileField(upload_to="projects/", max_length=255, blank=True)
+    size = models.BigIntegerField()
+    sha256 = models.CharField(max_length=64)
+    mapping = models.JSONField(
+        default=dict,
+        help_text="By kind: the titles and slugs of projects by folder, and the accounts of workers by name.",
+    )
+    report = models.JSONField(default=dict)
+    job = models.ForeignKey(Job, models.PROTECT, null=True, related_name="+")
+    created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    imported_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("assessment:project_import", args=[self.pk])
+
+    @property
+    def is_ready(self) -> bool:
+        """True if the latest check found projects and nothing wrong."""
+        is_right = bool(self.report.get("projects")) and not self.report.get("problems")
+        return self.imported_at is None and is_right

@@ -33,6 +33,7 @@ from assay.formats.qrels.reader import QrelsError
 from assay.formats.runs.reader import check_run
 from assay.formats.separated import SeparatedLines
 from assay.formats.topics.reader import read_topics
+from assay.formats.turkle import Table
 from assay.formulas.slt import slt
 from assay.html import forum, highlight, links
 from assay.html.sanitize import clean_body, clean_title
@@ -147,7 +148,13 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.topics.tables.read_table": None,
     "formats.topics.tables.rows_of_array": None,
     "formats.turkle.answer_of": {"question": None},
-    "formats.turkle.move": {"slug": "x", "title": "x", "batches": {"x": [{"a": "1"}]}, "results": {}},
+    "formats.turkle.move": {
+        "name": "x.html",
+        "slug": "x",
+        "title": "x",
+        "batches": {"x": Table("x", ["a"], [])},
+        "results": {},
+    },
     "formats.turkle.read_table": {"name": "x.csv"},
     "formulas.extraction.mark": {"first_id": 1},
     "formulas.grouping.presentation_of": None,  # of prepared formulas, which are short: it is another library's

@@ -17,6 +17,7 @@ from maintenance.docs.outputs import pages as pages_of_commands
 # Addresses without a page: downloads, buttons, redirects.
 NO_PAGES = {
     *("tracks:row_frame", "assessment:task_frame", "assessment:nuggets_file"),
+    *("assessment:run_project_import", "assessment:discard_project_import"),
     *("health", "logout", "documentation", "revoke_token"),
     *("jobs:retry", "jobs:cancel"),
     *("publishing:archive_file", "publishing:delete_archive"),

@@ -10,7 +10,7 @@ from accounts.models import User
 from assessment.batches import services as batch_services
 from assessment.judging import services as task_services
 from assessment.judgments import services as judgment_services
-from assessment.models import Batch, Judgment, JudgmentImport, Task
+from assessment.models import Batch, Judgment, JudgmentImport, ProjectImport, Task
 from assessment.planning import services as assignment_services
 from participation.models import Team
 from pooling.models import Pool, PoolEntry
@@ -65,6 +65,11 @@ def make_batch(
     for assessor, topics in assignments.items():
         assignment_services.assign(batch=batch, assessor=assessor, topics=topics)
     return batch_services.open_for_judging(batch=batch) if is_open else batch
+
+
+def make_project_import(by: User) -> ProjectImport:
+    file = default_storage.save(f"projects/{next(_number)}", ContentFile(b"no zip file"))
+    return ProjectImport.objects.create(name="turkle.zip", file=file, size=11, sha256="0", created_by=by)
 
 
 def make_import(track: Track, by: User) -> JudgmentImport:

@@ -28,21 +28,30 @@ def import_rows(
         raise TopicsRefused(f"{track.protocol.slug} judges no rows; its layout is not form.")
     rows = read_rows(data, name, fields=form.fields)
     with storing(track, data) as (current, file):
-        topics = _topics(current, rows, name)
-        stored = Row.objects.filter(topic__track=current).values_list("topic__code", "docno", "fields")
-        known = {(topic, docno): fields for topic, docno, fields in stored.iterator(chunk_size=AT_ONCE)}
-        if complaints := list(_differences(rows, known)):
-            raise BadRows(name, complaints)
-        new = [row for row in rows if (row.topic, row.docno) not in known]
-        Row.objects.bulk_create(
-            (Row(topic_id=topics[row.topic], docno=row.docno, fields=row.fields) for row in new),
-            batch_size=AT_ONCE,
-        )
-        n_topics = len({row.topic for row in rows})
-        record(current, data, name, "rows", n_topics, file, is_private=True)
-        report = RowReport(n_topics, _report(len(new), len(rows) - len(new)))
+        report = store_rows(track=current, rows=rows, data=data, name=name, file=file)
         on_stored(report)
     return report
+
+
+def store_rows(*, track: Track, rows: Sequence[TableRow], data: bytes, name: str, file: str) -> RowReport:
+    """Store the rows of a table, which is stored as `file`, in a locked track. The caller has the transaction.
+
+    Raises:
+        BadRows: As `import_rows`.
+    """
+    topics = _topics(track, rows, name)
+    stored = Row.objects.filter(topic__track=track).values_list("topic__code", "docno", "fields")
+    known = {(topic, docno): fields for topic, docno, fields in stored.iterator(chunk_size=AT_ONCE)}
+    if complaints := list(_differences(rows, known)):
+        raise BadRows(name, complaints)
+    new = [row for row in rows if (row.topic, row.docno) not in known]
+    Row.objects.bulk_create(
+        (Row(topic_id=topics[row.topic], docno=row.docno, fields=row.fields) for row in new),
+        batch_size=AT_ONCE,
+    )
+    n_topics = len({row.topic for row in rows})
+    record(track, data, name, "rows", n_topics, file, is_private=True)
+    return RowReport(n_topics, _report(len(new), len(rows) - len(new)))
 
 
 def _report(n_new: int, n_known: int) -> str:

@@ -1,77 +1,84 @@
 """Make a lab of a project of Turkle: a protocol with its template, its rows, and the judgments of its results.
 
-Import them on the site as a protocol, as rows and as judgments.
+The page "Import projects" of the site takes the same files, or those of the lab, for example after you changed them.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from assay.errors import InputError
-from assay.formats.moving import Project, slug_of, write_project
-from assay.formats.turkle import move, read_table
+from assay.formats.moving import JUDGMENTS_FILE, LAB_FILE, ROWS_FILE, make_folder, slug_of
+from assay.formats.projects import Lab, lab_of, projects_in
 
-EXAMPLE = (
-    "assay turkle turkle-project/template.html --batch turkle-project/batch.csv "
-    "--results turkle-project/results.csv --to passages"
-)
+EXAMPLE = "assay turkle turkle-project/template.html turkle-project/batch.csv turkle-project/results.csv --to passages"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("template", type=Path, metavar="TEMPLATE", help="the HTML template of the project")
     parser.add_argument(
-        "--batch", action="append", type=Path, default=[], metavar="CSV", help="input of a batch; repeatable"
-    )
-    parser.add_argument(
-        "--results",
-        action="append",
+        "files",
+        nargs="+",
         type=Path,
-        default=[],
-        metavar="CSV",
-        help="results of a batch, as its page has them; with --batch, one for each in the same order",
+        metavar="FILE",
+        help="the HTML template of a project, inputs and results of its batches in CSV; or a zip file with a folder "
+        "for each project",
     )
-    parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="folder to make")
+    parser.add_argument(
+        "--to",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="folder to make; of several projects, one folder in it each",
+    )
     parser.add_argument(
         "--title", default="", help="title of the protocol (default: that in the results, or the folder)"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    files = arguments.batch or arguments.results
-    if not files:
-        raise InputError("no rows; give the input of a batch with --batch, or its results with --results")
-    if arguments.batch and len(arguments.results) > len(arguments.batch):
-        raise InputError("--results without a --batch; give the input of each batch, in the same order")
-    names = [path.stem for path in files]
+    names = [path.name for path in arguments.files]
     if len(set(names)) < len(names):
         raise InputError("two files have the same name, which names the batch; rename one of them")
-    results = {
-        name: read_table(_text(path), path.name) for name, path in zip(names, arguments.results, strict=False)
-    }
+    projects = projects_in({path.name: _read(path) for path in arguments.files})
     folder: Path = arguments.to
-    title = arguments.title or next((row["Title"] for of in results.values() for row in of), "")
-    project = move(
-        _text(arguments.template),
-        slug=slug_of(folder, otherwise="turkle"),
-        title=title or folder.resolve().name,
-        batches={path.stem: read_table(_text(path), path.name) for path in arguments.batch},
-        results=results,
-    )
-    write_project(folder, project)
-    _print(project, names)
+    if len(projects) > 1 and arguments.title:
+        raise InputError("--title has no effect on several projects, which have titles of their own")
+    folders = [folder / project.slug if len(projects) > 1 else folder for project in projects]
+    labs = [
+        lab_of(
+            project,
+            slug=slug_of(own, otherwise="turkle"),
+            title=arguments.title or project.title,
+        )
+        for project, own in zip(projects, folders, strict=True)
+    ]
+    if len(set(folders)) < len(folders):
+        raise InputError("two projects have the same title, which names their folder; move them one by one")
+    if problems := [problem for lab in labs for problem in lab.problems]:
+        raise InputError("\n".join(problems))
+    for own, lab in zip(folders, labs, strict=True):
+        _write(own, lab)
+        _print(lab)
     return 0
 
 
-def _text(path: Path) -> str:
+def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path.name}: not UTF-8 (byte {error.start + 1}); save it as UTF-8") from None
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
 
 
-def _print(project: Project, names: Sequence[str]) -> None:
-    people = {judgment["assessor"] for judgment in project.judgments}
-    counts = f"{len(project.rows):,} rows of {', '.join(names)}; {len(project.judgments):,} judgments"
-    by = ", ".join(sorted(people)) or "nobody"
-    sys.stdout.writelines(f"{line}\n" for line in [*project.notes, f"{counts} by {by}"])
+def _write(folder: Path, lab: Lab) -> None:
+    make_folder(folder)
+    (folder / LAB_FILE).write_text(lab.text, encoding="utf-8")
+    (folder / ROWS_FILE).write_bytes(lab.rows_csv)
+    if lab.judgments_csv:
+        (folder / JUDGMENTS_FILE).write_bytes(lab.judgments_csv)
+
+
+def _print(lab: Lab) -> None:
+    batches = ", ".join(dict.fromkeys(row.batch for row in lab.judgments)) or "no judged batch"
+    people = ", ".join(sorted({row.assessor for row in lab.judgments})) or "nobody"
+    counts = f"{len(lab.rows):,} rows; {len(lab.judgments):,} judgments of {batches} by {people}"
+    sys.stdout.writelines(f"{line}\n" for line in [*lab.notes, counts])

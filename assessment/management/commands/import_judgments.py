@@ -16,7 +16,7 @@ from pooling.pools.selectors import pool_named
 from tracks.tracks.selectors import track_named
 
 
-def _pair(text: str) -> tuple[str, str]:
+def pair(text: str) -> tuple[str, str]:
     """`WORD=MEANING`; the word may contain equals signs."""
     word, equals, meaning = text.rpartition("=")
     if not equals or not word or not meaning:
@@ -47,7 +47,7 @@ class Command(BaseCommand):
             parser.add_argument(
                 f"--{option}",
                 action="append",
-                type=_pair,
+                type=pair,
                 default=[],
                 metavar=metavar,
                 help=f"{words}; repeatable",

@@ -15,7 +15,7 @@ from assay.cli.main import main
 from assay.formats.turkle import COLUMNS, answer_of, read_table
 from assessment.imports import services as import_services
 from assessment.judgments import services as judgment_services
-from assessment.models import Batch, Judgment
+from assessment.models import Judgment
 from scoring.models import Qrels
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_tsv
@@ -28,10 +28,8 @@ PROJECT = samples.path("turkle-project/template.html").parent
 
 
 def moved(folder: Path, *options: str) -> Path:
-    batch, results = ("--batch", str(PROJECT / "batch.csv")), ("--results", str(PROJECT / "results.csv"))
-    assert (
-        main(["turkle", str(PROJECT / "template.html"), *batch, *results, "--to", str(folder), *options]) == 0
-    )
+    files = [str(PROJECT / name) for name in ("template.html", "batch.csv", "results.csv")]
+    assert main(["turkle", *files, "--to", str(folder), *options]) == 0
     return folder
 
 
@@ -70,50 +68,6 @@ def test_page_command_and_api_write_turkles_columns(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.django_db
-def test_project_of_turkle_moves_with_its_rows_judgments_and_grades(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = moved(tmp_path / "passages")
-    track = make_row_track((folder / "lab.toml").read_text(), (folder / "rows.csv").read_text())
-    organizer = make_organizer()
-    pool = build_pool(track, organizer)
-    for name in ("ann", "ben"):
-        make_assessor(track, name)
-    data = (folder / "judgments.csv").read_bytes()
-
-    source = import_services.import_file(
-        track=track, name="judgments.csv", file=BytesIO(data), assessors={}, by=organizer
-    )
-
-    assert source.n_imported == 5
-    assert Batch.objects.get().kind == "dual"
-    ann = Judgment.objects.get(docno="2", assessor__username="ann")
-    assert ann.answers == {
-        "clicks": "2", "grade": "2", "remark": "clear é", "sentences": "3", "why": ["facts", "style"]
-    }  # fmt: skip
-    assert (ann.source, ann.created_at.isoformat()) == ("turkle", "2026-11-24T12:52:54+00:00")
-    again = Client()
-    again.force_login(organizer)
-    query = {"to": "turkle", "names": "usernames", "comments": "without"}
-    back = rows_of(b"".join(again.get(reverse("assessment:export", args=[track.slug]), query)).decode())
-    given = rows_of((PROJECT / "results.csv").read_text())
-    shared = [
-        "Turkle.Username",
-        "SubmitTime",
-        "WorkTimeInSeconds",
-        "MaxAssignments",
-        "Input.question",
-        "Answer.grade",
-    ]
-    assert sorted([row[name] for name in shared] for row in back) == sorted(
-        [row[name] for name in shared] for row in given
-    )
-    qrels_services.freeze_judgments(pool=pool, by=organizer, also=["dual"])
-    qrels = qrels_tsv(Qrels.objects.get(track=track, report__set="grade")).decode()
-    assert qrels.replace("\t", " ").splitlines() == ["rows 0 1 1", "rows 0 2 1", "rows 0 3 0"]
-
-
-@pytest.mark.django_db
 def test_project_of_label_studio_moves_with_its_judgments(tmp_path: Path) -> None:
     config, tasks = (str(samples.path(f"label-studio/{name}")) for name in ("config.xml", "tasks.json"))
     assert main(["label-studio", "import", config, tasks, "--to", str(tmp_path / "answers")]) == 0
@@ -148,7 +102,7 @@ def test_project_of_label_studio_moves_with_its_judgments(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("${passage}", "${text}", "line 2 of the template: no batch has the column text"),
+        ("${passage}", "${text}", "template.html: line 2: no batch has the column text"),
         ('name="grade"', 'name="${question}"', ""),
     ],
 )
@@ -158,9 +112,7 @@ def test_template_and_batch_are_checked_against_each_other(
     template = tmp_path / "template.html"
     template.write_text((PROJECT / "template.html").read_text().replace(old, new))
 
-    status = main(
-        ["turkle", str(template), "--batch", str(PROJECT / "batch.csv"), "--to", str(tmp_path / "lab")]
-    )
+    status = main(["turkle", str(template), str(PROJECT / "batch.csv"), "--to", str(tmp_path / "lab")])
 
     assert (status, message in capsys.readouterr().err) == (2 if message else 0, True)
     assert (tmp_path / "lab").exists() == (not message)
@@ -170,16 +122,15 @@ def test_results_that_turkles_api_cut_are_named(tmp_path: Path, capsys: pytest.C
     cut = tmp_path / "results.csv"
     cut.write_bytes((PROJECT / "results.csv").read_bytes()[:-4])
 
-    status = main(
-        ["turkle", str(PROJECT / "template.html"), "--results", str(cut), "--to", str(tmp_path / "lab")]
-    )
+    status = main(["turkle", str(PROJECT / "template.html"), str(cut), "--to", str(tmp_path / "lab")])
 
     assert status == 2
     assert "download them on the page of the batch" in capsys.readouterr().err
 
 
 def test_rows_come_from_results_alone_and_tasks_with_equal_rows_stay_apart(tmp_path: Path) -> None:
-    results = read_table((PROJECT / "results.csv").read_text(), "results.csv")
+    table = read_table((PROJECT / "results.csv").read_text(), "results.csv")
+    results = [line.cells for line in table.lines]
     twice = [*results, {**results[0], "HITId": "9", "Turkle.Username": "cyd"}]
     path = tmp_path / "results.csv"
     with path.open("w", newline="") as file:
@@ -187,12 +138,7 @@ def test_rows_come_from_results_alone_and_tasks_with_equal_rows_stay_apart(tmp_p
         writer.writeheader()
         writer.writerows(twice)
 
-    assert (
-        main(
-            ["turkle", str(PROJECT / "template.html"), "--results", str(path), "--to", str(tmp_path / "lab")]
-        )
-        == 0
-    )
+    assert main(["turkle", str(PROJECT / "template.html"), str(path), "--to", str(tmp_path / "lab")]) == 0
 
     judged = rows_of((tmp_path / "lab" / "judgments.csv").read_text(encoding="utf-8-sig"))
     assert [(row["docno"], row["assessor"]) for row in judged][::5] == [("1", "ann"), ("4", "cyd")]

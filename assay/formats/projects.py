@@ -1,0 +1,309 @@
+"""Projects of Turkle, or labs that were made of another tool's projects, among the files of one upload.
+
+The content says what a file is: a template is HTML, or JSON as `turkle-client projects retrieve` prints it; a CSV file
+is the rows of a batch or its results; `lab.toml`, `rows.csv` and `judgments.csv` are a lab. In a zip file, each folder
+with a template or a lab is a project. Results belong to the batch from which Turkle made their name, or else to the one
+whose rows they have.
+"""
+
+import json
+import re
+import zipfile
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from itertools import islice
+from pathlib import Path, PurePosixPath
+
+from assay.errors import InputError
+from assay.formats.compression import EMPTY_ZIP, ZIP
+from assay.formats.judgments.choices import choice_of
+from assay.formats.judgments.reader import parse_judgments
+from assay.formats.judgments.rows import JudgmentRow
+from assay.formats.moving import JUDGMENTS_FILE, LAB_FILE, ROWS_FILE, judgments_csv, rows_csv
+from assay.formats.rows import TableRow, read_rows
+from assay.formats.turkle import INPUT, Line, Table, move, read_table
+from assay.protocols.loader import parse_protocol
+from assay.protocols.questions import WrongAnswer, check_answers, questions_for
+from assay.protocols.schema import JudgingRules, Protocol
+
+MAX_FILES, MAX_BYTES = 1_000, 128 << 20  # of an upload, unpacked
+MAX_PROBLEMS = 100
+RESULTS_NAME = re.compile(r"(.+)-Batch_\d+_results")  # as Turkle names the results of a batch
+TEMPLATES = (".html", ".htm")
+LAB_FILES = (LAB_FILE, ROWS_FILE, JUDGMENTS_FILE)
+ACCEPTED = "accepted: a template in HTML, batches and results in CSV, or lab.toml, rows.csv and judgments.csv"
+
+
+@dataclass
+class ProjectFiles:
+    """The files of a project. `title` is that in the results, or the name of the folder; `name` that of the folder."""
+
+    name: str
+    title: str
+    template: str = ""
+    template_name: str = ""
+    batches: dict[str, Table] = field(default_factory=dict)
+    results: dict[str, Table] = field(default_factory=dict)
+    lab: dict[str, bytes] = field(default_factory=dict)  # by name, if it is a lab
+
+    @property
+    def slug(self) -> str:
+        """A short name that the project could have."""
+        return slug_of_words(self.title) or slug_of_words(self.name) or "project"
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A project as the files of a lab, with their content. `problems` are errors of judgments, each with its place."""
+
+    name: str
+    text: str
+    rows_csv: bytes
+    judgments_csv: bytes
+    protocol: Protocol
+    rows: list[TableRow]
+    judgments: list[JudgmentRow]
+    notes: list[str]
+    problems: list[str]
+
+
+def slug_of_words(words: str) -> str:
+    """Words as a short name; nothing if they have no letter or digit of ASCII.
+
+    >>> slug_of_words("Is it relevant?")
+    'is-it-relevant'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:100].strip("-")
+
+
+def projects_in(files: Mapping[str, bytes]) -> list[ProjectFiles]:
+    """The projects in files, by name. A zip file is read as its files.
+
+    Raises:
+        InputError: A file is of no known kind, or belongs to no project or to several.
+    """
+    folders: defaultdict[str, dict[str, bytes]] = defaultdict(dict)
+    for name, data in unpacked(files):
+        path = PurePosixPath(name)
+        folders[str(path.parent) if path.parent != PurePosixPath() else ""][path.name] = data
+    if not folders:
+        raise InputError(f"no files; {ACCEPTED}")
+    whole = next(iter(files)) if len(files) == 1 else ""
+    return [_project(folder, of, Path(whole).stem) for folder, of in sorted(folders.items())]
+
+
+def unpacked(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """The files of an upload with their paths, those of a zip file too.
+
+    Raises:
+        InputError: They are too many or too large, or a zip file is damaged.
+    """
+    left = MAX_BYTES
+    for name, data in files.items():
+        if not data.startswith((ZIP, EMPTY_ZIP)):
+            left -= len(data)
+            yield name, data
+            continue
+        try:
+            with zipfile.ZipFile(BytesIO(data)) as archive:
+                members = [each for each in archive.infolist() if not _is_hidden(each)]
+                left -= sum(each.file_size for each in members)
+                _check_size(name, left, len(members))
+                yield from ((each.filename, archive.read(each)) for each in members)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            raise InputError(f"{name}: a damaged or encrypted zip file: {error}") from None
+    _check_size("the files", left, len(files))
+
+
+def _is_hidden(member: zipfile.ZipInfo) -> bool:
+    parts = PurePosixPath(member.filename).parts
+    return member.is_dir() or any(part.startswith((".", "__MACOSX")) for part in parts)
+
+
+def _check_size(name: str, left: int, n_files: int) -> None:
+    if left < 0:
+        raise InputError(f"{name}: more than {MAX_BYTES >> 20} MB, unpacked; import fewer projects at a time")
+    if n_files > MAX_FILES:
+        raise InputError(f"{name}: {n_files:,} files; at most {MAX_FILES:,} are accepted")
+
+
+def _project(folder: str, files: Mapping[str, bytes], otherwise: str) -> ProjectFiles:
+    name = PurePosixPath(folder).name or otherwise
+    project = ProjectFiles(folder, name)
+    if LAB_FILE in files:
+        if others := sorted(set(files) - set(LAB_FILES)):
+            raise InputError(f"{_path(folder, others[0])}: not a file of a lab; use {', '.join(LAB_FILES)}")
+        if ROWS_FILE not in files:
+            raise InputError(f"{_path(folder, LAB_FILE)}: {ROWS_FILE} is missing beside it")
+        project.lab = {_path(folder, each): data for each, data in files.items()}
+        return project
+    tables: list[Table] = []
+    for each, data in sorted(files.items()):
+        _add(project, _path(folder, each), _text(data, _path(folder, each)), tables)
+    _sort(project, tables)
+    titles = [line.cells.get("Title", "") for table in project.results.values() for line in table.lines[:1]]
+    project.title = next(filter(None, [*titles, project.title, *project.batches]), "Turkle")
+    return project
+
+
+def _path(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def _text(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"{name}: line {line}: not UTF-8 (byte {error.start + 1}); save it as UTF-8"
+        ) from None
+
+
+def _add(project: ProjectFiles, name: str, text: str, tables: list[Table]) -> None:
+    """Add a file to a project, or to its tables."""
+    suffix = PurePosixPath(name).suffix.lower()
+    title, html = _of_client(text, name) if suffix in {".json", ".jsonl"} else ("", text)
+    if suffix in TEMPLATES or title or (suffix != ".csv" and text.lstrip().startswith("<")):
+        if project.template_name:
+            problem = (
+                f"a second template, beside {project.template_name}; give each project a folder in a zip file"
+            )
+            raise InputError(f"{name}: {problem}")
+        project.template, project.template_name, project.title = html, name, title or project.title
+    elif suffix == ".csv":
+        tables.append(read_table(text, name))
+    else:
+        raise InputError(f"{name}: not a file of a project; {ACCEPTED}")
+
+
+def _of_client(text: str, name: str) -> tuple[str, str]:
+    """Title and template of a project as Turkle's client prints it."""
+    try:
+        project = json.loads(text)
+    except (ValueError, RecursionError):
+        project = None
+    html = project.get("html_template") if isinstance(project, dict) else None
+    if not isinstance(project, dict) or not isinstance(html, str):
+        raise InputError(
+            f"{name}: line 1: expected one project with html_template, as turkle-client prints it"
+        )
+    return str(project.get("name") or PurePosixPath(name).stem), html
+
+
+def _sort(project: ProjectFiles, tables: Iterable[Table]) -> None:
+    """Find the batch of each file of results."""
+    where = f"the folder {project.name}" if project.name else "the files"
+    if not project.template_name:
+        raise InputError(f"{where}: no template; {ACCEPTED}")
+    of_kind: dict[bool, list[Table]] = {True: [], False: []}
+    for table in tables:
+        of_kind[table.is_results].append(table)
+    if not of_kind[True] and not of_kind[False]:
+        raise InputError(f"{project.template_name}: no batch beside it; add its input or its results as CSV")
+    stems = {PurePosixPath(table.name).stem: table for table in of_kind[False]}
+    project.batches = stems
+    for table in of_kind[True]:
+        name = _batch_of(table, stems)
+        if name in project.results:
+            raise InputError(f"{table.name}: results of the batch {name}, as {project.results[name].name} is")
+        project.results[name] = table
+
+
+def _batch_of(results: Table, batches: Mapping[str, Table]) -> str:
+    """The name of the batch of results: by the name that Turkle gives them, or by their rows; without any, their own.
+
+    Results that are of no batch belong to the one with their columns, so that a wrong row is named.
+    """
+    stem = PurePosixPath(results.name).stem
+    match = RESULTS_NAME.fullmatch(stem)
+    own = match[1] if match else stem
+    if not batches or own in batches:
+        return own
+    with_columns = [name for name, table in batches.items() if set(table.columns) == set(results.inputs)]
+    wanted = {_row(line, INPUT) for line in results.lines}
+    with_rows = [name for name in with_columns if wanted <= {_row(line) for line in batches[name].lines}]
+    candidates = with_rows or with_columns
+    if len(candidates) == 1 or (candidates and not with_rows):
+        return candidates[0]
+    if candidates:
+        names = ", ".join(candidates)
+        raise InputError(
+            f"{results.name}: results of any of {names}; name the file BATCH-Batch_1_results.csv"
+        )
+    columns = ", ".join(results.inputs)
+    raise InputError(
+        f"{results.name}: line 1: no batch has the columns {columns}; add its input or rename the file"
+    )
+
+
+def _row(line: Line, prefix: str = "") -> tuple[tuple[str, str], ...]:
+    cells = line.cells.items()
+    return tuple(sorted((name.removeprefix(prefix), text) for name, text in cells if name.startswith(prefix)))
+
+
+def lab_of(project: ProjectFiles, *, slug: str = "", title: str = "") -> Lab:
+    """The lab that a project becomes. The protocol of Turkle's projects gets the slug and the title.
+
+    Raises:
+        InputError: Files contradict each other, or the protocol has an error.
+    """
+    if project.lab:
+        path = _path(project.name, LAB_FILE)
+        text = _text(project.lab[path], path)
+        rows = project.lab[_path(project.name, ROWS_FILE)]
+        return _lab(project, text, rows, project.lab.get(_path(project.name, JUDGMENTS_FILE), b""))
+    moved = move(
+        project.template,
+        name=project.template_name,
+        slug=slug or project.slug,
+        title=title or project.title,
+        batches=project.batches,
+        results=project.results,
+    )
+    judgments = judgments_csv(moved).encode() if moved.judgments else b""
+    lab = _lab(project, moved.protocol, rows_csv(moved).encode(), judgments, moved.places)
+    return replace(lab, notes=moved.notes)
+
+
+def _lab(
+    project: ProjectFiles, text: str, rows_csv: bytes, judgments_csv: bytes, given: Sequence[str] = ()
+) -> Lab:
+    """A lab of its files. `given` are the places of its judgments, if they were in other files."""
+    path = project.template_name or _path(project.name, LAB_FILE)
+    protocol = parse_protocol(text, name=path)
+    form = protocol.judging.form
+    if form is None:
+        raise InputError(f"{path}: the protocol judges no rows; its layout is {protocol.judging.layout}")
+    rows = read_rows(rows_csv, _path(project.name, ROWS_FILE), fields=form.fields)
+    file = _path(project.name, JUDGMENTS_FILE)
+    judgments = parse_judgments(judgments_csv, file).rows if judgments_csv else []
+    places = given or [f"{file}: line {row.line}" for row in judgments]
+    problems = list(
+        islice(_problems(protocol.judging, rows, zip(places, judgments, strict=True)), MAX_PROBLEMS)
+    )
+    return Lab(project.name, text, rows_csv, judgments_csv, protocol, rows, judgments, [], problems)
+
+
+def _problems(
+    rules: JudgingRules, rows: Iterable[TableRow], judgments: Iterable[tuple[str, JudgmentRow]]
+) -> Iterator[str]:
+    questions = questions_for(rules)
+    units = {(row.topic, row.docno) for row in rows}
+    place_of: dict[tuple[str, ...], str] = {}
+    for place, row in judgments:
+        if (row.topic, row.docno) not in units:
+            yield f"{place}: {row.topic} {row.docno} is no row of the table"
+        try:
+            choice = choice_of(row, rules)
+            check_answers(rules, questions, choice=choice.key, answers=row.answers, needs_all=False)
+        except (ValueError, WrongAnswer) as error:
+            yield f"{place}: {error}"
+        key = (row.batch, row.assessor, row.topic, row.docno)
+        if not row.assessor:
+            yield f"{place}: no worker is named"
+        elif row.is_current and place_of.setdefault(key, place) != place:
+            yield f"{place}: {row.assessor} judged this row already, in {place_of[key]}"

@@ -1,0 +1,91 @@
+"""Import projects of Turkle as tracks, as the page *Import projects* does."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from django.core.files import File
+from django.core.management.base import BaseCommand, CommandError
+
+from accounts.selectors import organizer_named
+from assay.errors import Refused
+from assessment.management.commands.import_judgments import pair
+from assessment.models import ProjectImport
+from assessment.projects import services
+from jobs.console import follow
+
+
+def of_folder(text: str) -> tuple[str, str]:
+    """`FOLDER=WORDS`, or the words alone: of single files."""
+    folder, _, words = text.rpartition("=")
+    return folder, words
+
+
+class Command(BaseCommand):
+    help = (
+        "Import projects of Turkle as tracks, with their rows, people and judgments: all of them, or none if a line is "
+        "wrong. Takes the files of one project, or zip files with a folder for each."
+    )
+
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument(
+            "files", type=Path, nargs="+", metavar="FILE", help="template, batches and results; or zip files"
+        )
+        parser.add_argument("--by", required=True, metavar="USER", help="username of the organizer")
+        for option, kind, metavar, words in (
+            ("title", of_folder, "[FOLDER=]TITLE", "name of the track of a folder, or of the only project"),
+            (
+                "slug",
+                of_folder,
+                "[FOLDER=]SLUG",
+                "short name of the track of a folder, or of the only project",
+            ),
+            ("account", pair, "WORKER=USER", "account of a worker, which is made if it is not there"),
+        ):
+            parser.add_argument(
+                f"--{option}",
+                action="append",
+                type=kind,
+                default=[],
+                metavar=metavar,
+                help=f"{words}; repeatable",
+            )
+        parser.add_argument("--check", action="store_true", help="say what would be made, and import nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user = organizer_named(options["by"])
+        if user is None:
+            raise CommandError(f"There is no organizer {options['by']}.")
+        mapping = {f"{kind}s": dict(options[kind]) for kind in ("title", "slug", "account")}
+        try:
+            with ExitStack() as files:
+                opened = [(files.enter_context(path.open("rb")), path.name) for path in options["files"]]
+                uploads = [File(file, name) for file, name in opened]
+                source = services.start(uploads=uploads, mapping=mapping, by=user)
+            self._import(source, is_check=options["check"])
+        except OSError as error:
+            raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from None
+        except Refused as refusal:
+            raise CommandError(refusal.message) from refusal
+
+    def _import(self, source: ProjectImport, *, is_check: bool) -> None:
+        self._wait(source)
+        report, is_ready = source.report, source.is_ready
+        if not is_ready or is_check:
+            services.discard(source=source)
+        if report["problems"]:
+            raise CommandError("\n".join(report["problems"]))
+        if not is_check:
+            services.request_import(source=source)
+            self._wait(source)
+        verb = "would be made" if is_check else "made"
+        for project in report["projects"]:
+            self.stdout.write(
+                f"track {project['slug']} {verb}: {project['rows']:,} rows, {project['judgments']:,} judgments"
+            )
+
+    def _wait(self, source: ProjectImport) -> None:
+        source.refresh_from_db()
+        if source.job is not None:
+            follow(source.job)
+            source.refresh_from_db()

@@ -1,0 +1,71 @@
+"""The forms that start an import of projects, and name their tracks and accounts."""
+
+from typing import Any
+
+from django import forms
+
+from accounts.models import User
+from assay.formats.projects import MAX_BYTES
+from assessment.models import ProjectImport
+from tracks.models import Track
+from web.forms import FilesField, FilesInput, StyledForm
+from web.pages import counted
+
+SLUG, NAME, USERNAME = (
+    Track._meta.get_field("slug").max_length,
+    Track._meta.get_field("name").max_length,
+    User._meta.get_field("username").max_length,
+)
+
+
+class ProjectsForm(StyledForm):
+    """The files of one project, or zip files with a folder for each project."""
+
+    upload = FilesField(
+        label="Files",
+        widget=FilesInput(attrs={"accept": ".html,.htm,.csv,.json,.toml,.zip"}),
+        help_text="Of one project: its template as HTML, and the input and the results of each batch as CSV. Or a zip "
+        "file with a folder for each project. The files that <code>assay turkle</code> or <code>assay label-studio "
+        "import</code> made are accepted too.",
+    )
+
+    def clean_upload(self) -> Any:
+        uploads = self.cleaned_data["upload"]
+        if (size := sum(upload.size for upload in uploads)) > MAX_BYTES:
+            raise forms.ValidationError(
+                f"The files have {size >> 20} MB; at most {MAX_BYTES >> 20} MB are accepted. Import fewer at a time."
+            )
+        return uploads
+
+
+class NamesForm(StyledForm):
+    """The titles and short names of the tracks, and the accounts of the workers."""
+
+    def __init__(self, *args: Any, source: ProjectImport, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.words: dict[str, tuple[str, str]] = {}  # of each field: kind and word
+        projects: list[dict[str, Any]] = source.report.get("projects", [])
+        for project in projects:
+            of = f" of {project['folder'] or project['title']}" if len(projects) > 1 else ""
+            title = forms.CharField(max_length=NAME, label=f"Name{of}", initial=project["title"])
+            slug = forms.SlugField(max_length=SLUG, label=f"Short name{of}", initial=project["slug"])
+            slug.help_text = "Of the track, for its URL, and of its protocol."
+            self._add("titles", project["folder"], title)
+            self._add("slugs", project["folder"], slug)
+        for person in source.report.get("people", []):
+            label = f"Account of {person['worker']} ({counted(person['judgments'], 'judgment')})"
+            name = forms.CharField(max_length=USERNAME, label=label, initial=person["account"])
+            name.help_text = "A new account." if person["is_new"] else "This account exists."
+            self._add("accounts", person["worker"], name)
+
+    def _add(self, kind: str, word: str, of_word: forms.Field) -> None:
+        name = f"{kind}-{len(self.words)}"
+        self.words[name], self.fields[name] = (kind, word), of_word
+
+    @property
+    def mapping(self) -> dict[str, dict[str, str]]:
+        """The names by kind and word."""
+        chosen: dict[str, dict[str, str]] = {}
+        for name, (kind, word) in self.words.items():
+            chosen.setdefault(kind, {})[word] = self.cleaned_data[name]
+        return chosen

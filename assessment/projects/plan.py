@@ -1,0 +1,152 @@
+"""What the import of projects of Turkle would make here: tracks, rows, batches and accounts, and what prevents it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db.models.functions import Lower
+
+from accounts.models import User
+from assay.errors import AssayError
+from assay.formats.projects import Lab, ProjectFiles, lab_of, projects_in
+from assay.protocols.description import in_words
+from tracks.models import StoredProtocol, Track
+
+
+@dataclass(frozen=True)
+class PlannedProject:
+    """A project with the title and the short name of its track. `lab` is None if it has problems."""
+
+    files: ProjectFiles
+    title: str
+    slug: str
+    lab: Lab | None
+
+    @property
+    def workers(self) -> Counter[str]:
+        """The judgments of each worker."""
+        return Counter(row.assessor for row in self.lab.judgments) if self.lab else Counter()
+
+
+@dataclass
+class ProjectsPlan:
+    """All projects of an upload. `accounts` has the username of each worker, `users` those that exist by it."""
+
+    projects: list[PlannedProject] = field(default_factory=list)
+    accounts: dict[str, str] = field(default_factory=dict)
+    users: dict[str, User] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def plan_of(files: Mapping[str, bytes], mapping: Mapping[str, Mapping[str, str]]) -> ProjectsPlan:
+    """Plan the import of an upload. Four queries.
+
+    Args:
+        mapping: what the organizer chose: `titles` and `slugs` by folder, `accounts` by worker.
+    """
+    plan = ProjectsPlan()
+    try:
+        projects = projects_in(files)
+    except AssayError as error:
+        plan.problems = str(error).split("\n")
+        return plan
+    for project in projects:
+        plan.projects.append(_planned(project, mapping, plan))
+    _name_accounts(plan, mapping.get("accounts", {}))
+    plan.problems += [*_of_tracks(plan.projects), *_of_accounts(plan)]
+    return plan
+
+
+def _planned(
+    project: ProjectFiles, mapping: Mapping[str, Mapping[str, str]], plan: ProjectsPlan
+) -> PlannedProject:
+    title = mapping.get("titles", {}).get(project.name, "") or project.title
+    slug = mapping.get("slugs", {}).get(project.name, "") or project.slug
+    try:
+        lab = lab_of(project, slug=slug, title=title)
+    except AssayError as error:
+        plan.problems += str(error).split("\n")
+        return PlannedProject(project, title, slug, None)
+    plan.problems += lab.problems
+    return PlannedProject(project, title, slug, lab)
+
+
+def _name_accounts(plan: ProjectsPlan, chosen: Mapping[str, str]) -> None:
+    """The account of each worker: the chosen one, or the one of that name here, or a new one."""
+    workers = sorted({worker for project in plan.projects for worker in project.workers} - {""})
+    wanted = {worker: chosen.get(worker) or worker for worker in workers}
+    folded = User.objects.annotate(folded=Lower("username"))
+    found = folded.filter(folded__in=[name.lower() for name in wanted.values()]).order_by("-pk")
+    users = {user.username.lower(): user for user in found} | {user.username: user for user in found}
+    for worker, name in wanted.items():
+        user = users.get(name) or users.get(name.lower())
+        plan.accounts[worker] = user.username if user else name
+        if user:
+            plan.users[user.username] = user
+
+
+def _of_tracks(projects: Sequence[PlannedProject]) -> Iterator[str]:
+    slugs = [project.slug for project in projects]
+    taken = set(Track.objects.filter(slug__in=slugs).values_list("slug", flat=True))
+    protocols = {project.lab.protocol.slug: project.lab.text for project in projects if project.lab}
+    stored = StoredProtocol.objects.filter(slug__in=protocols)
+    others = {row.slug for row in stored if row.text != protocols[row.slug].replace("\r\n", "\n")}
+    for project in projects:
+        if project.slug in taken:
+            yield f"{project.title}: there is a track with the short name {project.slug}; choose another one"
+        elif slugs.count(project.slug) > 1:
+            yield f"{project.title}: two projects have the short name {project.slug}; choose another one"
+        elif project.lab and project.lab.protocol.slug in others:
+            slug = project.lab.protocol.slug
+            yield f"{project.title}: there is another protocol {slug}; choose another short name or change its slug"
+
+
+def _of_accounts(plan: ProjectsPlan) -> Iterator[str]:
+    field_of_names = User._meta.get_field("username")
+    worker_of: dict[str, str] = {}
+    for worker, name in plan.accounts.items():
+        user, other = plan.users.get(name), worker_of.setdefault(name.casefold(), worker)
+        if other != worker:
+            yield f"{worker} and {other} have the same account, {name}; one person judges a row once"
+        if user is not None and (user.is_machine or not user.is_active):
+            yield f"{worker}: the account {name} is {'a program' if user.is_machine else 'deactivated'}; choose another"
+        try:
+            field_of_names.run_validators(name)
+        except ValidationError as error:
+            yield f"{worker}: {name} cannot be the name of an account. {' '.join(error.messages)}"
+
+
+def report_of(plan: ProjectsPlan) -> dict[str, Any]:
+    """A plan as plain values, for the page."""
+    counts: Counter[str] = Counter()
+    for project in plan.projects:
+        counts += project.workers
+    people = [
+        {"worker": worker, "account": name, "is_new": name not in plan.users, "judgments": counts[worker]}
+        for worker, name in plan.accounts.items()
+    ]
+    return {
+        "projects": [_project_report(project) for project in plan.projects],
+        "people": people,
+        "problems": plan.problems,
+    }
+
+
+def _project_report(project: PlannedProject) -> dict[str, Any]:
+    """What is made of a project; only its names, if it has problems."""
+    lab = project.lab
+    report: dict[str, Any] = {"folder": project.files.name, "title": project.title, "slug": project.slug}
+    if lab is None:
+        return report
+    judging = lab.protocol.judging
+    return report | {
+        "rows": len(lab.rows),
+        "judges": judging.judges,
+        "questions": [in_words(question) for question in judging.questions],
+        "batches": [list(each) for each in sorted(Counter(row.batch for row in lab.judgments).items())],
+        "notes": lab.notes,
+        "judgments": len(lab.judgments),
+        "workers": [list(each) for each in sorted(project.workers.items())],
+    }

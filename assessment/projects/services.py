@@ -1,0 +1,255 @@
+"""Check an upload of projects of Turkle, and import it in one job: all with rows, people and judgments, or none.
+
+A small upload is checked at once, a large one in a job. Each project becomes a track with a pool of its rows. A worker
+without an account gets one; a link on the page *People* lets its user in. Decision: ADR 63.
+"""
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, cast
+
+from django.core.files import File
+from django.core.files.base import ContentFile
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from accounts.audit import services as audit
+from accounts.models import User
+from assay.digests import sha256_of_file
+from assay.errors import BadFile, InputError, Refused
+from assay.formats.moving import JUDGMENTS_FILE, ROWS_FILE
+from assay.formats.projects import Lab, unpacked
+from assessment.imports import services as import_services
+from assessment.imports.services import SMALL
+from assessment.models import ProjectImport
+from assessment.projects.plan import PlannedProject, ProjectsPlan, plan_of, report_of
+from jobs import services as jobs
+from jobs.files import storage
+from participation.people import services as people_services
+from participation.people.services import Sender
+from pooling.pools import services as pool_services
+from tracks.assessors import services as assessor_services
+from tracks.models import Track
+from tracks.protocols import services as protocol_services
+from tracks.rows.services import store_rows
+from tracks.tracks import services as track_services
+
+CHECK, IMPORT = "assessment.projects.check", "assessment.projects.import"  # kinds of jobs
+POOL = "Rows"  # its name in each track
+
+Names = Mapping[str, Mapping[str, str]]  # by kind: titles, slugs and accounts
+
+
+class ProjectsRefused(Refused):
+    """An upload of projects cannot be imported as it is."""
+
+    title = "The projects were not imported"
+
+
+def start(*, uploads: Sequence["File[bytes]"], mapping: Names | None = None, by: User) -> ProjectImport:
+    """Store the files of projects as one zip file, and check them. Nothing is imported yet.
+
+    Raises:
+        BadFile: Two files have the same name, they are too large, or a zip file is damaged.
+    """
+    files: dict[str, bytes] = {}
+    for upload in uploads:
+        name = (upload.name or "upload").rpartition("/")[2]
+        if name in files:
+            raise BadFile(f"Two files are named {name}. Put each project into a folder of a zip file.")
+        files[name] = upload.read()
+    with TemporaryFile() as file:
+        _pack(files, file)
+        size, digest = file.seek(0, 2), sha256_of_file(file)
+        file.seek(0)
+        with storage.storing() as store_file, transaction.atomic():
+            stored = store_file("projects", File(file, name="projects.zip"))
+            source = ProjectImport.objects.create(
+                name=", ".join(files)[:255],
+                file=stored,
+                size=size,
+                sha256=digest,
+                mapping=dict(mapping or {}),
+                created_by=by,
+            )
+            storage.claim(stored)
+    _check_or_queue(source)
+    return source
+
+
+def _pack(files: Mapping[str, bytes], file: BinaryIO) -> None:
+    try:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in unpacked(files):
+                archive.writestr(name, data)
+    except InputError as error:
+        raise BadFile(f"{error}.") from None
+
+
+def _files(source: ProjectImport) -> dict[str, bytes]:
+    with source.file.open("rb") as file:
+        return dict(unpacked({source.name: cast("BinaryIO", file).read()}))
+
+
+def remap(*, source: ProjectImport, mapping: Names) -> None:
+    """Change titles, short names and accounts, and check the upload again."""
+    with transaction.atomic():
+        current = _lock(source)
+        current.mapping = {kind: dict(words) for kind, words in mapping.items()}
+        current.save(update_fields=["mapping"])
+    _check_or_queue(current)
+
+
+def _check_or_queue(source: ProjectImport) -> None:
+    if source.size <= SMALL:
+        check(source)
+    else:
+        _queue(source, CHECK, f"Check the projects of {source.name}")
+
+
+def _queue(source: ProjectImport, kind: str, title: str) -> None:
+    with transaction.atomic():
+        source.job = jobs.request(
+            kind=kind,
+            title=title[:200],
+            arguments={"import_id": source.pk},
+            by=source.created_by,
+            subject=source,
+        )
+        source.report = source.report if kind == IMPORT else {}
+        source.save(update_fields=["job", "report"])
+
+
+def check(source: ProjectImport) -> None:
+    """Store what an import would make now."""
+    source.report = report_of(plan_of(_files(source), source.mapping))
+    ProjectImport.objects.filter(pk=source.pk, imported_at=None).update(report=source.report)
+
+
+def request_import(*, source: ProjectImport) -> None:
+    """Queue the job that imports checked projects.
+
+    Raises:
+        ProjectsRefused: The latest check found problems.
+    """
+    with transaction.atomic():
+        current = _lock(source)
+        if not current.is_ready:
+            problems = current.report.get("problems", [])
+            raise ProjectsRefused(
+                f"The upload has problems, so nothing can be imported: {'; '.join(problems[:3])}."
+            )
+        _queue(current, IMPORT, f"Import the projects of {current.name}")
+
+
+def _lock(source: ProjectImport) -> ProjectImport:
+    locked = ProjectImport.objects.select_for_update(of=("self",)).select_related("created_by", "job")
+    current = locked.get(pk=source.pk)
+    if current.imported_at is not None:
+        raise ProjectsRefused("These projects were imported already.", code="already-imported")
+    if current.job is not None and not current.job.is_finished:
+        raise ProjectsRefused("A job works on these projects. Wait until it has finished.", code="running")
+    return current
+
+
+@transaction.atomic
+def discard(*, source: ProjectImport) -> None:
+    """Delete an upload that was not imported."""
+    current = _lock(source)
+    storage.discard([str(current.file)])
+    current.delete()
+
+
+@jobs.handler(CHECK)
+def check_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
+    """Check a large upload."""
+    source = ProjectImport.objects.get(pk=import_id)
+    progress.update(0, None, "reading the files")
+    report = report_of(plan_of(_files(source), source.mapping))
+    with progress.storing():
+        ProjectImport.objects.filter(pk=import_id, imported_at=None).update(report=report)
+    return {}
+
+
+@jobs.handler(IMPORT)
+def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
+    """Import projects. One transaction stores all of them; the job's row is locked at its end only.
+
+    Raises:
+        ProjectsRefused: Something here changed since the check.
+    """
+    source = ProjectImport.objects.select_related("created_by").get(pk=import_id)
+    if source.imported_at is not None:  # an earlier attempt stored it, but did not finish the job
+        return {"projects": len(source.report["projects"])}
+    progress.update(0, None, "reading the files")
+    plan = plan_of(_files(source), source.mapping)
+    labs = [(project, project.lab) for project in plan.projects if project.lab is not None]
+    if plan.problems:
+        raise ProjectsRefused("\n".join(plan.problems))
+    with storage.storing() as store_file:
+        tables = [store_file("topics", ContentFile(lab.rows_csv)) for _, lab in labs]
+        try:
+            with transaction.atomic():
+                for n, ((project, lab), table) in enumerate(zip(labs, tables, strict=True)):
+                    progress.update(n, len(labs), f"storing {project.title}")
+                    _store(project, lab, table, plan, progress, source.created_by)
+                with progress.storing():
+                    _finish(source, plan)
+        except IntegrityError as error:
+            raise ProjectsRefused("Somebody made a track or an account of this name. Check again.") from error
+    return {"projects": len(labs)}
+
+
+def _finish(source: ProjectImport, plan: ProjectsPlan) -> None:
+    current = ProjectImport.objects.select_for_update(of=("self",)).get(pk=source.pk)
+    storage.discard([str(current.file)])
+    current.file.name, current.report, current.imported_at = "", report_of(plan), timezone.now()
+    current.save(update_fields=["file", "report", "imported_at"])
+    details = {"tracks": [project.slug for project in plan.projects], "sha256": current.sha256}
+    audit.record(action="projects.imported", subject=current.name, details=details, by=source.created_by)
+
+
+class _Inner(jobs.Progress):
+    """The progress of a job inside another one, which locks its row itself."""
+
+    @contextmanager
+    def storing(self) -> Any:
+        yield None
+
+
+def _store(
+    project: PlannedProject, lab: Lab, table: str, plan: ProjectsPlan, progress: jobs.Progress, by: User
+) -> None:
+    """Store a project as a track with its rows, assessors, pool and judgments."""
+    protocol = protocol_services.store(text=lab.text, by=by)
+    track = track_services.create(
+        track=Track(slug=project.slug, name=project.title, protocol=protocol), by=by
+    )
+    store_rows(
+        track=track_services.lock(track.pk), rows=lab.rows, data=lab.rows_csv, name=ROWS_FILE, file=table
+    )
+    for worker in project.workers:
+        _add_worker(track, plan, worker, by)
+    pool = pool_services.request(track=track, name=POOL, seed=pool_services.new_seed(), depth={}, by=by)
+    # The job of the pool finds it built.
+    pool_services.build(_Inner(progress.job_id, progress.attempt), pool_id=pool.pk)
+    if lab.judgments_csv:
+        import_services.import_file(
+            track=track,
+            name=JUDGMENTS_FILE,
+            file=BytesIO(lab.judgments_csv),
+            assessors={worker: plan.accounts[worker] for worker in project.workers},
+            by=by,
+        )
+
+
+def _add_worker(track: Track, plan: ProjectsPlan, worker: str, by: User) -> None:
+    name = plan.accounts[worker]
+    user = plan.users.get(name)
+    if user is None:  # without a password: its user sets one with the link
+        user = plan.users[name] = User.objects.create_user(username=name)
+        people_services.invite_account(track=track, user=user, sender=Sender(by=by))
+    assessor_services.add(track=track, user=user)
