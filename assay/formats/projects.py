@@ -137,7 +137,7 @@ def _project(folder: str, files: Mapping[str, bytes], otherwise: str) -> Project
         if others := sorted(set(files) - set(LAB_FILES)):
             raise InputError(f"{_path(folder, others[0])}: not a file of a lab; use {', '.join(LAB_FILES)}")
         if ROWS_FILE not in files:
-            raise InputError(f"{_path(folder, LAB_FILE)}: {ROWS_FILE} is missing beside it")
+            raise InputError(f"{_path(folder, LAB_FILE)}: {ROWS_FILE} is missing in its folder")
         project.lab = {_path(folder, each): data for each, data in files.items()}
         return project
     tables: list[Table] = []
@@ -169,9 +169,7 @@ def _add(project: ProjectFiles, name: str, text: str, tables: list[Table]) -> No
     title, html = _of_client(text, name) if suffix in {".json", ".jsonl"} else ("", text)
     if suffix in TEMPLATES or title or (suffix != ".csv" and text.lstrip().startswith("<")):
         if project.template_name:
-            problem = (
-                f"a second template, beside {project.template_name}; give each project a folder in a zip file"
-            )
+            problem = f"a second template; the first is {project.template_name}; give each project a folder in a zip file"
             raise InputError(f"{name}: {problem}")
         project.template, project.template_name, project.title = html, name, title or project.title
     elif suffix == ".csv":
@@ -203,7 +201,7 @@ def _sort(project: ProjectFiles, tables: Iterable[Table]) -> None:
     for table in tables:
         of_kind[table.is_results].append(table)
     if not of_kind[True] and not of_kind[False]:
-        raise InputError(f"{project.template_name}: no batch beside it; add its input or its results as CSV")
+        raise InputError(f"{project.template_name}: no batch with it; add its input or its results as CSV")
     stems = {PurePosixPath(table.name).stem: table for table in of_kind[False]}
     project.batches = stems
     for table in of_kind[True]:

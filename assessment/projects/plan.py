@@ -78,8 +78,8 @@ def _name_accounts(plan: ProjectsPlan, chosen: Mapping[str, str]) -> None:
     workers = sorted({worker for project in plan.projects for worker in project.workers} - {""})
     wanted = {worker: chosen.get(worker) or worker for worker in workers}
     folded = User.objects.annotate(folded=Lower("username"))
-    found = folded.filter(folded__in=[name.lower() for name in wanted.values()]).order_by("-pk")
-    users = {user.username.lower(): user for user in found} | {user.username: user for user in found}
+    same = folded.filter(folded__in=[name.lower() for name in wanted.values()]).order_by("-pk")
+    users = {user.username.lower(): user for user in same} | {user.username: user for user in same}
     for worker, name in wanted.items():
         user = users.get(name) or users.get(name.lower())
         plan.accounts[worker] = user.username if user else name

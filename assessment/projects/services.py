@@ -189,6 +189,7 @@ def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     labs = [(project, project.lab) for project in plan.projects if project.lab is not None]
     if plan.problems:
         raise ProjectsRefused("\n".join(plan.problems))
+    report = report_of(plan)
     with storage.storing() as store_file:
         tables = [store_file("topics", ContentFile(lab.rows_csv)) for _, lab in labs]
         try:
@@ -197,18 +198,18 @@ def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
                     progress.update(n, len(labs), f"storing {project.title}")
                     _store(project, lab, table, plan, progress, source.created_by)
                 with progress.storing():
-                    _finish(source, plan)
+                    _finish(source, report)
         except IntegrityError as error:
             raise ProjectsRefused("Somebody made a track or an account of this name. Check again.") from error
     return {"projects": len(labs)}
 
 
-def _finish(source: ProjectImport, plan: ProjectsPlan) -> None:
+def _finish(source: ProjectImport, report: dict[str, Any]) -> None:
     current = ProjectImport.objects.select_for_update(of=("self",)).get(pk=source.pk)
     storage.discard([str(current.file)])
-    current.file.name, current.report, current.imported_at = "", report_of(plan), timezone.now()
+    current.file.name, current.report, current.imported_at = "", report, timezone.now()
     current.save(update_fields=["file", "report", "imported_at"])
-    details = {"tracks": [project.slug for project in plan.projects], "sha256": current.sha256}
+    details = {"tracks": [project["slug"] for project in report["projects"]], "sha256": current.sha256}
     audit.record(action="projects.imported", subject=current.name, details=details, by=source.created_by)
 
 

@@ -119,6 +119,7 @@ def test_steps_of_the_guide_move_a_project_with_its_people_and_judgments(organiz
     qrels = qrels_tsv(Qrels.objects.get(track=track, report__set="grade")).decode()
     assert qrels.replace("\t", " ").splitlines() == ["rows 0 1 1", "rows 0 2 1", "rows 0 3 0"]
     after = organizer.get(f"/projects/{source.pk}/").content.decode()
+    assert after.count(", made") == 2
     assert 'href="/tracks/answers/"' in after
     assert "Check again" not in after
     pool_job = Job.objects.get(kind="pooling.build_pool")
@@ -168,15 +169,15 @@ def test_errors_name_file_and_line_and_nothing_is_imported(
         ({"a.zip": b"PK\x03\x04 broken"}, "a damaged or encrypted zip file"),
         ({"a.zip": b"PK\x05\x06" + bytes(18)}, "no files; accepted"),
         ({"batch.csv": "a\n1\n"}, "no template"),
-        ({"template.html": "<p>"}, "no batch beside it"),
-        ({**FILES, "other.html": "<p>"}, "a second template, beside other.html"),
+        ({"template.html": "<p>"}, "no batch with it"),
+        ({**FILES, "other.html": "<p>"}, "a second template; the first is other.html"),
         ({**FILES, "notes.docx": "x"}, "notes.docx: not a file of a project"),
         ({**FILES, "batch.csv": b"a\n\xff\n"}, "batch.csv: line 2: not UTF-8"),
         ({"lab.toml": "x", "rows.csv": "x", "x.txt": "x"}, "x.txt: not a file of a lab"),
         ({"project.json": "[]", "batch.csv": "a\n1\n"}, "project.json: line 1: expected one project"),
     ],
 )
-def test_files_that_are_no_project_are_named(
+def test_files_of_no_project_are_named(
     organizer: Client, files: dict[str, str | bytes], problem: str
 ) -> None:
     answer, page = uploaded(organizer, files)
