@@ -169,7 +169,7 @@ def _add(project: ProjectFiles, name: str, text: str, tables: list[Table]) -> No
     title, html = _of_client(text, name) if suffix in {".json", ".jsonl"} else ("", text)
     if suffix in TEMPLATES or title or (suffix != ".csv" and text.lstrip().startswith("<")):
         if project.template_name:
-            problem = f"a second template; the first is {project.template_name}; give each project a folder in a zip file"
+            problem = f"a second template; the first is {project.template_name}; give each project a folder"
             raise InputError(f"{name}: {problem}")
         project.template, project.template_name, project.title = html, name, title or project.title
     elif suffix == ".csv":
