@@ -28,6 +28,11 @@ def organizers_to_mail() -> QuerySet[User]:
     return wanting.exclude(email="").order_by("pk")
 
 
+def administrators_to_mail() -> QuerySet[User]:
+    """The administrators who have an address."""
+    return User.objects.filter(is_superuser=True, is_active=True).exclude(email="").order_by("pk")
+
+
 def people() -> QuerySet[User]:
     """Everyone who has an account. Machines are not people."""
     return User.objects.filter(is_machine=False)

@@ -1,5 +1,7 @@
 """Work on each request before and after its view."""
 
+import re
+import uuid
 from collections.abc import Callable
 
 from django.conf import settings
@@ -13,8 +15,11 @@ from accounts.models import Event, User
 from assay.errors import Refused
 from config.pages import errors
 from server.environment import Proxies
+from web import logs
 from web.api.problems import CONTENT_TYPE, is_api, of_refusal
 from web.throttling import parsed_address
+
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
 class Middleware:
@@ -25,6 +30,24 @@ class Middleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
+
+
+class RequestIdMiddleware(Middleware):
+    """Gives the request an id, which its log lines, its jobs and the response header `X-Request-ID` have.
+
+    A trusted proxy may name one in the header of the request, so that its own log has the same.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        named = request.META.get("HTTP_X_REQUEST_ID", "")
+        is_named = REQUEST_ID.fullmatch(named) and is_trusted(
+            request.META.get("REMOTE_ADDR", ""), 0, settings.TRUSTED_PROXIES
+        )
+        identity = named if is_named else uuid.uuid4().hex
+        with logs.working_for(identity):
+            response = self.get_response(request)
+        response["X-Request-ID"] = identity
+        return response
 
 
 class ClientAddressMiddleware(Middleware):
@@ -44,15 +67,19 @@ def client_address(peer: str, forwarded: str, trusted: Proxies) -> str:
     """
     client = peer
     for n_read, hop in enumerate(reversed(forwarded.split(","))):
-        address, last = parsed_address(hop), parsed_address(client)
-        if isinstance(trusted, int):
-            is_trusted = n_read < trusted
-        else:
-            is_trusted = last is not None and any(last in network for network in trusted)
-        if address is None or not is_trusted:
+        address = parsed_address(hop)
+        if address is None or not is_trusted(client, n_read, trusted):
             break
         client = str(address)
     return client
+
+
+def is_trusted(peer: str, n_read: int, trusted: Proxies) -> bool:
+    """Return whether an address is that of a trusted proxy, with `n_read` trusted ones between it and this server."""
+    if isinstance(trusted, int):
+        return n_read < trusted
+    address = parsed_address(peer)
+    return address is not None and any(address in network for network in trusted)
 
 
 class NulMiddleware(Middleware):

@@ -49,6 +49,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.middleware.RequestIdMiddleware",  # first, because it needs the address of the proxy
     "config.middleware.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",  # first, so that the responses of other middleware have a policy too
@@ -89,7 +90,11 @@ TEMPLATES = [
 ]
 
 DATABASES = {
-    "default": environment.database("DATABASE_URL", paths.database_url(paths.data(VAR_DIR)))
+    "default": environment.database(
+        "DATABASE_URL",
+        paths.database_url(paths.data(VAR_DIR)),
+        password=environment.text("DATABASE_PASSWORD"),
+    )
     | {"CONN_HEALTH_CHECKS": True, "CONN_MAX_AGE": 60}
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -204,6 +209,15 @@ CELERY_BEAT_SCHEDULE = {
     "clear-expired": {"task": "accounts.tasks.clear_expired", "schedule": 3600.0},
 }
 
+# Backups on a schedule, made by the workers that have the folder
+BACKUP_DIR = environment.text("BACKUP_DIR")
+BACKUP_AT = environment.hour("BACKUP_AT", "03:00")
+BACKUP_KEEP = environment.retention("BACKUP_KEEP", "7,4,12")
+BACKUP_MAX_AGE_HOURS = environment.number("BACKUP_MAX_AGE_HOURS", 26, least=1)
+if BACKUP_DIR:
+    CELERY_TASK_QUEUES.append(Queue("backups"))
+    CELERY_BEAT_SCHEDULE["watch-backups"] = {"task": "jobs.backups.tasks.watch", "schedule": 300.0}
+
 # The API. Limits are per minute: of a user, and of an address without a token.
 API_REQUESTS_PER_MINUTE = int(environment.number("API_REQUESTS_PER_MINUTE", 1200, least=1))
 API_VISITOR_REQUESTS_PER_MINUTE = int(environment.number("API_VISITOR_REQUESTS_PER_MINUTE", 60, least=1))
@@ -272,19 +286,52 @@ X_FRAME_OPTIONS = "DENY"
 # Only the owner of a domain can decide that it and its subdomains use HTTPS for good.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
+# What an administrator watches. Off, it costs nothing: no middleware, and no package is imported.
+METRICS_TOKEN = environment.token("METRICS_TOKEN")
+METRICS_ALLOWED = environment.networks("METRICS_ALLOWED")
+METRICS_DIR = VAR_DIR / "run" / "metrics"
+ACCESS_LOG = environment.boolean("ACCESS_LOG")
+SENTRY_DSN = environment.address("SENTRY_DSN")
+TRACES_URL = environment.address("OTEL_EXPORTER_OTLP_ENDPOINT")
+for is_on, packages, names, middleware in (
+    (TRACES_URL, "opentelemetry", "OTEL_EXPORTER_OTLP_ENDPOINT", "traces.TraceMiddleware"),
+    (
+        METRICS_TOKEN or METRICS_ALLOWED,
+        "prometheus_client",
+        "METRICS_TOKEN or METRICS_ALLOWED",
+        "metrics.MetricsMiddleware",
+    ),
+    (ACCESS_LOG, "", "ACCESS_LOG", "requests.AccessLogMiddleware"),
+    (SENTRY_DSN, "sentry_sdk", "SENTRY_DSN", ""),
+):
+    if is_on and packages:
+        environment.require_packages(names, packages, file="requirements-monitoring.txt")
+    if is_on and middleware:  # behind those that find the id of the request and the address of the client
+        MIDDLEWARE.insert(2, f"config.monitoring.{middleware}")
+if TRACES_URL:
+    CELERY_IMPORTS = ["config.monitoring.traces"]
+if SENTRY_DSN:
+    from config.monitoring import errors
+
+    errors.start(dsn=SENTRY_DSN, machine=HOST_NAME)
+
 LOG_LEVEL = environment.one_of("LOG_LEVEL", ["DEBUG", "INFO", "WARNING", "ERROR"], "WARNING")
+LOG_FORMAT = environment.one_of("LOG_FORMAT", ["text", "json"], "text")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
+    "filters": {"route": {"()": "web.logs.RouteFilter"}},
     "formatters": {
-        "line": {
+        "text": {
             "()": "web.logs.RedactingFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
-        }
+        },
+        "json": {"()": "web.logs.JsonFormatter"},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["route"]}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
+        "assay.access": {"level": "INFO"},  # ACCESS_LOG alone switches it on
         "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
         "django.request": {"level": "ERROR"},  # no log line for a 404
         "kombu.connection": {"level": "ERROR"},  # it reports that a queue in a folder has no host

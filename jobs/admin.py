@@ -10,4 +10,5 @@ from web.admin import ReadOnly
 class JobAdmin(ReadOnly, admin.ModelAdmin[Job]):
     list_display = ["title", "state", "attempt", "created_at", "finished_at"]
     list_filter = ["state", "kind"]
+    search_fields = ["=request_id"]
     wide_columns = ["arguments", "result"]

@@ -43,6 +43,9 @@ class Job(models.Model):
     )
     heartbeat_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+    queued_at = models.DateTimeField(
+        db_default=Now(), editable=False, help_text="When it was requested, or retried the last time."
+    )
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
@@ -50,6 +53,9 @@ class Job(models.Model):
         max_length=200, blank=True, help_text="What the job is for, such as a track or a collection."
     )
     subject_path = models.CharField(max_length=500, blank=True, help_text="Path of the subject's page.")
+    request_id = models.CharField(
+        max_length=64, blank=True, help_text="Id of the request that asked for the job, as in the logs."
+    )
 
     class Meta:
         ordering = ["-id"]
@@ -78,7 +84,9 @@ class Job(models.Model):
         if not self.place:
             return ""
         host = self.place.removeprefix("host.")
-        return f"on the machine {host}" if host != self.place else "that sees the import folder"
+        if host != self.place:
+            return f"on the machine {host}"
+        return "that has BACKUP_DIR" if self.place == "backups" else "that sees the import folder"
 
     @property
     def is_finished(self) -> bool:

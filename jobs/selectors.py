@@ -5,9 +5,10 @@ A place is the name of a queue in Celery; a job without a place can run anywhere
 
 from datetime import timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import F, Q, QuerySet
+from django.db.models import Count, DurationField, F, Max, Q, QuerySet, Sum
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
@@ -16,6 +17,7 @@ from accounts.models import User
 from jobs.models import Job
 
 IMPORT_FOLDER = "import-folder"  # any worker that sees ASSAY_IMPORT_DIR
+BACKUPS = "backups"  # any worker that has BACKUP_DIR
 
 
 def jobs_for(user: AnyUser) -> QuerySet[Job]:
@@ -49,4 +51,42 @@ def this_host() -> str:
 def offered_places() -> set[str]:
     """The places of this process."""
     sees_folder = bool(settings.IMPORT_DIR) and Path(settings.IMPORT_DIR).is_dir()
-    return {"", this_host(), *([IMPORT_FOLDER] if sees_folder else [])}
+    own = {IMPORT_FOLDER: sees_folder, BACKUPS: bool(settings.BACKUP_DIR)}
+    return {"", this_host(), *(place for place, is_offered in own.items() if is_offered)}
+
+
+class JobFigures(NamedTuple):
+    """The number of jobs of a kind and state. `seconds` is the longest wait, or the sum of their times."""
+
+    kind: str
+    state: str
+    n: int
+    seconds: float
+
+
+def queue_figures() -> dict[str, JobFigures]:
+    """The jobs that are not finished, by state; `seconds` is how long the oldest has waited since it was queued."""
+    rows = (
+        Job.objects.filter(state__in=Job.UNFINISHED)
+        .order_by()
+        .values("state")
+        .annotate(n=Count("pk"), wait=Max(Now() - F("queued_at"), output_field=DurationField()))
+    )
+    figures = {
+        row["state"]: JobFigures("", row["state"], row["n"], row["wait"].total_seconds()) for row in rows
+    }
+    return {state: figures.get(state, JobFigures("", state, 0, 0.0)) for state in Job.UNFINISHED}
+
+
+def finished_figures() -> list[JobFigures]:
+    """The finished jobs by kind and state; `seconds` is the sum of their times from start to end."""
+    rows = (
+        Job.objects.exclude(state__in=Job.UNFINISHED)
+        .order_by("kind", "state")
+        .values("kind", "state")
+        .annotate(n=Count("pk"), spent=Sum(F("finished_at") - F("started_at"), output_field=DurationField()))
+    )
+    return [
+        JobFigures(row["kind"], row["state"], row["n"], row["spent"].total_seconds() if row["spent"] else 0.0)
+        for row in rows
+    ]

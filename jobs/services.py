@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -30,6 +31,7 @@ from assay.errors import Refused
 from jobs.models import Job
 from jobs.selectors import lost_before, offered_places, this_host
 from jobs.watchdog import TimeIsUp
+from web import logs
 
 logger = logging.getLogger(__name__)
 
@@ -115,6 +117,7 @@ def request(
         created_by=by,
         subject=str(subject)[:200],
         subject_path=subject.get_absolute_url().removeprefix(get_script_prefix()),
+        request_id=logs.request_id(),
     )
     transaction.on_commit(partial(nudge, job.pk))
     return job
@@ -217,7 +220,8 @@ def _claim(job_id: int) -> Job | None:
 @contextmanager
 def _heartbeat(progress: Progress) -> Iterator[None]:
     stop = threading.Event()
-    thread = threading.Thread(target=progress.beat, args=[stop], daemon=True, name=f"job-{progress.job_id}")
+    beat = partial(copy_context().run, progress.beat, stop)  # its log lines belong to the same request
+    thread = threading.Thread(target=beat, daemon=True, name=f"job-{progress.job_id}")
     thread.start()
     try:
         yield
@@ -229,8 +233,12 @@ def _heartbeat(progress: Progress) -> Iterator[None]:
 def run(job_id: int) -> None:
     """Run a job to its end, unless it is finished or another worker holds it. A second delivery does nothing."""
     job = _claim(job_id)
-    if job is None:
-        return
+    if job is not None:
+        with logs.working_for(job.request_id):
+            _run_claimed(job)
+
+
+def _run_claimed(job: Job) -> None:
     progress = Progress(job.pk, job.attempt)
     registered = _handlers.get(job.kind)
     if registered is None:
@@ -244,6 +252,7 @@ def run(job_id: int) -> None:
             current.done = current.total = current.total if current.total is not None else current.done
             current.finished_at = Now()
             current.save()
+        logger.info("job %s (%s) is done", job.pk, job.kind)
     except JobLost:
         logger.warning("job %s: another worker took it over; attempt %s stops", job.pk, job.attempt)
     except Refused as refusal:
@@ -318,6 +327,7 @@ def retry(*, job: Job) -> None:
             "error": "",
             "finished_at": None,
             "heartbeat_at": None,
+            "queued_at": Now(),
         }
         if not Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(**fields):
             raise Refused(f"Only a failed job can be restarted; “{job.title}” is {job.get_state_display()}.")

@@ -1,9 +1,16 @@
 """Celery tasks that run jobs and clean the storage."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from celery import shared_task
 from django.conf import settings
 
+from accounts import letters
+from accounts.letters import Mail
+from accounts.selectors import administrators_to_mail
 from jobs import services
+from jobs.backups import schedule
 from jobs.files import storage
 from jobs.watchdog import limited, watched
 
@@ -27,3 +34,18 @@ def relaunch_lost_jobs() -> None:
 def delete_unclaimed() -> None:
     """Delete the files that killed processes left in the storage."""
     storage.delete_unclaimed()
+
+
+@shared_task(name="jobs.backups.tasks.watch", ignore_result=True)
+def watch_backups() -> None:
+    """Request a scheduled backup if one is due, and report an old one. Delivered twice, it requests one."""
+    schedule.watch()
+
+
+@letters.writer(schedule.ALARM)
+def backup_alarm(_data: Mapping[str, Any], _site: str) -> Iterator[Mail]:
+    """Report a failed or old backup to the administrators, unless a good one has been made meanwhile."""
+    problem = schedule.problem()
+    context = {"problem": problem, "folder": settings.BACKUP_DIR, "host": settings.ALLOWED_HOSTS[0]}
+    for user in administrators_to_mail() if problem else ():
+        yield Mail(user.email, "No recent backup", "jobs/mail_backup.txt", context)

@@ -7,9 +7,10 @@ import importlib.util
 import os
 import secrets
 from collections.abc import Collection
+from datetime import time
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import environ
@@ -20,13 +21,23 @@ TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
 POSTGRES = {"postgres", "postgresql"}
 MAX_PROXIES = 20
+TOKEN_LENGTH = 16
 Proxies = int | tuple[IPv4Network | IPv6Network, ...]
 MAIL = {"smtp": (25, None), "smtp+tls": (587, "EMAIL_USE_TLS"), "smtp+ssl": (465, "EMAIL_USE_SSL")}
 BROKERS = {"redis", "rediss", "redis+socket", "filesystem"}
 
 
 def text(name: str, default: str = "") -> str:
-    return os.environ.get(name, "").strip() or default
+    """The value of a variable, or the content of the file that `NAME_FILE` names: where secrets come as files."""
+    value, file = os.environ.get(name, "").strip(), os.environ.get(f"{name}_FILE", "").strip()
+    if value and file:
+        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; use one of them.")
+    if file:
+        try:
+            value = Path(file).read_text().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ImproperlyConfigured(f"{name}_FILE is '{file}', which cannot be read: {error}.") from error
+    return value or default
 
 
 def words(name: str, default: Collection[str] = ()) -> list[str]:
@@ -76,12 +87,16 @@ def proxies(name: str) -> Proxies:
     values = words(name, ["0"])
     if len(values) == 1 and values[0].isascii() and values[0].isdigit() and int(values[0]) <= MAX_PROXIES:
         return int(values[0])
+    return networks(name, also=f"the number of proxies, at most {MAX_PROXIES}, or their ")
+
+
+def networks(name: str, *, also: str = "") -> tuple[IPv4Network | IPv6Network, ...]:
+    """Addresses and networks."""
     try:
-        return tuple(_network(value) for value in values)
+        return tuple(_network(value) for value in words(name))
     except ValueError:
         raise ImproperlyConfigured(
-            f"{name} is '{text(name)}'; use the number of proxies, at most {MAX_PROXIES}, or their addresses and "
-            "networks, such as 10.0.0.0/8,192.0.2.7."
+            f"{name} is '{text(name)}'; use {also}addresses and networks, such as 10.0.0.0/8,192.0.2.7."
         ) from None
 
 
@@ -122,6 +137,40 @@ def address(name: str) -> str:
     return value
 
 
+class Retention(NamedTuple):
+    """How many backups are kept: the latest of so many days, weeks and months."""
+
+    daily: int
+    weekly: int
+    monthly: int
+
+
+def retention(name: str, default: str) -> Retention:
+    """Three numbers of backups, such as 7,4,12."""
+    values = words(name, default.split(","))
+    if len(values) != 3 or not all(value.isascii() and value.isdigit() for value in values):
+        raise ImproperlyConfigured(
+            f"{name} is '{text(name)}'; use three numbers of days, weeks and months: 7,4,12."
+        )
+    return Retention(*map(int, values))
+
+
+def hour(name: str, default: str) -> time:
+    """A time of day such as 03:00."""
+    try:
+        return time.fromisoformat(text(name, default))
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} is '{text(name)}'; use a time of day such as 03:00.") from None
+
+
+def token(name: str) -> str:
+    """A secret that a program sends; empty if it is not set."""
+    value = text(name)
+    if value and len(value) < TOKEN_LENGTH:
+        raise ImproperlyConfigured(f"{name} has {len(value)} characters; use at least {TOKEN_LENGTH}.")
+    return value
+
+
 def require_packages(name: str, *packages: str, file: str) -> None:
     """Refuse a setting that needs Python packages which are not installed."""
     missing = [package for package in packages if importlib.util.find_spec(package) is None]
@@ -131,8 +180,8 @@ def require_packages(name: str, *packages: str, file: str) -> None:
         )
 
 
-def database(name: str, default: str) -> dict[str, Any]:
-    """A PostgreSQL address. Error messages do not repeat the password."""
+def database(name: str, default: str, *, password: str = "") -> dict[str, Any]:
+    """A PostgreSQL address, whose password may come separately. Error messages do not repeat it."""
     url = text(name, default)
     scheme = url.partition("://")[0]
     if scheme not in POSTGRES:
@@ -140,9 +189,10 @@ def database(name: str, default: str) -> dict[str, Any]:
             f"{name} begins with '{scheme[:20]}'; use postgresql://user:password@host:5432/database."
         )
     try:
-        return dict(environ.Env.db_url_config(url))
+        config = dict(environ.Env.db_url_config(url))
     except ValueError as error:
         raise ImproperlyConfigured(f"{name} is not a valid address: {error}.") from error
+    return config | ({"PASSWORD": password} if password else {})
 
 
 def broker(name: str, default: str) -> str:

@@ -30,6 +30,11 @@ COUNTED_FOR_ASSESSORS = Q(is_current=True) | Q(
 )
 
 
+def last_number() -> int:
+    """The number of the newest judgment, which grows by at least one with each; 0 if there is none. One index read."""
+    return Judgment.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+
+
 class OwnJudgment(NamedTuple):
     """An assessor's judgment with the label of its choice and the answers to questions, in words."""
 

@@ -5,11 +5,13 @@ import time
 import uuid
 from threading import Lock
 
+from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import Error, ProgrammingError, connection, transaction
 
 from accounts.models import User
+from jobs.backups import schedule
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +30,11 @@ class Health:
     def __init__(self) -> None:
         self._lock = Lock()
         self._until = 0.0
-        self._problem = ""
+        self._problem = self._backups = ""
+
+    def backups(self) -> str:
+        """What is wrong with the scheduled backups, as of the last `problem`; empty if nothing is."""
+        return self._backups
 
     def problem(self) -> str:
         """The problem in a sentence; empty if there is none."""
@@ -38,6 +44,7 @@ class Health:
                 if problem != self._problem:
                     logger.error("health: %s", problem or "The problem is over.")
                 self._problem, self._until = problem, time.monotonic() + SECONDS
+                self._backups = schedule.problem() if settings.BACKUP_DIR and not problem else ""
             return self._problem
 
 

@@ -73,6 +73,9 @@ def api_docs(request: HttpRequest) -> HttpResponse:
 def health_check(request: HttpRequest) -> JsonResponse:
     """Respond with 200 if the web process runs and its database can write, otherwise with 503. Everyone."""
     problem = health.problem()
-    response = JsonResponse({"status": problem or "ok"}, status=503 if problem else 200)
+    answer = {"status": problem or "ok"}
+    if settings.BACKUP_DIR:
+        answer["backups"] = health.backups() or "ok"  # the process itself works: no reason to restart it
+    response = JsonResponse(answer, status=503 if problem else 200)
     response._has_been_logged = True  # type: ignore[attr-defined]  # Django logs each 503; `Health` logs the change
     return response

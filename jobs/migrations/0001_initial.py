@@ -41,10 +41,12 @@ class Migration(migrations.Migration):
                 ('losses', models.PositiveSmallIntegerField(default=0, help_text='How many workers were lost during this job.')),
                 ('heartbeat_at', models.DateTimeField(null=True)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
+                ('queued_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, help_text='When it was requested, or retried the last time.')),
                 ('started_at', models.DateTimeField(null=True)),
                 ('finished_at', models.DateTimeField(null=True)),
                 ('subject', models.CharField(blank=True, help_text='What the job is for, such as a track or a collection.', max_length=200)),
                 ('subject_path', models.CharField(blank=True, help_text="Path of the subject's page.", max_length=500)),
+                ('request_id', models.CharField(blank=True, help_text='Id of the request that asked for the job, as in the logs.', max_length=64)),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={

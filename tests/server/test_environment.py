@@ -1,6 +1,7 @@
 """Settings come from the environment; a message names a bad variable and its value."""
 
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,55 @@ def test_a_number_out_of_range_is_named(monkeypatch: pytest.MonkeyPatch, given: 
         ImproperlyConfigured, match=f"JOB_HEARTBEAT_SECONDS is '{given}'; use a number of at least 0.1"
     ):
         environment.number("JOB_HEARTBEAT_SECONDS", 5, least=0.1)
+
+
+def test_a_value_may_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("p@ss:w/rd\n")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://assay@host/assay")
+    monkeypatch.setenv("DATABASE_PASSWORD_FILE", str(tmp_path / "password"))
+
+    config = environment.database("DATABASE_URL", "", password=environment.text("DATABASE_PASSWORD"))
+
+    assert (config["USER"], config["PASSWORD"]) == ("assay", "p@ss:w/rd")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"NAME_FILE": "/nowhere"}, "NAME_FILE is '/nowhere', which cannot be read"),
+        ({"NAME_FILE": "/nowhere", "NAME": "x"}, "NAME and NAME_FILE are both set"),
+    ],
+)
+def test_a_file_that_cannot_give_the_value_is_named(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], message: str
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+
+    with pytest.raises(ImproperlyConfigured, match=message):
+        environment.text("NAME")
+
+
+@pytest.mark.parametrize(
+    ("read", "given", "message"),
+    [
+        (environment.token, "short", "NAME has 5 characters; use at least 16"),
+        (environment.networks, "10.0.0.0/99", "NAME is '10.0.0.0/99'; use addresses and networks"),
+        (
+            lambda name: environment.hour(name, "03:00"),
+            "3 am",
+            "NAME is '3 am'; use a time of day such as 03:00",
+        ),
+        (lambda name: environment.retention(name, "7,4,12"), "7,4", "NAME is '7,4'; use three numbers"),
+    ],
+)
+def test_a_bad_value_of_monitoring_and_backups_is_named(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[str], object], given: str, message: str
+) -> None:
+    monkeypatch.setenv("NAME", given)
+
+    with pytest.raises(ImproperlyConfigured, match=message):
+        read("NAME")
 
 
 def test_a_number_unset_is_its_default(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,34 +1,63 @@
-"""`manage.py restore FILE`: replace the database and the files by those of a backup."""
+"""`manage.py restore FILE`: replace the database and the files by those of a backup, or only try that out."""
 
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from assay.errors import Refused
-from jobs.backups import services
+from jobs.backups import schedule, services
+from jobs.backups.drill import drill as run_drill
 from jobs.console import ProgressBar
 
 
 class Command(BaseCommand):
     help = (
         "Restore a backup, and migrate it to this version. Stop web, worker and beat first. The archive is checked "
-        "completely before anything changes; until the last moment the old data stay as they are."
+        "completely before anything changes; until the last moment the old data stay as they are. With --drill, "
+        "restore it into a database and folder of its own, compare both with the archive, and remove them again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="an archive of `manage.py backup`")
+        parser.add_argument(
+            "file",
+            type=Path,
+            nargs="?",
+            help="an archive of `manage.py backup`; for a drill, by default the newest scheduled one",
+        )
         parser.add_argument(
             "--replace", action="store_true", help="remove the data and files that the database contains"
         )
+        parser.add_argument(
+            "--drill", action="store_true", help="only test the backup; the site may stay in use"
+        )
 
-    def handle(self, *args: Any, file: Path, replace: bool, **options: Any) -> None:
+    def handle(self, *args: Any, file: Path | None, replace: bool, drill: bool, **options: Any) -> None:
+        if file is None and not drill:
+            raise CommandError("Name the file of a backup.")
+        if drill and replace:
+            raise CommandError("A drill replaces nothing: leave out --replace.")
         try:
-            with ProgressBar() as progress:
-                manifest = services.restore(path=file, replace=replace, progress=progress)
+            if drill:
+                self._drill(file or schedule.newest(settings.BACKUP_DIR))
+            elif file:
+                self._restore(file, replace=replace)
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
+
+    def _drill(self, file: Path) -> None:
+        passed = run_drill(path=file)
+        manifest = passed.manifest
+        self.stdout.write(
+            f"{file}, made on {manifest.created_at}: {manifest} restored in {passed.seconds:.0f} seconds, and they are "
+            "those of the archive. The copy was removed."
+        )
+
+    def _restore(self, file: Path, *, replace: bool) -> None:
+        with ProgressBar() as progress:
+            manifest = services.restore(path=file, replace=replace, progress=progress)
         for name in manifest.missing:
             self.stderr.write(f"warning: a row names the file {name}, which the backup does not contain")
         self.stdout.write(f"{file}, made on {manifest.created_at}: {manifest} restored.")

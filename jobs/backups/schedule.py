@@ -1,0 +1,175 @@
+"""Backups on a schedule: each is a job, old ones are deleted, and administrators get an e-mail when one is missing.
+
+Beat looks every few minutes whether a backup is due, so none is skipped because beat did not run at that moment. The
+job needs a worker that has BACKUP_DIR. Decision: ADR 20.
+"""
+
+import re
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db import connection, transaction
+from django.db.models import DurationField, ExpressionWrapper, F
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from accounts import letters
+from assay.errors import Refused
+from jobs import services as jobs
+from jobs.backups import services
+from jobs.console import Progress
+from jobs.models import Job
+from jobs.selectors import BACKUPS
+from server.environment import Retention
+
+KIND = "jobs.backup"
+NAME = re.compile(r"assay-\d{4}-\d\d-\d\dT\d{6}Z\.zip")
+FORM = "assay-%Y-%m-%dT%H%M%SZ.zip"
+ALARM = "jobs.backup_alarm"
+ALARM_SECONDS = 24 * 3600  # between two e-mails about an old backup
+
+
+class LastBackup(NamedTuple):
+    """The age of the last good scheduled backup, None if there is none, and whether one has failed since."""
+
+    seconds: float | None
+    has_failed: bool
+
+
+class Site(NamedTuple):
+    """The subject of the job."""
+
+    def __str__(self) -> str:
+        return "the site"
+
+    def get_absolute_url(self) -> str:
+        return ""
+
+
+class JobProgress(Progress):
+    """Shows the steps of a backup as the progress of its job, but for those inside its read-only transaction."""
+
+    def __init__(self, job: jobs.Progress) -> None:
+        self.job = job
+        self.begin("", None)
+
+    def begin(self, step: str, total: int | None) -> None:
+        self.step, self.done, self.total = step, 0, total
+
+    def advance(self, n: int) -> None:
+        self.done += n
+        if not connection.in_atomic_block:
+            self.job.update(self.done, self.total, self.step)
+
+
+def last_backup() -> LastBackup:
+    """The state of the scheduled backups, by the clock of the database."""
+    rows = Job.objects.filter(kind=KIND).order_by("-pk")
+    age = ExpressionWrapper(Now() - F("finished_at"), DurationField())
+    good = rows.filter(state=Job.State.DONE).annotate(age=age).first()
+    failed = rows.filter(state=Job.State.FAILED).first()
+    has_failed = failed is not None and (good is None or failed.pk > good.pk)
+    return LastBackup(good.age.total_seconds() if good else None, has_failed)
+
+
+def problem() -> str:
+    """What is wrong with the scheduled backups, in a sentence; empty if nothing is."""
+    last = last_backup()
+    if last.seconds is not None and last.seconds > 3600 * settings.BACKUP_MAX_AGE_HOURS:
+        return f"The last good backup is {last.seconds / 3600:.0f} hours old."
+    if last.has_failed:
+        return "The last scheduled backup failed."
+    return ""
+
+
+def last_due(now: datetime) -> datetime:
+    """The latest time before `now` at which a backup was due."""
+    due = datetime.combine(now.date(), settings.BACKUP_AT, UTC)
+    return due if due <= now else due - timedelta(days=1)
+
+
+def watch() -> None:
+    """Request a backup if one is due, and post an e-mail if the last good one is old."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [KIND])
+        if not Job.objects.filter(kind=KIND, created_at__gte=last_due(timezone.now())).exists():
+            jobs.request(
+                kind=KIND, title="Scheduled backup", arguments={}, by=None, subject=Site(), place=BACKUPS
+            )
+    last = last_backup()
+    is_old = last.seconds is not None and last.seconds > 3600 * settings.BACKUP_MAX_AGE_HOURS
+    if is_old and cache.add(ALARM, True, ALARM_SECONDS):
+        _alarm()
+
+
+def _alarm(**_: Any) -> None:
+    letters.post(kind=ALARM, data={}, site="")
+
+
+@jobs.handler(KIND, failed=_alarm)
+def make(progress: jobs.Progress) -> dict[str, Any]:
+    """Make a backup in BACKUP_DIR, then delete those that are no longer kept.
+
+    Raises:
+        Refused: The folder cannot be used, or the database cannot be saved.
+    """
+    folder = Path(settings.BACKUP_DIR)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refused(f"{folder} cannot be used: {error.strerror}.") from error
+    path = folder / timezone.now().strftime(FORM)
+    progress.update(0, None, "saving tables")
+    manifest = services.back_up(path=path, progress=JobProgress(progress))
+    return {
+        "file": path.name,
+        "bytes": path.stat().st_size,
+        "rows": sum(manifest.tables.values()),
+        "files": len(manifest.files),
+        "missing_files": len(manifest.missing),
+        "deleted": delete_old(folder),
+    }
+
+
+def backups_in(folder: Path) -> dict[datetime, Path]:
+    """The scheduled backups in a folder by their times. Other files are none of ours."""
+    files = [path for path in folder.iterdir() if NAME.fullmatch(path.name)]
+    return {datetime.strptime(path.name, FORM).replace(tzinfo=UTC): path for path in files}
+
+
+def newest(folder: str) -> Path:
+    """The newest scheduled backup.
+
+    Raises:
+        Refused: There is none.
+    """
+    backups = backups_in(Path(folder)) if folder and Path(folder).is_dir() else {}
+    if not backups:
+        where = f"in {folder}" if folder else "because BACKUP_DIR is not set"
+        raise Refused(f"There is no scheduled backup {where}. Name the file of a backup.")
+    return backups[max(backups)]
+
+
+def delete_old(folder: Path) -> list[str]:
+    """Delete the backups that the retention does not keep; their names."""
+    backups = backups_in(folder)
+    old = sorted(superseded(backups.keys(), settings.BACKUP_KEEP))
+    for time in old:
+        backups[time].unlink()
+    return [backups[time].name for time in old]
+
+
+def superseded(times: Collection[datetime], keep: Retention) -> set[datetime]:
+    """The times of backups that are no longer kept.
+
+    Of each of the last days, weeks and months that have backups, the latest is kept; the newest always is.
+    """
+    kept = {max(times, default=None)}
+    for number, period in ((keep.daily, "%Y-%m-%d"), (keep.weekly, "%G-%V"), (keep.monthly, "%Y-%m")):
+        latest = {time.strftime(period): time for time in sorted(times)}
+        kept |= set(sorted(latest.values(), reverse=True)[:number])
+    return set(times) - kept
