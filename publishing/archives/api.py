@@ -11,7 +11,9 @@ from rest_framework.response import Response
 from accounts.access import person_of
 from publishing.archives import selectors, services
 from publishing.archives.forms import ArchiveForm
-from publishing.models import Archive, LoadedArchive
+from publishing.models import ARCHIVE, Archive, LoadedArchive
+from publishing.models.archives import forms
+from tracks.models import StoredProtocol
 from tracks.tracks.api import track_of
 from web.api.conditional import etag_of, unless_known
 from web.api.filters import Filter
@@ -27,7 +29,9 @@ class ArchiveSerializer(serializers.ModelSerializer[Archive]):
     url = Address("api:archive", help_text="The address of this archive in the API.")
     track = serializers.CharField(source="track.slug")
     status = serializers.CharField(help_text="building, ready or failed.")
-    counts = serializers.DictField(help_text="How many runs, judgments, qrels and leaderboards it has.")
+    counts = serializers.DictField(
+        help_text="What it has, such as runs and judgments, or documents and topics."
+    )
     job = JobAddress(help_text="The address of the job that makes it.")
 
     class Meta:
@@ -36,6 +40,7 @@ class ArchiveSerializer(serializers.ModelSerializer[Archive]):
             "id",
             "url",
             "track",
+            "form",
             "status",
             "has_names",
             "has_comments",
@@ -52,6 +57,11 @@ class ArchiveSerializer(serializers.ModelSerializer[Archive]):
 class NewArchiveSerializer(Strict):
     """The content of an archive, and its citation."""
 
+    form = serializers.ChoiceField(
+        forms(),
+        default=ARCHIVE,
+        help_text="`archive`: everything of the track. The others have documents, topics and the newest qrels.",
+    )
     has_names = serializers.BooleanField(
         default=False, help_text="With the names of the assessors, not code names."
     )
@@ -68,9 +78,18 @@ class NewArchiveSerializer(Strict):
 class LoadSerializer(Strict):
     """An archive to load."""
 
-    file = serializers.FileField(help_text="A .zip file made by Assay.")
+    file = serializers.FileField(
+        help_text="A .zip file made by Assay, or with a protocol one of BEIR, Hugging Face or ir_datasets."
+    )
     slug = serializers.SlugField(
         max_length=100, required=False, default="", help_text="Of the track. Without it: as in the archive."
+    )
+    protocol = serializers.SlugRelatedField(
+        slug_field="slug",
+        queryset=StoredProtocol.objects.all(),
+        required=False,
+        default=None,
+        help_text="Of a test collection, whose files name none. The slug of a protocol.",
     )
 
 
@@ -153,11 +172,12 @@ class Archives(Endpoints):
         stores_files=True,
     )
     def load_archive(self, request: Request) -> Any:
-        """Load an archive as a new track: a job verifies it and stores all of it, or nothing."""
+        """Load an archive, or a test collection, as a new track: a job checks and stores all of it, or nothing."""
         data = self.validated(request)
         loaded = services.load_upload(
             upload=data["file"],
             slug=data["slug"],
+            protocol=data["protocol"],
             by=person_of(request),
             on_stored=lambda loaded: self.keep_answer(_queued(loaded)),
         )

@@ -19,7 +19,7 @@ class ArchiveForm(StyledForm, forms.ModelForm[Archive]):
 
     class Meta:
         model = Archive
-        fields = ["authors", "license", "url", "has_names", "has_comments"]
+        fields = ["form", "authors", "license", "url", "has_names", "has_comments"]
         widgets = {"authors": forms.Textarea(attrs={"rows": 3})}
 
 
@@ -29,11 +29,11 @@ class LoadForm(StyledForm, forms.ModelForm[LoadedArchive]):
     upload = forms.FileField(
         label="Archive",
         widget=forms.ClearableFileInput(attrs={"accept": ".zip"}),
-        help_text="A .zip file made by Assay.",
+        help_text="A .zip file made by Assay, or of a test collection: BEIR, Hugging Face or ir_datasets.",
     )
 
     class Meta:
         model = LoadedArchive
-        fields = ["slug"]
+        fields = ["slug", "protocol"]
 
-    field_order = ["upload", "slug"]
+    field_order = ["upload", "slug", "protocol"]

@@ -13,12 +13,13 @@ from accounts.models import User
 from assay.archive.contents import Contents, Reader
 from assay.archive.verify import Finding, verify
 from assay.digests import sha256_of_file
+from corpus.models import Collection
 from jobs import services as jobs
 from jobs.files import storage
-from publishing.archives import gathering, loading
+from publishing.archives import exchange, gathering, loading
 from publishing.errors import ArchiveRefused, LoadRefused
-from publishing.models import Archive, LoadedArchive
-from tracks.models import Track
+from publishing.models import ARCHIVE, Archive, LoadedArchive
+from tracks.models import StoredProtocol, Track
 from tracks.tracks import services as track_services
 
 MAKE, LOAD = "archives.make", "archives.load"  # kinds of jobs
@@ -29,6 +30,7 @@ def request(
     *,
     track: Track,
     by: User,
+    form: str = ARCHIVE,
     has_names: bool = False,
     has_comments: bool = False,
     authors: str = "",
@@ -38,9 +40,15 @@ def request(
     """Queue the job that makes an archive of a track as it is when the job runs.
 
     Raises:
-        ArchiveRefused: The track is a draft, or an archive of it is being made.
+        ArchiveRefused: The track is a draft, or an archive of it is being made; or the form cannot hold what is asked.
     """
     track = track_services.lock(track.pk)
+    if form != ARCHIVE:
+        exchange.check(track=track, form=form)
+        if has_names or has_comments:
+            raise ArchiveRefused(
+                "Only Assay's own archive has judgments, with names and comments of assessors."
+            )
     if track.status == Track.Status.DRAFT and track.protocol.parsed.runs.kinds:
         raise ArchiveRefused(
             f"{track} is a draft. There is something to archive once it was opened for runs."
@@ -49,6 +57,7 @@ def request(
         raise ArchiveRefused(f"An archive of {track} is being made already. Wait until that has finished.")
     archive = Archive.objects.create(
         track=track,
+        form=form,
         has_names=has_names,
         has_comments=has_comments,
         authors=authors,
@@ -60,7 +69,7 @@ def request(
         kind=MAKE, title=f"Archive {track}"[:200], arguments={"archive_id": archive.pk}, by=by, subject=track
     )
     archive.save(update_fields=["job"])
-    details = {"names": has_names, "comments": has_comments}
+    details = {"form": form, "names": has_names, "comments": has_comments}
     audit.record(action="archive.requested", subject=str(archive), track=track, details=details, by=by)
     return archive
 
@@ -88,7 +97,7 @@ def make(progress: jobs.Progress, *, archive_id: int) -> dict[str, Any]:
     if archive.status == Archive.Status.READY:  # an earlier attempt stored it, but did not finish the job
         return {"archive": archive.pk}
     with TemporaryFile() as file:
-        index = gathering.write(archive, file, progress.update)
+        counts = _written(archive, file, progress)
         size, digest = file.seek(0, 2), sha256_of_file(file)
         file.seek(0)
         with storage.storing() as store:
@@ -96,15 +105,23 @@ def make(progress: jobs.Progress, *, archive_id: int) -> dict[str, Any]:
             with progress.storing():
                 archive.file.name, archive.size, archive.sha256 = name, size, digest
                 archive.status = Archive.Status.READY
-                archive.counts = {
-                    "runs": len(index.runs),
-                    "judgments": index.n_judgments,
-                    "qrels": len(index.qrels),
-                    "leaderboards": len(index.leaderboards),
-                }
+                archive.counts = counts
                 archive.save(update_fields=["file", "size", "sha256", "status", "counts"])
                 storage.claim(name)
     return {"archive": archive.pk}
+
+
+def _written(archive: Archive, file: BinaryIO, progress: jobs.Progress) -> dict[str, int]:
+    """Write an archive of any form, and count what is in it."""
+    if archive.form != ARCHIVE:
+        return exchange.write(archive, file, progress.update)
+    index = gathering.write(archive, file, progress.update)
+    return {
+        "runs": len(index.runs),
+        "judgments": index.n_judgments,
+        "qrels": len(index.qrels),
+        "leaderboards": len(index.leaderboards),
+    }
 
 
 @transaction.atomic
@@ -128,24 +145,35 @@ def load_upload(
     upload: "File[bytes]",
     by: User,
     slug: str = "",
+    protocol: StoredProtocol | None = None,
     on_stored: Callable[[LoadedArchive], None] = lambda loaded: None,
 ) -> LoadedArchive:
     """Store an uploaded archive, and queue the job that verifies it and makes a track from it.
 
-    `on_stored` is called in the transaction that queues the job.
+    With a `protocol`, it is a test collection in the form of another tool, and the job also makes a collection of its
+    documents. `on_stored` is called in the transaction that queues the job.
 
     Raises:
-        BadArchive: The file is not an archive of a track.
+        BadFile: The file is not an archive of a track, or with a protocol not a test collection.
         NotStored: The storage does not take the file.
     """
     name = (upload.name or "archive.zip").rpartition("/")[2][-255:]
-    Reader(cast("BinaryIO", upload), name)
+    if protocol is None:
+        Reader(cast("BinaryIO", upload), name)
+    else:
+        exchange.form_in(cast("BinaryIO", upload), name)
     digest = sha256_of_file(cast("BinaryIO", upload))
     upload.seek(0)
     with storage.storing() as store, transaction.atomic():
         stored = store("archives", upload)
         loaded = LoadedArchive.objects.create(
-            name=name, file=stored, size=upload.size, sha256=digest, slug=slug, created_by=by
+            name=name,
+            file=stored,
+            size=upload.size,
+            sha256=digest,
+            slug=slug,
+            protocol=protocol,
+            created_by=by,
         )
         loaded.job = jobs.request(
             kind=LOAD, title=f"Load {name}"[:200], arguments={"loaded_id": loaded.pk}, by=by, subject=loaded
@@ -159,9 +187,16 @@ def load_upload(
 LOADING, FAILED = LoadedArchive.Status.LOADING, LoadedArchive.Status.FAILED
 
 
+def _loading_failed(*, loaded_id: int) -> None:
+    jobs.changing_status(LoadedArchive, "loaded_id", LOADING, FAILED)(loaded_id=loaded_id)
+    job = LoadedArchive.objects.values_list("job", flat=True).get(pk=loaded_id)
+    importing = Collection.objects.filter(imports__job=job, status=Collection.Status.IMPORTING)
+    importing.update(status=Collection.Status.INCOMPLETE)
+
+
 @jobs.handler(
     LOAD,
-    failed=jobs.changing_status(LoadedArchive, "loaded_id", LOADING, FAILED),
+    failed=_loading_failed,
     retried=jobs.changing_status(LoadedArchive, "loaded_id", FAILED, LOADING),
 )
 def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
@@ -173,9 +208,11 @@ def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
     Raises:
         Refused: A part of the archive is wrong, or something here prevents it.
     """
-    loaded = LoadedArchive.objects.select_related("created_by", "track").get(pk=loaded_id)
+    loaded = LoadedArchive.objects.select_related("created_by", "track", "protocol").get(pk=loaded_id)
     if loaded.track is not None:  # an earlier attempt stored it, but did not finish the job
         return {"track": loaded.track.slug}
+    if loaded.protocol is not None:
+        return exchange.load(progress, loaded, _stored)
     with loaded.file.open("rb") as file:
         reader = Reader(cast("BinaryIO", file), loaded.name)
         findings = _verified(reader, progress)
@@ -196,20 +233,19 @@ def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
                 except (IntegrityError, KeyError) as error:
                     raise LoadRefused(f"The archive contradicts itself: {error}".rstrip()) from error
                 with progress.storing():
-                    current = LoadedArchive.objects.select_for_update(of=("self",)).get(pk=loaded.pk)
-                    storage.discard([str(current.file)])
-                    current.file.name, current.track = "", track
-                    current.status = LoadedArchive.Status.LOADED
-                    current.save(update_fields=["file", "track", "status"])
-                    details = {"file": current.name, "sha256": current.sha256}
-                    audit.record(
-                        action="archive.loaded",
-                        subject=track,
-                        track=track,
-                        details=details,
-                        by=loaded.created_by,
-                    )
+                    _stored(loaded, track)
     return {"track": track.slug}
+
+
+def _stored(loaded: LoadedArchive, track: Track) -> None:
+    """Note, in the transaction that stores a track, which archive it comes from. The file is deleted."""
+    current = LoadedArchive.objects.select_for_update(of=("self",)).get(pk=loaded.pk)
+    storage.discard([str(current.file)])
+    current.file.name, current.track = "", track
+    current.status = LoadedArchive.Status.LOADED
+    current.save(update_fields=["file", "track", "status"])
+    details = {"file": current.name, "sha256": current.sha256}
+    audit.record(action="archive.loaded", subject=track, track=track, details=details, by=loaded.created_by)
 
 
 def _verified(reader: Reader, progress: jobs.Progress) -> list[Finding]:

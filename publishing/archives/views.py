@@ -58,9 +58,7 @@ def load(request: AuthenticatedRequest) -> HttpResponse:
     form = LoadForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         try:
-            loaded = services.load_upload(
-                upload=form.cleaned_data["upload"], slug=form.cleaned_data["slug"], by=request.user
-            )
+            loaded = services.load_upload(by=request.user, **form.cleaned_data)
             return redirect(loaded)
         except Refused as refusal:
             form.add_error("upload", refusal.message)

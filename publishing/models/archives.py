@@ -5,8 +5,19 @@ from django.db import models
 from django.urls import reverse
 
 from accounts.models import User
+from assay.exchange.registry import FORMS
 from jobs.models import Job
-from tracks.models import Track
+from tracks.models import StoredProtocol, Track
+
+ARCHIVE = "archive"  # the form with everything
+
+
+def forms() -> list[tuple[str, str]]:
+    """The forms of archives, with their titles."""
+    return [
+        (ARCHIVE, "Assay: everything of the track"),
+        *((form.name, form.title) for form in FORMS.values()),
+    ]
 
 
 class Archive(models.Model):
@@ -18,6 +29,12 @@ class Archive(models.Model):
         FAILED = "failed", "failed"
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="archives")
+    form = models.CharField(
+        max_length=20,
+        choices=forms,
+        default=ARCHIVE,
+        help_text="All but the first hold the documents, the topics and the newest qrels, for other tools.",
+    )
     has_names = models.BooleanField(
         "names of the assessors",
         default=False,
@@ -74,6 +91,14 @@ class LoadedArchive(models.Model):
     sha256 = models.CharField(max_length=64)
     slug = models.SlugField(
         "short name", max_length=100, blank=True, help_text="Of the track. Empty: as in the archive."
+    )
+    protocol = models.ForeignKey(
+        StoredProtocol,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Of a test collection in the form of another tool. An archive has its own.",
     )
     status = models.CharField("state", max_length=10, choices=Status, default=Status.LOADING)
     findings = models.JSONField(

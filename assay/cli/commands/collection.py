@@ -11,6 +11,7 @@ from tqdm import tqdm
 from assay.building import leaks
 from assay.building.build import build, opened, publish
 from assay.building.settings import OVERLAP, Duplicates, Settings, periods
+from assay.cli import exchange
 from assay.cli.formulas import note
 from assay.cli.options import Parser, add, share
 from assay.formats.compression import read_file, read_text
@@ -38,6 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "convert", help="convert the formulas of a collection or of topics to MathML", example=CONVERT_EXAMPLE
     )
     _add_convert(converter)
+    exporter = actions.add_parser(
+        "export", help="write a test collection in the form of another tool", example=exchange.EXAMPLE
+    )
+    exchange.add_arguments(exporter)
 
 
 def _add_build(parser: argparse.ArgumentParser) -> None:
@@ -134,7 +139,9 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    return {"build": _build, "leaks": _leaks, "convert": _convert}[arguments.action](arguments)
+    return {"build": _build, "leaks": _leaks, "convert": _convert, "export": exchange.run}[arguments.action](
+        arguments
+    )
 
 
 def _convert(arguments: argparse.Namespace) -> int:

@@ -5,27 +5,40 @@ from pathlib import Path
 from typing import Any
 
 from django.core.files import File
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from jobs.console import follow, progress_bar
 from publishing.archives import services
 from tracks.console import add_by, organizer_of, refusals
+from tracks.protocols.selectors import protocols
 
 
 class Command(BaseCommand):
     help = "Verify the archive of a track, and load it as a new, closed track. Nothing is loaded if a part is wrong."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="an archive that Assay made")
+        parser.add_argument(
+            "file",
+            type=Path,
+            help="an archive, or with --protocol a zip of a test collection",
+        )
         parser.add_argument(
             "--slug", default="", help="short name of the new track (default: as in the archive)"
         )
+        parser.add_argument(
+            "--protocol",
+            default="",
+            help="slug of a protocol: FILE is a test collection of BEIR or another tool",
+        )
         add_by(parser)
 
-    def handle(self, *args: Any, file: Path, slug: str, by: str, **options: Any) -> None:
+    def handle(self, *args: Any, file: Path, slug: str, protocol: str, by: str, **options: Any) -> None:
         with refusals(), file.open("rb") as opened:
             upload = File(opened, name=file.name)
-            loaded = services.load_upload(upload=upload, slug=slug, by=organizer_of(by))
+            stored = protocols().filter(slug=protocol).first()
+            if protocol and stored is None:
+                raise CommandError(f"There is no protocol {protocol}.")
+            loaded = services.load_upload(upload=upload, slug=slug, protocol=stored, by=organizer_of(by))
         assert loaded.job is not None
         with progress_bar(loaded.job):
             follow(loaded.job)

@@ -31,7 +31,7 @@ def test_an_upload_becomes_a_track_and_is_archived_again(organizer: Client, arch
     page = organizer.get(answer["Location"]).content.decode()
     assert "Open the track" in page
     assert "built again with seed 3" in page
-    form = {"authors": "Olga\nOtto", "license": "CC BY 4.0", "url": "example.org"}
+    form = {"form": "archive", "authors": "Olga\nOtto", "license": "CC BY 4.0", "url": "example.org"}
     organizer.post("/tracks/again/archives/", form)
     archive = Archive.objects.get()
     assert (archive.url, archive.has_names) == ("https://example.org", False)
@@ -63,7 +63,7 @@ def test_a_draft_cannot_be_archived(organizer: Client, archive_file: Path) -> No
     jobs.run(LoadedArchive.objects.get().job_id)
     Track.objects.update(status=Track.Status.DRAFT)
 
-    answer = organizer.post("/tracks/arq/archives/", {})
+    answer = organizer.post("/tracks/arq/archives/", {"form": "archive"})
 
     assert answer.status_code == 409
     assert "is a draft" in answer.content.decode()

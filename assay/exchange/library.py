@@ -1,0 +1,87 @@
+"""Test collections from elsewhere than a folder of a form: of ir_datasets, or of single files that Assay reads."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from assay.errors import BadFile, InputError
+from assay.exchange import qrels
+from assay.exchange.content import SPLIT, Document, TestCollection, Topic
+from assay.formats.compression import read_file
+from assay.formats.documents.reading import Document as StoredDocument
+from assay.formats.documents.reading import document_files, map_documents
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.qrels.reader import QrelsError, parse_qrels
+from assay.formats.topics.reader import read_topics
+from assay.html.sanitize import plain
+
+PREFIX = "ir_datasets:"
+
+
+def of_files(documents: Path, topics: Path, judged: Mapping[str, Path], name: str) -> TestCollection:
+    """A test collection of documents, topics and qrels by split, in any form that Assay reads.
+
+    Raises:
+        InputError, BadFile: A file cannot be read; the message has file and line.
+    """
+    read = {split: _qrels(path) for split, path in judged.items()}
+    rows = [topic_of(row) for row in read_topics(read_file(str(topics)), topics.name)]
+    qrels.checked(read, rows, name)
+    return TestCollection(name, rows, read, partial(_documents, document_files(documents)))
+
+
+def _qrels(path: Path) -> QrelsColumns:
+    try:
+        return parse_qrels(read_file(str(path)))
+    except QrelsError as error:
+        raise BadFile(f"{path}: {error}.") from None
+
+
+def topic_of(row: Any) -> Topic:
+    """A topic with plain texts, from one with sanitized HTML: a row of a file, or of the site."""
+    title = plain(row.title) or (row.latex if not row.body else "")
+    return Topic(row.code, title, plain(row.body), plain(row.narrative))
+
+
+def _documents(files: Sequence[Path]) -> Iterator[Document]:
+    for chunk in map_documents(_plain, files):
+        yield from chunk
+
+
+def _plain(documents: Sequence[StoredDocument]) -> list[Document]:
+    return [Document(each.docno, plain(each.title), plain(each.body)) for each in documents]
+
+
+def of_ir_datasets(name: str) -> TestCollection:
+    """A data set of ir_datasets by its id, such as `vaswani`. The library fetches what this machine does not have.
+
+    Raises:
+        InputError: The library is not installed, or knows no such id.
+    """
+    try:
+        import ir_datasets  # noqa: PLC0415 -- optional, and slow to import
+    except ModuleNotFoundError:
+        raise InputError(f"{PREFIX}{name} needs ir_datasets: pip install ir_datasets") from None
+    try:
+        dataset = ir_datasets.load(name)
+    except KeyError:
+        raise InputError(f"ir_datasets has no data set {name!r}; `ir_datasets list` names them") from None
+    if not (dataset.has_docs() and dataset.has_queries()):
+        raise InputError(f"{PREFIX}{name} has no documents or no queries")
+    judged = {}
+    if dataset.has_qrels():
+        rows = ((each.query_id, each.doc_id, each.relevance) for each in dataset.qrels_iter())
+        judged = {SPLIT: qrels.of_rows(rows, name)}
+    topics = [_topic(query) for query in dataset.queries_iter()]
+    return TestCollection(name.replace("/", "-"), topics, judged, lambda: map(_document, dataset.docs_iter()))
+
+
+def _topic(query: Any) -> Topic:
+    title = getattr(query, "title", "") or getattr(query, "text", "") or query.default_text()
+    return Topic(query.query_id, title, getattr(query, "description", ""), getattr(query, "narrative", ""))
+
+
+def _document(each: Any) -> Document:
+    title, body = getattr(each, "title", ""), getattr(each, "text", None)
+    return Document(each.doc_id, title, body if body is not None else each.default_text())

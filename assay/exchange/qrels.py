@@ -1,0 +1,70 @@
+"""The qrels of test collections: each split in a file of its own, named after it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from assay.errors import BadFile
+from assay.exchange.content import SPLIT, Source, Topic, read_small
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.qrels.reader import QrelsError, parse_qrels, qrels_of_rows
+
+FOLDER, ALONE = "qrels", frozenset({"qrels", "qrels.tsv", "qrels.txt", "qrels.csv", "qrels.qrels"})
+HEADER = b"query-id\tcorpus-id\tscore\n"
+Row = tuple[str, str, int]
+
+
+def rows_of(columns: QrelsColumns) -> Iterator[Row]:
+    """Topic, docno and grade of each line with a grade."""
+    codes = columns.topics.tolist()
+    rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
+    return ((codes[topic], docno.decode(), grade) for topic, docno, grade in rows if grade >= 0)
+
+
+def n_pooled(columns: QrelsColumns) -> int:
+    """The number of lines without a grade, which are left out."""
+    return int(np.count_nonzero(columns.grade < 0))
+
+
+def with_header(columns: QrelsColumns) -> bytes:
+    """Tab-separated lines under the header of BEIR."""
+    return HEADER + b"".join(
+        f"{topic}\t{docno}\t{grade}\n".encode() for topic, docno, grade in rows_of(columns)
+    )
+
+
+def with_four_columns(columns: QrelsColumns) -> bytes:
+    """The four columns of TREC."""
+    return b"".join(f"{topic} 0 {docno} {grade}\n".encode() for topic, docno, grade in rows_of(columns))
+
+
+def read(source: Source) -> dict[str, QrelsColumns]:
+    """The qrels by split: of the files in the folder, or of one file next to it."""
+    judged = {}
+    for name in sorted(source.names):
+        path = PurePosixPath(name)
+        if name in ALONE or (path.parent.name == FOLDER and not path.name.startswith(".")):
+            split = SPLIT if name in ALONE else path.stem
+            try:
+                judged[split] = parse_qrels(read_small(source, name))
+            except QrelsError as error:
+                raise BadFile(f"{name}: {error}.") from None
+    return judged
+
+
+def of_rows(rows: Iterable[tuple[str, str, object]], name: str) -> QrelsColumns:
+    """Qrels from rows in memory, with the messages of a file."""
+    numbered = ((n, (topic, docno, str(grade))) for n, (topic, docno, grade) in enumerate(rows, 1))
+    try:
+        return qrels_of_rows(numbered)
+    except QrelsError as error:
+        raise BadFile(f"{name}: {error}.") from None
+
+
+def checked(qrels: Mapping[str, QrelsColumns], topics: Sequence[Topic], name: str) -> None:
+    """Refuse qrels none of whose topics is in the collection."""
+    codes = {topic.code for topic in topics}
+    for split, columns in qrels.items():
+        if not codes & set(columns.topics.tolist()):
+            raise BadFile(f"{name}: no topic of the qrels {split} is among its topics.")
