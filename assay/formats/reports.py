@@ -70,6 +70,7 @@ class Report:
     n_topics: int = 0
     topic_lines: Mapping[str, int] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)  # by topic, if the protocol limits them
+    metadata: Mapping[str, str] = field(default_factory=dict)  # of a header of ir_metadata, by path
     errors: tuple[Complaint, ...] = ()
     warnings: tuple[Complaint, ...] = ()
 
@@ -198,6 +199,7 @@ def print_report(report: Report, path: str, file: TextIO | None = None) -> None:
     lines = [
         f"{path}: {verdict}, {counts} ({form_and_tag}{report.n_lines:,} lines, {report.n_topics} topics)"
     ]
+    lines += [f"  {field}: {value}" for field, value in report.metadata.items()]
     for complaint in (*report.errors, *report.warnings):
         lines += [f"  {complaint.severity}: {complaint}", f"      accepted: {complaint.accepted}"]
         for line in complaint.lines:

@@ -136,6 +136,10 @@ class ReportSerializer(serializers.Serializer[Report]):
     seconds = serializers.DictField(
         child=serializers.FloatField(), help_text="Of each topic, if the protocol asks for them."
     )
+    metadata = serializers.DictField(
+        child=serializers.CharField(allow_blank=True),
+        help_text="The fields of a header of ir_metadata in the file, by their path.",
+    )
     errors = ComplaintSerializer(many=True)  # type: ignore[assignment]  # a field, not those of the serializer
     warnings = ComplaintSerializer(many=True)
 

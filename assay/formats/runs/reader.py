@@ -69,6 +69,7 @@ class CheckedRun:
     _readable: RunColumns | None = None  # also set if all errors can be repaired
     answers: Mapping[str, Answer] = field(default_factory=dict)  # by topic, of a run of generated answers
     _cut: bytes | None = None  # such a run, with answers cut to the limits
+    _header: bytes = b""  # of ir_metadata
 
     def usable_answers(self) -> Mapping[str, Answer]:
         """The answers by topic, also of a run that exceeds limits.
@@ -88,7 +89,7 @@ class CheckedRun:
             return self._cut if self.report.is_repairable else None
         if self._readable is None or not isinstance(self.form, LineForm) or not self.report.is_repairable:
             return None
-        return write_run(self._readable, form=self.form, tag=self.report.tag)
+        return self._header + write_run(self._readable, form=self.form, tag=self.report.tag)
 
 
 def check_run(
@@ -129,7 +130,8 @@ def check_run(
         columns = check.columns()
         report = check.report(name)
     form = check.reader.form if check.reader else None
-    checked = CheckedRun(report, None if report.errors else columns, form, columns)
+    header = check.reader.header.content if isinstance(check.reader, LineReader) else b""
+    checked = CheckedRun(report, None if report.errors else columns, form, columns, _header=header)
     if isinstance(check.reader, AnswerReader):
         answers = {topic: each.answer for topic, each in check.reader.answers.items()}
         return replace(checked, answers=answers, _cut=check.reader.cut())
@@ -294,6 +296,7 @@ class _Check:
         counts = np.bincount(self.rows.topic_index, minlength=len(self.rows.topics)).tolist()
         if isinstance(self.reader, AnswerReader):
             counts = [len(each.answer.sentences) for each in self.reader.answers.values()]
+        metadata = self._metadata()
         texts = self._texts()
         return Report(
             name=name,
@@ -305,8 +308,18 @@ class _Check:
             n_lines=len(counts) if isinstance(self.reader, AnswerReader) else len(self.rows.score),
             n_topics=len(self.rows.topics),
             topic_lines=dict(sorted(zip(self.rows.topics, counts, strict=True))),
+            metadata=metadata,
             errors=self.tally.complaints("error", texts),
             warnings=self.tally.complaints("warning", texts),
+        )
+
+    def _metadata(self) -> Mapping[str, str]:
+        """The fields of ir_metadata; a line that cannot be read is a warning."""
+        if not isinstance(self.reader, LineReader):
+            return {}
+        accepted = "YAML: “key: value”, lists and nested keys."
+        return self.reader.header.fields(
+            lambda number, message: self.tally.warning("metadata-line", message, accepted, number)
         )
 
     def _texts(self) -> dict[int, str]:

@@ -26,6 +26,7 @@ import numpy as np
 from assay.formats.compression import Limits, Unreadable
 from assay.formats.reports import Tally
 from assay.formats.runs.forms import LineForm
+from assay.formats.runs.metadata import Header
 from assay.formats.runs.rows import Rows, read_slow_path
 from assay.formats.runs.rules import NO_ROWS, Expected, RunRows
 from assay.formats.runs.words import RANK, SCORE
@@ -175,12 +176,13 @@ class LineReader:
         self._n_rows = 0
         self._separated: SeparatedLines | None = None
         self._is_begun = False
+        self.header = Header()
 
     def read(self, blocks: Iterator[bytes]) -> bool:
         """Read all lines; False if there are too many. `blocks` may raise `Unreadable`."""
         lines = Lines(blocks, self._limits)
         is_whole = True
-        for number, chunk in lines:
+        for number, chunk in self._without_metadata(lines):
             self._take(number, chunk)
             is_whole = self.form is None or self._is_within_lines(lines.n_read)
             if not is_whole:
@@ -196,6 +198,23 @@ class LineReader:
         if not self._n_rows and not self._tally.has_errors:
             self._tally.error("empty", "The file has no line with a ranked document.", "At least one line.")
         return is_whole
+
+    def _without_metadata(self, lines: Lines) -> Iterator[tuple[int, bytes]]:
+        """The chunks after the header of ir_metadata, if there is one."""
+        for number, chunk in lines:
+            if self.header.is_open:
+                number, chunk = self.header.take(number, chunk)
+                self._complain_of_header()
+            if chunk:
+                yield number, chunk
+        if self.header.is_open:
+            self.header.finish()
+            self._complain_of_header()
+
+    def _complain_of_header(self) -> None:
+        if self.header.problem is not None:
+            number, message = self.header.problem
+            self._tally.error("metadata", message, "All lines of the header begin with “#”.", number)
 
     def rows(self) -> RunRows:
         """Return all rows and forget them."""

@@ -1,0 +1,171 @@
+"""The header of ir_metadata in a run of lines: how the run was made, in comments before its first line.
+
+::
+
+    # ir_metadata.start
+    # platform:
+    #   hardware:
+    #     cpu:
+    #       model: Intel Xeon Gold 6144
+    # method:
+    #   automatic: true
+    #   retrieval:
+    #     - name: bm25
+    #       k1: 0.9
+    # ir_metadata.end
+
+The comments are YAML. Here they become a flat mapping, such as `platform.hardware.cpu.model`; the values of a list are
+separated by commas. Nested maps, lists and texts of several lines are read; anchors, tags and flow maps are not.
+
+Source: Breuer, Keller & Schaer (2022), doi:10.1145/3477495.3531738; ir-metadata.org.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from typing import NamedTuple
+
+START, END = b"ir_metadata.start", b"ir_metadata.end"
+MAX_LINES = 1_000
+MAX_VALUE = 1_000  # characters
+Warn = Callable[[int, str], object]  # the number of a line, and what is wrong with it
+
+
+class _Open(NamedTuple):
+    """A key whose value is in the lines below it; `is_text` if that is a text of several lines."""
+
+    indent: int
+    key: str
+    is_text: bool
+
+
+class Header:
+    """Takes the header from the first lines of a run. `problem` says why it is none, with the number of its line."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        self.problem: tuple[int, str] | None = None
+        self.is_open = True  # it may still begin, or go on
+        self._first = 0
+
+    def take(self, number: int, chunk: bytes) -> tuple[int, bytes]:
+        """The chunk without the lines of the header, and the number of its first line."""
+        start = 0
+        while self.is_open and start < len(chunk):
+            end = chunk.index(b"\n", start) + 1
+            line = chunk[start:end].strip()
+            if not self.lines and line:
+                self.is_open = _comment(line) == START
+                self._first = number
+            elif self.lines and (not line.startswith(b"#") or len(self.lines) >= MAX_LINES):
+                self._fail()
+                break
+            if not self.is_open:
+                break
+            if self.lines or line:
+                self.lines.append(line)
+            self.is_open = _comment(line) != END
+            number, start = number + 1, end
+        return number, chunk[start:]
+
+    def finish(self) -> None:
+        """Note that the file has ended."""
+        if self.is_open and self.lines:
+            self._fail()
+
+    def _fail(self) -> None:
+        self.is_open = False
+        self.problem = (
+            self._first,
+            "the header of ir_metadata that begins here has no line “# ir_metadata.end”",
+        )
+
+    @property
+    def content(self) -> bytes:
+        """The header as it was; empty if there is none."""
+        return b"".join(line + b"\n" for line in self.lines) if self.problem is None else b""
+
+    def fields(self, warn: Warn = lambda _number, _message: None) -> Mapping[str, str]:
+        """The fields by their path, in the order of the header."""
+        values: dict[str, list[str]] = {}
+        if self.problem is None:
+            for path, value in _pairs(self.lines[1:-1], self._first + 1, warn):
+                values.setdefault(path, []).append(value)
+        return {path: ", ".join(of_path)[:MAX_VALUE] for path, of_path in values.items()}
+
+
+def _comment(line: bytes) -> bytes:
+    return line.lstrip(b"#").strip() if line.startswith(b"#") else b""
+
+
+def _pairs(lines: list[bytes], first: int, warn: Warn) -> Iterator[tuple[str, str]]:
+    keys: list[_Open] = []
+    for number, line in enumerate(lines, first):
+        text = line[1:].decode("utf-8", "replace").replace("\t", "  ")
+        content = text.strip()
+        if not content or content.startswith("#"):
+            continue
+        indent = len(text) - len(text.lstrip())
+        is_item = content.startswith("- ")
+        while content.startswith("- "):
+            indent, content = indent + 2, content[2:].lstrip()
+        while keys and keys[-1].indent >= indent:
+            keys.pop()
+        key, value = _key_of(content)
+        path = ".".join(each.key for each in keys)
+        if keys and (keys[-1].is_text or (is_item and not key)):
+            yield path, _value(content)
+        elif not key:
+            warn(number, "the line of ir_metadata is not “key: value”")
+        elif value in {"", "|", ">", "|-", ">-"}:
+            keys.append(_Open(indent, key, is_text=bool(value)))
+        else:
+            yield ".".join(filter(None, (path, key))), _value(value)
+
+
+def _key_of(content: str) -> tuple[str, str]:
+    """The key and value of a line; no key if it is a value."""
+    if content.startswith(('"', "'", "[", "{")):
+        return "", content
+    key, separator, value = content.partition(": ")
+    if separator:
+        return key.strip(), value.strip()
+    return (content[:-1].strip(), "") if content.endswith(":") else ("", content)
+
+
+def _value(word: str) -> str:
+    """A scalar without quotation marks, or a list without brackets."""
+    if word.startswith('"') and word.endswith('"') and len(word) > 1:
+        try:
+            return str(json.loads(word))
+        except ValueError:
+            return word[1:-1]
+    if word.startswith("'") and word.endswith("'") and len(word) > 1:
+        return word[1:-1].replace("''", "'")
+    word = word.partition(" #")[0].rstrip()
+    return word[1:-1].strip() if word.startswith("[") and word.endswith("]") else word
+
+
+def header(fields: Mapping[str, str]) -> bytes:
+    """A header with some fields by their path, in their order; those without a value are left out.
+
+    >>> print(header({"tag": "bm25", "method.automatic": "true"}).decode(), end="")
+    # ir_metadata.start
+    # tag: "bm25"
+    # method:
+    #   automatic: "true"
+    # ir_metadata.end
+    """
+    filled = [(path.split("."), value) for path, value in fields.items() if value]
+    lines = [START.decode(), *_block(filled, ""), END.decode()]
+    return "".join(f"# {line}\n" for line in lines).encode()
+
+
+def _block(fields: list[tuple[list[str], str]], indent: str) -> Iterator[str]:
+    for key, group in groupby(fields, key=lambda each: each[0][0]):
+        below = [(path[1:], value) for path, value in group]
+        if below[0][0]:
+            yield f"{indent}{key}:"
+            yield from _block(below, f"{indent}  ")
+        else:
+            yield f"{indent}{key}: {json.dumps(below[0][1], ensure_ascii=False)}"
