@@ -7,6 +7,7 @@ from assessment.batches import views as batches
 from assessment.board import views as board
 from assessment.checks import views as checks
 from assessment.imports import views as imports
+from assessment.joining import views as joining
 from assessment.judging import desk_views as desk
 from assessment.judging import views as judging
 from assessment.judgments import views as judgments
@@ -22,6 +23,9 @@ urlpatterns = [
     path("judge/back/", desk.back, name="back"),
     path("judge/highlighting/", desk.highlighting, name="highlighting"),
     path("judge/batches/<int:batch_id>/next/", judging.next_task, name="next"),
+    path("judge/batches/<int:batch_id>/preview/", joining.preview, name="preview"),
+    path("judge/batches/<int:batch_id>/preview/frame/", joining.preview_frame, name="preview_frame"),
+    path("judge/batches/<int:batch_id>/join/", joining.join, name="join"),
     path("judge/next/", desk.accepting, name="accepting"),
     path("judge/batches/<int:batch_id>/stored/", desk.stored, name="stored"),
     path("judge/batches/<int:batch_id>/done/", desk.done, name="done"),

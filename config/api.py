@@ -45,6 +45,7 @@ NOUNS = [
     "pooling.pools",
     "assessment.planning",
     "assessment.rounds",
+    "assessment.joining",
     "assessment.judging",
     "assessment.judgments",
     "assessment.imports",

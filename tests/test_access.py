@@ -107,6 +107,9 @@ assessment:new_batch                    L333330
 assessment:new_dual                     L333330
 assessment:new_training                 L333330
 assessment:next                         5555555
+assessment:preview                      L444440
+assessment:preview_frame                L444444
+assessment:join                         5555555
 assessment:note                         5555555
 assessment:nuggets                      L444444
 assessment:nugget_list                  L444444

@@ -126,6 +126,9 @@ GET assignments                          13333301 0333
 POST assignments                         13333301 3330
 POST share_topics                        13333301 3330
 POST next_task                           14440441 3343
+GET open_batches                         10000001 0303
+GET preview                              14444401 0303
+POST join_batch                          14444441 3343
 GET task                                 14440441 4343
 GET task_judgments                       14440441 4343
 POST task_judgments                      14440441 3343

@@ -56,6 +56,7 @@ participation:add_people: POST check_people, POST people_of_track
 participation:invite_person: POST invitations
 participation:create_team: POST teams
 assessment:next: POST next_task
+assessment:join: POST join_batch
 assessment:task: POST task_judgments
 assessment:skip: POST skip_task
 assessment:give_back: POST give_back_task

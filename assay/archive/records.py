@@ -119,6 +119,16 @@ class AssessorRecord:
 
 
 @dataclass(frozen=True)
+class BatchRecord:
+    """A main batch that is open to join, or with people per unit of its own. `pool` is the name of its pool."""
+
+    pool: str
+    name: str
+    judges: int | None = None
+    is_shared: bool = False
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """A run. `report` is that of its check at submission, and `sha256` that of the submitted bytes.
 
@@ -364,6 +374,7 @@ class Index:
     organizations: dict[str, Any] = field(default_factory=dict)
     documents: dict[str, Any] = field(default_factory=dict)
     n_nugget_lists: int = 0
+    batches: list[BatchRecord] = field(default_factory=list)
     authors: list[str] = field(default_factory=list)
     license: str = ""
     url: str = ""

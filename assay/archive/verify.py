@@ -203,7 +203,7 @@ def _pool(contents: Contents, pool: PoolRecord) -> Finding:
 
 
 def _check_judgments(contents: Contents, rows: list[JudgmentRow]) -> Finding:
-    """Every judgment is about a unit of its pool, and by an assessor of the archive."""
+    """Every judgment is about a unit of its pool, by an assessor of the archive, and one of those asked for."""
     names = {assessor.name for assessor in contents.index.assessors}
     units = {}
     for pool in contents.index.pools:
@@ -213,12 +213,17 @@ def _check_judgments(contents: Contents, rows: list[JudgmentRow]) -> Finding:
         units[pool.name] = judged
     n = contents.index.n_judgments
     problems = [] if len(rows) == n else [f"the index says {n:,}"]
+    most = {(batch.pool, batch.name): batch.judges for batch in contents.index.batches}
     for row in rows:
         place = f"{JUDGMENTS}, line {row.line}"
         if row.assessor not in names:
             problems.append(f"{place}: no assessor {row.assessor}")
         if (row.topic, row.docno) not in units.get(row.pool, ()):
             problems.append(f"{place}: {row.topic} {row.docno} is not in the pool “{row.pool}”")
+        if (row.seat or 0) > (most.get((row.pool, row.batch)) or row.seat or 0):
+            problems.append(
+                f"{place}: judge {row.seat} of a unit, but the index says {most[row.pool, row.batch]}"
+            )
     content = f"{len(rows):,} by {len({row.assessor for row in rows}):,} assessors"
     return Finding("judgments", content, _few(problems))
 

@@ -11,7 +11,7 @@ from assessment.models import Batch
 from pooling.models import Pool
 from web.forms import StyledForm
 
-MINUTES = {"minutes_allotted": "Minutes for a task"}
+LABELS = {"minutes_allotted": "Minutes for a task", "judges": "People per unit", "is_shared": "Open to join"}
 
 
 class NewBatchForm(StyledForm, forms.ModelForm[Batch]):
@@ -19,8 +19,8 @@ class NewBatchForm(StyledForm, forms.ModelForm[Batch]):
 
     class Meta:
         model = Batch
-        fields = ["pool", "name", "kind", "minutes_allotted"]
-        labels = MINUTES
+        fields = ["pool", "name", "kind", "minutes_allotted", "judges", "is_shared"]
+        labels = LABELS
 
     def __init__(self, *args: Any, pools: QuerySet[Pool], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -37,8 +37,8 @@ class EditBatchForm(StyledForm, forms.ModelForm[Batch]):
 
     class Meta:
         model = Batch
-        fields = ["name", "minutes_allotted"]
-        labels = MINUTES
+        fields = ["name", "minutes_allotted", "judges", "is_shared"]
+        labels = LABELS
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]

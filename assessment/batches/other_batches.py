@@ -138,9 +138,16 @@ WITH asked AS (
     SELECT asked.topic_id, min(coalesce(judged.n, 0)) AS n, max(judged.grade) AS grade
     FROM asked LEFT JOIN judged USING (topic_id, docno)
     GROUP BY asked.topic_id, asked.entry_id
+), wanted AS (
+    SELECT assignment.topic_id, max(coalesce(batch.judges, %(judges)s)) AS judges
+    FROM assessment_topicassignment assignment
+    JOIN assessment_batch batch ON batch.id = assignment.batch_id AND batch.kind = 'main' AND batch.pool_id = %(pool)s
+    WHERE NOT assignment.is_withdrawn
+    GROUP BY assignment.topic_id
 )
-SELECT topic_id, count(*) FILTER (WHERE n >= %(judges)s), count(*) FILTER (WHERE grade >= %(level)s)
-FROM unit GROUP BY topic_id
+SELECT topic_id, count(*) FILTER (WHERE n >= coalesce(wanted.judges, %(judges)s)),
+    count(*) FILTER (WHERE grade >= %(level)s)
+FROM unit LEFT JOIN wanted USING (topic_id) GROUP BY topic_id
 """
 
 

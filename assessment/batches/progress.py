@@ -220,19 +220,25 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
 
 
 def _set_totals(progress: BatchProgress, sizes: dict[tuple[int, int], int], settled: dict[int, int]) -> None:
-    """The number of entries of each share. When a topic changes hands, each assessor keeps what they have judged."""
+    """The number of entries of each share. When a topic changes hands, each assessor keeps what they have judged.
+
+    What is left of a topic that several assessors share is divided evenly among them.
+    """
     judged_before: dict[tuple[int, int], int] = {}
     for share in progress.shares:
         if share.assignment.is_withdrawn:
             key = (share.assignment.topic_id, share.assignment.seat)
             share.total = share.judged
             judged_before[key] = judged_before.get(key, 0) + share.judged
+    of_seat: dict[tuple[int, int], list[Share]] = {}
     for share in progress.shares:
-        assignment = share.assignment
-        if not assignment.is_withdrawn:
-            done = judged_before.get((assignment.topic_id, assignment.seat), 0)
-            done += settled.get(assignment.pk, 0)
-            share.total = sizes.get((progress.batch.pk, assignment.topic_id), 0) - done
+        if not share.assignment.is_withdrawn:
+            of_seat.setdefault((share.assignment.topic_id, share.assignment.seat), []).append(share)
+    for key, shares in of_seat.items():
+        done = judged_before.get(key, 0) + max(settled.get(share.assignment.pk, 0) for share in shares)
+        left = sizes.get((progress.batch.pk, key[0]), 0) - done - sum(share.judged for share in shares)
+        for place, share in enumerate(shares):
+            share.total = share.judged + (left + place) // len(shares)
 
 
 def _count_open(progress: dict[int, BatchProgress]) -> None:

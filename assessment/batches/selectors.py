@@ -30,6 +30,14 @@ def batches_of(user: User) -> QuerySet[Batch]:
     return batches.select_related("pool__track", "pool__protocol").defer("pool__statistics")
 
 
+def batches_to_join(user: User) -> QuerySet[Batch]:
+    """The open batches that an assessor may join and has not joined, newest first."""
+    open_ones = batches_for_organizer().filter(is_shared=True, status=Batch.Status.OPEN)
+    tracks = user.assessor_of.filter(ended_at=None, user__is_active=True, user__is_machine=False)
+    joined = TopicAssignment.objects.filter(assessor=user).values("batch")
+    return open_ones.filter(pool__track__in=tracks.values("track")).exclude(pk__in=joined)
+
+
 def pools_to_plan() -> QuerySet[Pool]:
     """The pools that are ready, newest first."""
     ready = Pool.objects.filter(status=Pool.Status.READY)

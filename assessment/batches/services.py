@@ -6,14 +6,17 @@ Assessors share the lock of a batch while they judge; managing excludes them. Ea
 from collections.abc import Callable, Collection, Iterable
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
+from assay.protocols.schema import Protocol
 from assessment.errors import BatchNameTaken, WrongState
-from assessment.models import Batch, BatchEntry
+from assessment.models import MOST_JUDGES, Batch, BatchEntry, Task
 from pooling.models import Pool, PoolEntry
+from web.pages import counted
 from web.statements import Statement, Table, joined
 
 _BATCH = Table(Batch, "batch")
@@ -57,6 +60,15 @@ def hold_assessor(batch: Batch, assessor_id: int) -> bool:
     return bool(_ASSESSOR.rows(assessor=assessor_id, track=batch.pool.track_id))
 
 
+_TURN = Statement("SELECT pg_advisory_xact_lock(hashtext('assessment.batch'), %(batch)s::int)")
+
+
+def take_turn(batch: Batch) -> None:
+    """Wait for others who take a task of a batch that is open to join: no two get the same unit."""
+    if batch.is_shared:
+        _TURN.rows(batch=batch.pk)
+
+
 def lock_for_managing(batch_id: int) -> Batch:
     """The batch; until the transaction ends, nobody else can judge in it, change it or close it."""
     batches = Batch.objects.select_related("pool__track", "pool__protocol").defer("pool__statistics")
@@ -92,6 +104,64 @@ def check_name(*, pool: Pool, name: str, batch: Batch | None = None) -> None:
         raise BatchNameTaken(name)
 
 
+def _check_judges(batch: Batch) -> None:
+    """Refuse a number of people per unit, or an open batch, that the kind of the batch or its protocol forbids."""
+    protocol = batch.pool.protocol.parsed
+    refusal = _refused_sharing(batch, protocol) if batch.is_shared else None
+    if refusal is None and batch.judges is not None:
+        refusal = _refused_number(batch, protocol, batch.judges)
+    if refusal is not None:
+        raise Refused(refusal, code="judges-refused")
+
+
+def _refused_sharing(batch: Batch, protocol: Protocol) -> str | None:
+    if batch.kind != Batch.Kind.MAIN:
+        return f"Only main batches can be open to join; this is a batch of kind {batch.get_kind_display()}."
+    if protocol.judging.groups:
+        groups = ", ".join(protocol.judging.groups)
+        return f"{protocol.slug} asks for one assessor of each group ({groups}), so assign topics to them instead."
+    return None
+
+
+def _refused_number(batch: Batch, protocol: Protocol, judges: int) -> str | None:
+    rules, usual = protocol.qrels, protocol.judging.judges
+    if batch.kind != Batch.Kind.MAIN:
+        return f"People per unit are for main batches; this is a batch of kind {batch.get_kind_display()}."
+    if not 1 <= judges <= MOST_JUDGES:
+        return f"A unit has 1 to {MOST_JUDGES} judges; got {judges}."
+    if judges != usual and "sum" in {rules.aggregate, *(each.aggregate for each in rules.sets)}:
+        return (
+            f"A grade of {protocol.slug} is the sum of {counted(usual, 'judgment')}, so {judges} people per unit "
+            "would make other grades. Leave the field empty."
+        )
+    if protocol.judging.groups and judges != usual:
+        return (
+            f"{protocol.slug} asks for one assessor of each group ({', '.join(protocol.judging.groups)}). "
+            "Leave the field empty."
+        )
+    return None
+
+
+def _check_places(batch: Batch) -> None:
+    """Refuse fewer people per unit than have a topic, or have judged a unit."""
+    if batch.kind != Batch.Kind.MAIN or batch.pk is None:
+        return
+    held = batch.topic_assignments.filter(is_withdrawn=False, seat__gt=batch.n_judges)
+    if (assignment := held.select_related("topic").order_by("-seat").first()) is not None:
+        raise Refused(
+            f"{batch.n_judges} people per unit are too few: topic {assignment.topic} is assigned to "
+            f"{assignment.seat}. Withdraw it from some of them first.",
+            code="judges-refused",
+        )
+    submitted = batch.tasks.filter(status=Task.Status.SUBMITTED)
+    most = submitted.aggregate(most=Max("seat"))["most"] or 0
+    if most > batch.n_judges:
+        raise Refused(
+            f"{batch.n_judges} people per unit are too few: units of this batch have up to {most} judges already.",
+            code="judges-refused",
+        )
+
+
 @transaction.atomic
 def create(
     *,
@@ -99,19 +169,35 @@ def create(
     name: str,
     kind: str = Batch.Kind.MAIN,
     minutes_allotted: int = 120,
+    judges: int | None = None,
+    is_shared: bool = False,
     is_blind: bool = False,
     by: User | None,
 ) -> Batch:
-    """Create a batch of a pool, as a draft without topics. `is_blind` concerns adjudications only."""
+    """Create a batch of a pool, as a draft without topics. `is_blind` concerns adjudications only.
+
+    `judges` is the number of people who judge each unit of a main batch; without it, the protocol's. A main batch that
+    `is_shared` can be joined by the assessors of the track.
+    """
     if pool.status != Pool.Status.READY:
         raise Refused(
             f"The pool “{pool}” is not ready. Create a batch once the pool is built.", code="pool-not-ready"
         )
     check_name(pool=pool, name=name)
-    batch = Batch.objects.create(
-        pool=pool, name=name, kind=kind, minutes_allotted=minutes_allotted, is_blind=is_blind, created_by=by
+    batch = Batch(
+        pool=pool,
+        name=name,
+        kind=kind,
+        minutes_allotted=minutes_allotted,
+        judges=judges,
+        is_shared=is_shared,
+        is_blind=is_blind,
+        created_by=by,
     )
-    details = {"kind": batch.get_kind_display(), "pool": pool.name}
+    _check_judges(batch)
+    batch.save()
+    details: dict[str, object] = {"kind": batch.get_kind_display(), "pool": pool.name}
+    details |= {"people per unit": judges} if judges else {}
     audit.record(action="batch.created", subject=batch, track=pool.track, details=details, by=by)
     return batch
 
@@ -137,13 +223,29 @@ def select_entries(*, batch: Batch, entries: Iterable[int]) -> Batch:
 
 
 @transaction.atomic
-def edit(*, batch: Batch, name: str, minutes_allotted: int) -> Batch:
-    """Change a batch's name and the minutes for a task; tasks already taken keep their time."""
+def edit(*, batch: Batch, name: str, minutes_allotted: int, judges: int | None, is_shared: bool) -> Batch:
+    """Change a batch's name, the minutes for a task, the people per unit, and whether it is open to join.
+
+    Tasks already taken keep their time.
+    """
     locked = lock_for_managing(batch.pk)
     check_name(pool=locked.pool, name=name, batch=locked)
-    before = {"name": locked.name, "minutes_allotted": locked.minutes_allotted}
-    locked.name, locked.minutes_allotted = name, minutes_allotted
-    locked.save(update_fields=["name", "minutes_allotted"])
+    before = {
+        "name": locked.name,
+        "minutes_allotted": locked.minutes_allotted,
+        "judges": locked.judges,
+        "is_shared": locked.is_shared,
+    }
+    if is_shared != locked.is_shared and locked.topic_assignments.exists():
+        raise Refused(
+            f"People have topics of “{locked}”, so whether it is open to join cannot change. Create another batch.",
+            code="topics-assigned",
+        )
+    locked.name, locked.minutes_allotted, locked.judges = name, minutes_allotted, judges
+    locked.is_shared = is_shared
+    _check_judges(locked)
+    _check_places(locked)
+    locked.save(update_fields=list(before))
     differences = audit.changes(Batch(**before), locked, before)
     audit.record(action="batch.edited", subject=locked, track=locked.pool.track, details=differences)
     return locked
@@ -155,7 +257,7 @@ def open_for_judging(*, batch: Batch) -> Batch:
     locked = lock_for_managing(batch.pk)
     if locked.status == Batch.Status.OPEN:
         raise WrongState(locked, "opened")
-    if not locked.topic_assignments.filter(is_withdrawn=False).exists():
+    if not (locked.is_shared or locked.topic_assignments.filter(is_withdrawn=False).exists()):
         raise Refused(
             f"The batch “{locked}” has no assigned topics. Assign topics before you open it.",
             code="no-topics",

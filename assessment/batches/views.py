@@ -11,6 +11,7 @@ from assessment.batches.forms import EditBatchForm, NewBatchForm
 from assessment.batches.page import batch_page
 from assessment.models import Batch
 from tracks.tracks.selectors import tracks_for
+from web.forms import refusals_in
 from web.pages import context_of
 
 
@@ -21,11 +22,17 @@ def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     pools = selectors.pools_to_plan().filter(track=track)
     form = NewBatchForm(request.POST or None, pools=pools, initial=request.GET.dict())
-    if form.is_valid():
-        fields = {name: form.cleaned_data[name] for name in form.Meta.fields}
-        batch = services.create(by=request.user, **fields)
-        messages.success(request, f"The batch “{batch}” is a draft. Assign its topics, then open it.")
-        return redirect("assessment:plan", batch.pk)
+    with refusals_in(form):
+        if form.is_valid():
+            fields = {name: form.cleaned_data[name] for name in form.Meta.fields}
+            batch = services.create(by=request.user, **fields)
+            if batch.is_shared:
+                messages.success(
+                    request, f"The batch “{batch}” is a draft. Look at its preview, then open it."
+                )
+                return redirect(batch)
+            messages.success(request, f"The batch “{batch}” is a draft. Assign its topics, then open it.")
+            return redirect("assessment:plan", batch.pk)
     context = {"track": track, "form": form, "pools": pools, "tab": "judging"}
     return render(request, "assessment/batches/new.html", context, status=422 if form.errors else 200)
 
@@ -44,13 +51,14 @@ def _batch(batch_id: int) -> Batch:
 @require_http_methods(["GET", "HEAD", "POST"])
 @organizer_required
 def edit(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """Change the name of a batch and the minutes for a task. Organizers only."""
+    """Change the name of a batch, the minutes for a task, the people per unit, and who may join. Organizers only."""
     batch = _batch(batch_id)
     form = EditBatchForm(request.POST or None, instance=batch)
-    if form.is_valid():
-        batch = services.edit(batch=batch, **form.cleaned_data)
-        messages.success(request, f"The batch “{batch}” is changed.")
-        return redirect(batch)
+    with refusals_in(form):
+        if form.is_valid():
+            batch = services.edit(batch=batch, **form.cleaned_data)
+            messages.success(request, f"The batch “{batch}” is changed.")
+            return redirect(batch)
     context = {"track": batch.pool.track, "batch": _batch(batch_id), "form": form, "tab": "judging"}
     return render(request, "assessment/batches/edit.html", context, status=422 if form.errors else 200)
 

@@ -79,6 +79,11 @@ class Campaign:
         self._units: dict[int, PoolUnits] = {}
         self._topics: set[int] = set()
 
+    def judges_in(self, key: "BatchKey") -> int:
+        """The number of people who judge a unit of a main batch, which may not exist yet."""
+        batch = self.batches.get((key.pool_id, key.name))
+        return (batch and batch.judges) or self.rules.judges
+
     def read_units(self, topics: set[int]) -> None:
         """Have the units of these topics from now on."""
         self._topics, self._units = topics, {}

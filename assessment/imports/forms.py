@@ -36,7 +36,8 @@ class PlaceForm(StyledForm):
         choices=Batch.Kind.choices,
         initial=Batch.Kind.MAIN,
         label="Kind of the batch",
-        help_text="In a main batch, a unit gets no more judges than the protocol asks for.",
+        help_text="In a main batch, a unit gets no more judges than the batch asks for; a new one asks for as many as "
+        "the protocol.",
     )
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:

@@ -2,7 +2,7 @@
 
 A judgment is there already if its batch has one of the same document by the same assessor with the same choice, comment
 and time. If the batch has another one, the two are in conflict. In a main batch, a unit never gets more judges than
-the protocol asks for: the assessors of a file without seats share the seats in the order in which they appear.
+its batch asks for: the assessors of a file without seats share the seats in the order in which they appear.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ WORDS = {
     "side": "document on the left that is not of the pair",
     "conflict": "in conflict with a judgment that is here",
     "repeated": "in conflict with another line of the file",
-    "judges": "more judges than the protocol asks for",
+    "judges": "more judges than the batch asks for",
 }
 
 

@@ -61,7 +61,7 @@ class Seats:
             seat = max([*taken, *assigned], default=0) + 1
             self.assigned[batch, topic, assessor] = seat
             return seat
-        seats = list(range(1, self.campaign.rules.judges + 1))
+        seats = list(range(1, self.campaign.judges_in(key) + 1))
         group = self.campaign.groups.get(assessor)
         if group and self.campaign.rules.groups:
             own = [seat for seat in seats if self.groups.get((batch, topic, seat)) == group]
@@ -74,8 +74,8 @@ class Seats:
 
     def _take(self, planned: PlannedJudgment) -> str:
         """Take the seat of a judgment; what prevents it, or nothing."""
-        row, batch, n = planned.row, planned.batch, self.campaign.rules.judges
-        judges = f"the protocol asks for {n} judge{'s' * (n != 1)} of a unit in a main batch"
+        row, batch, n = planned.row, planned.batch, self.campaign.judges_in(planned.batch)
+        judges = f"the batch asks for {n} judge{'s' * (n != 1)} of a unit"
         is_main = batch.kind == Batch.Kind.MAIN
         if is_main and planned.seat > n:
             return f"seat {planned.seat}, but {judges}"

@@ -58,7 +58,10 @@ def store(
 def _assign(
     planned: Sequence[PlannedJudgment], batches: dict[BatchKey, Batch], campaign: Campaign, now: datetime
 ) -> None:
-    """Assign the topics. If several assessors had a seat one after another, the last one has it now."""
+    """Assign the topics. If several assessors had a seat one after another, the last one has it now.
+
+    In a batch that is open to join, all of them share it.
+    """
     here = campaign.assignments(list(batches.values()), {each.topic for each in planned})
     known = {(each.batch_id, each.topic_id, each.assessor_id) for each in here}
     held = {(each.batch_id, each.topic_id, each.seat) for each in here if not each.is_withdrawn}
@@ -68,14 +71,17 @@ def _assign(
             key = (batches[each.batch].pk, each.topic, each.assessor)
             last.pop(key, None)  # so that the dictionary is in the order of the last judgments
             last[key] = each
-    rows = []
+    rows, shared = [], {batch.pk for batch in batches.values() if batch.is_shared}
     for (batch, topic, assessor), each in reversed(last.items()):
         if (batch, topic, assessor) in known:
             continue
-        is_withdrawn = each.row.is_withdrawn or (batch, topic, each.seat) in held
+        is_shared = batch in shared
+        is_taken = (batch, topic, each.seat) in held and not is_shared
+        is_withdrawn = each.row.is_withdrawn or is_taken
         if not is_withdrawn:
             held.add((batch, topic, each.seat))
         fields = {"batch_id": batch, "topic_id": topic, "assessor_id": assessor, "seat": each.seat}
+        fields["is_shared"] = is_shared
         rows.append(TopicAssignment(**fields, is_withdrawn=is_withdrawn))
     TopicAssignment.objects.bulk_create(reversed(rows), batch_size=AT_ONCE)
 

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts import services as account_services
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from assessment.batches.progress import track_progress
-from assessment.batches.selectors import batches_for, batches_of, pools_to_plan
+from assessment.batches.selectors import batches_for, batches_of, batches_to_join, pools_to_plan
 from assessment.judging import selectors
 from assessment.judging.forms import ExampleForm, KeysForm
 from assessment.judging.guidelines import examples_page, guidelines_page
@@ -30,6 +30,7 @@ def mine(request: AuthenticatedRequest) -> HttpResponse:
     """The assessor's desk: their own open and closed batches. Every logged-in user."""
     context = {
         "desk": selectors.desk(request.user),
+        "to_join": batches_to_join(request.user),
         "sessions": tracks_with_sessions(request.user),
         "samples": samples_of(request.user),
         "closed": selectors.closed_batches(request.user),
@@ -94,7 +95,8 @@ def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return render(request, "assessment/batches/judging.html", context)
     if not is_assessor(request.user, track):
         raise PermissionDenied
-    context = {"track": track, "desk": selectors.desk(request.user, track=track)}
+    to_join = batches_to_join(request.user).filter(pool__track=track)
+    context = {"track": track, "desk": selectors.desk(request.user, track=track), "to_join": to_join}
     return render(request, "assessment/judging/track_desk.html", context)
 
 

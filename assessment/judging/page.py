@@ -60,6 +60,9 @@ WHERE task.id = %(task)s AND task.assessor_id = %(user)s
 """)  # noqa: S608 - of constants
 
 
+PREVIEW_FRAME = "frame/"  # relative to the address of a preview
+
+
 def task_to_submit(user: User, task_id: int) -> Task | None:
     """A task that a user has taken, with what a submission and the next page of the same batch need. One query."""
     rows = _SUBMITTED.rows(task=task_id, user=user.pk)
@@ -191,7 +194,7 @@ def _shown_row(task: Task, rules: JudgingRules, questions: list[ShownQuestion]) 
     if rules.form is None:
         return None
     if rules.form.frame:
-        return ShownRow([], reverse("assessment:task_frame", args=[task.pk]))
+        return ShownRow([], reverse("assessment:task_frame", args=[task.pk]) if task.pk else PREVIEW_FRAME)
     given = values_of(task.entry.topic, task.entry.docno)
     return ShownRow(parts_of(rules.form, given, {each.question.key: each for each in questions}))
 
@@ -275,7 +278,7 @@ def task_page(
         judged=sum(each.judged for each in counts),
         total=sum(each.total for each in counts),
         ahead=None if following is None else _ahead(task, following, rules, collections),
-        news=unread(track, user),
+        news=unread(track, user) if task.pk else None,
     )
 
 

@@ -41,7 +41,8 @@ class Search(NamedTuple):
     exhausted: list[int]
 
 
-# An entry is open if nobody has judged it in the batch in the seat, and the assessor has no task for it.
+# An entry is open if nobody has judged it in the batch in the seat or is judging it there now, and the assessor has no
+# task for it. Only in a batch that is open to join, others judge in the same seat.
 _OPEN = """
     entry.pool_id = %(pool)s AND entry.topic_id = assignment.topic_id
     AND (NOT %(is_selective)s OR EXISTS (
@@ -51,7 +52,8 @@ _OPEN = """
     AND NOT EXISTS (
         SELECT 1 FROM assessment_task task
         WHERE task.batch_id = %(batch)s AND task.entry_id = entry.id
-          AND ((task.status = 'submitted' AND task.seat = assignment.seat)
+          AND (((task.status = 'submitted' OR task.status = 'accepted' AND task.expires_at > now())
+                AND task.seat = assignment.seat)
                OR (task.assessor_id = %(assessor)s AND task.status <> 'expired' AND NOT task.is_check))
     )
 """

@@ -107,7 +107,7 @@ class _Count(NamedTuple):
     total: int
 
 
-# For each topic that a user has in batches: what they have judged, and what those judged who had their seat before.
+# For each topic that a user has in batches: what they have judged, and what others judged who have or had their seat.
 _JUDGED = Statement(f"""
 WITH own AS (
     SELECT batch_id, topic_id, count(DISTINCT task_id) AS n
@@ -118,7 +118,8 @@ WITH own AS (
     SELECT assignment.id, count(DISTINCT judgment.task_id) AS n
     FROM assessment_topicassignment assignment
     JOIN assessment_topicassignment before ON before.batch_id = assignment.batch_id
-        AND before.topic_id = assignment.topic_id AND before.seat = assignment.seat AND before.is_withdrawn
+        AND before.topic_id = assignment.topic_id AND before.seat = assignment.seat
+        AND (before.is_withdrawn OR before.is_shared) AND before.id <> assignment.id
     JOIN assessment_judgment judgment ON judgment.batch_id = before.batch_id
         AND judgment.topic_id = before.topic_id AND judgment.assessor_id = before.assessor_id AND judgment.is_current
     JOIN assessment_task task ON task.id = judgment.task_id AND task.seat = before.seat
@@ -168,6 +169,8 @@ def _with_checks(counts: list[_Count], batch: Batch, user: User) -> list[_Count]
     checks = (
         Check.objects.filter(of_topics, batch=batch, assessor=user).order_by().values_list("entry__topic")
     )
+    if batch.is_shared:  # nobody judges all of it, so few of the planned checks will ever be given
+        checks = checks.exclude(task=None)
     is_done = Q(task__status=Task.Status.SUBMITTED)
     for topic, n, done in checks.annotate(n=Count("pk"), done=Count("pk", filter=is_done)):
         before = own.get(topic, _Count(batch.pk, topic, 0, 0))

@@ -12,7 +12,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from assessment.batches.other_batches import settled_entries
-from assessment.batches.services import hold_assessor, lock_for_judging
+from assessment.batches.services import hold_assessor, lock_for_judging, take_turn
 from assessment.errors import (
     BatchClosed,
     BatchNotOpen,
@@ -66,6 +66,7 @@ def take_next(*, batch: Batch, assessor: User) -> Taken | None:
         raise BatchNotOpen(shared)
     if not hold_assessor(shared, assessor.pk):
         raise NotAnAssessor(assessor, shared.pool.track)
+    take_turn(shared)
     task = _resume(shared, assessor) or _take_check(shared, assessor)
     while task is None:
         place, exhausted = queue.next_place(shared, assessor.pk)
@@ -81,12 +82,18 @@ def take_next(*, batch: Batch, assessor: User) -> Taken | None:
 
 
 def _resume(batch: Batch, assessor: User) -> Task | None:
-    """The assessor's open task; if its time has run out, it gets new time."""
+    """The assessor's open task; if its time has run out, it gets new time.
+
+    In a batch that is open to join, it returns to the queue then: another person may have taken the unit.
+    """
     rows = _OPEN.rows(batch=batch.pk, assessor=assessor.pk)
     if not rows:
         return None
     task, now = _TASK.read(rows[0]), timezone.now()
     if task.expires_at <= now:
+        if batch.is_shared and not task.is_check:
+            _return(task)
+            return None
         task.expires_at = now + timedelta(minutes=batch.minutes_allotted)
         task.save(update_fields=["expires_at"])
     return task
@@ -117,7 +124,8 @@ def _accept(task: Task, batch: Batch, seat: int) -> Task:
 
 def _take_check(batch: Batch, assessor: User, *, at_end: bool = False) -> Task | None:
     """A hidden check that is due; None if none is. At the end, what can never be due is forgotten."""
-    check_id = queue.due_check(batch, assessor.pk, at_end=at_end)
+    # Nobody judges all of a batch that is open to join, so what is not due at the end is forgotten
+    check_id = queue.due_check(batch, assessor.pk, at_end=at_end and not batch.is_shared)
     if check_id is None:
         if at_end and batch.has_checks:
             Check.objects.filter(batch=batch, assessor=assessor, task=None).delete()
@@ -145,8 +153,9 @@ def _take_skipped(batch: Batch, assessor: User) -> Task | None:
         if task.is_check:
             return _accept(task, batch, 0)
         assignment, seat = of_topic[task.entry.topic_id]
+        held = Q(status=Task.Status.ACCEPTED, expires_at__gt=timezone.now())
         in_seat = Task.objects.filter(
-            batch=batch, entry=task.entry_id, seat=seat, status=Task.Status.SUBMITTED
+            held | Q(status=Task.Status.SUBMITTED), batch=batch, entry=task.entry_id, seat=seat
         )
         if task.entry_id not in settled[assignment] and not in_seat.exists():
             return _accept(task, batch, seat)

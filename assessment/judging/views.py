@@ -188,7 +188,7 @@ def _task_page(
     """The judging page with the stored answer, replaced by what was entered and is not stored."""
     page = task_page(task, request.user, entered=entered, following=following(task))
     context = _context(page) | {"form": form, "skip_form": skip_form, "frame": "base.html"}
-    return render(request, _template(page), context, status=status)
+    return render(request, template_of(page), context, status=status)
 
 
 def _fragment(request: AuthenticatedRequest, taken: services.Taken, batch: Batch) -> str:
@@ -198,10 +198,11 @@ def _fragment(request: AuthenticatedRequest, taken: services.Taken, batch: Batch
     entered = take_unsent(request, task)
     page = task_page(task, request.user, entered=entered, following=ahead, is_new=taken.is_new)
     context = _context(page) | {"frame": "assessment/judging/_fragment.html"}
-    return render_to_string(_template(page), context, request)
+    return render_to_string(template_of(page), context, request)
 
 
-def _template(page: TaskPage) -> str:
+def template_of(page: TaskPage) -> str:
+    """The template of the judging page for the kind of its unit."""
     kinds = {"members": page.members, "row": page.row, "pair": page.pair}
     return f"assessment/judging/{next((kind for kind, parts in kinds.items() if parts), 'task')}.html"
 

@@ -61,7 +61,7 @@ def _row(
         "HITTypeId": batch.pk,
         "Title": batch.name,
         "CreationTime": f"{batch.created_at:{TIME}}",
-        "MaxAssignments": batch.pool.protocol.parsed.judging.judges,
+        "MaxAssignments": batch.n_judges,
         "AssignmentDurationInSeconds": 60 * batch.minutes_allotted,
         "AssignmentId": row["task_id"],
         "WorkerId": name,

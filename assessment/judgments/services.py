@@ -207,8 +207,9 @@ def _store(
         if docno != locked_task.entry.docno and _is_same(history.own, submission):
             return history.own
         _check_revision(batch, locked_task, history.own, submission, is_withdrawn=seat.current is None)
-    # Another assessor has taken over the topic and judged the document: their judgment stays current.
-    is_uncounted = is_settled or (seat.current != locked_task.seat and history.is_of_others)
+    # Another assessor has taken over the topic, or shares it, and judged the document: their judgment stays current.
+    is_taken = batch.is_shared or seat.current != locked_task.seat
+    is_uncounted = is_settled or (is_taken and history.is_of_others)
     replaces = history.own_unreplaced if is_uncounted else history.current or history.own_unreplaced
     if replaces is not None and replaces.is_current:
         Judgment.objects.filter(pk=replaces.pk).update(is_current=False)

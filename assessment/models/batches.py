@@ -10,6 +10,7 @@ from pooling.models import Pool, PoolEntry
 from tracks.models import Topic
 
 MOST_CHECKS = 50  # percent
+MOST_JUDGES = 50  # of a unit
 
 
 class Batch(models.Model):
@@ -44,6 +45,18 @@ class Batch(models.Model):
         default=120,
         validators=[MinValueValidator(1)],
         help_text="A task not submitted within this time returns to the queue; work submitted later is kept.",
+    )
+    judges = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(MOST_JUDGES)],
+        help_text="Of a main batch. Empty: as many as the protocol asks for.",
+    )
+    is_shared = models.BooleanField(
+        "open to join",
+        default=False,
+        help_text="Of a main batch: assessors of the track join it by themselves. Each gets the next unit that still "
+        "needs a judge, so that several share every topic.",
     )
     is_selective = models.BooleanField(default=False, editable=False)
     is_blind = models.BooleanField(
@@ -84,6 +97,13 @@ class Batch(models.Model):
             models.UniqueConstraint(fields=["pool", "name"], name="batch_name_unique"),
             models.CheckConstraint(condition=Q(minutes_allotted__gte=1), name="batch_minutes_positive"),
             models.CheckConstraint(
+                condition=Q(judges=None) | Q(kind="main", judges__gte=1, judges__lte=MOST_JUDGES),
+                name="batch_judges_of_main",
+            ),
+            models.CheckConstraint(
+                condition=Q(is_shared=False) | Q(kind="main"), name="batch_shared_of_main"
+            ),
+            models.CheckConstraint(
                 condition=Q(
                     gold_percent__lte=MOST_CHECKS, repeat_percent__lte=MOST_CHECKS, repeat_after__gte=1
                 ),
@@ -96,6 +116,11 @@ class Batch(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("assessment:batch", args=[self.pk])
+
+    @property
+    def n_judges(self) -> int:
+        """The number of people who judge each unit of a main batch."""
+        return self.judges or self.pool.protocol.parsed.judging.judges
 
 
 MAIN_AND_DUAL = (Batch.Kind.MAIN, Batch.Kind.DUAL)  # whose judgments are compared, and can become qrels
@@ -116,7 +141,8 @@ class TopicAssignment(models.Model):
     """A topic of a batch assigned to an assessor. It is withdrawn, never deleted: judgments keep their assignment.
 
     If several assessors judge a topic in the batch, each has a `seat`, numbered from 1. An assessor who takes over a
-    withdrawn topic takes its seat and judges its remaining entries. `cursor` is a hint to the position of the next
+    withdrawn topic takes its seat and judges its remaining entries. In a batch that is open to join, several have a
+    seat at a time (`is_shared`), and each entry is judged once in it. `cursor` is a hint to the position of the next
     entry; a wrong one costs time only.
     """
 
@@ -125,6 +151,7 @@ class TopicAssignment(models.Model):
     assessor = models.ForeignKey(User, models.PROTECT, related_name="topic_assignments")
     is_withdrawn = models.BooleanField("withdrawn", default=False)
     seat = models.PositiveSmallIntegerField(default=1, editable=False)
+    is_shared = models.BooleanField(default=False, editable=False)
     cursor = models.PositiveIntegerField(default=0, editable=False)
 
     class Meta:
@@ -132,7 +159,9 @@ class TopicAssignment(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["batch", "topic", "assessor"], name="topic_assignment_unique"),
             models.UniqueConstraint(
-                fields=["batch", "topic", "seat"], condition=Q(is_withdrawn=False), name="topic_seat_unique"
+                fields=["batch", "topic", "seat"],
+                condition=Q(is_withdrawn=False, is_shared=False),
+                name="topic_seat_unique",
             ),
         ]
 

@@ -12,7 +12,7 @@ from accounts.models import User
 from assessment.batches import selectors, services
 from assessment.batches.selectors import batches_for, pools_to_plan
 from assessment.judging.selectors import batch_counts
-from assessment.models import Batch, TopicAssignment
+from assessment.models import MOST_JUDGES, Batch, TopicAssignment
 from assessment.planning import services as assignments
 from assessment.planning.rules import Change
 from assessment.planning.selectors import judges_of
@@ -27,6 +27,8 @@ FILTERS = [
     Filter("kind", values=Batch.Kind.values),
     Filter("pool", "pool_id", kind="whole number"),
 ]
+JOINED = "Assessors of the track join a main batch by themselves."
+PER_UNIT = "The number of people who judge each unit"
 KINDS = [Batch.Kind.MAIN, Batch.Kind.DUAL, Batch.Kind.TRAINING, Batch.Kind.ADJUDICATION]
 
 
@@ -38,6 +40,7 @@ class BatchSerializer(serializers.ModelSerializer[Batch]):
     pool = serializers.IntegerField(source="pool_id")
     kind = serializers.CharField(help_text="training, main, dual, adjudication or machine.")
     status = serializers.CharField(help_text="draft, open or closed.")
+    judges = serializers.IntegerField(source="n_judges", help_text=f"{PER_UNIT}, of a main batch.")
 
     class Meta:
         model = Batch
@@ -50,6 +53,8 @@ class BatchSerializer(serializers.ModelSerializer[Batch]):
             "kind",
             "status",
             "minutes_allotted",
+            "judges",
+            "is_shared",
             "created_at",
             "closed_at",
         ]
@@ -76,6 +81,14 @@ class NewBatchSerializer(Strict):
     minutes_allotted = serializers.IntegerField(
         min_value=1, max_value=2**31 - 1, default=120, help_text="The time for a task."
     )
+    judges = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_JUDGES,
+        allow_null=True,
+        default=None,
+        help_text=f"{PER_UNIT}, of a main batch; without it, as many as the protocol asks for.",
+    )
+    is_shared = serializers.BooleanField(default=False, help_text=JOINED)
 
 
 class EditBatchSerializer(Strict):
@@ -83,6 +96,17 @@ class EditBatchSerializer(Strict):
 
     name = serializers.CharField(max_length=100)
     minutes_allotted = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
+    judges = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_JUDGES,
+        required=False,
+        allow_null=True,
+        help_text=f"{PER_UNIT}; null: as many as the protocol asks for. Without it, nothing changes.",
+    )
+    is_shared = serializers.BooleanField(
+        required=False,
+        help_text=f"{JOINED} It is fixed once somebody has a topic. Without it, nothing changes.",
+    )
 
 
 class AssignmentSerializer(serializers.Serializer[TopicAssignment]):
@@ -186,8 +210,10 @@ class Batches(Endpoints):
 
     @post("batches/<int:batch_id>/edit/", "edit_batch", BatchSerializer, takes=EditBatchSerializer)
     def edit_batch(self, request: Request, batch_id: int) -> Any:
-        """Change the name of a batch and the time for a task. Tasks that are taken keep their time."""
-        return self.answer(services.edit(batch=self.batch(batch_id), **self.validated(request)))
+        """Change the name of a batch, the time for a task, the people per unit, and whether it is open to join."""
+        batch = self.batch(batch_id)
+        kept = {"judges": batch.judges, "is_shared": batch.is_shared}
+        return self.answer(services.edit(batch=batch, **kept | self.validated(request)))
 
     @post("batches/<int:batch_id>/open/", "open_batch", BatchSerializer)
     def open_batch(self, request: Request, batch_id: int) -> Any:

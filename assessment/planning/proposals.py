@@ -21,15 +21,15 @@ def n_missing(plan: Plan, topic: Topic) -> int:
     """The number of assessors that a topic still needs. In a batch that is for everyone, it needs nobody."""
     if plan.batch.kind in FOR_ALL:
         return 0
-    seats = plan.rules.judges if plan.is_main else 1
-    return max(0, seats - len(plan.holders(topic.pk)))
+    seats = plan.batch.n_judges if plan.is_main else 1
+    return max(0, seats - len({place.seat for place in plan.holders(topic.pk).values()}))
 
 
 def shared(plan: Plan, assessors: Sequence[User], loads: Mapping[int, int]) -> list[Change]:
     """Assign what nobody has: the largest topic first, each to those with the least load who may judge it."""
     plan = plan.copy()
     load = {user.pk: loads.get(user.pk, 0) for user in assessors}
-    is_for_all = plan.batch.kind in FOR_ALL
+    is_for_all = plan.batch.kind in FOR_ALL or plan.batch.is_shared
     changes = []
     for topic in sorted(plan.topics.values(), key=lambda topic: (-plan.sizes[topic.pk], topic.code)):
         missing = len(assessors) if is_for_all else n_missing(plan, topic)
@@ -82,9 +82,10 @@ def joined_by(
 ) -> list[Change]:
     """Give a person who comes late a fair part of what is open: what nobody has, then topics of those with most to do.
 
-    In a training or machine batch they get all topics. Topics that somebody has begun move only if asked for.
+    In a training or machine batch, and in one that is open to join, they get all topics. Topics that somebody has begun
+    move only if asked for.
     """
-    if plan.batch.kind in FOR_ALL:
+    if plan.batch.kind in FOR_ALL or plan.batch.is_shared:
         plan = plan.copy()
         given = [topic for topic in plan.topics.values() if may_get(plan, topic, newcomer)]
         return [Change(topic, newcomer, is_withdrawn=False) for topic in given]

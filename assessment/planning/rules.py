@@ -1,11 +1,13 @@
 """The rules of who may judge a topic of a batch, and in which seat, on a plan in memory.
 
 In a main batch, a topic has one seat for each judge of a unit. An assessor who takes over a seat judges its remaining
-units. A person is never two judges of a unit, in all batches together. If the protocol has groups, all assessors of a
-seat are of one group, and the seats of a topic are of different groups. In a dual batch, nobody judges a topic that
-they judge in another batch. A machine judges in machine batches only, and nobody else judges there. Decision: ADR 24.
+units. In a batch that is open to join, several people have a seat at a time. A person is never two judges of a unit, in
+all batches together. If the protocol has groups, all assessors of a seat are of one group, and the seats of a topic are
+of different groups. In a dual batch, nobody judges a topic that they judge in another batch. A machine judges in
+machine batches only, and nobody else judges there. Decision: ADR 24.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -79,6 +81,12 @@ class Plan:
         """The places of the assessors who have a topic now, by assessor."""
         places = self.places.get(topic_id, {})
         return {assessor: place for assessor, place in places.items() if not place.is_withdrawn}
+
+    @property
+    def has_left(self) -> bool:
+        """Whether a unit still needs a judge in this batch."""
+        n_judged = sum(place.n_judged for places in self.places.values() for place in places.values())
+        return n_judged < self.batch.n_judges * sum(self.sizes.values())
 
     @property
     def flat(self) -> dict[tuple[int, int], Holding]:
@@ -192,8 +200,10 @@ class Plan:
         refusals = []
         # The best one first: the assessor's own, here or elsewhere, then that of their group
         holders = self.holders(topic.pk)
+        if self.batch.is_shared:
+            return self._shared_seat(topic, user)
         taken = {place.seat for place in holders.values()}
-        free = [seat for seat in range(1, self.rules.judges + 1) if seat not in taken]
+        free = [seat for seat in range(1, self.batch.n_judges + 1) if seat not in taken]
         if not free:
             known = [str(self.judges[pk].user) for pk in holders if pk in self.judges]
             raise TopicAlreadyAssigned(topic, " and ".join(known) or "somebody else")
@@ -211,6 +221,22 @@ class Plan:
                 return seat
             refusals.append(refusal)
         raise refusals[0]
+
+    def _shared_seat(self, topic: Topic, user: User) -> int:
+        """Of a batch that is open to join: the seat that the person had, or the one with most to judge per person."""
+        own, left = (
+            self._own(topic, user),
+            dict.fromkeys(range(1, self.batch.n_judges + 1), self.sizes[topic.pk]),
+        )
+        n_people = Counter(place.seat for place in self.holders(topic.pk).values())
+        for place in self.places.get(topic.pk, {}).values():
+            left[place.seat] -= place.n_judged
+        seats = [own.seat] if own else sorted(left, key=lambda seat: -left[seat] / (n_people[seat] + 1))
+        refusals = {seat: self._refusal(topic, user, seat) for seat in seats}
+        for seat, refusal in refusals.items():
+            if refusal is None:
+                return seat
+        raise next(each for each in refusals.values() if each)
 
     def _others(self, topic: Topic, user: User) -> list[Elsewhere]:
         """The assessor's seats in other batches with some of the same units."""
@@ -250,7 +276,7 @@ class Plan:
         """The codes of the topics whose seats are not of one group each, and of different groups."""
         mixed = set()
         for topic in self.topics.values() if self.groups else ():
-            of_seats = [self._groups_in(topic, seat) for seat in range(1, self.rules.judges + 1)]
+            of_seats = [self._groups_in(topic, seat) for seat in range(1, self.batch.n_judges + 1)]
             groups = [group for of_seat in of_seats for group in of_seat]
             is_without = any(not self.group_of(holder) for holder in self.holders(topic.pk))
             if is_without or max(map(len, of_seats)) > 1 or len(groups) > len(set(groups)):

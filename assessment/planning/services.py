@@ -84,6 +84,29 @@ def share(*, batch: Batch, assessors: Sequence[User]) -> list[TopicAssignment]:
     return _apply(plan, proposals.shared(plan, assessors, loads))
 
 
+@transaction.atomic
+def join(*, batch: Batch, assessor: User) -> None:
+    """Let an assessor judge in a batch that is open to join: they share all its topics that they may judge.
+
+    Raises:
+        Refused: The batch is not open, or not open to join; or nothing of it is left for the assessor.
+    """
+    plan = _locked_plan(batch)
+    if not plan.batch.is_shared or plan.batch.status != Batch.Status.OPEN:
+        raise Refused(f"The batch “{batch}” is not open to join.", code="not-open-to-join")
+    plan.check_person(assessor)
+    if any(assessor.pk in plan.holders(topic) for topic in plan.topics):
+        return
+    changes = proposals.shared(plan, [assessor], {}) if plan.has_left else []
+    if not changes:
+        raise Refused(
+            f"Nothing of the batch “{batch}” is left to judge for {assessor}.",
+            code="nothing-left",
+            title="Nothing is left",
+        )
+    _apply(plan, changes)
+
+
 @assessor_services.at_end
 def withdraw_all(*, track: Track, user: User) -> bool:
     """Take back all topics of the track that an assessor has not judged completely; whether they ever had one."""
@@ -166,7 +189,13 @@ def _store(before: Plan, after: Plan) -> None:
         if key in rows:
             assignments.filter(pk=rows[key].pk).update(seat=place.seat, is_withdrawn=False, cursor=0)
     TopicAssignment.objects.bulk_create(
-        TopicAssignment(batch=after.batch, topic_id=topic, assessor_id=assessor, seat=place.seat)
+        TopicAssignment(
+            batch=after.batch,
+            topic_id=topic,
+            assessor_id=assessor,
+            seat=place.seat,
+            is_shared=after.batch.is_shared,
+        )
         for (topic, assessor), place in active.items()
         if (topic, assessor) not in rows
     )

@@ -82,6 +82,7 @@ EXPLAINED = {
     "explanation/pools.html#what-each-team-alone-contributed": "pooling:pool_overlap",
     "explanation/pools.html#which-instances-of-a-formula-are-shown": "pooling:pool_entry",
     "roles/assessor.html#start-judging": "assessment:mine",
+    "roles/assessor.html#join-a-batch": "assessment:preview",
     "roles/assessor.html#judge-with-the-keyboard": "assessment:keys",
     "roles/assessor.html#one-task-at-a-time": "assessment:stored",
     "roles/assessor.html#undo-or-change-a-judgment": "assessment:done assessment:own_judgments",

@@ -27,6 +27,7 @@ from assay.archive.records import (
     ROWS,
     TOPICS,
     AssessorRecord,
+    BatchRecord,
     EvaluationRecord,
     GuidelinesRecord,
     Index,
@@ -52,7 +53,7 @@ from assay.formats.runs.reader import check_run
 from assay.statistics.significance import above_diagonal, unpacked_pairs
 from assay.version import VERSION
 from assessment.judgments.exports import lines_of
-from assessment.models import Judgment
+from assessment.models import Batch, Judgment
 from participation.interaction import selectors as interaction
 from participation.models import Nomination
 from pooling.models import NuggetVersion, Pool, Run, RunChange
@@ -193,6 +194,13 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
                 uploaded_at=text_of(stored.data_at),
             )
             for number, stored in enumerate(interaction.stored_data(track), 1)
+        ],
+        batches=[
+            record_of(BatchRecord, batch, pool=batch.pool.name)
+            for batch in Batch.objects.filter(pool__in=pools)
+            .exclude(judges=None, is_shared=False)
+            .select_related("pool")
+            .order_by("id")
         ],
         n_topics=track.topics.count(),
         n_nugget_lists=NuggetVersion.objects.filter(topic__track=track).count(),

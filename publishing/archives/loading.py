@@ -13,6 +13,7 @@ from assay.archive.contents import Contents
 from assay.archive.records import (
     JUDGMENTS,
     AnalysisRecord,
+    BatchRecord,
     Index,
     LeaderboardRecord,
     PoolRecord,
@@ -29,7 +30,9 @@ from assay.html.sanitize import clean_body, clean_title, without_controls
 from assay.pools.files import members_digest
 from assay.pools.statistics import statistics
 from assay.statistics.significance import from_above_diagonal, packed_pairs
+from assessment.batches import services as batch_services
 from assessment.imports import services as import_services
+from assessment.models import Batch
 from jobs.files import storage
 from participation.models import Interaction, Nomination, Team
 from participation.teams.services import MAX_DOCUMENT
@@ -158,6 +161,8 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
         load.runs[run.number] = _run(load, run, files.runs[run.number])
     for pool in load.index.pools:
         load.pools[pool.number] = _pool(load, pool)
+    for batch in load.index.batches:
+        _batch(load, batch)
     if load.index.n_judgments:
         with contents.reader.opened(JUDGMENTS) as file:
             import_services.import_file(
@@ -265,6 +270,18 @@ def _assessors(load: Loading) -> None:
         assessor = save(row_of(Assessor, record, track=load.track, user=user, pseudonym=pseudonym))
         if machine is not None:
             save(row_of(Machine, machine, assessor=assessor, owner=load.by, created_by=load.by))
+
+
+def _batch(load: Loading, record: BatchRecord) -> None:
+    """A batch that cannot be made from its judgments alone."""
+    pool = next((pool for pool in load.pools.values() if pool.name == record.pool), None)
+    if pool is None:
+        raise LoadRefused(f"The batch “{record.name[:80]}” is of a pool that the archive does not have.")
+    batch = batch_services.create(
+        pool=pool, name=record.name[:100], judges=record.judges, is_shared=record.is_shared, by=load.by
+    )
+    batch.status, batch.closed_at = Batch.Status.CLOSED, timezone.now()
+    batch.save(update_fields=["status", "closed_at"])
 
 
 def _sessions(load: Loading, files: Mapping[str, str]) -> None:

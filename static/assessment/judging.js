@@ -15,6 +15,7 @@ window.assay.eachTask((main, signal) => {
   const hint = hasKeyOfChoice ? meaning.dataset.withKeys : meaning.textContent.trim();
   const enterKey = button.querySelector("kbd");
   const { task } = main.dataset;
+  const isPreview = main.dataset.preview !== undefined; // try the form and its keys; nothing is kept
   const hasInstances = main.dataset.instances !== undefined;
   const texts = hasInstances
     ? {
@@ -169,7 +170,7 @@ window.assay.eachTask((main, signal) => {
   }
 
   // -- restoring what was entered before
-  const saveDraft = () => drafts.set(task, { fields: values((text) => text) });
+  const saveDraft = () => isPreview || drafts.set(task, { fields: values((text) => text) });
   function fill(fields) {
     for (const { suffix, radios, comment, questions: own } of answers) {
       for (const radio of radios) radio.checked = radio.value === fields[`choice${suffix}`];
@@ -322,7 +323,7 @@ window.assay.eachTask((main, signal) => {
   }
   // The page has changed: what waits is not sent any more.
   function hold() {
-    if (isSending) return;
+    if (isSending || isPreview) return;
     const isWaiting = Boolean(outbox.get(task));
     if (isWaiting) clearTimeout(timer);
     say(isWaiting ? "Not saved. Submit to save what you have chosen." : "", isWaiting ? "bad" : "");

@@ -16,7 +16,13 @@ from maintenance.docs.outputs import pages as pages_of_commands
 
 # Addresses without a page: downloads, buttons, redirects.
 NO_PAGES = {
-    *("tracks:row_frame", "assessment:task_frame", "assessment:nuggets_file"),
+    *(
+        "tracks:row_frame",
+        "assessment:task_frame",
+        "assessment:preview_frame",
+        "assessment:join",
+        "assessment:nuggets_file",
+    ),
     *("assessment:run_project_import", "assessment:discard_project_import"),
     *("health", "logout", "documentation", "revoke_token"),
     *("jobs:retry", "jobs:cancel"),

@@ -53,11 +53,15 @@ def test_batch_is_renamed_but_not_to_a_taken_name(scene: Scene) -> None:
     other = make_batch(make_pool(scene.track, {scene.first: 1}), {}, is_open=False, name="Other pool's")
     second = batch_services.create(pool=scene.pool, name="Second", by=None)
 
-    renamed = batch_services.edit(batch=scene.batch, name=other.name, minutes_allotted=5)
+    renamed = batch_services.edit(
+        batch=scene.batch, name=other.name, minutes_allotted=5, judges=None, is_shared=False
+    )
 
     assert (renamed.name, renamed.minutes_allotted) == (other.name, 5)
     with pytest.raises(errors.BatchNameTaken):
-        batch_services.edit(batch=scene.batch, name=second.name, minutes_allotted=5)
+        batch_services.edit(
+            batch=scene.batch, name=second.name, minutes_allotted=5, judges=None, is_shared=False
+        )
 
 
 def test_time_for_a_task_is_at_least_a_minute(scene: Scene) -> None:

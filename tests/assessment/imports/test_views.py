@@ -187,10 +187,10 @@ def test_every_line_that_cannot_come_in_is_named_and_nothing_is_imported(
         (7, "bob chose high here, and not-relevant in the file"),
         (
             9,
-            f"another assessor has judged {first} of A.1, and the protocol asks for 1 judge of a unit in a main batch",
+            f"another assessor has judged {first} of A.1, and the batch asks for 1 judge of a unit",
         ),
     ]
-    assert "More judges than the protocol asks for" in page
+    assert "More judges than the batch asks for" in page
     assert "Import 1 judgment" not in page
     assert "it has 8 errors" in run(organizer, source)
     assert Judgment.objects.count() == 1
@@ -262,7 +262,7 @@ def test_no_unit_gets_more_judges_than_its_protocol_asks_for(organizer: Client) 
     run(organizer, upload(organizer, scene, turkle(*rows[:2], rows[3])))
 
     assert line == 4
-    assert "the protocol asks for 2 judges of a unit" in message
+    assert "the batch asks for 2 judges of a unit" in message
     seats = Judgment.objects.order_by("pk").values_list("assessor__username", "docno", "task__seat")
     assert list(seats) == [("grace", first, 1), ("una", first, 2), ("guy", second, 1)]
     batch = batch_services.open_for_judging(batch=Batch.objects.get(pool=pool, name="Turkle"))

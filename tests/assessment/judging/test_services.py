@@ -69,7 +69,7 @@ def test_the_database_enforces_one_open_task_of_a_batch_and_assessor(scene: Scen
 
 
 def test_task_has_the_time_that_the_batch_allots(scene: Scene) -> None:
-    batch_services.edit(batch=scene.batch, name="Quick", minutes_allotted=7)
+    batch_services.edit(batch=scene.batch, name="Quick", minutes_allotted=7, judges=None, is_shared=False)
 
     task = accept(scene.batch, scene.ada)
 
