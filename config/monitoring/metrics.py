@@ -20,7 +20,6 @@ from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, values
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
-from prometheus_client.registry import Collector
 
 from assay.version import VERSION
 from assessment.judgments.selectors import last_number
@@ -77,7 +76,7 @@ class Recorder:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.environ[FOLDER_VARIABLE] = str(folder)  # the package reads nothing else
-        values.ValueClass = values.MultiProcessValue(lambda: _slot_in(folder))  # type: ignore[no-untyped-call]
+        values.ValueClass = values.MultiProcessValue(lambda: _slot_in(folder))
         self.folder = folder
         self.requests = Counter(
             "assay_requests", "Requests that were answered.", ["method", "view", "status"], registry=None
@@ -96,9 +95,10 @@ class Recorder:
 
     def text(self) -> bytes:
         registry = CollectorRegistry()
-        MultiProcessCollector(registry, path=str(self.folder))  # type: ignore[no-untyped-call]
+        MultiProcessCollector(registry, path=str(self.folder))
         registry.register(SiteFigures())
-        return generate_latest(registry)
+        text: bytes = generate_latest(registry)
+        return text
 
 
 @lru_cache(maxsize=1)
@@ -122,7 +122,7 @@ def _slot_in(folder: Path) -> str:
     return _slots[os.getpid()]
 
 
-class SiteFigures(Collector):
+class SiteFigures:
     """The figures of the whole site, read from its database. If that does not answer, only its health is there."""
 
     def collect(self) -> Iterable[Metric]:
