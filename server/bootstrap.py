@@ -142,13 +142,44 @@ def install_pip() -> None:
     wheel.unlink()
 
 
+def pip_setting(name: str) -> str | None:
+    """Return a setting of pip, from its environment or its files."""
+    command = [str(PYTHON), "-m", "pip", "config", "list"]
+    listed = subprocess.run(command, check=False, capture_output=True, text=True).stdout
+    settings = dict(line.split("=", 1) for line in listed.splitlines() if "=" in line)
+    keys = (f":env:.{name}", f"install.{name}", f"global.{name}")
+    return next((settings[key].strip("'") for key in keys if key in settings), None)
+
+
+def uv_command() -> list[object]:
+    """Return the start of a command of uv, with pip's index and certificates, or nothing where uv has no wheel."""
+    uv = VENV / "bin" / "uv"
+    binary = [
+        "--disable-pip-version-check",
+        "--no-compile",
+        "--only-binary",
+        ":all:",
+        "-c",
+        ROOT / "constraints.txt",
+    ]
+    if not uv.exists() and not works([PYTHON, "-m", "pip", "install", *binary, "uv"]):
+        return []
+    options = {"--default-index": pip_setting("index-url"), "--cert": pip_setting("cert")}
+    given = [word for option, value in options.items() if value for word in (option, value)]
+    return [uv, "pip", "install", "--quiet", "--python", PYTHON, *given]
+
+
 def pip_install(*arguments: str) -> None:
+    """Install packages with uv, which needs a tenth of pip's time, or with pip where uv fails."""
+    uv = uv_command()
+    if uv and works([*uv, *arguments]):
+        return
     command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", *arguments]
     run(command, hint=f"Check the network, then run make again. It continues with {arguments[-1]}.")
 
 
 def install_python_packages() -> None:
-    say("installing Python packages (a minute or two the first time)")
+    say("installing Python packages (half a minute the first time, or two minutes without uv)")
     pip_install("--no-compile", "-r", "requirements-dev.txt")  # most modules are never imported
     pip_install("--no-deps", "--no-build-isolation", "--editable", ".")  # for the command `assay`
 
