@@ -180,7 +180,7 @@ def _collect(child: int, source: int) -> list[Outcome[Result]]:
 def map_fresh(
     work: Callable[[Item], Result], items: Iterable[Item], *, processes: int
 ) -> Iterator[tuple[Item, Result]]:
-    """Call `work` for each item in processes that are started for it, or in this one if `processes` is 0.
+    """Call `work` for each item in processes that are started for it, or in this one if `processes` is below 2.
 
     Each process has one item at a time: the next items are worked on while the caller uses a result. Close the
     iterator, or exhaust it, to end the processes. Ctrl-C reaches this process only.
@@ -195,7 +195,7 @@ def map_fresh(
     Raises:
         WorkerLost: One of the processes ended before it was done; its error is printed on standard error.
     """
-    if processes == 0:
+    if processes < 2:
         for item in items:
             yield item, work(item)
         return

@@ -40,7 +40,7 @@ def results(
         bar.reset(source.size or None)
         is_small = source.size < SMALL
         n_processes = options.processes or (1 if is_small else processors())
-        for _, result in map_fresh(work, source, processes=n_processes if n_processes > 1 else 0):
+        for _, result in map_fresh(work, source, processes=n_processes):
             yield result
     for reason, n in sorted(source.skipped.items()):
         note(f"skipped {n:,}: {reason}", options)

@@ -148,13 +148,12 @@ def _convert(arguments: argparse.Namespace) -> int:
     converter = Converter.named(arguments.converter)
     source, out = indexes_of(arguments.source, arguments.output)
     cache = Cache(arguments.cache or out / CACHE, converter)
-    n = arguments.processes or processors()
     with Bar(is_quiet=arguments.quiet) as bar:
         counts = convert_index(
             source,
             out,
             cache=cache,
-            processes=0 if n == 1 else n,
+            processes=arguments.processes or processors(),
             progress=lambda step: bar.show(f"{step.files} of {step.n_files:,}", step.done, step.total),
         )
     slt, opt = f"{counts.without_slt:,} without SLT", f", {counts.without_opt:,} without OPT"
@@ -176,9 +175,10 @@ def _build(arguments: argparse.Namespace) -> int:
         duplicates=arguments.duplicates,
         overlap=arguments.overlap,
     )
-    n = arguments.processes
     with Bar(is_quiet=arguments.quiet) as bar:
-        manifest = build(arguments.source, arguments.output, settings, bar.show, processes=0 if n == 1 else n)
+        manifest = build(
+            arguments.source, arguments.output, settings, bar.show, processes=arguments.processes
+        )
     if not arguments.quiet:
         sys.stdout.write(summary(manifest))
     return 0
