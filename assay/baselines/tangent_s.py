@@ -43,6 +43,7 @@ WEIGHTS: Mapping[Kind, tuple[float, float, float]] = {  # of MSS, precision and 
 }
 N_CANDIDATES = {"formula": 2000, "visually-distinct-formula": 2000}  # per kind of tree
 N_CANDIDATES_OF_POSTS = 1000
+SMALL = 1000  # trees; for a smaller index, starting processes takes longer than comparing
 _ID = re.compile(r'<span class="math-container" data-formula-id="([^"]*)"')
 
 Strings = Mapping[Kind, Mapping[str, str]]  # of the formulas of topics, by kind of tree and id
@@ -129,12 +130,15 @@ def tangent_s(
     Args:
         folder: of a `FormulaIndex`.
         n_candidates: trees of each kind that are compared; without it 2,000 for formulas and 1,000 for posts.
-        processes: that compare trees; without it one for each processor.
+        processes: that compare trees; without it one for each processor, or none for a small index.
     """
     index = FormulaIndex(folder)
     k = n_candidates or N_CANDIDATES.get(unit, N_CANDIDATES_OF_POSTS)
     work = partial(compared, folder=folder, k=k)
-    compared_topics = map_fresh(work, queries, processes=processors() if processes is None else processes)
+    if processes is None:
+        n_formulas = sum(len(index.trees[kind]) for kind in index.kinds)
+        processes = 0 if n_formulas < SMALL else processors()
+    compared_topics = map_fresh(work, queries, processes=processes)
     for n, (query, results) in enumerate(compared_topics, 1):
         yield _ranked(query, results, index, unit=unit, depth=depth)
         progress("comparing formulas", n, len(queries))
