@@ -1,45 +1,33 @@
-"""The check of qrels that an archive has derived from preferences: they are derived again from its judgments."""
+"""The check of qrels that an archive has derived from preferences: they are derived again from its judgments.
+
+The report of a version has the numbers of the judgments that counted when it was frozen, as ranges. Which ones count
+can have changed since: a judgment can be revised or undone.
+"""
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from assay.archive.contents import Contents
+from assay.archive.files import BadArchive
 from assay.archive.records import PoolRecord, QrelsRecord
 from assay.digests import sha256_of
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.qrels.reader import format_qrels
-from assay.qrels.derived import derive
+from assay.qrels.derived import derive, numbers_in
 from assay.qrels.freezing import Unit, Vote
 
 
-def is_derived(
-    contents: Contents, qrels: QrelsRecord, judgments: Sequence[JudgmentRow], *, made: datetime
-) -> bool:
-    """Return whether the preferences at the time of a version give its grades, derived again.
-
-    Judgments that were undone since may have counted then: both are tried.
-    """
+def is_derived(contents: Contents, qrels: QrelsRecord, judgments: Sequence[JudgmentRow]) -> bool:
+    """Return whether the judgments from which a version was derived give its grades, derived again."""
     if qrels.pool is None:
         return False
+    try:
+        counted = set(numbers_in(qrels.report.get("judgments", []), len(judgments)))
+    except (TypeError, ValueError) as error:
+        raise BadArchive(f"The judgments of the qrels version {qrels.version}: {error}.") from None
     chain = contents.chain(contents.pools[qrels.pool])
-    then = [row for row in judgments if not row.is_check and _is_before(row, made)]
-    replaced = {row.replaces for row in then}
-    kept = [
-        row for row in then if row.number not in replaced and (row.kind == "machine") == bool(qrels.machine)
-    ]
-    kept = [row for row in kept if not qrels.machine or row.assessor == qrels.machine]
-    return any(
-        _derived(contents, qrels, chain, rows) == qrels.sha256
-        for rows in ([row for row in kept if row.is_current or _is_replaced(row, judgments)], kept)
+    return (
+        _derived(contents, qrels, chain, [row for row in judgments if row.number in counted]) == qrels.sha256
     )
-
-
-def _is_before(row: JudgmentRow, made: datetime) -> bool:
-    return row.judged_at is None or row.judged_at <= made
-
-
-def _is_replaced(row: JudgmentRow, judgments: Sequence[JudgmentRow]) -> bool:
-    return any(other.replaces == row.number for other in judgments)
 
 
 def _derived(

@@ -235,7 +235,7 @@ def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding
         if sha256_of(format_qrels(columns)) != qrels.sha256:
             problems.append("its digest is not that of the index")
         if qrels.source == "frozen" and "preferences" in qrels.report:
-            if not is_derived(contents, qrels, judgments, made=_made(qrels)):
+            if not is_derived(contents, qrels, judgments):
                 problems.append("the preferences give other grades")
         elif qrels.source == "frozen" and "known_items" not in qrels.report:
             problems += _wrong_grades(contents, qrels, judgments, columns)

@@ -95,7 +95,10 @@ class Scale(NamedTuple):
 
 
 def scales_of(protocol: Protocol) -> list[Scale]:
-    """The grade, and each question with choices except rankings; of any-of, each choice that the protocol names."""
+    """The grade, and each question with choices except rankings; of any-of, each choice that the protocol names.
+
+    A form without grades, of which every judgment has the same one, has its questions only.
+    """
     scales, preference = [Scale("", "Grade", protocol.agreement.binary_from)], protocol.judging.about_pairs
     if preference is not None:
         scales = [scales[0]._replace(label=preference.question, preferences=protocol.judging.grades)]
@@ -108,15 +111,17 @@ def scales_of(protocol: Protocol) -> list[Scale]:
             ]
         elif question.kind in CLOSED:
             scales.append(Scale(question.key, question.label, levels.get(question.key, 1), question))
-    return scales
+    has_grades = len(protocol.judging.grades) > 1
+    return scales if has_grades else scales[1:] or scales
 
 
 def scale_named(protocol: Protocol, key: str) -> Scale:
-    """The scale with a key; without one, the grade.
+    """The scale with a key; without one, the first: the grade, or the first question of a form without grades.
 
     Raises InputError: the protocol has no such scale.
     """
-    scales: Mapping[str, Scale] = {each.key: each for each in scales_of(protocol)}
+    in_order = scales_of(protocol)
+    scales: Mapping[str, Scale] = {"": in_order[0]} | {each.key: each for each in in_order}
     if key not in scales:
         accepted = ", ".join(each for each in scales if each) or "none: it has no questions with choices"
         raise InputError(f"{protocol.slug} has no question {key!r} to compare; use {accepted}")

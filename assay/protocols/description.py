@@ -114,7 +114,7 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
     is_judged = protocol.pool.strategy != "known-item"
     figures = ", ".join(f"{name.replace('_', ' ')} {n:g}" for name, n in protocol.published.items())
     pairs = [
-        ("Judged units", "rows of a table" if protocol.judging.form else UNITS[protocol.unit]),
+        ("Judged units", _units(protocol)),
         ("Runs", " ".join(_runs(protocol.runs)) if protocol.runs.kinds else ""),
         ("Pool", " ".join(_pool(protocol.pool, protocol.runs))),
         ("Formula instances", " ".join(_instances(protocol.instances))),
@@ -122,7 +122,10 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Judging", " ".join(_judging(protocol.judging)) if is_judged else ""),
         (
             "Choices" if protocol.judging.judges_pairs else "Grades",
-            ", ".join(map(_grade, protocol.judging.given_grades or protocol.judging.preference_grades)),
+            ", ".join(
+                each.label if protocol.judging.judges_pairs else _grade(each)
+                for each in protocol.judging.given_grades or protocol.judging.preference_grades
+            ),
         ),
         ("Non-answers", ", ".join(choice.label for choice in protocol.judging.non_answers)),
         ("Form", " ".join(_form(protocol.judging.form))),
@@ -135,6 +138,12 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Published figures", f"{figures}. {NOT_CARRIED_OUT['published']}" if figures else ""),
     ]
     return [(heading, words) for heading, words in pairs if words]
+
+
+def _units(protocol: Protocol) -> str:
+    if protocol.judging.form:
+        return "rows of a table"
+    return f"{'pairs of ' * protocol.judging.judges_pairs}{UNITS[protocol.unit]}"
 
 
 def _grade(grade: Grade) -> str:
@@ -279,7 +288,8 @@ def _judging(judging: JudgingRules) -> Iterator[str]:
         # The plan of a dual batch uses `dual_topics` if both are given.
         how = "" if judging.dual_topics else ": the plan of a dual batch proposes them at random"
         yield f"A second assessor also judges {judging.dual_share:.0%} of the topics{how}."
-    yield f"Units are shown {'in' if judging.in_context else 'without'} context."
+    if judging.form is None and not judging.judges_pairs and judging.layout != "generated-answer":
+        yield f"Units are shown {'in' if judging.in_context else 'without'} context."
     training, dual = (
         "one topic" if n == 1 else f"{n} topics" for n in (judging.training_topics, judging.dual_topics)
     )

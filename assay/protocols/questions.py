@@ -173,6 +173,8 @@ def check_answers(
 ) -> dict[str, Any]:
     """The answers to questions about a document, as they are stored, without empty ones.
 
+    An optional question with several choices that was asked and left empty is answered: none of them holds.
+
     Args:
         questions: those of `questions_for`.
         needs_all: whether a required answer may not be missing.
@@ -187,6 +189,8 @@ def check_answers(
             _check(question, given[key])
         elif question.required and needs_all:
             raise WrongAnswer(key, f"Answer “{question.label}”", code="answer-needed")
+        elif question.may_be_none and needs_all:
+            given[key] = []
     others = [key for key in given if key not in expected]
     if rules.form is not None and rules.form.frame:
         _check_given(given, others, needs_all=needs_all)
@@ -198,7 +202,7 @@ def check_answers(
 
 def _check_given(given: Answers, others: Sequence[str], *, needs_all: bool) -> None:
     """Check the answers of a frame by other names than questions of the protocol have: texts, or lists of texts."""
-    if not given and needs_all:
+    if not any(given.values()) and needs_all:
         raise WrongAnswer("", "Nothing was answered. Answer the form, then submit.", code="answer-needed")
     if len(given) > MAX_GIVEN:
         raise WrongAnswer(
@@ -253,8 +257,13 @@ def as_given(rules: JudgingRules, answers: Answers) -> dict[str, list[str]]:
     return given
 
 
+def stored(rules: JudgingRules, answers: Answers) -> dict[str, Any]:
+    """Answers of a file as they were stored: `tidy`, with those that say that none of several choices holds."""
+    return {key: [] for key, answer in answers.items() if answer == []} | tidy(rules, answers)
+
+
 def tidy(rules: JudgingRules, answers: Answers) -> dict[str, Any]:
-    """Answers as they are stored: without empty ones, in the order of the protocol. Nothing is checked."""
+    """Answers of a form: without empty ones, in the order of the protocol. Nothing is checked."""
     kinds = {question.key: question for question in rules.questions}
     tidied = {key: _tidied(kinds[key], answer) if key in kinds else answer for key, answer in answers.items()}
     order = [*kinds, *tidied]
@@ -469,6 +478,9 @@ def as_text(question: Question, answer: Any) -> str:
     return (" > " if question.kind == "ranking" else ",").join(places)
 
 
+NONE_OF_THEM = "none of them"
+
+
 def in_words(question: Question, answer: Any, subtopics: Mapping[str, str] = NO_LABELS) -> str:
     """An answer with the labels of the protocol, and those of the topic's subtopics by their numbers."""
     labels = {number: f"{number} {words}" for number, words in subtopics.items()}
@@ -481,7 +493,7 @@ def in_words(question: Question, answer: Any, subtopics: Mapping[str, str] = NO_
         places = [item if isinstance(item, list) else [item] for item in answer]
         return " > ".join(" = ".join(map(name, keys)) for keys in places)
     if question.kind == "any-of" and isinstance(answer, list):
-        return ", ".join(map(name, answer))
+        return ", ".join(map(name, answer)) or NONE_OF_THEM
     if question.kind == "span" and isinstance(answer, list):
         return ", ".join(f"{name(each['choice'])} {each['start']}+{each['length']}" for each in answer)
     return name(str(answer)) + (f" {question.unit}" if question.unit else "")

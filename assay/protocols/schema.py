@@ -387,6 +387,11 @@ class Question:
         return YES_AND_NO if self.kind == "yes-no" else self.given_choices
 
     @property
+    def may_be_none(self) -> bool:
+        """Whether an answer can be that none of several choices holds. The document must surely be asked about."""
+        return self.kind == "any-of" and not self.required and not self.languages
+
+    @property
     def labels(self) -> dict[str, str]:
         """The label of each choice, by its key."""
         return {choice.key: choice.label for choice in self.choices}
@@ -463,11 +468,17 @@ class JudgingRules:
         return next((choice for choice in self.choices if choice.key == key), None)
 
     def label_of(self, key: str, docno: str = "") -> str:
-        """The label of a choice for a unit; the key itself if the protocol has no such choice."""
+        """The label of a choice for a unit; the key itself if the protocol has no such choice.
+
+        Of a pair, the documents have their names: `d12 better` instead of `First better`.
+        """
         choice = self.choice(key)
-        if isinstance(choice, Grade):
-            return choice.label_for(docno)
-        return choice.label if choice else key
+        if not isinstance(choice, Grade):
+            return choice.label if choice else key
+        label, (first, _, second) = choice.label_for(docno), docno.partition("|")
+        if self.judges_pairs and second:
+            return label.replace("First", first).replace("Second", second)
+        return label
 
     @property
     def asks_about_subtopics(self) -> bool:

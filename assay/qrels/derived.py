@@ -10,7 +10,7 @@ All votes count, those of several assessors too. An adjudication decides alone. 
 was never preferred or level, has grade 0. Decision: ADR 57.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -72,6 +72,46 @@ def derive(
         return Frozen(frozen.rows, report)
     kept = {topic.decode() for topic, *_ in frozen.rows}
     return Frozen(frozen.rows, report, _lines(votes, kept), "preferences")
+
+
+def as_ranges(numbers: Iterable[int]) -> list[list[int]]:
+    """Numbers as ranges of consecutive ones, with the first and the last of each.
+
+    >>> as_ranges([3, 1, 2, 7])
+    [[1, 3], [7, 7]]
+    """
+    ranges: list[list[int]] = []
+    for number in sorted(numbers):
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ranges
+
+
+def numbers_in(ranges: Iterable[Sequence[int]], most: int) -> Iterator[int]:
+    """The numbers in ranges, ascending, from 1 to `most`.
+
+    Raises:
+        ValueError, TypeError: They are not ranges like that.
+
+    >>> [*numbers_in([[1, 3], [7, 7]], 9)]
+    [1, 2, 3, 7]
+    """
+    end = 0
+    for first, last in ranges:
+        if not end < first <= last <= most:
+            raise ValueError(f"{first} to {last} is no range of the numbers from {end + 1} to {most}")
+        yield from range(first, last + 1)
+        end = last
+
+
+def renumbered(ranges: Iterable[Sequence[int]], numbers: Mapping[int, int]) -> list[list[int]]:
+    """Ranges of numbers as ranges of the numbers that the same things have elsewhere.
+
+    Raises ValueError or TypeError: See `numbers_in`.
+    """
+    return as_ranges(numbers[n] for n in numbers_in(ranges, max(numbers, default=0)) if n in numbers)
 
 
 def _vote(unit: Unit, judged: Judged) -> Vote | None:

@@ -20,7 +20,7 @@ from assay.formats.values import judgments_from
 from assay.judging.scales import Scale, scale_named
 from assay.plots import Interval, intervals
 from assay.protocols.loader import load_protocol
-from assay.protocols.questions import WrongAnswer, from_text, problem_with, tidy
+from assay.protocols.questions import WrongAnswer, from_text, problem_with, stored
 from assay.protocols.schema import JudgingRules, Protocol
 from assay.research.inputs import PathLike, Values
 from assay.research.results import Figure, Result
@@ -106,17 +106,15 @@ class Agreement(Result):
         """Alpha of all, with intervals; kappa of every two and by assessor; alpha by topic."""
         graded, level, scale = self.graded, self.level, self.scale
         of = f"“{scale.label}” ({scale.numbers}): " if scale.key else ""
-        only = "; the answers have no order, so read the nominal alpha and the unweighted kappa"
         of_all = (len(graded.assessors), *_alphas(graded, level), self.n_without_grade, self.n_repeated)
-        return [
+        own = [
             Table(
                 "all",
-                f"{of}{ALPHA}{only * scale.is_nominal}; two-way from grade {level}; without non-answers, and without "
+                f"{of}{ALPHA}; two-way from grade {level}; without non-answers, and without "
                 "earlier judgments by the same assessor",
                 ("judges", *COLUMNS, "without_grade", "repeated"),
                 [of_all],
             ),
-            *(table for table in report.tables(graded, level) if table.name != "topics"),
             Table(
                 "topics",
                 f"{ALPHA}; two-way from grade {level}",
@@ -124,6 +122,9 @@ class Agreement(Result):
                 [(code, *_alphas(graded.of_topic(n), level)) for n, code in enumerate(graded.topics)],
             ),
         ]
+        overall, topics = map(report.without_order, own) if scale.is_nominal else own
+        others = report.tables(graded, level, is_nominal=scale.is_nominal)
+        return [overall, *(table for table in others if table.name != "topics"), topics]
 
     def plot(self) -> Figure:
         """Cohen's kappa of every two assessors, with its interval."""
@@ -267,9 +268,9 @@ def _answers(row: JudgmentRow, rules: JudgingRules | None) -> dict[str, Any]:
         for key, answer in row.answers.items()
         if key in questions
     }
-    answers = tidy(rules, given)
+    answers = stored(rules, given)
     for key, answer in answers.items():
-        if problem := problem_with(questions[key], answer):
+        if answer != [] and (problem := problem_with(questions[key], answer)):
             raise WrongAnswer(key, problem, code="unknown-answer")
     return answers
 

@@ -6,7 +6,7 @@ grade `level` on, and not relevant. A value that is undefined is nan, and `reaso
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -32,6 +32,7 @@ PAIR_HEADER = (
 )  # fmt: skip
 ASSESSOR_HEADER = ("assessor", "other_assessors", "units", "kappa", "kappa_two_way")
 TOPIC_HEADER = ("topic", "units", "agreement", "alpha_nominal", "alpha_ordinal", "alpha_two_way")
+OF_ORDER = ("ordinal", "interval", "two-way", "two_way", "linear", "quadratic")  # in names of values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,8 +258,33 @@ def pair_cells(pair: Pair) -> tuple[Cell, ...]:
     )
 
 
-def tables(graded: Graded, level: int) -> list[Table]:
-    """The report as tables: alphas, pairs, assessors, topics."""
+def needs_order(name: str) -> bool:
+    """Whether a value of this name means something only if the numbers that are compared have an order.
+
+    >>> needs_order("alpha_ordinal"), needs_order("alpha_nominal"), needs_order("kappa_low")
+    (True, False, False)
+    """
+    return any(part in name for part in OF_ORDER)
+
+
+def without_order(table: Table) -> Table:
+    """The table without the columns, and the rows of alphas, that need an order of the numbers."""
+    kept = [n for n, name in enumerate(table.header) if not needs_order(name)]
+    rows = [row for row in table.rows if table.name != "alpha" or not needs_order(str(row[0]))]
+    header = tuple(table.header[n] for n in kept)
+    description = f"{table.description}; only what needs no order of the answers"
+    return replace(
+        table, header=header, rows=[tuple(row[n] for n in kept) for row in rows], description=description
+    )
+
+
+def tables(graded: Graded, level: int, *, is_nominal: bool = False) -> list[Table]:
+    """The report as tables: alphas, pairs, assessors, topics. Numbers without order have no values that need one."""
+    full = _tables(graded, level)
+    return [without_order(table) for table in full] if is_nominal else full
+
+
+def _tables(graded: Graded, level: int) -> list[Table]:
     of_pairs = pairs(graded, level)
     alpha_rows: list[tuple[Cell, ...]] = [
         (each.name, each.value, *each.interval) for each in alphas(graded, level)

@@ -12,6 +12,7 @@ from assay.statistics import agreement_report as report
 from assessment.agreement import discussions, exports, selectors, services
 from assessment.agreement.forms import ORDERS, DisagreementsForm
 from assessment.batches.selectors import batches_for_organizer
+from assessment.judgments.api import AnswersField
 from assessment.judgments.disagreements import disagreements, round_of, scale_of
 from assessment.models import Batch
 from tracks.tracks.api import track_of
@@ -174,6 +175,7 @@ class ReplySerializer(serializers.Serializer[Any]):
     choice = serializers.CharField(source="reply.label", default=None, allow_null=True)
     grade = serializers.IntegerField(source="reply.grade", default=None, allow_null=True)
     comment = serializers.CharField(source="reply.comment", default="")
+    answers = AnswersField(source="reply.given", default=dict, help_text="To the questions of the protocol.")
 
 
 class DiscussedSerializer(serializers.Serializer[discussions.DiscussedUnit]):

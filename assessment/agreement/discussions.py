@@ -5,14 +5,13 @@ while they still judge, they would see the grades of others.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.utils.crypto import salted_hmac
 
 from accounts.models import User
-from assay.protocols.schema import Grade
 from assay.tables import natural
 from assessment.batches.selectors import batches_for
 from assessment.judgments.answers import Answered
@@ -35,13 +34,17 @@ def discussions_for(user: User) -> QuerySet[Batch]:
 
 
 class Reply(NamedTuple):
-    """The answer of an assessor for a unit; `task` is the id of the task, `answers` are those to questions."""
+    """The answer of an assessor for a unit; `task` is the id of the task.
+
+    `answers` are those to questions in words, and `given` by the keys of the questions.
+    """
 
     label: str
     grade: int | None
     comment: str
     task: int
     answers: list[Answered]
+    given: dict[str, Any]
 
 
 class ShownAssessor(NamedTuple):
@@ -58,14 +61,22 @@ class DiscussionAnswer(NamedTuple):
     reply: Reply | None
 
 
+class AgreedGrade(NamedTuple):
+    """A grade that can be agreed on, with its label for the unit."""
+
+    value: int
+    label: str
+
+
 class DiscussedUnit(NamedTuple):
-    """A unit with an answer for each column, and its note. `entry` is the id of the pool entry."""
+    """A unit with an answer for each column, its note, and the grades that it can have. `entry` is its pool entry."""
 
     topic: str
     docno: str
     entry: int
     answers: list[DiscussionAnswer]
     note: DiscussionNote | None
+    grades: list[AgreedGrade]
 
     @property
     def replies(self) -> list[Reply]:
@@ -100,7 +111,6 @@ class DiscussionPage:
     columns: list[ShownAssessor]
     rows: Page[DiscussedUnit]
     documents: dict[str, ShownDocument]
-    grades: list[Grade]
     n_agreed: int
     n_differing: int
     is_organizer: bool
@@ -120,7 +130,6 @@ def discussion_page(batch: Batch, reader: User, *, number: str | None) -> Discus
         columns=columns,
         rows=rows,
         documents=shown_documents(track.collection, [unit.docno for unit in rows]),
-        grades=list(batch.pool.protocol.parsed.judging.grades),
         n_agreed=sum(unit.note is not None and unit.note.grade is not None for unit in units),
         n_differing=sum(unit.n_choices > 1 for unit in units),
         is_organizer=reader.is_organizer,
@@ -146,7 +155,7 @@ def discussed_units(
     topics = {topic.code: topic for topic in batch.pool.track.topics.all()} if rules.questions else {}
     for code, docno, entry, name, choice, grade, comment, task, given in judgments:
         in_words = answers_in_words(rules, given, topics[code]) if given else []
-        reply = Reply(rules.label_of(choice, docno), grade, comment, task, in_words)
+        reply = Reply(rules.label_of(choice, docno), grade, comment, task, in_words, given)
         answers.setdefault((code, docno, entry), {})[name] = reply
     shown = _shown_assessors(batch, {name for of_unit in answers.values() for name in of_unit}, reader)
     notes = {(note.topic.code, note.docno): note for note in batch.notes.select_related("topic")}
@@ -155,6 +164,7 @@ def discussed_units(
             *unit,
             [DiscussionAnswer(column, of_unit.get(name)) for name, column in shown.items()],
             notes.get(unit[:2]),
+            [AgreedGrade(each.value, rules.label_of(each.key, unit[1])) for each in rules.grades],
         )
         for unit, of_unit in answers.items()
     ]

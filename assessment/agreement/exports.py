@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 
+from assay.formats.judgments.rows import cell_of
 from assay.formats.spreadsheet import as_csv
+from assay.judging.scales import Scale
 from assay.statistics import agreement_report as report
 from assay.tables import as_tsv, text_of
 from assessment.agreement.discussions import DiscussedUnit
@@ -20,9 +22,10 @@ def machines_tsv(compared: Iterable[Comparison]) -> str:
     return as_tsv(MACHINES, [[text_of(cell) for cell in row] for row in cells])
 
 
-def tsv(graded: report.Graded, level: int, name: str) -> str:
+def tsv(graded: report.Graded, scale: Scale, name: str) -> str:
     """One of `TABLES`; undefined values are empty."""
-    table = next(table for table in report.tables(graded, level) if table.name == name)
+    of_scale = report.tables(graded, scale.level, is_nominal=scale.is_nominal)
+    table = next(table for table in of_scale if table.name == name)
     return as_tsv(table.header, [[text_of(cell) for cell in row] for row in table.rows])
 
 
@@ -36,7 +39,7 @@ def disagreements_csv(units: Iterable[Disagreement]) -> str:
     return as_csv(("topic", "docno", "assessor", "choice", "grade", "comment"), rows)
 
 
-HEADER = ("topic", "docno", "assessor", "choice", "grade", "comment", "agreed_grade", "note")
+HEADER = ("topic", "docno", "assessor", "choice", "grade", "comment", "answers", "agreed_grade", "note")
 
 
 def discussion_csv(units: Iterable[DiscussedUnit]) -> str:
@@ -45,7 +48,11 @@ def discussion_csv(units: Iterable[DiscussedUnit]) -> str:
     for unit in units:
         outcome = (unit.note.grade, unit.note.text) if unit.note else ("", "")
         rows += [
-            (unit.topic, unit.docno, column.name, reply.label, reply.grade, reply.comment, *outcome)
+            (
+                *(unit.topic, unit.docno, column.name, reply.label, reply.grade, reply.comment),
+                cell_of(reply.given),
+                *outcome,
+            )
             for column, reply in unit.answers
             if reply is not None
         ]

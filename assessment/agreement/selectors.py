@@ -1,7 +1,7 @@
 """The agreement of a track's assessors, and the units on which they disagree. For organizers only."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
@@ -11,6 +11,7 @@ from assay import plots
 from assay.formats.topics.subtopics import labels_of
 from assay.judging.scales import Scale, scales_of
 from assay.statistics import agreement_report as report
+from assay.statistics.agreement import Kappa
 from assay.tables import natural
 from assessment.agreement.machines import Comparison, comparisons
 from assessment.agreement.preferences import TopicPreferences, preferences_of
@@ -106,7 +107,7 @@ class AgreementPage:
 def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage:
     """Every measure of agreement in a round; the number of queries is fixed."""
     level, columns = scale.level, graded(track, of_round, scale)
-    pairs = report.pairs(columns, level)
+    pairs = _pairs(columns, scale)
     assessors = report.by_assessor(pairs)
     counts = judgments_of(track, of_round).order_by().aggregate(n=Count("pk"), graded=Count("grade"))
     return AgreementPage(
@@ -120,7 +121,9 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
         n_without_grade=counts["n"] - counts["graded"],
         graded=columns,
         alphas=[
-            each for each in report.alphas(columns, level) if not scale.is_nominal or each.name == "nominal"
+            each
+            for each in report.alphas(columns, level)
+            if not (scale.is_nominal and report.needs_order(each.name))
         ],
         pairs=pairs,
         matrices=[Matrix.of(pair) for pair in pairs],
@@ -132,7 +135,7 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
             [
                 ("all grades", [_defined(row.kappa) for row in assessors]),
                 ("two-way", [_defined(row.two_way) for row in assessors]),
-            ],
+            ][: 1 if scale.is_nominal else 2],
             across="Assessor",
             up="Kappa",
         ),
@@ -143,9 +146,18 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
 
 
 def _topics(columns: report.Graded, scale: Scale) -> list[report.TopicAgreement]:
-    """The agreement on each topic; without order, the ordinal alpha is undefined."""
+    """The agreement on each topic; without order, the alphas that need one are undefined."""
     rows = report.by_topic(columns, scale.level)
-    return [row._replace(ordinal=math.nan) for row in rows] if scale.is_nominal else rows
+    return [row._replace(ordinal=math.nan, two_way=math.nan) for row in rows] if scale.is_nominal else rows
+
+
+def _pairs(columns: report.Graded, scale: Scale) -> list[report.Pair]:
+    """The agreement of every two assessors; without order, the kappas that need one are undefined."""
+    pairs = report.pairs(columns, scale.level)
+    if not scale.is_nominal:
+        return pairs
+    undefined = Kappa(0, math.nan, math.nan, math.nan, math.nan)
+    return [replace(pair, linear=undefined, quadratic=undefined, two_way=undefined) for pair in pairs]
 
 
 def _defined(value: float) -> float | None:

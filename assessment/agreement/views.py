@@ -47,7 +47,7 @@ def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpR
         return download(exports.machines_tsv(comparisons(track)), f"{track.slug}-agreement-machines.tsv")
     scale = rounds.scale_of(track.protocol.parsed, request.GET.get("scale"))
     graded = selectors.graded(track, of_round, scale)
-    content = exports.tsv(graded, scale.level, name)
+    content = exports.tsv(graded, scale, name)
     return download(content, f"{track.slug}-agreement-{name}.tsv")
 
 

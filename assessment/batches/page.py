@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
 
 from accounts.models import User
-from assay.protocols.questions import asked, questions_for
+from assay.protocols.questions import NONE_OF_THEM, asked, questions_for
 from assay.protocols.schema import Grade, JudgingRules
 from assessment.batches.progress import BatchProgress, Median, Rates, Share, progress_of, rates_of
 from assessment.batches.selectors import pooled_topics
@@ -165,6 +165,7 @@ def _question_counts(batch: Batch, rules: JudgingRules) -> list[QuestionCounts]:
             question.label,
             n_asked[question.key],
             [(label, counts[question.key, key]) for key, label in question.labels.items()]
+            + [(NONE_OF_THEM, counts[question.key, NONE_OF_THEM])] * question.may_be_none
             or [("Answered", n_answered[question.key])],
             n_asked[question.key] - n_answered[question.key],
         )
@@ -177,6 +178,8 @@ def _counted(rules: JudgingRules, key: str, answer: Any) -> list[str]:
     kind = next((question.kind for question in rules.questions if question.key == key), "")
     if kind == "span":
         return sorted({part["choice"] for part in answer})
+    if kind == "any-of" and answer == []:
+        return [NONE_OF_THEM]
     given = answer[0] if kind == "ranking" and answer else answer
     return given if isinstance(given, list) else [str(given)]
 

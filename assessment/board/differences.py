@@ -288,7 +288,7 @@ def _with_votes(
     judgments = current_judgments(track, *MAIN_AND_DUAL).filter(wanted).values_list(*fields)
     for topic_id, docno, assessor, choice, grade, comment in judgments:
         place = (docno, pages.get(docno, ""), latex.get(docno, ""))
-        vote = ShownJudgment(*place, assessor, rules.label_of(choice, place[-1]), grade, comment)
+        vote = ShownJudgment(*place, assessor, rules.label_of(choice, docno), grade, comment)
         votes.setdefault((topic_id, docno), []).append(vote)
     return [
         JudgedDifferently(

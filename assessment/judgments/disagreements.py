@@ -29,7 +29,7 @@ class Difference(NamedTuple):
 
 
 def scale_of(protocol: Protocol, key: str | None) -> Scale:
-    """The scale with a key; without one, the grade.
+    """The scale with a key; without one, the first.
 
     Raises:
         Http404: The protocol has no such scale.

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -192,7 +192,8 @@ def _store(
     rules = task.batch.pool.protocol.parsed.judging
     choice = check_choice(rules, choice=submission.choice, comment=submission.comment)
     questions = questions_of(task, rules, [docno])[docno]
-    check_answers(rules, questions, choice=choice.key, answers=submission.answers)
+    answers = check_answers(rules, questions, choice=choice.key, answers=submission.answers)
+    submission = replace(submission, answers=answers)
     if locked_task.is_check:
         # It never counts, and replaces only earlier answers to the same check.
         own = next((each for each in reversed(before) if each.task_id == locked_task.pk), None)
@@ -249,8 +250,12 @@ def _repeated(sent: Judgment, locked_task: Task, submission: Submission) -> Judg
 
 
 def _is_same(judgment: Judgment, submission: Submission) -> bool:
-    stored = judgment.choice, judgment.comment, judgment.answers
-    return stored == (submission.choice, submission.comment, submission.answers)
+    texts = (judgment.choice, judgment.comment) == (submission.choice, submission.comment)
+    given, stored = (
+        submission.answers,
+        judgment.answers,
+    )  # of which only stored ones say that none of several holds
+    return texts and all(given.get(key, []) == stored.get(key, []) for key in {*given, *stored})
 
 
 class _History:

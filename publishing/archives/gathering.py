@@ -50,6 +50,7 @@ from assay.archive.records import (
 from assay.archive.verify import SCORES_HEADER, score_line
 from assay.formats.qrels.reader import QrelsForm
 from assay.formats.runs.reader import check_run
+from assay.qrels.derived import renumbered
 from assay.statistics.significance import above_diagonal, unpacked_pairs
 from assay.version import VERSION
 from assessment.judgments.exports import lines_of
@@ -79,6 +80,7 @@ class _Numbers(NamedTuple):
 
     runs: Mapping[int, int]
     pools: Mapping[int, int]
+    judgments: Mapping[int, int]  # empty unless qrels name judgments
 
 
 def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
@@ -143,11 +145,12 @@ def _snapshot() -> Iterator[None]:
 def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index:
     track = archive.track
     pools = list(Pool.objects.filter(track=track, status=Pool.Status.READY).order_by("id"))
+    qrels = list(Qrels.objects.filter(track=track).order_by("version").select_related("machine__assessor"))
     numbers = _Numbers(
         {run.pk: number for number, run in enumerate(runs, 1)},
         {pool.pk: number for number, pool in enumerate(pools, 1)},
+        _numbers_of_judgments(track) if any("judgments" in each.report for each in qrels) else {},
     )
-    qrels = list(Qrels.objects.filter(track=track).order_by("version").select_related("machine__assessor"))
     boards = Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).order_by("id")
     # the protocol of the track, and those of its pools and qrels if they are others
     protocols = {track.protocol_id, *(each.protocol_id for each in pools)}
@@ -251,6 +254,12 @@ def _session(nomination: Nomination, seconds: float | None, names: Mapping[int, 
     return replace(record, assessor=assessor, started_at=text_of(nomination.started_at))
 
 
+def _numbers_of_judgments(track: Track) -> dict[int, int]:
+    """The number of each judgment in `judgments.jsonl`."""
+    ids = Judgment.objects.filter(track=track).order_by("pk").values_list("pk", flat=True)
+    return {pk: number for number, pk in enumerate(ids.iterator(), 1)}
+
+
 def _pool(pool: Pool, numbers: _Numbers) -> PoolRecord:
     depths = {each.run_id: each.depth for each in pool.pool_runs.all()}
     order = [run["run"] for run in pool.statistics["runs"]]
@@ -268,9 +277,13 @@ def _pool(pool: Pool, numbers: _Numbers) -> PoolRecord:
 
 
 def _qrels(qrels: Qrels, numbers: _Numbers, names: Mapping[int, str]) -> QrelsRecord:
+    report = qrels.report
+    if "judgments" in report:
+        report = report | {"judgments": renumbered(report["judgments"], numbers.judgments)}
     return record_of(
         QrelsRecord,
         qrels,
+        report=report,
         pool=None if qrels.pool_id is None else numbers.pools[qrels.pool_id],
         protocol=qrels.protocol.slug,
         columns=QrelsForm.of_version(

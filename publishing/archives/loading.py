@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.core.files.base import ContentFile, File
@@ -29,10 +30,11 @@ from assay.formats.topics.subtopics import subtopics_of
 from assay.html.sanitize import clean_body, clean_title, without_controls
 from assay.pools.files import members_digest
 from assay.pools.statistics import statistics
+from assay.qrels.derived import renumbered
 from assay.statistics.significance import from_above_diagonal, packed_pairs
 from assessment.batches import services as batch_services
 from assessment.imports import services as import_services
-from assessment.models import Batch
+from assessment.models import Batch, Judgment
 from jobs.files import storage
 from participation.models import Interaction, Nomination, Team
 from participation.teams.services import MAX_DOCUMENT
@@ -73,6 +75,12 @@ class Loading:
     runs: dict[int, Run] = field(default_factory=dict)
     pools: dict[int, Pool] = field(default_factory=dict)
     qrels: dict[int, Qrels] = field(default_factory=dict)
+
+    @cached_property
+    def judgments(self) -> dict[int, int]:
+        """The ids of the judgments by their numbers."""
+        ids = Judgment.objects.filter(track=self.track).order_by("pk").values_list("pk", flat=True)
+        return dict(enumerate(ids.iterator(), 1))
 
     @property
     def index(self) -> Index:
@@ -396,10 +404,16 @@ def _as_left_out(run: Run) -> dict[str, Any]:
 
 def _qrels(load: Loading, record: QrelsRecord) -> Qrels:
     """A version under its number."""
-    machine = load.assessors.get(record.machine, "")
+    machine, report = load.assessors.get(record.machine, ""), record.report
+    if "judgments" in report:
+        try:
+            report = report | {"judgments": renumbered(report["judgments"], load.judgments)}
+        except (TypeError, ValueError) as error:
+            raise LoadRefused(f"The judgments of the qrels version {record.version}: {error}.") from None
     qrels = row_of(
         Qrels,
         record,
+        report=report,
         track=load.track,
         source=record.source if record.source in Qrels.Source.values else Qrels.Source.IMPORTED,
         pool=None if record.pool is None else load.pools[record.pool],

@@ -13,7 +13,7 @@ from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.formats.topics.subtopics import labels_of
 from assay.nuggets.assignments import with_nuggets
 from assay.protocols.schema import Protocol, QrelsRules, QrelsSet
-from assay.qrels.derived import derive
+from assay.qrels.derived import as_ranges, derive
 from assay.qrels.freezing import (
     Answered,
     Conflict,
@@ -79,40 +79,54 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
     if pool.status != Pool.Status.READY:
         raise QrelsRefused(f"The pool “{pool}” is not ready. You can freeze qrels when it has been built.")
     protocol = pool.protocol.parsed
-    judged = _judged(pool) if machine is None else _judged_by(machine, pool)
+    numbered = _judged(pool) if machine is None else _judged_by(machine, pool)
+    if protocol.qrels.preferences:
+        numbered = list(numbered)
+    judged: Iterable[Answered] = (each for _, each in numbered)
     is_read_again = protocol.qrels.export_groups or protocol.qrels.sets  # for each group and set
     judged = list(judged) if is_read_again else judged
-    votes = ((unit, vote) for unit, vote, _ in judged)
     entries = PoolEntry.objects.filter(pool__in=chain(pool)).values_list("topic__code", "docno").distinct()
     units = list(map(Unit._make, entries.iterator(chunk_size=CHUNK)))
     members = _members(pool)
     try:
-        if protocol.qrels.preferences:
-            frozen = _derived(pool, protocol.qrels, units, judged, also)
-        elif protocol.pool.strategy == "known-item":  # needs no judgments
-            frozen = known_items(units, max(grade.value for grade in protocol.judging.grades))
-        else:
-            sources = pool.track.topics.exclude(source="").values_list("code", "source")
-            frozen = freeze(
-                units,
-                votes,
-                rules=protocol.qrels,
-                judges=protocol.judging.judges,
-                also=also,
-                members=members,
-                given=given_grades(sources, protocol),
-            )
+        frozen = _frozen(pool, protocol, units, judged, also, members)
         parts = _groups(pool, protocol, units, judged) if machine is None else {}
         parts |= _sets(pool, protocol, units, judged, also, members)
     except Undecided as undecided:
         raise QrelsRefused(_conflict_message(undecided.conflicts)) from None
     if not frozen.rows:
         raise QrelsRefused(_empty_message(pool, protocol, frozen))
-    report = frozen.report | {"also": list(also), "inputs": _inputs(pool)}
+    counted = {"judgments": as_ranges({n for n, _ in numbered})} if protocol.qrels.preferences else {}
+    report = frozen.report | {"also": list(also), "inputs": _inputs(pool)} | counted
     columns = frozen.columns
     if protocol.is_of_answers:
         columns = with_nuggets(columns, frozen_nuggets(pool))
-    return FrozenPool(columns, report, parts)
+    return FrozenPool(columns, report, {name: (part, of | counted) for name, (part, of) in parts.items()})
+
+
+def _frozen(
+    pool: Pool,
+    protocol: Protocol,
+    units: Sequence[Unit],
+    judged: Iterable[Answered],
+    also: Sequence[str],
+    members: dict[Unit, Member],
+) -> Frozen:
+    """The grades by the rule of the protocol, without its groups and sets."""
+    if protocol.qrels.preferences:
+        return _derived(pool, protocol.qrels, units, judged, also)
+    if protocol.pool.strategy == "known-item":  # needs no judgments
+        return known_items(units, max(grade.value for grade in protocol.judging.grades))
+    sources = pool.track.topics.exclude(source="").values_list("code", "source")
+    return freeze(
+        units,
+        ((unit, vote) for unit, vote, _ in judged),
+        rules=protocol.qrels,
+        judges=protocol.judging.judges,
+        also=also,
+        members=members,
+        given=given_grades(sources, protocol),
+    )
 
 
 def _inputs(pool: Pool) -> dict[str, Any]:
@@ -228,7 +242,7 @@ def instances_of(qrels: Qrels) -> QrelsColumns:
         raise QrelsRefused("The qrels are an imported file, which has no judgments of instances.")
     shown = [document for document, member in _members(qrels.pool).items() if member.is_shown]
     judged = _judged(qrels.pool) if qrels.machine is None else _judged_by(qrels.machine, qrels.pool)
-    votes = ((unit, vote) for unit, vote, _ in judged)
+    votes = ((unit, vote) for _, (unit, vote, _) in judged)
     try:
         return columns_from(freeze(shown, votes, rules=QrelsRules(), judges=1).rows)
     except Undecided as undecided:
@@ -245,7 +259,10 @@ def _members(pool: Pool) -> dict[Unit, Member]:
     }
 
 
-def _judged(pool: Pool) -> Iterable[Answered]:
+Numbered = tuple[int, Answered]  # the id of a judgment, and what it says
+
+
+def _judged(pool: Pool) -> Iterable[Numbered]:
     """Every current judgment by people of a unit of the pool, or of a pool that it tops up, whatever its own pool.
 
     One query, so all rows are of the same moment.
@@ -257,10 +274,13 @@ def _judged(pool: Pool) -> Iterable[Answered]:
         _judgments_of(pool).exclude(batch__kind=Batch.Kind.MACHINE).annotate(is_assigned=Exists(assigned))
     )
     of_vote = ("batch__kind", "is_assigned", "assessor__username", "choice", "grade")
-    fields = ("topic__code", "docno", *_answers_if_needed(pool), *of_vote)
+    fields = ("pk", "topic__code", "docno", *_answers_if_needed(pool), *of_vote)
     rows = judgments.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
     vote = cache(Vote)  # most judgments are like another, except for the document
-    return (Answered(Unit(topic, docno), vote(*rest), answers) for topic, docno, answers, *rest in rows)
+    return (
+        (number, Answered(Unit(topic, docno), vote(*rest), answers))
+        for number, topic, docno, answers, *rest in rows
+    )
 
 
 def _answers_if_needed(pool: Pool) -> list[Any]:
@@ -268,18 +288,22 @@ def _answers_if_needed(pool: Pool) -> list[Any]:
     return ["answers"] if pool.protocol.parsed.qrels.sets else [Value({}, output_field=JSONField())]
 
 
-def _judged_by(machine: Machine, pool: Pool) -> Iterable[Answered]:
+def _judged_by(machine: Machine, pool: Pool) -> Iterable[Numbered]:
     """The judgments of a machine as if they were main judgments: as many of each document as judges are summed."""
     own = _judgments_of(pool).filter(batch__kind=Batch.Kind.MACHINE, assessor=machine.assessor.user_id)
-    fields = ("topic__code", "docno", "answers", "assessor__username", "choice", "grade")
+    fields = ("pk", "topic__code", "docno", "answers", "assessor__username", "choice", "grade")
     latest = {
-        Unit(topic, docno): (Vote(Batch.Kind.MAIN.value, True, *vote), answers)
-        for topic, docno, answers, *vote in own.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
+        Unit(topic, docno): (number, Vote(Batch.Kind.MAIN.value, True, *vote), answers)
+        for number, topic, docno, answers, *vote in own.order_by("id")
+        .values_list(*fields)
+        .iterator(chunk_size=CHUNK)
     }
     protocol = pool.protocol.parsed
     n_judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
     return [
-        Answered(unit, vote, answers) for unit, (vote, answers) in latest.items() for _ in range(n_judges)
+        (number, Answered(unit, vote, answers))
+        for unit, (number, vote, answers) in latest.items()
+        for _ in range(n_judges)
     ]
 
 

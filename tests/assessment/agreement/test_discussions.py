@@ -1,6 +1,7 @@
 """The discussion of a training round, as organizers and assessors see it."""
 
 import csv
+import json
 from io import StringIO
 from uuid import uuid4
 
@@ -115,7 +116,7 @@ def test_outcome_of_a_unit_is_noted_changed_and_shown(
     note = DiscussionNote.objects.get()
     assert (note.topic, note.docno, note.grade) == (scene.first, near, 1)
     html = organizer.get(address("discussion", training)).content.decode()
-    assert "Grade 1" in html
+    assert "<strong>Low</strong> (1)" in html
     assert "It only states the claim." in html
     rows = list(csv.DictReader(StringIO(organizer.get(address("discussion_csv", training)).content.decode())))
     assert [(row["assessor"], row["agreed_grade"]) for row in rows if row["docno"] == near] == [
@@ -182,6 +183,11 @@ def test_discussion_shows_the_answers_to_questions(db: None) -> None:
         request_id=uuid4(),
     )
 
-    html = client_of(make_organizer()).get(address("discussion", batch)).content.decode()
+    organizer = client_of(make_organizer())
+    html = organizer.get(address("discussion", batch)).content.decode()
+    [row] = csv.DictReader(StringIO(organizer.get(address("discussion_csv", batch)).content.decode()))
+    [unit] = organizer.get(f"/api/v1/batches/{batch.pk}/discussion/").json()
 
     assert '<span class="optional">Which errors?</span> A, C' in html
+    given = {"stance": "con", "errors": ["a", "c"], "order": ["y"]}
+    assert json.loads(row["answers"]) == given == unit["answers"][0]["answers"]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import transaction
@@ -75,11 +75,19 @@ def test_page_asks_about_the_subtopics_of_the_topic(lab: Campaign) -> None:
         task.get_absolute_url(), {"choice": "relevant", "answer-covers": ["2", "1"], "request_id": uuid4()}
     )
     own = client.get(reverse("assessment:own_judgments", args=[lab.main.pk])).content.decode()
+    second = task_services.accept_next(batch=lab.main, assessor=lab.ada)
+    assert second is not None
+    for _ in range(2):  # the same, sent twice
+        client.post(second.get_absolute_url(), {"choice": "relevant", "request_id": UUID(int=1)})
+    with_none = client.get(reverse("assessment:own_judgments", args=[lab.main.pk])).content.decode()
 
     words = [text for _, text in re.findall(r"<kbd[^>]*hidden></kbd> <span>(\d )?([^<]*)</span>", page)]
     assert "How far is the planet Mercury from the Sun? (inf)" in words
     assert "“9” is not an answer to “Which subtopics does it cover?” Use 1, 2, 3." in refused
-    assert Judgment.objects.get().answers == {"covers": ["1", "2"]}
+    assert "None of them" in page
+    answers = Judgment.objects.order_by("pk").values_list("answers", flat=True)
+    assert list(answers) == [{"covers": ["1", "2"]}, {"covers": []}], "nothing chosen is an answer too"
+    assert "Which subtopics does it cover?</span> none of them" in with_none
     assert "1 How far is the planet Mercury from the Sun? (inf), 2 Is the metal mercury" in own
 
 

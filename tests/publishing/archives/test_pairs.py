@@ -1,5 +1,6 @@
 """A lab that judges preferences, from the import of its files to its archive."""
 
+import json
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -151,6 +152,45 @@ def test_rounds_of_a_tournament_are_pools_that_top_up(
     assert [finding for finding in findings_of(path) if not finding.is_right] == []
     load(path, campaign.organizer, slug="again")
     assert Pool.objects.get(track__slug="again", name="Round 2").sha256 == second.sha256
+
+
+@pytest.mark.django_db
+def test_judgments_that_are_undone_after_freezing_raise_no_false_alarm(tmp_path: Path) -> None:
+    campaign = build_campaign(tmp_path, "pairs-lab.toml")
+    judge_all(campaign.main, campaign.ada)
+    undone = [each.task for each in Judgment.objects.order_by("?")[:3]]
+    task_services.undo(task=undone[0])  # it does not count
+    scored(campaign)
+    for task in undone[1:]:  # they counted
+        task_services.undo(task=task)
+    path = written(archive_of(campaign.track, campaign.organizer), tmp_path)
+
+    load(path, campaign.organizer, slug="again")
+
+    assert [finding for finding in findings_of(path) if not finding.is_right] == []
+    again = written(archive_of(Track.objects.get(slug="again"), campaign.organizer), tmp_path)
+    assert [finding for finding in findings_of(again) if not finding.is_right] == [], "numbers are kept"
+
+
+@pytest.mark.django_db
+def test_numbers_of_no_judgments_are_refused(tmp_path: Path) -> None:
+    campaign = build_campaign(tmp_path, "pairs-lab.toml")
+    judge_all(campaign.main, campaign.ada)
+    scored(campaign)
+    path = written(archive_of(campaign.track, campaign.organizer), tmp_path)
+
+    def forge(name: str, content: bytes) -> bytes:
+        index = json.loads(content) if name == "archive.json" else {}
+        for qrels in index.get("qrels", ()):
+            qrels["report"]["judgments"] = [[1, 10**12]]
+        return json.dumps(index).encode() if index else content
+
+    forged = rewritten(path, forge)
+
+    assert main(["archive", "verify", "--quiet", str(forged)]) != 0
+    loaded = load(forged, campaign.organizer, slug="again")
+    assert loaded.job is not None
+    assert "The judgments of the qrels version 1: 1 to 1000000000000 is no range" in loaded.job.error
 
 
 @pytest.mark.django_db
