@@ -289,13 +289,14 @@ def _lab(
 def _problems(
     rules: JudgingRules, rows: Iterable[TableRow], judgments: Iterable[tuple[str, JudgmentRow]]
 ) -> Iterator[str]:
-    questions = questions_for(rules)
-    units = {(row.topic, row.docno) for row in rows}
+    units = {(row.topic, row.docno): row.fields for row in rows}
     place_of: dict[tuple[str, ...], str] = {}
     for place, row in judgments:
         if (row.topic, row.docno) not in units:
             yield f"{place}: {row.topic} {row.docno} is no row of the table"
         try:
+            fields = units.get((row.topic, row.docno), {})
+            questions = questions_for(rules, lengths={name: len(text) for name, text in fields.items()})
             choice = choice_of(row, rules)
             check_answers(rules, questions, choice=choice.key, answers=row.answers, needs_all=False)
         except (ValueError, WrongAnswer) as error:

@@ -320,5 +320,12 @@ def results_lines(
 
 def _cell(value: object) -> str:
     if isinstance(value, list):
-        return "|".join(" = ".join(item) if isinstance(item, list) else str(item) for item in value)
+        return "|".join(map(_item, value))
     return "" if value is None else str(value)
+
+
+def _item(value: object) -> str:
+    """An item of an answer: a key, equal ones of an order, or a marked part."""
+    if isinstance(value, dict):
+        return f"{value['start']}+{value['length']} = {value['choice']}"
+    return " = ".join(value) if isinstance(value, list) else str(value)

@@ -4,7 +4,7 @@ A value is text, and the page is sanitized after it was filled in: no value and 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -12,7 +12,13 @@ from assay.html.sanitize import clean_marked_body
 from assay.templates import PLACEHOLDER, QUESTION, filled
 
 _START, _END = "\ue000", "\ue001"  # around the number of a question while its place is sanitized
+_MARKED, _MARKS = (
+    "\ue002",
+    ("\ue000", "\ue001", "\ue002"),
+)  # before the number of a text that is marked, and all of them
 _PLACE = re.compile(f"{_START}(\\d+){_END}")
+_TAG_OR_TEXT = re.compile(f'<[^<>"]*(?:"[^"]*"[^<>"]*)*>|{_MARKED}(\\d+){_END}')
+_TEXT = re.compile(f"{_MARKED}(\\d+){_END}")
 _HEADING, _HEADING_TAG = re.compile("<h([4-6])>"), re.compile("(</?h)([4-6])>")
 _PARAGRAPH = re.compile(f"<p>\\s*({_START}\\d+{_END})\\s*</p>")
 
@@ -24,8 +30,11 @@ class Part(NamedTuple):
     question: str
 
 
-def form_parts(html: str, values: Mapping[str, str]) -> list[Part]:
+def form_parts(html: str, values: Mapping[str, str], marked: Collection[str] = ()) -> list[Part]:
     """The page of a form whose controls Assay makes.
+
+    Args:
+        marked: fields whose text can be marked. Each is one piece as `assay.html.offsets` has them, with its field.
 
     >>> form_parts("<b>${a}</b>${question.q}", {"a": "1 < 2"})
     [Part(html='<b>1 &lt; 2</b>', question='q'), Part(html='', question='')]
@@ -39,10 +48,30 @@ def form_parts(html: str, values: Mapping[str, str]) -> list[Part]:
         keys.append(name.removeprefix(QUESTION))
         return f"{_START}{len(keys) - 1}{_END}"
 
-    marked = PLACEHOLDER.sub(place, html.replace(_START, "").replace(_END, ""))
-    texts = {name: escape(value).replace(_START, "").replace(_END, "") for name, value in values.items()}
-    clean = _leveled(_PARAGRAPH.sub(r"\1", clean_marked_body(filled(marked, texts))))
-    return list(_parts(clean, keys))
+    with_places = PLACEHOLDER.sub(place, _without_marks(html))
+    names = [name for name in values if name in marked]
+    texts = {name: escape(_without_marks(value)) for name, value in values.items()}
+    texts |= {name: f"{_MARKED}{n}{_END}" for n, name in enumerate(names)}
+    clean = clean_marked_body(filled(with_places, texts))
+    kept = str.maketrans(dict.fromkeys(_MARKS, "\ufffd"))  # as long as before
+    pieces = [(name, escape(values[name].translate(kept))) for name in names]
+    return list(_parts(_leveled(_PARAGRAPH.sub(r"\1", _with_pieces(clean, pieces))), keys))
+
+
+def _without_marks(text: str) -> str:
+    return "".join(character for character in text if character not in _MARKS)
+
+
+def _with_pieces(html: str, pieces: Sequence[tuple[str, str]]) -> str:
+    """Sanitized HTML with the texts that are marked, in which nothing is typeset. In an attribute, a text is plain."""
+
+    def of(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return _TEXT.sub(lambda mark: pieces[int(mark[1])][1], match[0])
+        name, text = pieces[int(match[1])]
+        return f'<span class="field-text" data-at="0" data-field="{escape(name)}">{text}</span>'
+
+    return _TAG_OR_TEXT.sub(of, html)
 
 
 def _leveled(html: str) -> str:

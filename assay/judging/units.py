@@ -151,7 +151,7 @@ def question(
 def choices_of(rules: JudgingRules, questions: Iterable[Question], docno: str) -> dict[str, Any]:
     """The grades, non-answers and questions that a program can choose from for a unit, with their definitions."""
     described = ("key", "label", "definition")
-    asked = ("key", "label", "kind", "after", "after_all", "required", "help", *LIMITS)
+    asked = ("key", "label", "kind", "after", "after_all", "required", "help", "field", *LIMITS)
     return {
         "grades": [
             {

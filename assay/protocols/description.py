@@ -333,6 +333,8 @@ def in_words(question: Question) -> str:
         "one-of": "one of",
     }
     choices = "the subtopics of the topic" if question.choices_from else ", ".join(question.labels.values())
+    if question.field:
+        kinds["span"] = f"parts of {question.field} marked as"
     parts = [kinds.get(question.kind, ""), choices if question.kind != "yes-no" else "", question.unit]
     about = " ".join(filter(None, parts)) or "yes or no"
     return f"{question.label} ({about}{'' if question.required else '; optional'})"

@@ -145,9 +145,18 @@ def _of_condition(condition: Condition, protocol: Protocol, n: int) -> str:
 
 
 def _of_kind(question: Question, judging: JudgingRules, place: str) -> Iterator[str]:
-    if question.kind == "span" and judging.layout not in MARKABLE:
-        layouts = " or ".join(MARKABLE)
-        yield f"{place}.kind: a span marks parts of one document; use the layout {layouts}, or another kind"
+    form = judging.form
+    if question.field and (question.kind != "span" or form is None):
+        yield f"{place}.field: has an effect on a span in the layout form only; leave it out"
+    if question.kind != "span" or judging.layout in MARKABLE:
+        return
+    if form is None or form.frame:
+        layouts = f"{', '.join(MARKABLE)} or form without frame"
+        yield f"{place}.kind: a span marks parts of one text; use the layout {layouts}, or another kind"
+    elif question.field not in form.fields:
+        yield f"{place}.field: {shown(question.field)} is not a field; a span marks one of {', '.join(form.fields)}"
+    elif question.field not in {each.name for each in read_template(form.html).variables}:
+        yield f"{place}.field: judging.form.html does not show ${{{question.field}}}, so nothing could be marked"
 
 
 def _of_limits(question: Question, place: str) -> Iterator[str]:

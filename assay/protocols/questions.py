@@ -2,10 +2,11 @@
 
 An answer is stored as its kind says: one-of and yes-no as the key of a choice; any-of as a list of keys in the order of
 the protocol; a number and a text as they were typed; a ranking as a list of keys, best first, in which equal ones are a
-list; a span as a list of marked parts of the document, `{"start": 12, "length": 5, "choice": "added"}`, in order.
+list; a span as a list of marked parts of a text, `{"start": 12, "length": 5, "choice": "added"}`, in order.
 
 Start and length of a part count the characters (Unicode code points) of the text of the document as `plain` makes it
-of its HTML, as programs that judge get it: the first one is 0, and a formula counts with its LaTeX and its dollars.
+of its HTML, as programs that judge get it: the first one is 0, and a formula counts with its LaTeX and its dollars. In
+the layout form, they count those of a field of the row.
 Parts with the same choice do not overlap.
 
 A form sends each answer as text: the keys of any-of with commas, a ranking as `b > a = c`, and a span as
@@ -78,7 +79,7 @@ def questions_for(
     language: str = "",
     labels: Mapping[str, str] | None = None,
     subtopics: Mapping[str, str] | None = None,
-    length: int | None = None,
+    lengths: Mapping[str, int] | None = None,
 ) -> list[Question]:
     """The questions that can be asked of a document, in the order of the protocol, without conditions on the topic.
 
@@ -87,18 +88,19 @@ def questions_for(
         labels: of the topic; if they are not known, None.
         subtopics: the words of each subtopic of the topic, by its number; if they are not known, None. A question
             about them is not asked of a topic that has none.
-        length: of the text of the document, in characters; if it is not known, None. Nothing is marked in a document
-            without text.
+        lengths: of the texts that can be marked, in characters: by field of a row, and of a document by "". If they
+            are not known, None. Nothing is marked in a text without characters.
     """
-    marked = (_of_length(question, length) for question in rules.questions)
+    marked = (_of_length(question, lengths) for question in rules.questions)
     with_choices = (_with_choices(question, subtopics) for question in marked if question is not None)
     resolved = (_resolved(question, language, labels) for question in with_choices if question is not None)
     return [question for question in resolved if question is not None]
 
 
-def _of_length(question: Question, length: int | None) -> Question | None:
-    if question.kind != "span" or length is None:
+def _of_length(question: Question, lengths: Mapping[str, int] | None) -> Question | None:
+    if question.kind != "span" or lengths is None:
         return question
+    length = lengths.get(question.field, 0)
     return replace(question, max_characters=length) if length else None
 
 

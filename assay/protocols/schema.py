@@ -380,6 +380,7 @@ class Question:
     )
     at_least: int | None = None  # choices of any-of and ranking, marked parts of span
     at_most: int | None = None  # choices of any-of and ranking, marked parts of span
+    field: str = ""  # of a span in the layout form: the field whose text is marked
 
     @property
     def choices(self) -> tuple[QuestionChoice, ...]:

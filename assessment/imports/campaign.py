@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.topics.subtopics import labels_of
+from assay.html.sanitize import plain
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from pooling.models import Pool, PoolEntry, PoolMember
-from tracks.models import Assessor, Machine, Topic, Track
+from tracks.models import Assessor, Machine, Row, Topic, Track
 
 CHUNK = 5_000
 
@@ -78,15 +79,34 @@ class Campaign:
         self.guidelines: dict[int, int] = dict(versions)
         self._units: dict[int, PoolUnits] = {}
         self._topics: set[int] = set()
+        self._lengths: dict[tuple[str, str], dict[str, int]] = {}
 
     def judges_in(self, key: "BatchKey") -> int:
         """The number of people who judge a unit of a main batch, which may not exist yet."""
         batch = self.batches.get((key.pool_id, key.name))
         return (batch and batch.judges) or self.rules.judges
 
-    def read_units(self, topics: set[int]) -> None:
-        """Have the units of these topics from now on."""
-        self._topics, self._units = topics, {}
+    def read_units(self, topics: set[int], rows: Iterable[JudgmentRow] = ()) -> None:
+        """Have the units of these topics from now on, and the lengths of the texts of which rows mark parts."""
+        self._topics, self._units, self._lengths = topics, {}, {}
+        spans = {question.key for question in self.rules.questions if question.kind == "span"}
+        docnos = {row.docno for row in rows if spans & row.answers.keys()}
+        if not docnos:
+            return
+        if self.rules.form is not None:
+            fields = Row.objects.filter(topic__in=topics, docno__in=docnos)
+            for topic, docno, values in fields.values_list("topic__code", "docno", "fields"):
+                self._lengths[topic, docno] = {name: len(text) for name, text in values.items()}
+            return
+        units = PoolEntry.objects.filter(topic__in=topics, docno__in=docnos, document__isnull=False)
+        texts = units.values_list("topic__code", "docno", "document__body")
+        for topic, docno, body in texts.iterator(chunk_size=CHUNK):
+            if (topic, docno) not in self._lengths:
+                self._lengths[topic, docno] = {"": len(plain(body))}
+
+    def lengths_of(self, row: JudgmentRow) -> dict[str, int] | None:
+        """The lengths of the texts that a row can mark; None if they are not here, as of a collection without texts."""
+        return self._lengths.get((row.topic, row.docno))
 
     def units(self, pool: Pool) -> PoolUnits:
         if pool.pk not in self._units:

@@ -118,7 +118,8 @@ def _resolved(
     source: JudgmentImport, part: TopicRows, campaign: Campaign, plan: ImportPlan
 ) -> Iterable[PlannedJudgment]:
     """The rows whose words all mean something; everything that is wrong with the others becomes a complaint."""
-    campaign.read_units({campaign.topics[row.topic] for row in part.rows if row.topic in campaign.topics})
+    topics = {campaign.topics[row.topic] for row in part.rows if row.topic in campaign.topics}
+    campaign.read_units(topics, part.rows)
     for pk, row in zip(part.ids, part.rows, strict=True):
         before = sum(plan.n_by_kind.values())
         place = plan.attempt(row, lambda row: _place(source, row, campaign))
@@ -201,7 +202,8 @@ def _choice(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Gra
     try:
         choice = choice or choice_of(row, rules)
         if row.answers:
-            questions = questions_for(rules, subtopics=campaign.subtopics.get(row.topic))
+            subtopics, lengths = campaign.subtopics.get(row.topic), campaign.lengths_of(row)
+            questions = questions_for(rules, subtopics=subtopics, lengths=lengths)
             check_answers(rules, questions, choice=choice.key, answers=row.answers, needs_all=False)
     except (ValueError, WrongAnswer) as error:
         raise Unusable("answer", str(error)) from None

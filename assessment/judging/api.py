@@ -82,8 +82,10 @@ class QuestionSerializer(serializers.Serializer[Any]):
     max = serializers.FloatField(allow_null=True, help_text="Of a number.")
     unit = serializers.CharField(help_text="Of a number.")
     max_characters = serializers.IntegerField(
-        allow_null=True, help_text="Of a text; of a span, the length of the document's `text`."
+        allow_null=True,
+        help_text="Of a text; of a span, the length of the document's `text`, or of the `field`.",
     )
+    field = serializers.CharField(help_text="Of a span in a row: the field whose text is marked; else empty.")
     at_least = serializers.IntegerField(allow_null=True, help_text=LIMITED)
     at_most = serializers.IntegerField(allow_null=True, help_text=LIMITED)
 

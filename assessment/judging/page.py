@@ -196,7 +196,8 @@ def _shown_row(task: Task, rules: JudgingRules, questions: list[ShownQuestion]) 
     if rules.form.frame:
         return ShownRow([], reverse("assessment:task_frame", args=[task.pk]) if task.pk else PREVIEW_FRAME)
     given = values_of(task.entry.topic, task.entry.docno)
-    return ShownRow(parts_of(rules.form, given, {each.question.key: each for each in questions}))
+    marked = {each.question.field for each in questions if each.question.kind == "span"}
+    return ShownRow(parts_of(rules.form, given, {each.question.key: each for each in questions}, marked))
 
 
 def task_page(

@@ -19,6 +19,7 @@ from assessment.errors import AnswerRefused
 from assessment.models import Task
 from pooling.models import PoolMember
 from tracks.models import Topic
+from tracks.rows.selectors import values_of
 
 
 def check_choice(rules: JudgingRules, *, choice: str, comment: str) -> Grade | NonAnswer:
@@ -160,10 +161,10 @@ def questions_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> di
         return {docno: [] for docno in docnos}
     languages, labels = _languages_of(task, rules, docnos), _labels_of(task, rules)
     subtopics = labels_of(task.entry.topic.subtopics) if rules.asks_about_subtopics else {}
-    length = _length_of(task) if rules.marks_text else None
+    lengths = _lengths_of(task, rules) if rules.marks_text else None
     return {
         docno: questions_for(
-            rules, language=languages.get(docno, ""), labels=labels, subtopics=subtopics, length=length
+            rules, language=languages.get(docno, ""), labels=labels, subtopics=subtopics, lengths=lengths
         )
         for docno in docnos
     }
@@ -181,10 +182,12 @@ def _languages_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> d
     return languages
 
 
-def _length_of(task: Task) -> int:
-    """The characters of the text that can be marked: that of the unit, as programs get it."""
+def _lengths_of(task: Task, rules: JudgingRules) -> dict[str, int]:
+    """The characters of the texts that can be marked: the fields of the row, or the document as programs get it."""
+    if rules.form is not None:
+        return {name: len(text) for name, text in values_of(task.entry.topic, task.entry.docno).items()}
     document = task.entry.document
-    return len(plain(document.body)) if document else 0
+    return {"": len(plain(document.body)) if document else 0}
 
 
 def _labels_of(task: Task, rules: JudgingRules) -> Mapping[str, str]:

@@ -1,6 +1,7 @@
-// Parts of the document that an assessor marks: the answers to questions of the kind span.
+// Parts of a text that an assessor marks: the answers to questions of the kind span.
 //
-// A part has a start and a length in characters of the plain text of the document. The elements of the document say
+// A part has a start and a length in characters of the plain text of the document, or of a field of a row, which its
+// question and the elements name (`data-field`). The elements of the document say
 // where they are in it: `data-at` is the place of the first character, `data-length` that of a piece which is marked as
 // a whole, such as a formula. Text is selected with the mouse, by touch, or with arrow keys on a button of the question;
 // then the key or the button of a choice marks it.
@@ -13,7 +14,7 @@
   const SENTENCE_END = /[.!?…؟。！？]/;
   const BLOCK = "p, li, dd, dt, td, th, pre, blockquote, div, h4, h5, h6";
   const PART = /^\s*(\d+)\s*\+\s*(\d+)\s*=\s*(\S+)\s*$/;
-  let selected = null; // {start, end} of what will be marked
+  let selected = null; // {field, start, end} of what will be marked
   let caret = null; // the numbers of the first and the last word that keys have selected, in the order of the keys
   let controls = []; // those of the task
 
@@ -23,8 +24,12 @@
   const nCharacters = (text) => [...text].length;
   const unitsOf = (text, n) => [...text].slice(0, n).join("").length;
   const isWhole = (piece) => piece.dataset.length !== undefined;
-  function* pieces() {
+  const fieldOf = (element) => element.dataset.field ?? "";
+  // Those of a field, or of all of them.
+  function* pieces(field = null) {
     for (const element of body().querySelectorAll("[data-at]")) {
+      if (field !== null && fieldOf(element) !== field) continue;
+      if (!isWhole(element) && !element.textContent) continue;
       const start = Number(element.dataset.at);
       const length = isWhole(element) ? Number(element.dataset.length) : nCharacters(element.textContent);
       yield { element, start, end: start + length };
@@ -40,24 +45,25 @@
     const start = nCharacters(text.data.slice(0, from + lead));
     return words.trim() ? [start, start + nCharacters(words.trim())] : null;
   }
+  // Start and end of what a range contains of a piece; nothing if it contains nothing.
+  function placeIn(piece, range) {
+    if (!range.intersectsNode(piece.element)) return null;
+    if (isWhole(piece.element)) return [piece.start, piece.end];
+    return within(piece.element.firstChild, range)?.map((n) => piece.start + n) ?? null;
+  }
   function partOf(range) {
-    let [start, end] = [null, null];
+    let part = null;
     for (const piece of pieces()) {
-      if (!range.intersectsNode(piece.element)) continue;
-      let place = [piece.start, piece.end];
-      if (!isWhole(piece.element)) {
-        const inside = within(piece.element.firstChild, range);
-        if (!inside) continue;
-        place = inside.map((n) => piece.start + n);
-      }
-      start ??= place[0];
-      end = place[1];
+      const [place, field] = [placeIn(piece, range), fieldOf(piece.element)];
+      if (!place || (part && part.field !== field)) continue;
+      part ??= { field, start: place[0] };
+      part.end = place[1];
     }
-    return start === null ? null : { start, end };
+    return part;
   }
   // The pieces that have characters of a part.
-  const piecesOf = ({ start, end }) =>
-    [...pieces()].filter((piece) => piece.end > start && piece.start < end);
+  const piecesOf = ({ field, start, end }) =>
+    [...pieces(field)].filter((piece) => piece.end > start && piece.start < end);
   function rangeOf(part) {
     const those = piecesOf(part);
     if (!those.length) return null;
@@ -102,7 +108,8 @@
   function select(part) {
     selected = part;
     paint();
-    for (const control of controls) control.tell(part ? `Selected: ${shortened(wordsOf(part))}` : "");
+    for (const control of controls)
+      control.tell(part?.field === control.field ? `Selected: ${shortened(wordsOf(part))}` : "");
   }
 
   // Take over what is selected on the page. A key may come before the event that says so.
@@ -111,7 +118,7 @@
     if (!controls.length || !selection.anchorNode || !body().contains(selection.anchorNode)) return;
     const range = selection.getRangeAt(0);
     const part = range.collapsed ? null : partOf(range);
-    if (part?.start === selected?.start && part?.end === selected?.end) return;
+    if (["field", "start", "end"].every((key) => part?.[key] === selected?.[key])) return;
     caret = null;
     select(part);
   }
@@ -131,9 +138,9 @@
     return { those, rest: text.slice(last) };
   }
   // All words, each with the number of its sentence. A block, such as a paragraph, ends a sentence too.
-  function words() {
+  function words(field) {
     let open = "";
-    const all = [...pieces()].flatMap((piece) => {
+    const all = [...pieces(field)].flatMap((piece) => {
       const { those, rest } = wordsIn(piece);
       const block = piece.element.closest(BLOCK);
       if (those.length) those[0].before = open + those[0].before;
@@ -165,16 +172,18 @@
     End: (all) => all.length - 1,
   };
   function step(event) {
+    const { field = "" } = event.target.closest("[data-kind=span]").dataset;
+    if (selected && selected.field !== field) caret = null;
     if (!STEPS[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    const all = words();
+    const all = words(field);
     if (!all.length) return;
     const at = caret ? STEPS[event.key](all, Math.min(caret[1], all.length - 1), event.shiftKey) : 0;
     if (!all[at]) return;
     caret = [event.shiftKey && caret ? caret[0] : at, at];
     const [first, last] = [...caret].sort((a, b) => a - b);
     window.getSelection().removeAllRanges();
-    select({ start: all[first].start, end: all[last].end });
+    select({ field, start: all[first].start, end: all[last].end });
     reveal(rangeOf(all[at]));
   }
   function reveal(range) {
@@ -191,15 +200,17 @@
   // The answer to a question: reads and writes its field, `12+5 = added, 40+3 = omitted`.
   window.assay.spans = (fieldset, input, options) => {
     const choices = options.filter(({ value }) => value);
+    const { field = "" } = fieldset.dataset;
     const [list, state] = [".parts", ".parts-state"].map((name) => fieldset.querySelector(name));
     const cursor = fieldset.querySelector(".by-keys");
     const labelOf = (choice) =>
       choices.find(({ value }) => value === choice)?.querySelector("span").textContent ?? choice;
     const control = {
+      field,
       parts: () =>
         input.value.split(",").flatMap((text) => {
           const [, start, length, choice] = text.match(PART) ?? [];
-          return choice ? [{ start: Number(start), end: Number(start) + Number(length), choice }] : [];
+          return choice ? [{ field, start: Number(start), end: Number(start) + Number(length), choice }] : [];
         }),
       colorOf: (choice) => choices.findIndex(({ value }) => value === choice) % N_COLORS,
       tell(text) {
@@ -208,7 +219,7 @@
       },
       isSelecting() {
         follow();
-        return selected !== null;
+        return selected?.field === field;
       },
       text: () => input.value.trim(),
       set(text) {
@@ -219,7 +230,8 @@
       pick({ value }) {
         follow();
         if (!value) control.set("");
-        else if (selected) mark({ ...selected, choice: value });
+        else if (selected?.field === field) mark({ ...selected, choice: value });
+        else if (field) control.tell(`First select words of ${field}.`);
         else control.tell("First select words of the text.");
       },
       keepsFocus: true,

@@ -15,6 +15,21 @@ from tracks.models import StoredProtocol, Topic, Track
 from tracks.rows.services import import_rows
 
 CAPTIONS = samples.path("captions-lab.toml").read_text()
+SPAN = """
+[[judging.question]]
+key = "wrong"
+label = "Mark the wrong words"
+kind = "span"
+field = "translation"
+choice = [{ key = "omitted", label = "Omitted" }, { key = "added", label = "Added" }]
+after = ["errors:term"]
+required = false
+
+[judging.form]
+"""
+MARKED = CAPTIONS.replace("\n[judging.form]\n", SPAN).replace(
+    "${question.fluent}", "${question.wrong}\n${question.fluent}"
+)
 TURKLE = '''
 slug = "sentiment"
 title = "Sentiment, with a template of Turkle"

@@ -1,6 +1,6 @@
 """The rows of a track, and how a form shows them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,13 +55,14 @@ def values(row: Row, topic: Topic) -> dict[str, str]:
 
 
 def parts_of(
-    form: FormRules, given: Mapping[str, str], questions: Mapping[str, Any] | None = None
+    form: FormRules,
+    given: Mapping[str, str],
+    questions: Mapping[str, Any] | None = None,
+    marked: Collection[str] = (),
 ) -> list[ShownPart]:
-    """The page of a row. A question that is not among `questions` has no place."""
-    known = questions or {}
-    return [
-        ShownPart(safe_html(part.html), known.get(part.question)) for part in form_parts(form.html, given)
-    ]
+    """The page of a row. A question that is not among `questions` has no place. Texts of `marked` can be marked."""
+    known, parts = questions or {}, form_parts(form.html, given, marked)
+    return [ShownPart(safe_html(part.html), known.get(part.question)) for part in parts]
 
 
 def rows_page(track: Track, form: FormRules, number: str | None, row_id: str) -> RowsPage:

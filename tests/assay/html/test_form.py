@@ -39,3 +39,16 @@ def test_question_ends_a_part_also_inside_of_elements() -> None:
 
 def test_value_is_not_filled_in_again() -> None:
     assert text_of("${a} ${b}", a="${b}", b="1") == "${b} 1"
+
+
+def test_marked_text_is_one_piece_outside_tags_and_plain_inside() -> None:
+    value = 'a "b" <i>\ue0007\ue001 $x$'
+    html = '<p title="${a}">${a}</p>${question.q}<b>${b}</b>'
+
+    parts = form_parts(html, {"a": value, "b": "${a}"}, {"a"})
+
+    text = "a &quot;b&quot; &lt;i&gt;\ufffd7\ufffd $x$"
+    assert parts[0].html.endswith(f'<span class="field-text" data-at="0" data-field="a">{text}</span></p>')
+    assert [part.question for part in parts] == ["q", ""]
+    assert "data-at" not in parts[0].html[: parts[0].html.index(">")]
+    assert parts[1].html == "<b>${a}</b>"

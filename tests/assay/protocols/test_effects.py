@@ -139,6 +139,9 @@ EFFECTS = {
         f"{PAGES}answers_that_a_question_does_not_take_are_refused",
     ),
     "judging.question.help": QUESTIONS,
+    "judging.question.field": (
+        "tests/assessment/judging/test_rows.py::test_parts_of_a_field_are_marked_checked_and_exported"
+    ),
     "judging.question.unit": QUESTIONS,
     "judging.question.after": f"{PAGES}questions_are_asked_after_the_grades_that_they_name",
     "judging.question.languages": (

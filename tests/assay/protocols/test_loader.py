@@ -465,7 +465,7 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
         (
             'kind = "any-of"',
             'kind = "span"',
-            "judging.question[2].kind: a span marks parts of one document; use the layout topic-document or question-",
+            "judging.question[2].kind: a span marks parts of one text; use the layout topic-document, question-answer",
         ),
         ('kind = "any-of"\n', 'kind = "span"\nmax_characters = 5\n', "max_characters: has no effect on span"),
         (
@@ -762,7 +762,12 @@ choice = [{ key = "pro", label = "Pro" }, { key = "con", label = "Con" }]
         (
             'layout = "topic-document"',
             'layout = "citation"',
-            "a span marks parts of one document; use the layout topic-document or question-answer, or another kind",
+            "a span marks parts of one text; use the layout topic-document, question-answer or form without frame, or",
+        ),
+        (
+            "at_most = 4",
+            'field = "title"',
+            "judging.question[1].field: has an effect on a span in the layout form only; leave it out",
         ),
     ],
 )

@@ -4,13 +4,15 @@ import json
 from uuid import uuid4
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from assessment.imports import services as import_services
 from assessment.models import Judgment
 from tests.helpers.api import api, call
 from tests.helpers.judging import accept
-from tests.helpers.row_scenes import TURKLE, build_rows
+from tests.helpers.row_scenes import MARKED, TURKLE, build_rows
 
 pytestmark = pytest.mark.django_db
 TEXTS = "topic,docno,text\nt,1,Lovely\nt,2,<b>Sad</b> ${docno}\n"
@@ -118,3 +120,60 @@ def test_frame_has_a_policy_of_its_own_and_belongs_to_its_assessor() -> None:
     assert ("Lovely" in own.content.decode()) != ("<b>Sad</b> ${docno}" in own.content.decode())
     assert client_of(scene.bob).get(address).status_code == 404
     assert Client().get(address).status_code == 302
+
+
+SENTENCES = 'topic,docno,source,translation\nt,1,Gut,"Good \U0001f600 <b>day</b>,\n$sir$"\n'
+TEXT = "Good \U0001f600 <b>day</b>,\n$sir$"
+
+
+def test_parts_of_a_field_are_marked_checked_and_exported() -> None:
+    scene = build_rows(MARKED, SENTENCES)
+    task, ada = accept(scene.batch, scene.ada), client_of(scene.ada)
+    page = ada.get(task.get_absolute_url()).content.decode()
+    form = {
+        "choice": "answered", "request_id": str(uuid4()), "shown": "0", "answer-adequacy": "some",
+        "answer-errors": "term", "answer-fluent": "yes",
+    }  # fmt: skip
+
+    beyond = ada.post(task.get_absolute_url(), form | {"answer-wrong": f"19+{len(TEXT) - 18} = added"})
+    stored = ada.post(
+        task.get_absolute_url(), form | {"answer-wrong": f"{TEXT.index('$')}+5 = added, 7+3 = omitted"}
+    )
+
+    shown = "Good \U0001f600 &lt;b&gt;day&lt;/b&gt;,\n$sir$</span>"
+    assert f'<span class="field-text" data-at="0" data-field="translation">{shown}' in page
+    assert 'data-kind="span" data-field="translation"' in page
+    assert (beyond.status_code, stored.status_code) == (422, 302)
+    assert f"not inside the text, which has {len(TEXT)} characters" in beyond.content.decode()
+    answers = Judgment.objects.get().answers
+    assert [(TEXT[each["start"] :][: each["length"]], each["choice"]) for each in answers["wrong"]] == [
+        ("<b>", "omitted"), ("$sir$", "added"),
+    ]  # fmt: skip
+    unit = call(api(scene.ada, "judge"), "get", "task", task.pk).json()["unit"]
+    question = next(each for each in unit["questions"] if each["key"] == "wrong")
+    assert (question["field"], question["max_characters"]) == ("translation", len(unit["row"]["translation"]))
+    organizer = client_of(scene.organizer)
+    export, to = (
+        reverse("assessment:export", args=[scene.track.slug]),
+        {"names": "codes", "comments": "without"},
+    )
+    in_columns = b"".join(organizer.get(export, to | {"to": "turkle"})).decode()
+    lines = b"".join(organizer.get(export, to | {"to": "jsonl"})).decode()
+    assert '"7+3 = omitted|19+5 = added"' in in_columns
+    assert json.loads(lines)["answers"] == answers
+
+
+def test_parts_of_an_imported_file_are_checked_against_the_text() -> None:
+    scene = build_rows(MARKED, SENTENCES)
+    start = {"start": 19, "length": 5, "choice": "added"}
+
+    reports = []
+    for part in (start | {"length": 6}, start):
+        answers = {"adequacy": "some", "errors": ["term"], "fluent": "yes", "wrong": [part]}
+        row = {"topic": "t", "docno": "1", "assessor": "ada", "choice": "answered", "answers": answers}
+        upload = SimpleUploadedFile("judgments.jsonl", json.dumps(row).encode())
+        reports.append(import_services.start(track=scene.track, upload=upload, by=scene.organizer).report)
+
+    message = "The part 19+6 in “Mark the wrong words” is not inside the text, which has 24 characters."
+    assert [report["complaints"] for report in reports] == [[[1, message]], []]
+    assert reports[1]["new"] == 1

@@ -12,7 +12,7 @@ from tests.assessment.judging.test_browser import PHONE, ready, state
 from tests.conftest import wait_until
 from tests.helpers.browser import assert_accessible, log_in
 from tests.helpers.judging import accept
-from tests.helpers.row_scenes import CAPTIONS, ROWS, TURKLE, RowScene, build_rows
+from tests.helpers.row_scenes import CAPTIONS, MARKED, ROWS, TURKLE, RowScene, build_rows
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 TEXTS = "topic,docno,text\nt,1,Lovely\nt,2,Sad\n"
@@ -151,3 +151,32 @@ def test_hostile_template_reaches_neither_the_site_nor_another_host(
     wait_until(Judgment.objects.exists, reason="nothing was stored")
     assert stored()[0]["mood"] == "bad"
     complaints.clear()
+
+
+def test_parts_of_a_field_are_marked_with_the_pointer_and_with_keys(desk: Callable[..., Page]) -> None:
+    rows = 'topic,docno,source,translation\nt,1,Gut,"Good \U0001f600 day,\nold friend"\n'
+    page = desk(build_rows(MARKED, rows))
+    address = page.url
+    question = page.get_by_role("group", name="Mark the wrong words")
+    page.keyboard.press("2")
+    page.keyboard.press("1")
+    page.get_by_role("group", name="Is it fluent?").get_by_text("Yes").click()
+
+    page.locator(".panel-body h3").select_text()
+    question.get_by_role("button", name="Added").click()
+    expect(question.get_by_role("status")).to_have_text("First select words of translation.")
+    page.locator(".field-text").select_text()
+    question.get_by_role("button", name="Added").click()
+    question.get_by_role("button", name="Select with keys").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Shift+ArrowRight"):
+        page.keyboard.press(key)
+    question.get_by_role("button", name="Omitted").click()
+    assert_accessible(page)
+    page.get_by_role("button", name="Submit").click()
+
+    page.wait_for_function("before => location.href !== before", arg=address)
+    [answers] = stored()
+    assert answers["wrong"] == [
+        {"start": 0, "length": 22, "choice": "added"},
+        {"start": 12, "length": 10, "choice": "omitted"},
+    ]

@@ -1,13 +1,16 @@
 """Marked parts of a document: what is stored, what is refused, and what programs and files have of it."""
 
+import json
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from assay.formats.judgments.reader import parse_judgments
 from assay.html.sanitize import clean_body, plain
+from assessment.imports import services as import_services
 from assessment.models import Judgment
 from corpus.models import Document
 from tests.assessment.conftest import Scene, build_scene
@@ -148,3 +151,19 @@ def test_exported_file_is_read_again_with_its_parts(marking: Scene) -> None:
         )
         [row] = parse_judgments(b"".join(file), name=f"judgments.{to}").rows
         assert row.answers == judgment.answers
+
+
+def test_parts_of_an_imported_file_are_inside_the_text_of_the_document(marking: Scene) -> None:
+    submit(marking, "6+4 = added")
+    judgment = Judgment.objects.get()
+    row = {
+        "topic": judgment.topic.code, "docno": judgment.docno, "assessor": "bob", "choice": "relevant", "batch": "New",
+    }  # fmt: skip
+    beyond, inside = (
+        row | {"answers": {"wrong": [{"start": 70, "length": n, "choice": "added"}]}} for n in (9, 4)
+    )
+
+    for given, complaints in ((beyond, 1), (inside, 0)):
+        upload = SimpleUploadedFile("judgments.jsonl", json.dumps(given).encode())
+        source = import_services.start(track=marking.track, upload=upload, kind="dual", by=make_organizer())
+        assert source.report["n_complaints"] == complaints, source.report
