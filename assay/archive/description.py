@@ -1,13 +1,14 @@
-"""The files of an archive that describe it: a README, a BibTeX entry, and metadata for dataset search engines."""
+"""The files of an archive that describe it: a README, a BibTeX entry, and metadata for search engines and for a DOI."""
 
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.archive.files import CHECKSUMS
 from assay.archive.records import (
     CITATION,
+    DATACITE,
     FORMULAS,
     INDEX,
     JUDGMENTS,
@@ -54,6 +55,7 @@ WORDS = {
     README: "this text",
     CITATION: "how to cite the collection",
     METADATA: "the same for programs: schema.org/Dataset with the fields of Croissant",
+    DATACITE: "the same for who registers a DOI: the fields of DataCite",
     CHECKSUMS: f"`sha256sum -c {CHECKSUMS}` checks every file",
     INDEX: "what is in the archive: the track, its runs, pools, qrels and leaderboards",
     "protocols/": "the protocol, as Assay reads it",
@@ -70,6 +72,48 @@ WORDS = {
     "leaderboards/": "the scores of each run and topic; leaderboard.tsv is the table of the site; analyses/ has the "
     "analyses with their seeds",
 }
+KEYWORDS = ["information retrieval", "evaluation", "test collection", "relevance judgments"]
+ORCID = re.compile(r"(.*?)[\s,;(]*(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])\)?")
+
+
+class Author(NamedTuple):
+    """Who made a test collection. `orcid` is an iD such as 0000-0002-1825-0097, or empty."""
+
+    name: str
+    orcid: str
+
+
+def author(line: str) -> Author:
+    """The author in a line: a name, and the ORCID iD if it ends in one.
+
+    Raises:
+        ValueError: The iD has another check digit, or stands without a name.
+    """
+    match = ORCID.fullmatch(line.strip())
+    if match is None:
+        return Author(line.strip(), "")
+    name, orcid = match.groups()
+    if not name:
+        raise ValueError(f"{orcid} stands without a name")
+    rest = 0
+    for digit in orcid.replace("-", "")[:-1]:
+        rest = (rest + int(digit)) * 2 % 11
+    if orcid[-1] != "0123456789X"[(12 - rest) % 11]:  # ISO 7064, MOD 11-2
+        raise ValueError(f"{orcid} is no ORCID iD: its last digit does not fit the others")
+    return Author(name, orcid)
+
+
+def title(index: Index) -> str:
+    return f"{index.track.name}: topics, runs, relevance judgments and scores"
+
+
+def organizers(index: Index) -> str:
+    """The author of a collection whose archive names nobody."""
+    return f"The organizers of {index.track.name}"
+
+
+def abstract(index: Index) -> str:
+    return index.track.description.strip() or f"The test collection of {index.track.name}."
 
 
 def readme(index: Index, names: Iterable[str]) -> str:
@@ -117,15 +161,17 @@ def readme(index: Index, names: Iterable[str]) -> str:
 
 def bibtex(index: Index) -> str:
     """An entry for a bibliography."""
-    authors = " and ".join(map(_braced, index.authors)) or _braced(f"The organizers of {index.track.name}")
+    names = [author(line).name for line in index.authors]
     entry = {
-        "author": authors,
-        "title": f"{{{_braced(f'{index.track.name}: topics, runs, relevance judgments and scores')}}}",
+        "author": " and ".join(map(_braced, names)) or _braced(organizers(index)),
+        "title": f"{{{_braced(title(index))}}}",
         "year": index.created_at[:4],
         "howpublished": f"Archive made with Assay {index.assay}",
     }
     if index.url:
         entry["url"] = _braced(index.url)
+    if index.doi:
+        entry["doi"] = _braced(index.doi)
     key = re.sub(r"[^A-Za-z0-9]+", "", f"{index.track.slug}{index.created_at[:4]}")
     fields = "".join(f"  {name:<12} = {{{value}}},\n" for name, value in entry.items())
     return f"@misc{{{key},\n{fields}}}\n"
@@ -145,15 +191,14 @@ def _of_machine(qrels: QrelsRecord) -> str:
 def metadata(index: Index, sums: dict[str, str]) -> str:
     """JSON-LD for https://schema.org/Dataset with the fields of Croissant 1.0. `sums`: SHA-256 by file."""
     track = index.track
-    description = track.description.strip() or f"The test collection of {track.name}."
     dataset: dict[str, Any] = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "name": track.slug,
         "conformsTo": CROISSANT,
         "alternateName": track.name,
-        "description": description,
-        "keywords": ["information retrieval", "evaluation", "test collection", "relevance judgments"],
+        "description": abstract(index),
+        "keywords": KEYWORDS,
         "dateCreated": track.created_at,
         "datePublished": index.created_at[:10],
         "version": "1.0.0",
@@ -164,8 +209,13 @@ def metadata(index: Index, sums: dict[str, str]) -> str:
         dataset["license"] = index.license
     if index.url:
         dataset["url"] = index.url
+    if index.doi:
+        dataset["identifier"] = f"https://doi.org/{index.doi}"
     if index.authors:
-        dataset["creator"] = [{"@type": "sc:Person", "name": name} for name in index.authors]
+        dataset["creator"] = [
+            {"@type": "sc:Person", "name": name} | ({"@id": f"https://orcid.org/{orcid}"} if orcid else {})
+            for name, orcid in map(author, index.authors)
+        ]
     dataset["distribution"] = [_file_object(name, sha256) for name, sha256 in sorted(sums.items())]
     dataset["recordSet"] = [
         {
@@ -194,6 +244,53 @@ def metadata(index: Index, sums: dict[str, str]) -> str:
         for qrels in index.qrels
     ]
     return json.dumps(dataset, ensure_ascii=False, indent=1) + "\n"
+
+
+def datacite(index: Index) -> str:
+    """The metadata of a DOI: the mandatory and recommended fields of DataCite's schema 4.5, as its API takes them.
+
+    `doi` is left out if the archive has none. The publisher is DataCite's code for an unknown one: who
+    registers the DOI fills it in.
+    """
+    creators: list[dict[str, Any]] = [
+        {"name": name, "nameType": "Personal"}
+        | (
+            {
+                "nameIdentifiers": [
+                    {
+                        "nameIdentifier": f"https://orcid.org/{orcid}",
+                        "nameIdentifierScheme": "ORCID",
+                        "schemeUri": "https://orcid.org",
+                    }
+                ]
+            }
+            if orcid
+            else {}
+        )
+        for name, orcid in map(author, index.authors)
+    ]
+    record: dict[str, Any] = {
+        "schemaVersion": "http://datacite.org/schema/kernel-4",
+        "types": {"resourceTypeGeneral": "Dataset", "resourceType": "Test collection"},
+        "creators": creators or [{"name": organizers(index), "nameType": "Organizational"}],
+        "titles": [{"title": title(index)}],
+        "publisher": {"name": ":unav"},
+        "publicationYear": index.created_at[:4],
+        "subjects": [{"subject": word} for word in KEYWORDS],
+        "dates": [{"date": index.created_at[:10], "dateType": "Created"}],
+        "formats": ["application/zip"],
+        "descriptions": [{"description": abstract(index), "descriptionType": "Abstract"}],
+    }
+    if index.doi:
+        record["doi"] = index.doi
+    if index.url:
+        record["url"] = index.url
+    if index.license:
+        is_address = index.license.startswith(("https://", "http://"))
+        record["rightsList"] = [
+            {"rights": index.license} | ({"rightsUri": index.license} if is_address else {})
+        ]
+    return json.dumps(record, ensure_ascii=False, indent=1) + "\n"
 
 
 def _columns(title: str) -> Iterator[tuple[str, str, str]]:

@@ -2,6 +2,7 @@
 
     README.md, CITATION.bib   what the archive is, for people
     metadata.json             the same for machines: schema.org/Dataset with the fields of Croissant
+    datacite.json             the same for who registers a DOI: the fields of DataCite
     SHA256SUMS                the digest of every other file
     archive.json              the index: the records of this module
     protocols/SLUG.toml       the protocols
@@ -32,7 +33,7 @@ from assay.structure import WrongStructure, structured
 FORMAT = 1
 MAX_JSON = 1 << 25  # bytes of a record; as values, they take up to twenty times as many
 INDEX = "archive.json"
-README, CITATION, METADATA = "README.md", "CITATION.bib", "metadata.json"
+README, CITATION, METADATA, DATACITE = "README.md", "CITATION.bib", "metadata.json", "datacite.json"
 TOPICS, FORMULAS, JUDGMENTS, ROWS = "topics.jsonl", "formulas.tsv", "judgments.jsonl", "rows.jsonl"
 NUGGETS = "nuggets.jsonl"
 
@@ -378,6 +379,7 @@ class Index:
     authors: list[str] = field(default_factory=list)
     license: str = ""
     url: str = ""
+    doi: str = ""
 
 
 def as_json(record: Any) -> str:

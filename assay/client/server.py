@@ -52,9 +52,19 @@ def require_httpx(subject: str) -> None:
 
 
 class Server:
-    """A site, with the token of a user or of a machine. Without a token, the requests are those of a visitor."""
+    """A site, with the token of a user or of a machine. Without a token, the requests are those of a visitor.
 
-    def __init__(self, url: str, token: str, *, transport: "httpx.BaseTransport | None" = None) -> None:
+    `api` is the path of its API; other services have another one.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        api: str = "api/v1/",
+        transport: "httpx.BaseTransport | None" = None,
+    ) -> None:
         import httpx  # noqa: PLC0415 -- optional, and slow to import
 
         self._httpx = httpx
@@ -62,7 +72,7 @@ class Server:
         headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
         try:
             self._client = httpx.Client(
-                base_url=f"{self.url}/api/v1/", headers=headers, timeout=SECONDS, transport=transport
+                base_url=f"{self.url}/{api}", headers=headers, timeout=SECONDS, transport=transport
             )
         except (httpx.InvalidURL, ValueError) as error:
             raise ServerError(f"{url}: {error}") from None
@@ -74,7 +84,7 @@ class Server:
         self._client.close()
 
     def get(self, path: str, parameters: Mapping[str, Any] | None = None) -> Any:
-        """The content at an address below `/api/v1/`."""
+        """The content at an address below the path of the API."""
         return _content(self._request("GET", path, {"params": parameters}))
 
     def rows(self, path: str) -> Iterator[Any]:
@@ -105,6 +115,24 @@ class Server:
         )
         return _content(response), REPLAYED in response.headers
 
+    def put(self, path: str, **options: Any) -> Any:
+        """The answer to a content: `json`, or `content` with the bytes of a file. It may be sent twice."""
+        return _content(self._request("PUT", path, options))
+
+    def delete(self, path: str) -> None:
+        _content(self._request("DELETE", path, {}))
+
+    def own(self, url: str) -> str:
+        """A URL that the site names, if it is one of the site, so that its token stays there.
+
+        Raises:
+            ServerError: It is not.
+        """
+        full = self._client.base_url.join(url)
+        if (full.scheme, full.netloc) != (self._client.base_url.scheme, self._client.base_url.netloc):
+            raise ServerError(f"{full}: this is not an address of {self.url}")
+        return str(full)
+
     @contextmanager
     def stream(self, method: str, url: str, headers: Mapping[str, str]) -> Iterator["httpx.Response"]:
         """The answer of the site at a URL, whose content is not read yet. It is tried once.
@@ -112,9 +140,7 @@ class Server:
         Raises:
             ServerError: The URL is not one of this site, or the site refuses or cannot be reached.
         """
-        full = self._client.base_url.join(url)
-        if (full.scheme, full.netloc) != (self._client.base_url.scheme, self._client.base_url.netloc):
-            raise ServerError(f"{full}: this is not an address of {self.url}")
+        full = self.own(url)
         try:
             with self._client.stream(method, full, headers={**PLAIN, **headers}) as response:
                 if not response.is_success:
@@ -171,4 +197,14 @@ def _problem(response: "httpx.Response") -> ServerError:
     if response.is_redirect:
         target = response.headers.get("Location", "")
         return ServerError(f"{response.url} leads to {target}: give that address of the site")
-    return ServerError(f"{response.url}: status {status}", status=status)
+    return ServerError(f"{response.url}: {_message(response) or f'status {status}'}", status=status)
+
+
+def _message(response: "httpx.Response") -> str:
+    """What another service than Assay says is wrong."""
+    try:
+        answer = response.json()
+        fields = [f"{each['field']}: {each['message']}" for each in answer.get("errors", ())]
+        return " ".join([answer["message"], *fields])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ""

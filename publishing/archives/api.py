@@ -46,6 +46,7 @@ class ArchiveSerializer(serializers.ModelSerializer[Archive]):
             "has_comments",
             "authors",
             "license",
+            "doi",
             "size",
             "sha256",
             "counts",
@@ -66,12 +67,20 @@ class NewArchiveSerializer(Strict):
         default=False, help_text="With the names of the assessors, not code names."
     )
     has_comments = serializers.BooleanField(default=False, help_text="With the comments of the assessors.")
-    authors = serializers.CharField(default="", allow_blank=True, help_text="One name per line.")
+    authors = serializers.CharField(
+        default="", allow_blank=True, help_text="One name per line; an ORCID iD may follow it."
+    )
     license = serializers.CharField(
         default="", allow_blank=True, max_length=200, help_text="Its URL or name."
     )
     url = serializers.CharField(
         default="", allow_blank=True, max_length=300, help_text="Where the test collection is described."
+    )
+    doi = serializers.CharField(
+        default="",
+        allow_blank=True,
+        max_length=200,
+        help_text="Reserved for it, such as 10.5281/zenodo.1234.",
     )
 
 

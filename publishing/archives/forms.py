@@ -19,7 +19,7 @@ class ArchiveForm(StyledForm, forms.ModelForm[Archive]):
 
     class Meta:
         model = Archive
-        fields = ["form", "authors", "license", "url", "has_names", "has_comments"]
+        fields = ["form", "authors", "license", "url", "doi", "has_names", "has_comments"]
         widgets = {"authors": forms.Textarea(attrs={"rows": 3})}
 
 

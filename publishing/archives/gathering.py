@@ -13,10 +13,11 @@ from django.db import connection, transaction
 from django.db.models.fields.files import FieldFile
 
 from assay.archive.contents import formula_lines
-from assay.archive.description import bibtex, metadata, readme
+from assay.archive.description import bibtex, datacite, metadata, readme
 from assay.archive.files import CHECKSUMS, PIECE, Writer
 from assay.archive.records import (
     CITATION,
+    DATACITE,
     FORMAT,
     FORMULAS,
     INDEX,
@@ -125,6 +126,7 @@ def _finish(writer: Writer, index: Index) -> None:
     described = dict(writer.sums)
     writer.add(METADATA, [metadata(index, described).encode()])
     writer.add(CITATION, [bibtex(index).encode()])
+    writer.add(DATACITE, [datacite(index).encode()])
     writer.add(README, [readme(index, [*writer.sums, CHECKSUMS]).encode()])
     writer.close()
 
@@ -211,6 +213,7 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
         authors=[line.strip() for line in archive.authors.splitlines() if line.strip()],
         license=archive.license,
         url=archive.url,
+        doi=archive.doi,
     )
 
 

@@ -36,6 +36,7 @@ def request(
     authors: str = "",
     license: str = "",  # noqa: A002  # the field's name
     url: str = "",
+    doi: str = "",
 ) -> Archive:
     """Queue the job that makes an archive of a track as it is when the job runs.
 
@@ -63,6 +64,7 @@ def request(
         authors=authors,
         license=license,
         url=url,
+        doi=doi,
         created_by=by,
     )
     archive.job = jobs.request(

@@ -1,10 +1,12 @@
 """Archives of tracks: those that were made here, and those that were loaded."""
 
-from django.core.validators import URLValidator
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator, URLValidator
 from django.db import models
 from django.urls import reverse
 
 from accounts.models import User
+from assay.archive.description import author
 from assay.exchange.registry import FORMS
 from jobs.models import Job
 from tracks.models import StoredProtocol, Track
@@ -18,6 +20,15 @@ def forms() -> list[tuple[str, str]]:
         (ARCHIVE, "Assay: everything of the track"),
         *((form.name, form.title) for form in FORMS.values()),
     ]
+
+
+def check_authors(text: str) -> None:
+    """Refuse an ORCID iD that cannot be one."""
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            author(line)
+        except ValueError as error:
+            raise ValidationError(f"Line {number}: {error}.") from None
 
 
 class Archive(models.Model):
@@ -46,7 +57,9 @@ class Archive(models.Model):
         help_text="Comments may reveal who wrote them.",
     )
     authors = models.TextField(
-        blank=True, help_text="Who made the test collection, one name per line, for its citation."
+        blank=True,
+        validators=[check_authors],
+        help_text="Who made the test collection, one name per line, for its citation. An ORCID iD may follow a name.",
     )
     license = models.CharField(
         max_length=200,
@@ -55,6 +68,13 @@ class Archive(models.Model):
     )
     url = models.CharField(
         "home page", max_length=300, blank=True, validators=[URLValidator(["http", "https"])]
+    )
+    doi = models.CharField(
+        "DOI",
+        max_length=200,
+        blank=True,
+        validators=[RegexValidator(r"^10\.\d{4,9}/\S+$", "Enter a DOI, such as 10.5281/zenodo.1234.")],
+        help_text="If one is reserved for the archive. `assay archive reserve` does that at Zenodo.",
     )
     status = models.CharField("state", max_length=10, choices=Status, default=Status.BUILDING)
     file = models.FileField(upload_to="archives/", max_length=255, blank=True)

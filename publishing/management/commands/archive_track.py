@@ -9,9 +9,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from jobs.console import follow, progress_bar
 from publishing.archives import services
-from publishing.models import ARCHIVE
+from publishing.archives.forms import ArchiveForm
+from publishing.models import ARCHIVE, Archive
 from publishing.models.archives import forms
 from tracks.console import add_by, add_track, organizer_of, refusals, track_of
+from tracks.models import Track
 
 
 class Command(BaseCommand):
@@ -28,25 +30,19 @@ class Command(BaseCommand):
         )
         parser.add_argument("--names", action="store_true", help="with the usernames of the assessors")
         parser.add_argument("--comments", action="store_true", help="with the comments of the assessors")
+        parser.add_argument(
+            "--author", action="append", default=[], help="who made the collection, with an ORCID iD"
+        )
+        parser.add_argument("--license", default="", help="its identifier or address, such as CC-BY-4.0")
+        parser.add_argument("--doi", default="", help="the DOI that is reserved for the archive")
         add_by(parser)
 
-    def handle(
-        self,
-        *args: Any,
-        track: str,
-        file: Path,
-        form: str,
-        names: bool,
-        comments: bool,
-        by: str,
-        **options: Any,
-    ) -> None:
+    def handle(self, *args: Any, track: str, file: Path, by: str, **options: Any) -> None:
         if file.exists():
             raise CommandError(f"{file} exists already. Choose another name, or move it away.")
         with refusals():
-            archive = services.request(
-                track=track_of(track), by=organizer_of(by), form=form, has_names=names, has_comments=comments
-            )
+            subject = track_of(track)
+            archive = services.request(track=subject, by=organizer_of(by), **_fields(subject, options))
         assert archive.job is not None
         with progress_bar(archive.job):
             follow(archive.job)
@@ -54,3 +50,17 @@ class Command(BaseCommand):
         with archive.file.open("rb") as source, file.open("xb") as target:
             shutil.copyfileobj(source, target)
         self.stdout.write(f"{file}: {archive.size:,} bytes, SHA-256 {archive.sha256}")
+
+
+def _fields(track: Track, options: dict[str, Any]) -> dict[str, Any]:
+    """The content of an archive, checked as on the page."""
+    data = {name: options[name] for name in ("form", "license", "doi")} | {"authors": "\n".join(options["author"])}
+    form = ArchiveForm(
+        data | {"has_names": options["names"], "has_comments": options["comments"]},
+        instance=Archive(track=track),
+    )
+    if not form.is_valid():
+        raise CommandError(
+            " ".join(f"{name}: {error}" for name, errors in form.errors.items() for error in errors)
+        )
+    return form.cleaned_data
