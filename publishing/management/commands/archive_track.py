@@ -54,7 +54,9 @@ class Command(BaseCommand):
 
 def _fields(track: Track, options: dict[str, Any]) -> dict[str, Any]:
     """The content of an archive, checked as on the page."""
-    data = {name: options[name] for name in ("form", "license", "doi")} | {"authors": "\n".join(options["author"])}
+    data = {name: options[name] for name in ("form", "license", "doi")} | {
+        "authors": "\n".join(options["author"])
+    }
     form = ArchiveForm(
         data | {"has_names": options["names"], "has_comments": options["comments"]},
         instance=Archive(track=track),
