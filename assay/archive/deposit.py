@@ -144,7 +144,7 @@ def license_id(text: str) -> str:
     """The identifier of a license from its name or address, such as cc-by-4.0.
 
     Raises:
-        InputError: It cannot be told.
+        InputError: It has no identifier that such a service knows.
     """
     if match := CREATIVE_COMMONS.fullmatch(text.strip()):
         kind, name, version = match[1].lower(), match[2].lower(), match[3]

@@ -87,14 +87,14 @@ def author(line: str) -> Author:
     """The author in a line: a name, and the ORCID iD if it ends in one.
 
     Raises:
-        ValueError: The iD has another check digit, or stands without a name.
+        ValueError: The iD has another check digit, or there is no name.
     """
     match = ORCID.fullmatch(line.strip())
     if match is None:
         return Author(line.strip(), "")
     name, orcid = match.groups()
     if not name:
-        raise ValueError(f"{orcid} stands without a name")
+        raise ValueError(f"{orcid} comes without a name")
     rest = 0
     for digit in orcid.replace("-", "")[:-1]:
         rest = (rest + int(digit)) * 2 % 11
