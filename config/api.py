@@ -59,6 +59,7 @@ NOUNS = [
     "scoring.leaderboards",
     "scoring.analyses",
     "scoring.later",
+    "scoring.phases",
     "publishing.papers",
     "publishing.archives",
     "jobs",

@@ -9,6 +9,7 @@ from web.pages import size
 if TYPE_CHECKING:
     from participation.models import Team
     from pooling.models import Run
+    from pooling.runs.selectors import Today
 
 
 class RunRefused(Refused):
@@ -50,6 +51,13 @@ class SameBytes(SubmissionRefused):
         )
         super().__init__(f"Your team already submitted this file as {earlier.tag} on {when} UTC. {how}")
         self.earlier = earlier
+
+
+class DailyLimitReached(SubmissionRefused):
+    """The team submitted as many runs of a phase as it may in a day."""
+
+    def __init__(self, team: "Team", today: "Today") -> None:
+        super().__init__(f"{team} cannot submit another run today: {today}.")
 
 
 class TagTaken(SubmissionRefused):

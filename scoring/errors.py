@@ -41,6 +41,12 @@ class LaterRunRefused(Refused):
     title = "The run was not scored"
 
 
+class PhaseRefused(Refused):
+    """The runs of a phase cannot be scored against these qrels."""
+
+    title = "The board of the phase was not changed"
+
+
 class AnalysisRefused(Refused):
     """The analysis cannot be computed."""
 

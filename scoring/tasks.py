@@ -5,7 +5,8 @@ from typing import Any
 
 from celery import shared_task
 
-import scoring.analyses.services  # noqa: F401 - registers its handlers
+import scoring.analyses.services
+import scoring.phases.services  # noqa: F401 - registers its handlers
 from accounts import letters
 from accounts.letters import Mail
 from accounts.selectors import user_by_id

@@ -6,6 +6,7 @@ from scoring.analyses import views as analyses
 from scoring.evaluations import views as evaluations
 from scoring.later import views as later
 from scoring.leaderboards import views as leaderboards
+from scoring.phases import views as phases
 from scoring.qrels import views as qrels
 
 app_name = "scoring"
@@ -68,6 +69,9 @@ urlpatterns = [
         evaluations.evaluation_file,
         name="evaluation_file",
     ),
+    path("tracks/<slug:slug>/phases/<slug:key>/", phases.phase, name="phase"),
+    path("tracks/<slug:slug>/phases/<slug:key>/score/", phases.score_phase, name="score_phase"),
+    path("tracks/<slug:slug>/phases/<slug:key>/board.<board:kind>", phases.phase_file, name="phase_file"),
     path("leaderboards/<int:board_id>/later-runs/", later.later_runs, name="later_runs"),
     path("leaderboards/<int:board_id>/later-runs.tsv", later.later_runs_file, name="later_runs_file"),
     path("leaderboards/<int:board_id>/interaction/", leaderboards.interaction, name="interaction"),

@@ -272,6 +272,9 @@ scoring:release                         L33333R
 scoring:report_table                    L333330
 scoring:reports                         L333330
 scoring:score                           5555555
+scoring:score_phase                     5555555
+scoring:phase                           4444444
+scoring:phase_file                      4444444
 publishing:table_file                      L333330
 publishing:tables                          L333330
 scoring:topic                           4444440
@@ -488,6 +491,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "slug sample docno": [*track, 1, "9"],
         "slug form": [*track, "nuggetizer"],
         "slug key": [*track, "topics"],
+        "slug key kind": [*track, "topics", "csv"],
         "slug name": [*track, "pairs"],
         "slug name kind": [*track, "runs", "tex"],
         "name kind": ["units", "csv"],

@@ -157,6 +157,9 @@ GET leaderboard_file                     44444401 0333
 GET evaluations                          44444401 0333
 GET later_runs                           14444401 0033
 POST later_runs                          14444401 3033
+GET phases                               00000001 0033
+GET phase_scores                         44444441 4433
+PUT phase_qrels                          13333301 3330
 POST release_leaderboard                 13333301 3330
 GET paper_tables                         13333301 0333
 GET compare_collections                  13333301 0333

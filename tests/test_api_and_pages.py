@@ -125,6 +125,7 @@ scoring:archive_qrels: POST archive_qrels, POST restore_qrels
 scoring:cancel_release: DELETE scheduled_release
 scoring:analyze: POST analyses
 scoring:later_runs: POST later_runs
+scoring:score_phase: PUT phase_qrels
 scoring:train: POST train_with_qrels
 tracks:milestones: PUT milestones
 tracks:import_candidates: POST candidates
@@ -182,6 +183,7 @@ scoring:groups_file: GET leaderboard_groups
 scoring:classes_file: GET leaderboard_classes
 scoring:interaction_tsv: GET leaderboard_interaction
 scoring:later_runs_file: GET later_runs
+scoring:phase_file: GET phase_scores
 scoring:report_table: GET report
 scoring:analysis_json: GET analysis
 scoring:analysis_table: GET analysis

@@ -7,12 +7,14 @@ state of tracks up to date:
 - An open track accepts runs of a kind from the opening time of that kind, if it has one, to the closing time; then,
   marked as late, until the end of the grace period.
 - A closed track accepts none; but if its deadline closed it, what arrived before and was then checked.
+- Kinds of a phase after closing are accepted when all others are over, from their own opening to their own closing
+  time. They open nothing again: whether a track is open is about the other kinds.
 """
 
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 
 from django.db.models import Exists, OuterRef, Q
@@ -25,7 +27,7 @@ from tracks.models import Deadline, Track
 from web import times
 
 
-class Phase(StrEnum):
+class Stage(StrEnum):
     WAITING = "not open yet"
     OPEN = "open"
     LATE = "open, late"
@@ -42,7 +44,7 @@ class Acceptance:
 
     kind: str
     name: str
-    phase: Phase
+    stage: Stage
     reason: str
     at: datetime
     opens_at: datetime | None
@@ -53,18 +55,18 @@ class Acceptance:
     @property
     def is_accepting(self) -> bool:
         """Return whether runs can be submitted and withdrawn."""
-        return self.phase in {Phase.OPEN, Phase.LATE}
+        return self.stage in {Stage.OPEN, Stage.LATE}
 
     @property
     def is_late(self) -> bool:
         """Return whether a run that is submitted now is marked as late."""
-        return self.phase == Phase.LATE
+        return self.stage == Stage.LATE
 
     @property
     def next_at(self) -> datetime | None:
         """The next instant at which something changes."""
-        moments = {Phase.WAITING: self.opens_at, Phase.OPEN: self.closes_at, Phase.LATE: self.ends_at}
-        return moments.get(self.phase)
+        moments = {Stage.WAITING: self.opens_at, Stage.OPEN: self.closes_at, Stage.LATE: self.ends_at}
+        return moments.get(self.stage)
 
     @property
     def time_left(self) -> str:
@@ -78,7 +80,8 @@ def state(track: Track, kind: str, at: datetime | None = None) -> Acceptance:
     With `at`: whether it accepts a run that arrived at that time, and was checked since. A track that was closed by
     hand meanwhile accepts none.
     """
-    if at is not None and track.is_closed_by_deadline:
+    is_after = track.protocol.parsed.runs.phase_of(kind).after_closing
+    if at is not None and track.is_closed_by_deadline and not is_after:
         track = copy(track)
         track.status = Track.Status.OPEN
     return _state(track, kind, _rows(track), at or times.now())
@@ -95,6 +98,12 @@ def states_for(user: AnyUser, track: Track) -> list[Acceptance]:
     is_organizer = isinstance(user, User) and user.is_organizer
     rules = track.protocol.parsed.runs
     return [each for each in states(track) if is_organizer or rules.kind(each.kind).submitted_by == "teams"]
+
+
+def until_closing(track: Track, states: Iterable[Acceptance]) -> list[Acceptance]:
+    """The states of the kinds on which it depends whether a track is open: not those of phases after closing."""
+    rules = track.protocol.parsed.runs
+    return [each for each in states if not rules.phase_of(each.kind).after_closing]
 
 
 def is_accepting(states: Iterable[Acceptance]) -> bool:
@@ -118,7 +127,8 @@ def timetable(states: Iterable[Acceptance]) -> list[tuple[str, Acceptance]]:
 
 def has_ended(track: Track, states: Iterable[Acceptance]) -> bool:
     """Return whether an open track accepts no run any more, because the time of each kind is over."""
-    return track.status == Track.Status.OPEN and all(each.phase == Phase.CLOSED for each in states)
+    is_over = all(each.stage == Stage.CLOSED for each in until_closing(track, states))
+    return track.status == Track.Status.OPEN and is_over
 
 
 def is_due() -> Q:
@@ -144,6 +154,8 @@ def _rows(track: Track) -> dict[str, Deadline]:
 
 
 def _state(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime) -> Acceptance:
+    if track.protocol.parsed.runs.phase_of(kind).after_closing:
+        return _state_after(track, kind, rows, now)
     of_all, own = rows.get("", Deadline()), rows.get(kind, Deadline())
     closing = own if own.closes_at else of_all
     # the opening time of all kinds opens a draft; opening a track by hand overrides it
@@ -154,30 +166,62 @@ def _state(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime)
     is_waiting = now < opens_at if opens_at else False
     if is_draft and of_all.opens_at is None:
         is_waiting, opens_at = True, None
-    phase = _phase(track, is_waiting, closing.closes_at, ends_at, now)
+    stage = _stage(track.status == Track.Status.CLOSED, is_waiting, closing.closes_at, ends_at, now)
     zone = next((each.zone for each in (closing, own, of_all) if each.closes_at or each.opens_at), "UTC")
     name = track.protocol.parsed.runs.name_of(kind)
     subject = f"{name} runs" if closing is own and closing.closes_at else "the track"
     reasons = {
-        Phase.WAITING: f"{name} runs are accepted from {times.in_words(opens_at, zone)}"
+        Stage.WAITING: f"{name} runs are accepted from {times.in_words(opens_at, zone)}"
         if opens_at
         else "the track is not open yet",
-        Phase.CLOSED: f"{subject} closed on {times.in_words(ends_at, zone)}"
+        Stage.CLOSED: f"{subject} closed on {times.in_words(ends_at, zone)}"
         if ends_at and ends_at <= now
         else "the track is closed",
     }
     return Acceptance(
-        kind, name, phase, reasons.get(phase, ""), now, opens_at, closing.closes_at, ends_at, zone
+        kind, name, stage, reasons.get(stage, ""), now, opens_at, closing.closes_at, ends_at, zone
     )
 
 
-def _phase(
-    track: Track, is_waiting: bool, closes_at: datetime | None, ends_at: datetime | None, now: datetime
-) -> Phase:
-    if track.status == Track.Status.CLOSED:
-        return Phase.CLOSED
+def _state_after(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime) -> Acceptance:
+    """The state of a kind of a phase after closing, which only its own times limit."""
+    rules, own = track.protocol.parsed.runs, rows.get(kind, Deadline())
+    before = [_state(track, each, rows, now) for each in rules.keys if not rules.phase_of(each).after_closing]
+    is_over = track.status == Track.Status.CLOSED or has_ended(track, before)
+    zone = own.zone if own.opens_at or own.closes_at else next((each.zone for each in before), "UTC")
+    ends_at = own.closes_at and own.closes_at + timedelta(minutes=own.grace_minutes)
+    is_early = own.opens_at is not None and now < own.opens_at
+    stage = _stage(False, is_early or not is_over, own.closes_at, ends_at, now)
+    name, reason = rules.name_of(kind), ""
+    if stage == Stage.WAITING:
+        when = times.in_words(own.opens_at, zone) if is_over and own.opens_at else "the closing of the track"
+        reason = f"{name} runs are accepted from {when}"
+    elif stage == Stage.CLOSED and ends_at:
+        reason = f"{name} runs closed on {times.in_words(ends_at, zone)}"
+    return Acceptance(kind, name, stage, reason, now, own.opens_at, own.closes_at, ends_at, zone)
+
+
+def day_of(track: Track, moment: datetime) -> tuple[datetime, datetime, str]:
+    """The start and end of the day in which an instant lies, in the time zone of a track's deadlines, and that zone.
+
+    Without deadlines it is UTC. The end is the start of the next day. One query.
+    """
+    zone = next((each.zone for each in _rows(track).values() if each.closes_at or each.opens_at), "UTC")
+    rules = times.zone_of(zone)
+    day = moment.astimezone(rules).date()
+    start, end = (
+        datetime.combine(each, time.min, rules).astimezone(UTC) for each in (day, day + timedelta(days=1))
+    )
+    return start, end, zone
+
+
+def _stage(
+    is_closed: bool, is_waiting: bool, closes_at: datetime | None, ends_at: datetime | None, now: datetime
+) -> Stage:
+    if is_closed:
+        return Stage.CLOSED
     if is_waiting:
-        return Phase.WAITING
+        return Stage.WAITING
     if closes_at is None or now < closes_at:
-        return Phase.OPEN
-    return Phase.LATE if ends_at and now < ends_at else Phase.CLOSED
+        return Stage.OPEN
+    return Stage.LATE if ends_at and now < ends_at else Stage.CLOSED

@@ -18,6 +18,7 @@ from assay.archive.records import (
     Index,
     LeaderboardRecord,
     NuggetListRecord,
+    PhaseRecord,
     PoolRecord,
     QrelsRecord,
     RowRecord,
@@ -273,15 +274,21 @@ class Contents:
         except QrelsError as error:
             raise BadArchive(f"{qrels.file}: {error}.") from None
 
-    def judged(self, board: LeaderboardRecord) -> JudgedDocuments:
-        """The qrels of a leaderboard, prepared for scoring."""
+    def judged(self, board: LeaderboardRecord | PhaseRecord) -> JudgedDocuments:
+        """The qrels of a leaderboard, or those of the topics of a phase, prepared for scoring."""
         if board.qrels not in self.qrels:
-            raise BadArchive(f"The leaderboard {board.number} names no version of the qrels.")
+            raise BadArchive(f"{board.scores}: the index names no version of the qrels.")
         qrels = self.qrels[board.qrels]
-        return self.judged_by(board, qrels)(self.qrels_columns(qrels))
+        columns = self.qrels_columns(qrels)
+        if isinstance(board, PhaseRecord):
+            phases = self.protocol(board.protocol).runs.phases
+            split = next((phase.split for phase in phases if phase.key == board.phase), "")
+            if split:
+                columns = columns.of_topics([topic.code for topic in self.topics if topic.split == split])
+        return self.judged_by(board, qrels)(columns)
 
     def judged_by(
-        self, board: LeaderboardRecord, qrels: QrelsRecord
+        self, board: LeaderboardRecord | PhaseRecord, qrels: QrelsRecord
     ) -> Callable[[QrelsColumns], JudgedDocuments]:
         """Prepares rows of qrels: with the near-duplicates of judged documents if the protocol scores them."""
         if not self.protocol(board.protocol).scoring.duplicates_are_false_alarms:
@@ -305,7 +312,7 @@ class Contents:
 
         return judged
 
-    def ranking(self, run: int, board: LeaderboardRecord) -> Ranked:
+    def ranking(self, run: int, board: LeaderboardRecord | PhaseRecord) -> Ranked:
         """A run as the protocol scores it."""
         columns = self.columns(run)
         is_collapsed = self.protocol(board.protocol).scoring.collapse_instances
@@ -313,9 +320,9 @@ class Contents:
             return columns
         return collapse_instances(columns, self.formulas)[0]
 
-    def stored_scores(self, board: LeaderboardRecord) -> dict[tuple[int, str, str], float]:
-        """The scores of a leaderboard as they are in the archive, by run, topic and measure."""
-        name = board.file("scores.tsv")
+    def stored_scores(self, board: LeaderboardRecord | PhaseRecord) -> dict[tuple[int, str, str], float]:
+        """The scores of a leaderboard or phase as they are in the archive, by run, topic and measure."""
+        name = board.scores
         rows = self.rows(name, 4)
         next(rows, None)
         try:
@@ -323,16 +330,17 @@ class Contents:
         except ValueError as error:
             raise BadArchive(f"{name}: {error}.") from None
 
-    def scores(self, board: LeaderboardRecord) -> tuple[JudgedDocuments, dict[int, RunScores]]:
-        """The scores of the runs of a leaderboard, computed again."""
+    def scores(self, board: LeaderboardRecord | PhaseRecord) -> tuple[JudgedDocuments, dict[int, RunScores]]:
+        """The scores of the runs of a leaderboard or phase, computed again."""
         judged = self.judged(board)
         try:
             measures = parse_measures(board.measures)
         except MeasureError as error:
-            raise BadArchive(f"The leaderboard {board.number}: {error}.") from None
+            raise BadArchive(f"{board.scores}: {error}.") from None
+        runs = board.runs if isinstance(board, PhaseRecord) else board.evaluations
         scores = {}
-        for evaluation in board.evaluations:
-            scores[evaluation.run] = score_run(self.ranking(evaluation.run, board), judged, measures)
+        for each in runs:
+            scores[each.run] = score_run(self.ranking(each.run, board), judged, measures)
         return judged, scores
 
 

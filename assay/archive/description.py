@@ -69,6 +69,7 @@ WORDS = {
     JUDGMENTS: "every judgment, also those that were replaced later, one JSON object per line",
     "qrels/": "the versions of the qrels: topic, 0, docno, grade, as trec_eval reads them; "
     f"{INDEX} names the columns of those with subtopics, strata or preferences",
+    "phases/": "the scores of each run and topic of a phase whose runs were scored when they were submitted",
     "leaderboards/": "the scores of each run and topic; leaderboard.tsv is the table of the site; analyses/ has the "
     "analyses with their seeds",
 }

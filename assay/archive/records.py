@@ -16,6 +16,7 @@
     pools/N/…                 each pool, with which run contributed what
     judgments.jsonl           all judgments, also those that were replaced
     qrels/N.tsv               the versions of the qrels
+    phases/KEY.tsv            the scores of the runs of a phase that has a board
     leaderboards/N/…          the scores of each run and topic, with the statistics, and the analyses
 
 Times are in ISO 8601. Runs, pools and leaderboards are numbered from 1.
@@ -327,8 +328,38 @@ class LeaderboardRecord:
     unassigned: list[UnassignedRun] = field(default_factory=list)
     analyses: list[str] = field(default_factory=list)
 
+    @property
+    def scores(self) -> str:
+        return self.file("scores.tsv")
+
     def file(self, name: str) -> str:
         return f"leaderboards/{self.number}/{name}"
+
+
+@dataclass(frozen=True)
+class PhaseRunRecord:
+    """A run on the board of a phase."""
+
+    run: int
+    n_topics: int
+    n_missing: int
+    scored_at: str
+
+
+@dataclass(frozen=True)
+class PhaseRecord:
+    """The board of a phase, against a version of the qrels; its file has the values as `scores.tsv` has them."""
+
+    phase: str
+    qrels: int
+    protocol: str
+    measures: list[str]
+    average: Average
+    runs: list[PhaseRunRecord]
+
+    @property
+    def scores(self) -> str:
+        return f"phases/{self.phase}.tsv"
 
 
 @dataclass(frozen=True)
@@ -376,6 +407,7 @@ class Index:
     documents: dict[str, Any] = field(default_factory=dict)
     n_nugget_lists: int = 0
     batches: list[BatchRecord] = field(default_factory=list)
+    phases: list[PhaseRecord] = field(default_factory=list)
     authors: list[str] = field(default_factory=list)
     license: str = ""
     url: str = ""

@@ -20,6 +20,7 @@ from assay.archive.records import (
     AnalysisRecord,
     EvaluationRecord,
     LeaderboardRecord,
+    PhaseRecord,
     PoolRecord,
     QrelsRecord,
     SessionRecord,
@@ -97,6 +98,8 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
         yield _leaderboard(contents, board)
         for name in board.analyses:
             yield _analysis(contents, board, name)
+    for phase in index.phases:
+        yield _phase(contents, phase)
 
 
 def _judgments(reader: Reader) -> list[JudgmentRow]:
@@ -373,9 +376,13 @@ def _sums(grades: list[set[int]], n_judges: int) -> set[int]:
     return sums[n_judges]
 
 
-def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
-    """Score the runs of a leaderboard again, and compare every value."""
-    judged, scores = contents.scores(board)
+def _scored_again(
+    contents: Contents,
+    board: LeaderboardRecord | PhaseRecord,
+    judged: JudgedDocuments,
+    scores: dict[int, RunScores],
+) -> tuple[int, list[str]]:
+    """The number of scores that were computed again, and where they differ from those that are stored."""
     measures = parse_measures(board.measures)
     again = {
         (run, row.topic, row.measure): row.value
@@ -383,15 +390,34 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
         for row in of_run.rows(judged, measures, board.average, per_topic=True)
     }
     stored = contents.stored_scores(board)
-    problems = []
     if stored.keys() != again.keys():
-        problems = [
+        return len(again), [
             f"{len(stored):,} scores, and {len(again):,} computed again: not of the same runs and topics"
         ]
-        stored = {}
+    problems: list[str] = []
     for (run, topic, measure), value in stored.items():
         where = f"{measure} of {contents.runs[run].tag} for {topic}"
         problems += differences(value, again[run, topic, measure], where)
+    return len(again), problems
+
+
+def _phase(contents: Contents, board: PhaseRecord) -> Finding:
+    """Score the runs of a phase again, and compare every value."""
+    judged, scores = contents.scores(board)
+    n_scores, problems = _scored_again(contents, board, judged, scores)
+    for run in board.runs:
+        counts = int(scores[run.run].averaged(board.average).sum()), scores[run.run].n_missing
+        where = f"the topics of {contents.runs[run.run].tag}"
+        problems += differences([run.n_topics, run.n_missing], list(counts), where)
+    content = f"{len(scores):,} runs, {n_scores:,} scores, computed again against qrels version {board.qrels}"
+    return Finding(f"phase {board.phase}", content, _few(problems))
+
+
+def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
+    """Score the runs of a leaderboard again, and compare every value."""
+    judged, scores = contents.scores(board)
+    measures = parse_measures(board.measures)
+    n_scores, problems = _scored_again(contents, board, judged, scores)
     for evaluation in board.evaluations:
         computed = _evaluated(contents, board, evaluation.run, judged, scores[evaluation.run])
         if not evaluation.first_grades:
@@ -399,9 +425,7 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
         tag = contents.runs[evaluation.run].tag
         problems += differences(asdict(evaluation), asdict(computed), f"the evaluation of {tag}")
     problems += differences(board.statistics, _statistics(board, scores, measures), "statistics")
-    content = (
-        f"{len(scores):,} runs, {len(again):,} scores, computed again against qrels version {board.qrels}"
-    )
+    content = f"{len(scores):,} runs, {n_scores:,} scores, computed again against qrels version {board.qrels}"
     return Finding(f"leaderboard {board.number}", content, _few(problems))
 
 

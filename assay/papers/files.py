@@ -310,7 +310,7 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
         if judged
     }
     runs = []
-    for run in manifest:
+    for run in [run for run in manifest if protocol.runs.is_of_campaign(run.kind)]:
         pooled_as = protocol.runs.pooled_as(run.kind, run.tag, run.pooled_as)
         other, of_run = pooled_as if pooled_as != run.kind else "", means.get(run.tag, {})
         is_baseline = protocol.runs.kind(run.kind).baseline

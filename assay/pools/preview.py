@@ -121,12 +121,12 @@ def preview_pool(
     if rules.pairs is not None and already:
         raise PoolError("the size of a further round depends on the judgments so far: build its pool")
     of_kinds = protocol.runs.depths
-    shares = [protocol.runs.depth_of(run.kind, run.tag, run.pooled_as) if of_kinds else 1 for run in inputs]
+    most = max(of_kinds.values(), default=1)
+    shares = [min(protocol.runs.depth_of(run.kind, run.tag, run.pooled_as), most) for run in inputs]
     if not any(shares):
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
     if nuggets is not None and protocol.is_of_answers:
         return _of_answers(inputs, shares, protocol, already or {}, nuggets)
-    most = max(of_kinds.values(), default=1)
     last = deepest or min(max(DEFAULT_DEPTH, most), MAX_DEPTH)
     runs = [run.columns for run in inputs]
     depths = [-(-last * share // most) for share in shares]

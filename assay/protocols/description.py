@@ -15,6 +15,7 @@ from assay.protocols.schema import (
     Grade,
     InstanceRules,
     JudgingRules,
+    Phase,
     PoolRules,
     Protocol,
     QrelsRules,
@@ -168,11 +169,31 @@ def _runs(runs: RunRules) -> Iterator[str]:
     yield from limits_of(runs.kinds)
     if runs.documents:
         yield f"Each team also owes: {', '.join(runs.documents.values())}."
+    yield from map(_phase, runs.phases, [runs] * len(runs.phases))
     if of_organizers:
         yield f"Only organizers submit {of_organizers} runs."
     if runs.uses:
         yield f"Teams state what a run uses: {', '.join(runs.uses.values())}."
     yield from _accepted_values(runs)
+
+
+SHOWN_TO = {
+    "release": "scores are seen when a leaderboard is released",
+    "team": "each team sees its scores at once",
+    "teams": "all teams see the scores at once",
+    "everybody": "everybody sees the scores at once",
+}
+
+
+def _phase(phase: Phase, runs: RunRules) -> str:
+    kinds = ", ".join(map(runs.name_of, runs.kinds_of(phase)))
+    topics = f"topics of the split {phase.split}" if phase.split else "all topics"
+    parts = [f"Phase {phase.name}: {kinds} runs on {topics}", SHOWN_TO[phase.scores]]
+    if phase.max_per_day is not None:
+        parts.append(f"at most {phase.max_per_day} a day for each team")
+    if phase.after_closing:
+        parts.append("accepted when the track is closed")
+    return "; ".join(parts) + "."
 
 
 def _accepted_values(runs: RunRules) -> Iterator[str]:

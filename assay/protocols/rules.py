@@ -53,6 +53,7 @@ def complaints(protocol: Protocol) -> Iterator[str]:
     yield from _of_lines(protocol.runs)
     for n, kind in enumerate(protocol.runs.kinds):
         yield from _of_kind(kind, protocol.runs, n)
+    yield from _of_phases(protocol.runs)
     yield from _of_answers(protocol)
     yield from _of_qrels_lines(protocol)
     yield from _of_pool(protocol)
@@ -189,6 +190,55 @@ def _of_kind(kind: schema.RunKind, runs: schema.RunRules, n: int) -> Iterator[st
     )
 
 
+def _of_phases(runs: schema.RunRules) -> Iterator[str]:
+    keys = [phase.key for phase in runs.phases]
+    for n, kind in enumerate(runs.kinds, 1):
+        if kind.phase not in ("", *keys):
+            phases = ", ".join(keys) or "describe it as [[runs.phase]]"
+            yield f"runs.kind[{n}].phase: {shown(kind.phase)} is not a phase of the protocol; use {phases}"
+    for n, phase in enumerate(runs.phases):
+        yield from _of_phase(phase, runs, n)
+
+
+def _of_phase(phase: schema.Phase, runs: schema.RunRules, n: int) -> Iterator[str]:
+    place, kinds = f"runs.phase[{n + 1}]", runs.kinds_of(phase)
+    if phase.key in [earlier.key for earlier in runs.phases[:n]]:
+        yield f"{place}.key: {phase.key!r} is the key of two phases"
+    if not SLUG.fullmatch(phase.key) or len(phase.key) > MAX_KIND:
+        yield (
+            f"{place}.key: {shown(phase.key)} is not accepted; use lower-case letters, digits and single hyphens, "
+            f"at most {MAX_KIND} characters"
+        )
+    if not phase.title.isprintable() or phase.title != phase.title.strip():
+        yield f"{place}.title: {shown(phase.title)} is not one line of text"
+    if not kinds:
+        yield f"{place}: no kind of run belongs to it; write `phase = {phase.key!r}` in a kind"
+    if phase.max_per_day is not None and phase.max_per_day < 1:
+        yield f"{place}.max_per_day: {phase.max_per_day} is below 1"
+    yield from _of_board(phase, runs, place)
+
+
+def _of_board(phase: schema.Phase, runs: schema.RunRules, place: str) -> Iterator[str]:
+    """Complaints about a board of a phase, which must reveal nothing about topics that are still blind."""
+    if phase.after_closing and not phase.has_board:
+        yield f'{place}.scores: runs after closing are on a board of their own; use "team", "teams" or "everybody"'
+    pooled = [kind.key for kind in runs.kinds if kind.phase == phase.key and (kind.depth or kind.pooled_as)]
+    if phase.has_board and pooled:
+        yield f"{place}.scores: runs with scores at once are in no pool; remove the depth of {', '.join(pooled)}"
+    if not phase.has_board or phase.after_closing:
+        return
+    if not phase.split:
+        yield f"{place}.split: missing; scores at once are about a split of the topics"
+        return
+    others = [runs.phase_of(kind) for kind in runs.scored_keys]
+    if blind := next((other for other in others if other.split in {phase.split, ""}), None):
+        whose = f"the phase {blind.key}" if blind.key else "the kinds without a phase"
+        yield (
+            f"{place}.split: {whose} would have the same topics, whose scores are secret until the release; give each "
+            "a split of its own"
+        )
+
+
 def _of_owed_runs(kind: schema.RunKind, place: str) -> Iterator[str]:
     least, most = kind.min_per_team, kind.max_per_team
     if least < 0 or (most is not None and least > max(most, 0)):
@@ -211,6 +261,9 @@ def _of_answers(protocol: Protocol) -> Iterator[str]:
         if is_own and not fits:
             accepted = FITTING.get(key, ", ".join(schema.ANSWER_FORMATS))
             yield f"{key}: {value!r} does not fit unit = {own}; use {accepted}"
+    for n, phase in enumerate(protocol.runs.phases):
+        if is_own and phase.has_board:
+            yield f"runs.phase[{n + 1}].scores: people judge the answers of each run; leave the key out"
     if is_own and protocol.runs.max_ranks != 1:
         yield f"runs.max_ranks: {protocol.runs.max_ranks}, but a run has one answer per topic; use 1"
     is_used = (protocol.runs.answers, protocol.nuggets) != (schema.AnswerRules(), schema.NuggetRules())

@@ -50,6 +50,7 @@ Separator = Literal["white-space", "comma", "semicolon"]
 Ties = Literal["docno", "file", "rank"]
 Severity = Literal["warning", "error"]
 Submitter = Literal["teams", "organizers"]
+ShownTo = Literal["release", "team", "teams", "everybody"]
 PoolStrategy = Literal[
     "top-k", "distinct-units", "round-robin-until", "top-k-by-score", "known-item", "answers", "rows"
 ]
@@ -103,11 +104,38 @@ class RunKind:
     max_per_team: int | None = None  # runs that a team may have at the same time
     submitted_by: Submitter = "teams"
     baseline: bool = False  # marked as such; outside the limit of runs per team in a pool
+    phase: str = (
+        ""  # the phase of the campaign to which its runs belong; empty: the campaign has one phase for it
+    )
 
     @property
     def name(self) -> str:
         """The name on pages."""
         return self.title or self.key
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of a campaign with topics, daily limit and scores of its own, to which kinds of runs belong."""
+
+    key: str  # names the phase in addresses and files: lower-case letters, digits, single hyphens
+    title: str = ""  # its name on pages; empty: the key
+    split: str = ""  # its runs have the topics of this split, and no others; empty: all topics
+    # Who sees the scores: those who see a leaderboard when it is released; or at once, on a board of the phase, each
+    # team its own, all teams of the track, or everybody.
+    scores: ShownTo = "release"
+    max_per_day: int | None = None  # runs that a team submits in a day, in the time zone of the track
+    after_closing: bool = False  # its runs are accepted when the track is closed, not before
+
+    @property
+    def name(self) -> str:
+        """The name on pages."""
+        return self.title or self.key
+
+    @property
+    def has_board(self) -> bool:
+        """Return whether its runs are scored at once, on a board of the phase; they are in no pool then."""
+        return self.scores != "release"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +197,7 @@ class RunRules:
     documents: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     # The values that `eval` and `subtask` may have in a submission of bolt-xml. Those that are not listed are free.
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    phases: tuple[Phase, ...] = field(default=(), metadata={"key": "phase"})
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -177,8 +206,8 @@ class RunRules:
 
     @property
     def scored_keys(self) -> tuple[str, ...]:
-        """The keys of the kinds whose runs are scored."""
-        return tuple(kind.key for kind in self.kinds if kind.scored)
+        """The keys of the kinds whose runs are scored for leaderboards: not those on the board of a phase."""
+        return tuple(kind.key for kind in self.kinds if kind.scored and not self.phase_of(kind.key).has_board)
 
     @property
     def names_runs(self) -> bool:
@@ -194,6 +223,19 @@ class RunRules:
     def kind(self, key: str) -> RunKind:
         """The kind with a key; one that only has this key if the protocol has no such kind."""
         return next((kind for kind in self.kinds if kind.key == key), RunKind(key, scored=False))
+
+    def phase_of(self, key: str) -> Phase:
+        """The phase of a kind; one without a key and without rules if the kind has none."""
+        named = self.kind(key).phase
+        return next((phase for phase in self.phases if phase.key == named), Phase(""))
+
+    def kinds_of(self, phase: Phase) -> tuple[str, ...]:
+        """The keys of the kinds of a phase, in the order of the protocol."""
+        return tuple(kind.key for kind in self.kinds if kind.phase == phase.key)
+
+    def is_of_campaign(self, key: str) -> bool:
+        """Return whether tables for papers have the runs of a kind: not those on the board of a phase."""
+        return not self.phase_of(key).has_board
 
     def name_of(self, key: str) -> str:
         """The name of a kind on pages."""
@@ -235,6 +277,8 @@ class RunRules:
         self, key: str, tag: str = "", chosen: str = "", depths: Mapping[str, int] | None = None
     ) -> int:
         """The depth to which a run is pooled; 0 if its kind is not pooled. `depths` replace the protocol's."""
+        if self.phase_of(key).has_board:
+            return 0
         depths = self.depths if depths is None else depths
         return depths.get(self.pooled_as(key, tag, chosen), 0) if depths else EVERY_RANK
 

@@ -21,7 +21,7 @@ from pooling.runs.selectors import has_obligations, owing_teams
 from publishing.models import Archive
 from scoring.leaderboards.releases import hindrances
 from scoring.models import Analysis, Leaderboard, Qrels
-from tracks.acceptance import is_accepting, states
+from tracks.acceptance import is_accepting, states, until_closing
 from tracks.leaks.selectors import is_outdated, latest_check
 from tracks.models import CandidateFile, Deadline, GuidelinesDraft, Track
 from tracks.rows.selectors import rows_of
@@ -268,7 +268,8 @@ def _teams(campaign: _Campaign) -> Point:
 def _runs(campaign: _Campaign) -> list[Point]:
     track, runs, teams = campaign.track, campaign.runs, campaign.teams
     is_draft = track.status == Track.Status.DRAFT
-    is_closed = track.status == Track.Status.CLOSED or not (is_draft or is_accepting(states(track)))
+    is_over = not is_draft and not is_accepting(until_closing(track, states(track)))
+    is_closed = track.status == Track.Status.CLOSED or is_over
     silent = [team.name for team in teams if not team.n_runs]
     problems = []
     if n_warned := sum(run.n_warnings > 0 for run in runs):  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -24,6 +25,7 @@ from participation.models import Team
 from pooling.models import Run
 from publishing.published_runs.selectors import publication_of
 from scoring.evaluations.selectors import scores_of
+from scoring.phases.selectors import scores_of_runs
 from tracks.acceptance import Acceptance, next_closing, timetable
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Topic, Track
@@ -165,13 +167,25 @@ def as_depth(depth: int) -> str:
 @register.inclusion_tag("scoring/evaluations/_own_scores.html", takes_context=True)
 def scores_of_team(context: template.Context, team: Team) -> dict[str, Any]:
     """The scores of a team's runs on the leaderboards that the user may see; nothing before a release."""
-    return {"boards": scores_of(context["request"].user, team.runs.all())}
+    return _scores(context, team.runs.all(), team.track)
 
 
 @register.inclusion_tag("scoring/evaluations/_own_scores.html", takes_context=True)
 def scores_of_run(context: template.Context, run: Run) -> dict[str, Any]:
     """The scores of one run on the leaderboards that the user may see; nothing before a release."""
-    return {"boards": scores_of(context["request"].user, Run.objects.filter(pk=run.pk))}
+    return _scores(context, Run.objects.filter(pk=run.pk), run.track)
+
+
+def _scores(context: template.Context, runs: QuerySet[Run], track: Track) -> dict[str, Any]:
+    user, phases = context["request"].user, track.protocol.parsed.runs.phases
+    has_boards = any(phase.has_board for phase in phases)
+    return {"boards": scores_of(user, runs), "phases": scores_of_runs(user, runs) if has_boards else ()}
+
+
+@register.inclusion_tag("scoring/phases/_phases.html")
+def phases_of_track(track: Track) -> dict[str, object]:
+    """The phases of a track, each with a link to its page; nothing if the protocol has none."""
+    return {"track": track, "phases": track.protocol.parsed.runs.phases}
 
 
 @register.inclusion_tag("publishing/published_runs/_download.html")

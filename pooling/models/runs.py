@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
+from assay.protocols.schema import Phase
 from participation.models.teams import Team
 from tracks.models import Track
 
@@ -93,6 +94,11 @@ class Run(models.Model):
     def kind_name(self) -> str:
         """The name of its kind in the words of the protocol."""
         return self.track.protocol.parsed.runs.name_of(self.kind)
+
+    @property
+    def phase(self) -> Phase:
+        """The phase of its kind; one without a key if the protocol has none for it."""
+        return self.track.protocol.parsed.runs.phase_of(self.kind)
 
     @property
     def stated_use(self) -> str:

@@ -51,6 +51,10 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         source="stated_use", help_text="One of the `uses` of the track; empty if it has none."
     )
 
+    phase = serializers.CharField(
+        source="phase.key", help_text="The phase of its kind; empty if the protocol has none."
+    )
+
     class Meta:
         model = Run
         fields = [
@@ -60,6 +64,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
             "team",
             "tag",
             "kind",
+            "phase",
             "status",
             "priority",
             "is_manual",

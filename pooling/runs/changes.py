@@ -53,7 +53,7 @@ def describe(*, run: Run, description: str, by: User) -> Run:
 def move(*, run: Run, is_up: bool, by: User) -> None:
     """Exchange a run with the one before or after it in the order of its team's submitted runs."""
     track, run = _lock(run)
-    _check_team(run, by, track, acceptance.states(track))
+    _check_team(run, by, track, acceptance.until_closing(track, acceptance.states(track)))
     runs = list(run.team.runs.filter(status=Run.Status.SUBMITTED).order_by("priority", "pk").only("pk"))
     place = next((n for n, each in enumerate(runs) if each.pk == run.pk), None)
     if place is None:

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 from django.db.models import Case, F, Func, IntegerField, QuerySet, Value, When
@@ -11,16 +12,25 @@ from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay.formats.reports import Report
 from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
-from assay.protocols.schema import EVERY_RANK, RunRules
+from assay.protocols.schema import EVERY_RANK, Phase, RunRules
 from participation.models import Team
 from participation.teams.selectors import disk_limit, disk_use, may_submit_for, own_teams, teams_of
 from pooling.models import Pool, PoolRun, Run, RunChange
 from pooling.runs.units import FORMULAS, has_formulas, has_posts, has_units
-from tracks.acceptance import Acceptance, is_accepting, state, states_for, why_closed
+from tracks.acceptance import (
+    Acceptance,
+    day_of,
+    is_accepting,
+    state,
+    states_for,
+    until_closing,
+    why_closed,
+)
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
-from web.pages import size
+from web import times
+from web.pages import counted, size
 
 STATE_ORDER = Case(
     When(status=Run.Status.SUBMITTED, then=Value(0)),
@@ -133,6 +143,41 @@ class Answer:
     problems: Sequence[str] = ()
 
 
+class Today(NamedTuple):
+    """The runs of a phase that a team submitted today, in the time zone of the track, also withdrawn ones.
+
+    Runs that organizers submitted do not count.
+    """
+
+    phase: Phase
+    n: int
+    most: int
+    next_at: datetime  # when the next day begins
+    zone: str
+
+    @property
+    def left(self) -> int:
+        return max(0, self.most - self.n)
+
+    def __str__(self) -> str:
+        """Such as `Training: 2 of 5 runs today, next day from 2026-05-02 00:00 AoE (2026-05-02 12:00 UTC)`."""
+        when = times.in_words(self.next_at, self.zone)
+        return f"{self.phase.name}: {self.n} of {counted(self.most, 'run')} today, next day from {when}"
+
+
+def today_of(track: Track, team: Team, at: datetime) -> list[Today]:
+    """The state of each daily limit of a team on the day of an instant. Two queries; none without limits."""
+    rules = track.protocol.parsed.runs
+    limited = [phase for phase in rules.phases if phase.max_per_day is not None]
+    if not limited:
+        return []
+    start, end, zone = day_of(track, at)
+    runs = team.runs.filter(submitted_at__gte=start, submitted_at__lt=end).select_related("submitted_by")
+    kinds = [run.kind for run in runs.defer("report").order_by() if not run.submitted_by.is_organizer]
+    n_of = Counter(rules.phase_of(kind).key for kind in kinds)
+    return [Today(phase, n_of[phase.key], phase.max_per_day or 0, end, zone) for phase in limited]
+
+
 @dataclass(frozen=True)
 class SubmitPage:
     """The run formats that a track accepts; after a check or a submission, the answer for each file."""
@@ -145,6 +190,8 @@ class SubmitPage:
     states: list[Acceptance]
     is_open: bool
     why_closed: str
+    phases: Sequence[Phase]
+    today: Sequence[tuple[Team, list[Today]]]  # of the teams of the user; organizers have no daily limit
     answers: Sequence[Answer] = ()
     tab: str = "runs"
 
@@ -161,7 +208,16 @@ def submit_page(user: AnyUser, track: Track) -> SubmitPage:
         states=of_kinds,
         is_open=is_accepting(of_kinds),
         why_closed=why_closed(of_kinds),
+        phases=protocol.runs.phases,
+        today=_today_for(user, track) if protocol.runs.phases else (),
     )
+
+
+def _today_for(user: AnyUser, track: Track) -> list[tuple[Team, list[Today]]]:
+    if is_organizer(user):
+        return []
+    at = times.now()
+    return [(team, today_of(track, team, at)) for team in teams_of(user, track)]
 
 
 def may_see_runs(user: AnyUser, track: Track) -> bool:
@@ -289,6 +345,7 @@ class TeamRunsPage:
     teams: list[Team]
     rows: list[RunRow]
     quotas: list[Quota]
+    today: list[Today]
     disk: Disk
     n_submitted: int
     states: list[Acceptance]
@@ -319,19 +376,20 @@ def team_runs_page(user: User, team: Team) -> TeamRunsPage:
     n_submitted = sum(run.is_submitted for run in runs)
     of_kinds = states_for(user, track)
     is_open = is_accepting(of_kinds)
-    may_submit = may_submit_for(user, team)
+    may_submit, is_open_still = may_submit_for(user, team), is_accepting(until_closing(track, of_kinds))
     return TeamRunsPage(
         track=track,
         team=team,
         teams=list(own_teams(user, track)) if not user.is_organizer else [],
         rows=[RunRow(run, n if run.is_submitted else None, pools[run.pk]) for n, run in enumerate(runs, 1)],
         quotas=[Quota(kind.name, n_of[kind.key], kind.max_per_team) for kind in kinds],
+        today=today_of(track, team, times.now()),
         disk=Disk(size(used), size(limit), size(max(0, limit - used)), percent),
         n_submitted=n_submitted,
         states=of_kinds,
         is_accepting_runs=is_open,
         why_closed=why_closed(of_kinds),
-        may_order=may_submit and n_submitted > 1 and (is_open or user.is_organizer),
+        may_order=may_submit and n_submitted > 1 and (is_open_still or user.is_organizer),
         may_submit=may_submit,
         missing=owing_of(team, rules, n_of).missing,
     )

@@ -31,6 +31,7 @@ from participation.models import Team
 from participation.teams import services as team_services
 from participation.teams.selectors import disk_limit, disk_use, may_submit_for
 from pooling.errors import (
+    DailyLimitReached,
     DiskLimitReached,
     RemindersRefused,
     RunRefused,
@@ -40,7 +41,7 @@ from pooling.errors import (
     WithdrawalRefused,
 )
 from pooling.models import Run
-from pooling.runs.selectors import Owing, n_of_kinds, owing_teams
+from pooling.runs.selectors import Owing, n_of_kinds, owing_teams, today_of
 from pooling.runs.units import formula_lookup, post_lookup, unit_lookup
 from tracks import acceptance
 from tracks.agreements.services import check_accepted
@@ -54,12 +55,22 @@ ACCEPTED, REJECTED, OWED = "runs.accepted", "runs.rejected", "runs.owed"  # kind
 MAX_ERRORS = 20  # in one letter
 
 
+SubmittedHook = Callable[..., None]  # (run): in the transaction that stores it
+_submitted_hooks: list[SubmittedHook] = []
+
+
+def on_submission(hook: SubmittedHook) -> SubmittedHook:
+    """Register a function of an app above this one that is called for each new run."""
+    _submitted_hooks.append(hook)
+    return hook
+
+
 def check(
     *, track: Track, file: BinaryIO, file_name: str, kind: str = "", team: Team | None = None
 ) -> CheckedRun:
     """Check a run file as `submit` does, and store nothing. `kind` and `team` are the declared ones, if known."""
     protocol = track.protocol.parsed
-    labels_of = dict(track.topics.values_list("code", "labels"))
+    labels_of = dict(track.topics.filter(**_of_split(track, kind)).values_list("code", "labels"))
     units, formulas = unit_lookup(track, protocol), formula_lookup(track, protocol)
     posts, characters = post_lookup(track, protocol), _characters(track, labels_of)
     with _checking:
@@ -75,6 +86,12 @@ def check(
             kind=kind,
             team=team.name if team else "",
         )
+
+
+def _of_split(track: Track, kind: str) -> dict[str, str]:
+    """The condition on the topics of runs of a kind."""
+    split = track.protocol.parsed.runs.phase_of(kind).split
+    return {"split": split} if split else {}
 
 
 def _characters(track: Track, labels_of: Mapping[str, Mapping[str, str]]) -> dict[str, int]:
@@ -101,6 +118,7 @@ def check_submission(
     _check_allowed(track=track, team=team, by=by, declared=declared, at=arrived_at)
     checked = _check_files(track, team, file, file_name, declared, seconds)
     _tag_with_room(track, team, declared, checked, n_bytes=file.seek(0, os.SEEK_END))
+    _check_today(track, team, by, declared, arrived_at or times.now())
     return checked
 
 
@@ -124,7 +142,7 @@ def _check_files(
             f"{team} had a session."
         )
     if seconds is not None:
-        topics = list(track.topics.values_list("code", flat=True))
+        topics = list(track.topics.filter(**_of_split(track, declared.kind)).values_list("code", flat=True))
         try:
             times_taken = check_seconds(seconds, protocol=protocol, topics=topics, name="file of seconds")
         except NoSeconds as error:
@@ -189,6 +207,7 @@ def submit(
         track = track_services.lock(track.pk)
         state = _check_open(track, by, declared, arrived_at)
         tag = _tag_with_room(track, team, declared, checked, n_bytes=n_bytes)
+        _check_today(track, team, by, declared, arrived_at)
         storage.claim(original, stored_columns)
         usual = track.protocol.parsed.runs.usual_use
         run = Run.objects.create(
@@ -209,6 +228,8 @@ def submit(
             submitted_at=arrived_at,
         )
         team_services.notify_members(team=run.team, kind=ACCEPTED, data={"run": run.pk})
+        for hook in _submitted_hooks:
+            hook(run=run)
         on_stored(run)
         return run
 
@@ -228,9 +249,9 @@ def _check_open(track: Track, by: User, declared: Declaration, at: datetime | No
     state = acceptance.state(track, declared.kind, at)
     if not state.is_accepting:
         raise SubmissionRefused(f"{track} does not accept runs: {state.reason}.")
-    if track.status == Track.Status.CLOSED:  # since the file arrived
-        track_services.check_opening(track=track)
     rules = track.protocol.parsed.runs
+    if track.status == Track.Status.CLOSED and not rules.phase_of(declared.kind).after_closing:
+        track_services.check_opening(track=track)  # closed since the file arrived
     if problem := rules.why_not_used(declared.uses):
         raise SubmissionRefused(f"Uses {problem}.")
     if declared.kind not in rules.keys:
@@ -259,6 +280,16 @@ def _tag(track: Track, team: Team, declared: Declaration, checked: CheckedRun) -
         name = name[:-1]
     numbered = (f"{name}-{declared.kind}-{n}" for n in count(2))
     return next(tag for tag in chain([f"{name}-{declared.kind}"], numbered) if tag not in taken)
+
+
+def _check_today(track: Track, team: Team, by: User, declared: Declaration, at: datetime) -> None:
+    """Refuse a run beyond the daily limit of its phase. Organizers have none."""
+    if by.is_organizer:
+        return
+    phase = track.protocol.parsed.runs.phase_of(declared.kind)
+    for today in today_of(track, team, at) if phase.max_per_day else ():
+        if today.phase == phase and not today.left:
+            raise DailyLimitReached(team, today)
 
 
 def _kept(track: Track) -> QuerySet[Run]:

@@ -34,6 +34,8 @@ from assay.archive.records import (
     Index,
     LeaderboardRecord,
     MachineRecord,
+    PhaseRecord,
+    PhaseRunRecord,
     PooledRun,
     PoolRecord,
     ProtocolRecord,
@@ -65,7 +67,8 @@ from publishing.archives import analyses, nuggets
 from publishing.archives.records import record_of, text_of
 from publishing.models import Archive
 from scoring.leaderboards.files import leaderboard_file
-from scoring.models import Leaderboard, Qrels, Score
+from scoring.models import Leaderboard, PhaseBoard, PhaseScore, Qrels, Score
+from scoring.phases.selectors import boards_of
 from scoring.qrels.selectors import qrels_tsv
 from tracks.assessors.services import pseudonyms
 from tracks.models import Assessor, StoredProtocol, Track
@@ -102,6 +105,8 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
         numbers = {run.pk: number for number, run in enumerate(runs, 1)}
         for record, board in zip(index.leaderboards, scored.select_related("track", "qrels"), strict=True):
             _write_leaderboard(writer, archive, record, board, numbers)
+        for phase in index.phases:
+            _write_phase(writer, track, phase, numbers)
         formulas = formula_lookup(track, track.protocol.parsed)
     ids: list[np.ndarray[Any, Any]] = []
     for number, (record_of_run, run) in enumerate(zip(index.runs, runs, strict=True)):
@@ -207,6 +212,7 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
             .select_related("pool")
             .order_by("id")
         ],
+        phases=[_phase(board, numbers) for board in boards_of(track).values()],
         n_topics=track.topics.count(),
         n_nugget_lists=NuggetVersion.objects.filter(topic__track=track).count(),
         n_judgments=Judgment.objects.filter(track=track).count(),
@@ -318,6 +324,17 @@ def _leaderboard(number: int, board: Leaderboard, numbers: _Numbers, archive: Ar
     )
 
 
+def _phase(board: PhaseBoard, numbers: _Numbers) -> PhaseRecord:
+    scored = board.scores.filter(status=PhaseScore.Status.READY).order_by("run__pk")
+    return record_of(
+        PhaseRecord,
+        board,
+        qrels=board.qrels.version,
+        protocol=board.track.protocol.slug,
+        runs=[record_of(PhaseRunRecord, score, run=numbers.runs[score.run_id]) for score in scored],
+    )
+
+
 def _statistics(board: Leaderboard) -> dict[str, Any]:
     if "level" not in board.statistics:
         return {}
@@ -401,6 +418,17 @@ def _write_leaderboard(
     stored = analyses.analyses_of(board, has_names=archive.has_names)
     for name, analysis in zip(record.analyses, stored, strict=True):
         writer.add(name, [as_json(analyses.analysis_record(analysis, numbers)).encode()])
+
+
+def _write_phase(writer: Writer, track: Track, record: PhaseRecord, numbers: Mapping[int, int]) -> None:
+    scored = PhaseScore.objects.filter(board__track=track, board__phase=record.phase).order_by("run__pk")
+    lines = (
+        score_line(numbers[score.run_id], topic, measure, value)
+        for score in scored.filter(status=PhaseScore.Status.READY)
+        for topic, of_topic in score.values.items()
+        for measure, value in of_topic.items()
+    )
+    writer.add(record.scores, _in_pieces(line.encode() for line in chain([SCORES_HEADER], lines)))
 
 
 def _parts(stored: FieldFile) -> Iterator[bytes]:

@@ -1,5 +1,6 @@
 """Stores the contents of a verified archive as a new track. The caller opens the transaction."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -17,6 +18,7 @@ from assay.archive.records import (
     BatchRecord,
     Index,
     LeaderboardRecord,
+    PhaseRecord,
     PoolRecord,
     QrelsRecord,
     RunRecord,
@@ -46,7 +48,15 @@ from publishing.archives.records import moment_of, row_of, save
 from publishing.errors import LoadRefused
 from scoring.analyses.report_pages import reports_page
 from scoring.leaderboards.selectors import leaderboard_page
-from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
+from scoring.models import (
+    Evaluation,
+    Leaderboard,
+    MeasureStatistics,
+    PhaseBoard,
+    PhaseScore,
+    Qrels,
+    Score,
+)
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_page
 from tracks.assessors.machines import user_name
@@ -180,6 +190,8 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
         load.qrels[qrels.version] = _qrels(load, qrels)
     for board in load.index.leaderboards:
         _leaderboard(load, board)
+    for phase in load.index.phases:
+        _phase(load, phase)
     _check_pages(load)
     return load.track
 
@@ -478,6 +490,26 @@ def _leaderboard(load: Loading, record: LeaderboardRecord) -> None:
         p, given = values["p"], {key: value for key, value in values.items() if key != "p"}
         pairs = None if p is None else packed_pairs(from_above_diagonal(p, len(evaluations)))
         MeasureStatistics.objects.create(leaderboard=board, measure=name, pairs=pairs, **given)
+
+
+def _phase(load: Loading, record: PhaseRecord) -> None:
+    """The board of a phase with the values of the archive."""
+    values: defaultdict[int, defaultdict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    for (run, topic, measure), value in load.contents.stored_scores(record).items():
+        values[run][topic][measure] = value
+    qrels = load.qrels[record.qrels]
+    board = save(row_of(PhaseBoard, record, track=load.track, qrels=qrels, set_by=load.by))
+    PhaseScore.objects.bulk_create(
+        row_of(
+            PhaseScore,
+            each,
+            board=board,
+            run=load.runs[each.run],
+            status=PhaseScore.Status.READY,
+            values=values[each.run],
+        )
+        for each in record.runs
+    )
 
 
 def _check_pages(load: Loading) -> None:

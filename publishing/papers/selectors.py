@@ -41,7 +41,7 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
     by_run = {run: (pk, first) for run, pk, first in evaluations}
     runs = track.runs.filter(status=Run.Status.SUBMITTED).select_related("team").defer("report")
     rules, run_facts = track.protocol.parsed.runs, []
-    for run in runs:
+    for run in [run for run in runs if rules.is_of_campaign(run.kind)]:
         as_kind = rules.pooled_as(run.kind, run.tag, run.pooled_as)
         run_facts.append(
             RunFacts(

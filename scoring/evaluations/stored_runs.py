@@ -14,6 +14,7 @@ from assay.measures.units import (
     collapse_instances,
     with_duplicates,
 )
+from assay.protocols.measures import Measure, parse_measures, with_level
 from corpus.formulas.selectors import formulas_of
 from corpus.models import Collection
 from pooling.models import PoolMember, Run
@@ -37,6 +38,21 @@ def check_can_be_scored(track: Track) -> None:
         check_units(track.protocol.parsed, has_formulas=has_formulas, how=how)
     except NotComputed as error:
         raise LeaderboardRefused(f"{error}.") from None
+
+
+def measures_for(qrels: Qrels) -> list[Measure]:
+    """The measures of the protocol for a version of the qrels: those of its set, at its lowest relevant grade.
+
+    Raises:
+        LeaderboardRefused: The protocol has no measure of the set.
+    """
+    scoring, part = qrels.track.protocol.parsed.scoring, qrels.report.get("set", "")
+    measures, level = parse_measures(scoring.measures_of(part)), scoring.level_of(qrels.report)
+    if not measures:
+        raise LeaderboardRefused(f"The protocol has no measure of the set “{part}”, such as {part}:nDCG@10.")
+    if level != scoring.relevant_from and not part:  # in the qrels of a single group of assessors
+        measures = with_level(measures, scoring.relevant_from, level)
+    return measures
 
 
 def ranking_of(run: Run, track: Track) -> Ranked:

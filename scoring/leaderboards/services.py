@@ -14,7 +14,7 @@ from assay.formats.runs.columns import Ranked
 from assay.measures.answers import unassigned as units_without_grade
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_hits
-from assay.protocols.measures import Measure, parse_measures, with_level
+from assay.protocols.measures import Measure, parse_measures
 from assay.protocols.schema import Average
 from assay.statistics.leaderboard import LeaderboardStatistics, counted, leaderboard_statistics
 from assay.statistics.significance import packed_pairs
@@ -23,7 +23,12 @@ from participation.models import Team
 from participation.teams.selectors import members_to_mail
 from pooling.models import Run
 from scoring.errors import LeaderboardRefused, ReleaseHindered
-from scoring.evaluations.stored_runs import check_can_be_scored, judged_documents, ranking_of
+from scoring.evaluations.stored_runs import (
+    check_can_be_scored,
+    judged_documents,
+    measures_for,
+    ranking_of,
+)
 from scoring.leaderboards.releases import hindrances, is_wider
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
 from scoring.qrels import selectors as qrels_selectors
@@ -55,13 +60,7 @@ def request(*, qrels: Qrels, by: User, seed: int | None = None) -> Leaderboard:
             f"{qrels.track} has no runs to score. The protocol scores runs of these kinds: {kinds}."
         )
     check_can_be_scored(qrels.track)
-    scoring = protocol.scoring
-    part = qrels.report.get("set", "")
-    measures, level = parse_measures(scoring.measures_of(part)), scoring.level_of(qrels.report)
-    if not measures:
-        raise LeaderboardRefused(f"The protocol has no measure of the set “{part}”, such as {part}:nDCG@10.")
-    if level != scoring.relevant_from and not part:  # in the qrels of a single group of assessors
-        measures = with_level(measures, scoring.relevant_from, level)
+    measures = measures_for(qrels)
     board = Leaderboard.objects.create(
         track=qrels.track,
         qrels=qrels,

@@ -214,6 +214,46 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('leaderboard', 'team', 'tag'), name='later_run_unique')],
             },
         ),
+        migrations.CreateModel(
+            name='PhaseBoard',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('phase', models.CharField(help_text='A phase of the protocol.', max_length=40)),
+                ('measures', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=50), help_text='In the order of the columns.', size=None)),
+                ('average', models.CharField(help_text='judged or common, as of leaderboards.', max_length=10)),
+                ('set_at', models.DateTimeField(auto_now=True)),
+                ('qrels', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='phase_boards', to='scoring.qrels')),
+                ('set_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('track', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='phase_boards', to='tracks.track')),
+            ],
+            options={
+                'ordering': ['pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='PhaseScore',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('status', models.CharField(choices=[('scoring', 'being scored'), ('ready', 'scored'), ('failed', 'not scored')], default='scoring', max_length=10, verbose_name='state')),
+                ('n_topics', models.PositiveIntegerField(default=0, help_text='Topics in the means.', verbose_name='topics')),
+                ('n_missing', models.PositiveIntegerField(default=0, help_text='Topics of the qrels that are missing from the run.', verbose_name='missing')),
+                ('values', models.JSONField(default=dict, help_text='Topic, or `all` for the means, to measure to value.')),
+                ('scored_at', models.DateTimeField(null=True)),
+                ('board', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scores', to='scoring.phaseboard')),
+                ('run', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='phase_score', to='pooling.run')),
+            ],
+            options={
+                'ordering': ['pk'],
+            },
+        ),
+        migrations.AddConstraint(
+            model_name='phaseboard',
+            constraint=models.UniqueConstraint(fields=('track', 'phase'), name='phase_board_unique'),
+        ),
+        migrations.AddConstraint(
+            model_name='phasescore',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('scored_at__isnull', False), ('status', 'ready')), models.Q(models.Q(('status', 'ready'), _negated=True), ('scored_at__isnull', True)), _connector='OR'), name='phase_score_scored_when'),
+        ),
         migrations.AddConstraint(
             model_name='leaderboard',
             constraint=models.UniqueConstraint(condition=models.Q(('status', 'scoring')), fields=('qrels',), name='leaderboard_scoring_unique'),

@@ -2,6 +2,7 @@ from scoring.models.analyses import Analysis
 from scoring.models.evaluations import Evaluation, Score
 from scoring.models.later import LaterRun
 from scoring.models.leaderboards import Leaderboard, MeasureStatistics, ScheduledRelease
+from scoring.models.phases import PhaseBoard, PhaseScore
 from scoring.models.qrels import Qrels, QrelsEntry
 
 __all__ = [
@@ -10,6 +11,8 @@ __all__ = [
     "LaterRun",
     "Leaderboard",
     "MeasureStatistics",
+    "PhaseBoard",
+    "PhaseScore",
     "Qrels",
     "QrelsEntry",
     "ScheduledRelease",

@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers.factories import make_deadline, make_topic, make_track, make_user
 from tracks import acceptance
-from tracks.acceptance import Phase
+from tracks.acceptance import Stage
 from tracks.deadlines import services
 from tracks.models import Deadline, Track
 from tracks.tracks import services as track_services
@@ -20,31 +20,31 @@ DRAFT, OPEN, CLOSED = Track.Status.DRAFT, Track.Status.OPEN, Track.Status.CLOSED
 
 
 @pytest.mark.parametrize(
-    ("status", "times", "phase"),
+    ("status", "times", "stage"),
     [
-        (DRAFT, {}, Phase.WAITING),
-        (DRAFT, {"opens_at": HOUR}, Phase.WAITING),
-        (DRAFT, {"opens_at": -1}, Phase.OPEN),
-        (DRAFT, {"closes_at": HOUR}, Phase.WAITING),
-        (DRAFT, {"opens_at": -HOUR, "closes_at": -1}, Phase.CLOSED),
-        (OPEN, {}, Phase.OPEN),
-        (OPEN, {"opens_at": HOUR}, Phase.OPEN),
-        (OPEN, {"closes_at": HOUR}, Phase.OPEN),
-        (OPEN, {"closes_at": -1}, Phase.CLOSED),
-        (OPEN, {"closes_at": -HOUR, "grace_minutes": 90}, Phase.LATE),
-        (OPEN, {"closes_at": -HOUR, "grace_minutes": 60}, Phase.CLOSED),
-        (CLOSED, {}, Phase.CLOSED),
-        (CLOSED, {"closes_at": HOUR}, Phase.CLOSED),
+        (DRAFT, {}, Stage.WAITING),
+        (DRAFT, {"opens_at": HOUR}, Stage.WAITING),
+        (DRAFT, {"opens_at": -1}, Stage.OPEN),
+        (DRAFT, {"closes_at": HOUR}, Stage.WAITING),
+        (DRAFT, {"opens_at": -HOUR, "closes_at": -1}, Stage.CLOSED),
+        (OPEN, {}, Stage.OPEN),
+        (OPEN, {"opens_at": HOUR}, Stage.OPEN),
+        (OPEN, {"closes_at": HOUR}, Stage.OPEN),
+        (OPEN, {"closes_at": -1}, Stage.CLOSED),
+        (OPEN, {"closes_at": -HOUR, "grace_minutes": 90}, Stage.LATE),
+        (OPEN, {"closes_at": -HOUR, "grace_minutes": 60}, Stage.CLOSED),
+        (CLOSED, {}, Stage.CLOSED),
+        (CLOSED, {"closes_at": HOUR}, Stage.CLOSED),
     ],
 )
-def test_state_compares_instants(status: str, times: dict[str, Any], phase: Phase) -> None:
+def test_state_compares_instants(status: str, times: dict[str, Any], stage: Stage) -> None:
     track = make_track(status=status)
     if times:
         make_deadline(track, **times)
 
     state = acceptance.state(track, "primary")
 
-    assert state.phase == phase
+    assert state.stage == stage
     assert bool(state.reason) is not state.is_accepting
 
 
@@ -56,7 +56,7 @@ def test_times_of_a_kind_replace_those_of_all_kinds() -> None:
 
     states = acceptance.states(track)
 
-    assert [each.phase for each in states] == [Phase.CLOSED, Phase.OPEN, Phase.WAITING]
+    assert [each.stage for each in states] == [Stage.CLOSED, Stage.OPEN, Stage.WAITING]
     assert "the track closed on" in states[0].reason
     assert "baseline runs are accepted from" in states[2].reason
     assert acceptance.why_closed(states) == ""

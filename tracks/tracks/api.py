@@ -42,7 +42,7 @@ class KindStateSerializer(serializers.Serializer[Any]):
 
     kind = serializers.CharField()
     name = serializers.CharField(help_text="The kind in the words of the protocol, as on pages.")
-    phase = serializers.CharField()
+    stage = serializers.CharField(help_text="not open yet, open, open and late, or closed.")
     is_accepting = serializers.BooleanField(help_text="Whether runs can be submitted and withdrawn now.")
     reason = serializers.CharField(help_text="Why not, as the end of a sentence; empty if they are accepted.")
     opens_at = serializers.DateTimeField(allow_null=True)

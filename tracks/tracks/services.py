@@ -101,6 +101,13 @@ def check_opening(track: Track) -> None:
     """
     if not track.topics.exists():
         raise TrackRefused(f"{track} has no topics yet. Import its topic file first.")
+    splits = set(track.topics.values_list("split", flat=True))
+    for phase in track.protocol.parsed.runs.phases:
+        if phase.split and phase.split not in splits:
+            raise TrackRefused(
+                f"The phase {phase.name} is about the split “{phase.split}”, and no topic of {track} has it. Set the "
+                "split of its topics first."
+            )
     for check_with in _opening_checks:
         check_with(track=track)
 

@@ -1,6 +1,6 @@
 """Qrels as arrays."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -33,6 +33,14 @@ class QrelsColumns:
     grade: NDArray[np.int32]
     kind: QrelsKind = "grades"
     parts: NDArray[np.object_] | None = None
+
+    def of_topics(self, codes: Collection[str]) -> "QrelsColumns":
+        """The rows of some topics, without the others."""
+        is_kept = np.isin(self.topics, list(codes))
+        rows = is_kept[self.topic_index]
+        kept = self.kept(rows)
+        place = np.cumsum(is_kept, dtype=np.int32) - 1
+        return replace(kept, topics=self.topics[is_kept], topic_index=place[kept.topic_index])
 
     def kept(self, rows: NDArray[Any]) -> "QrelsColumns":
         """Some rows, with all topics: a topic without rows still counts, with the value 0."""

@@ -29,6 +29,7 @@ OWN = "tests/assay/cli/test_own_columns.py::test_"
 KINDS = "tests/pooling/runs/test_kinds.py::test_"
 ARCHIVES = "tests/publishing/archives/test_pairs.py::test_"
 SCORING = "tests/scoring/test_protocol_keys.py::test_"
+PHASES = "tests/scoring/phases/test_phases.py::test_"
 INTERACTION = "tests/participation/interaction/test_interaction.py::test_"
 PLANNING = "tests/assessment/rounds/"
 CHOICES = f"{PAGES}choices_and_questions_of_the_page_are_those_of_the_protocol"
@@ -75,6 +76,14 @@ EFFECTS = {
     "runs.kind.submitted_by": (
         f"{KINDS}words_of_the_protocol_are_on_the_submission_page_and_decide_what_is_accepted"
     ),
+    **dict.fromkeys(
+        ("runs.kind.phase", "runs.phase.key", "runs.phase.scores"),
+        f"{PHASES}training_run_is_scored_at_once_and_reveals_nothing_of_the_test",
+    ),
+    "runs.phase.title": f"{PHASES}runs_after_closing_are_scored_apart_and_open_nothing",
+    "runs.phase.split": f"{PHASES}run_has_the_topics_of_the_split_of_its_phase",
+    "runs.phase.max_per_day": f"{PHASES}daily_limit_is_stated_and_enforced_for_pages_and_programs",
+    "runs.phase.after_closing": f"{PHASES}runs_after_closing_are_scored_apart_and_open_nothing",
     "runs.kind.baseline": f"{KINDS}kinds_decide_depths_scores_and_filters",
     "runs.documents": (
         "tests/pooling/runs/test_owed_runs.py::test_contact_person_writes_the_documents_that_the_team_owes"

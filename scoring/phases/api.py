@@ -1,0 +1,143 @@
+"""The phases of a track for programs: their rules, the qrels that score them, and their scores."""
+
+from typing import Any
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of, user_of
+from assay.protocols.schema import Phase
+from scoring.models import PhaseBoard, PhaseScore, Qrels
+from scoring.phases import selectors, services
+from tracks.models import Track
+from tracks.tracks.api import track_of
+from web.api.filters import Filter
+from web.api.permissions import Everyone, Organizer
+from web.api.scopes import Scope
+from web.api.serializers import Strict
+from web.api.views import Endpoints, get, put
+
+
+class PhaseSerializer(serializers.Serializer[Any]):
+    """A phase of a track: its topics, its daily limit, and who sees the scores of its runs."""
+
+    key = serializers.CharField()
+    name = serializers.CharField()
+    kinds = serializers.ListField(child=serializers.CharField(), help_text="The kinds of runs in the phase.")
+    split = serializers.CharField(help_text="Runs have the topics of this split; empty: all topics.")
+    topics = serializers.ListField(child=serializers.CharField(), help_text="The codes of these topics.")
+    scores = serializers.CharField(
+        help_text="Who sees scores: `release`, as the leaderboard; or at once `team`, `teams` or `everybody`."
+    )
+    max_per_day = serializers.IntegerField(
+        allow_null=True, help_text="Runs of a team in a day, in the time zone of the track; null: no limit."
+    )
+    after_closing = serializers.BooleanField(help_text="Whether its runs are accepted after the closing.")
+    is_scoring = serializers.BooleanField(help_text="Whether its runs are scored when they are submitted.")
+    measures = serializers.ListField(child=serializers.CharField(), help_text="Of its board.")
+    qrels = serializers.IntegerField(
+        allow_null=True, help_text="The version that scores its runs; null for all but organizers."
+    )
+
+
+class PhaseScoreSerializer(serializers.ModelSerializer[PhaseScore]):
+    """A run on the board of its phase."""
+
+    phase = serializers.CharField(source="board.phase")
+    run = serializers.IntegerField(source="run_id")
+    team = serializers.CharField(source="run.team.name")
+    tag = serializers.CharField(source="run.tag")
+    kind = serializers.CharField(source="run.kind")
+    submitted_at = serializers.DateTimeField(source="run.submitted_at")
+    status = serializers.CharField(help_text="scoring, ready or failed.")
+    values = serializers.DictField(
+        child=serializers.DictField(child=serializers.FloatField()),
+        help_text="Topic, or `all` for the means, to measure to value; empty until it is scored.",
+    )
+
+    class Meta:
+        model = PhaseScore
+        fields = [
+            *("phase", "run", "team", "tag", "kind", "submitted_at"),
+            *("status", "n_topics", "n_missing", "values", "scored_at"),
+        ]
+
+
+class PhaseQrelsSerializer(Strict):
+    version = serializers.IntegerField(min_value=1, help_text="A version of the qrels of the track.")
+
+
+def _shown(request: Request, track: Track, phase: Phase, board: PhaseBoard | None) -> dict[str, Any]:
+    user = user_of(request)
+    topics = track.topics.filter(split=phase.split) if phase.split else track.topics.all()
+    sees_qrels = board is not None and getattr(user, "is_organizer", False)
+    return {
+        "key": phase.key,
+        "name": phase.name,
+        "kinds": track.protocol.parsed.runs.kinds_of(phase),
+        "split": phase.split,
+        "topics": list(topics.values_list("code", flat=True)),
+        "scores": phase.scores,
+        "max_per_day": phase.max_per_day,
+        "after_closing": phase.after_closing,
+        "is_scoring": board is not None,
+        "measures": board.measures if board else [],
+        "qrels": board.qrels.version if board and sees_qrels else None,
+    }
+
+
+def _found(track: Track, key: str) -> Phase:
+    phase = selectors.phases_of(track).get(key)
+    if phase is None:
+        raise Http404
+    return phase
+
+
+class Phases(Endpoints):
+    tag = "Phases"
+    read_scopes = (Scope.READ, Scope.RUNS)  # as for the runs that are scored
+    permission_classes = [Everyone]
+
+    @get("tracks/<slug:slug>/phases/", "phases", PhaseSerializer(many=True))
+    def list_phases(self, request: Request, slug: str) -> Any:
+        """List the phases of a track, in the order of its protocol."""
+        track = track_of(request, slug)
+        boards = selectors.boards_of(track)
+        phases = selectors.phases_of(track).values()
+        return [_shown(request, track, phase, boards.get(phase.key)) for phase in phases]
+
+    @get(
+        "tracks/<slug:slug>/phases/<slug:key>/scores/",
+        "phase_scores",
+        PhaseScoreSerializer,
+        ordering=("pk",),
+        filters=[
+            Filter("team", "run__team__name"),
+            Filter("tag", "run__tag"),
+            Filter("run", "run_id", kind="whole number"),
+        ],
+    )
+    def list_phase_scores(self, request: Request, slug: str, key: str) -> Any:
+        """List the scores of a phase that you may see: ask for the `run` that you submitted until it is ready."""
+        track = track_of(request, slug)
+        return selectors.scores_for(user_of(request), track, _found(track, key))
+
+    @put(
+        "tracks/<slug:slug>/phases/<slug:key>/qrels/",
+        "phase_qrels",
+        PhaseSerializer,
+        takes=PhaseQrelsSerializer,
+        who=[Organizer],
+    )
+    def score_phase(self, request: Request, slug: str, key: str) -> Any:
+        """Choose the qrels that score the runs of a phase, and score those that it has."""
+        track, data = track_of(request, slug), self.validated(request)
+        phase, qrels = _found(track, key), get_object_or_404(Qrels, track=track, version=data["version"])
+        board = services.set_qrels(track=track, phase=key, qrels=qrels, by=person_of(request))
+        return Response(PhaseSerializer(_shown(request, track, phase, board)).data)
+
+
+urlpatterns = Phases.urls()

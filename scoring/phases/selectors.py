@@ -1,0 +1,165 @@
+"""The phases of a track: what they accept, who sees the scores of their boards, and these scores."""
+
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+
+from accounts.access import AnyUser, is_organizer
+from accounts.models import User
+from assay.measures.scores import ALL
+from assay.papers.tables import CHECK, Column, Group, PaperTable, Value, number, words
+from assay.protocols.description import SHOWN_TO
+from assay.protocols.schema import Phase
+from assay.tables import shown
+from participation.teams.selectors import own_teams
+from pooling.models import Run
+from scoring.models import PhaseBoard, PhaseScore, Qrels
+from scoring.phases.services import WIDE_ENOUGH
+from scoring.selectors import titled
+from tracks.acceptance import Acceptance, states
+from tracks.models import Track
+
+
+def phases_of(track: Track) -> dict[str, Phase]:
+    """The phases of a track by key, in the order of the protocol."""
+    return {phase.key: phase for phase in track.protocol.parsed.runs.phases}
+
+
+def boards_of(track: Track) -> dict[str, PhaseBoard]:
+    """The boards of a track that score runs now, by phase. One query."""
+    boards = PhaseBoard.objects.filter(track=track).select_related("track__protocol", "qrels")
+    return {board.phase: board for board in boards.defer("qrels__report")}
+
+
+def scores_for(user: AnyUser, track: Track, phase: Phase) -> QuerySet[PhaseScore]:
+    """The scores of a phase that a user sees, by team and tag.
+
+    Organizers see all. Others see what the protocol says. Scores of runs after closing are seen only as long as those
+    who see them see a leaderboard against the same qrels.
+    """
+    scores = PhaseScore.objects.filter(board__track=track, board__phase=phase.key)
+    scores = scores.select_related("board", "run__team", "run__submitted_by").defer("run__report")
+    scores = scores.order_by("run__team__name", "run__tag", "run__pk")
+    if is_organizer(user):
+        return scores
+    if not phase.has_board or _is_secret(track, phase):
+        return scores.none()
+    mine = own_teams(user, track).order_by()
+    of_mine = Q(run__team__in=mine)
+    if phase.scores == "team" or (phase.scores == "teams" and not mine.exists()):
+        return scores.filter(of_mine)
+    return scores.filter(of_mine | Q(run__status=Run.Status.SUBMITTED))
+
+
+def _is_secret(track: Track, phase: Phase) -> bool:
+    """Return whether the qrels of a board after closing are no longer released."""
+    if not phase.after_closing:
+        return False
+    qrels = PhaseBoard.objects.filter(track=track, phase=phase.key).values("qrels")
+    return not track.leaderboards.filter(qrels__in=qrels, release__in=WIDE_ENOUGH[phase.scores]).exists()
+
+
+@dataclass(frozen=True)
+class PhaseRow:
+    """A run on the board of a phase. Its means are empty until it is scored."""
+
+    score: PhaseScore
+    run: Run
+    means: list[tuple[str, str]]
+    is_own: bool
+
+
+@dataclass(frozen=True)
+class PhasePage:
+    """A phase with its rules, and the runs of its board by the first measure. `versions` are for organizers."""
+
+    track: Track
+    phase: Phase
+    audience: str
+    n_topics: int
+    kinds: list[Acceptance]
+    board: PhaseBoard | None
+    measures: list[tuple[str, str]]
+    rows: list[PhaseRow]
+    versions: list[Qrels]
+    is_organizer: bool
+    tab: str = "leaderboards"
+
+
+def phase_page(user: AnyUser, track: Track, phase: Phase) -> PhasePage:
+    """The page of a phase. A fixed number of queries."""
+    board, keys = boards_of(track).get(phase.key), track.protocol.parsed.runs.kinds_of(phase)
+    topics = track.topics.filter(split=phase.split) if phase.split else track.topics.all()
+    may_choose = is_organizer(user) and phase.has_board
+    versions = Qrels.objects.filter(track=track, archived_at=None).defer("report").order_by("-version")
+    return PhasePage(
+        track=track,
+        phase=phase,
+        audience=SHOWN_TO[phase.scores],
+        n_topics=topics.count(),
+        kinds=[each for each in states(track) if each.kind in keys],
+        board=board,
+        measures=titled(board.measures) if board else [],
+        rows=board_rows(user, track, phase, board),
+        versions=list(versions) if may_choose else [],
+        is_organizer=is_organizer(user),
+    )
+
+
+def board_rows(user: AnyUser, track: Track, phase: Phase, board: PhaseBoard | None) -> list[PhaseRow]:
+    """The runs of a board that a user sees: best first by the first measure, then those that are not scored."""
+    if board is None:
+        return []
+    own = set(own_teams(user, track).values_list("pk", flat=True)) if isinstance(user, User) else set()
+    rows = [_row(board, score, own) for score in scores_for(user, track, phase)]
+    first = board.measures[0]
+    return sorted(rows, key=lambda row: -row.score.values.get(ALL, {}).get(first, -1.0))
+
+
+def _row(board: PhaseBoard, score: PhaseScore, own: set[int]) -> PhaseRow:
+    score.run.track = board.track
+    values = score.values.get(ALL, {})
+    means = [(name, shown(values[name]) if name in values else "") for name in board.measures]
+    return PhaseRow(score, score.run, means, score.run.team_id in own)
+
+
+def board_table(user: AnyUser, board: PhaseBoard) -> PaperTable:
+    """The board of a phase as a table ready to print. Its caption and its column name the phase."""
+    phase, measures = board.rules, board.measures
+    rows = board_rows(user, board.track, phase, board)
+    closing = ", submitted after the closing of the track" if phase.after_closing else ""
+    caption = (
+        f"{board.track.name}, {phase.name}: runs of the phase{closing}; they are in no pool and on no leaderboard "
+        "of the track. M: manual run. The best values are bold."
+    )
+    best = {name: max((dict(row.means)[name] for row in rows), default="") for name in measures}
+    columns = (
+        *(Column(label) for label in ("Team", "Run", "Phase", "Kind", "Submitted")),
+        Column("M", is_mark=True),
+        Column("Missing", is_number=True),
+        *(Column(name, is_number=True, is_measure=True) for name in measures),
+    )
+    lines = tuple(_line(row, phase, best) for row in rows if row.score.status == PhaseScore.Status.READY)
+    return PaperTable(f"phase-{phase.key}", phase.name, caption, columns, (Group("", lines),))
+
+
+def _line(row: PhaseRow, phase: Phase, best: dict[str, str]) -> tuple[Value, ...]:
+    run, values = row.run, row.score.values[ALL]
+    submitted = f"{run.submitted_at:%Y-%m-%d %H:%M} UTC"
+    names = words(
+        run.team.name, run.tag, phase.name, run.kind_name, submitted, CHECK if run.is_manual else ""
+    )
+    means = (Value(text, bool(text) and text == best[name], values[name]) for name, text in row.means)
+    return (*names, number(row.score.n_missing), *means)
+
+
+def scores_of_runs(user: AnyUser, runs: QuerySet[Run]) -> list[tuple[PhaseBoard, list[PhaseRow]]]:
+    """The scores of some runs of a track on the boards of its phases that a user sees, by phase."""
+    track_ids = runs.order_by().values("track")
+    boards = PhaseBoard.objects.filter(track__in=track_ids).select_related("track__protocol")
+    shown_boards = []
+    for board in boards:
+        scores = scores_for(user, board.track, board.rules).filter(run__in=runs.order_by())
+        if rows := [_row(board, score, set()) for score in scores]:
+            shown_boards.append((board, rows))
+    return shown_boards
