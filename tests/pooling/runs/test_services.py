@@ -347,11 +347,29 @@ def test_two_submissions_at_once_do_not_exceed_the_disk_limit(folder: Path, sett
     assert len(scene.files()) == 4
 
 
+@pytest.mark.parametrize(
+    ("keys", "phase", "message"),
+    [
+        (
+            "max_per_team = 2",
+            "",
+            "Ours already has 2 primary runs, and ARQ accepts no more. Withdraw one of them",
+        ),
+        (
+            'phase = "test"',
+            '[[runs.phase]]\nkey = "test"\nmax_per_day = 2\n\n',
+            "Ours cannot submit another run today: ",
+        ),
+    ],
+)
 @pytest.mark.django_db(transaction=True)
-def test_two_submissions_at_once_for_the_last_place_of_a_quota_give_one_run(folder: Path) -> None:
+def test_two_submissions_at_once_for_the_last_place_of_a_quota_give_one_run(
+    folder: Path, keys: str, phase: str, message: str
+) -> None:
     scene = build_scene(folder)
     protocol = scene.track.protocol
-    protocol.text = protocol.text.replace("depth = 50\n", "depth = 50\nmax_per_team = 2\n")
+    protocol.text = protocol.text.replace("depth = 50\n", f"depth = 50\n{keys}\n")
+    protocol.text = protocol.text.replace("[pool]\n", f"{phase}[pool]\n")
     protocol.digest = "f" * 64
     protocol.save()
     scene.track.refresh_from_db()
@@ -375,10 +393,9 @@ def test_two_submissions_at_once_for_the_last_place_of_a_quota_give_one_run(fold
     for thread in threads:
         thread.join()
 
-    assert sorted(outcomes) == [
-        "Ours already has 2 primary runs, and ARQ accepts no more. Withdraw one of them first.",
-        "stored",
-    ]
+    refused, stored = sorted(outcomes)
+    assert refused.startswith(message)
+    assert stored == "stored"
     assert Run.objects.count() == 2
     assert len(scene.files()) == 4
 
