@@ -9,7 +9,6 @@ from web.pages import size
 if TYPE_CHECKING:
     from participation.models import Team
     from pooling.models import Run
-    from pooling.runs.selectors import Today
 
 
 class RunRefused(Refused):
@@ -56,7 +55,7 @@ class SameBytes(SubmissionRefused):
 class DailyLimitReached(SubmissionRefused):
     """The team submitted as many runs of a phase as it may in a day."""
 
-    def __init__(self, team: "Team", today: "Today") -> None:
+    def __init__(self, team: "Team", today: str) -> None:
         super().__init__(f"{team} cannot submit another run today: {today}.")
 
 

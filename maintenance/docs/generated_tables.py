@@ -45,6 +45,7 @@ TABLES = {
     "runs": schema.RunRules,
     "runs.columns": schema.RunLines,
     "runs.kind": schema.RunKind,
+    "runs.phase": schema.Phase,
     "pool": schema.PoolRules,
     "instances": schema.InstanceRules,
     "judging": schema.JudgingRules,

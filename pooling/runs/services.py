@@ -289,7 +289,7 @@ def _check_today(track: Track, team: Team, by: User, declared: Declaration, at: 
     phase = track.protocol.parsed.runs.phase_of(declared.kind)
     for today in today_of(track, team, at) if phase.max_per_day else ():
         if today.phase == phase and not today.left:
-            raise DailyLimitReached(team, today)
+            raise DailyLimitReached(team, str(today))
 
 
 def _kept(track: Track) -> QuerySet[Run]:

@@ -7,8 +7,15 @@ from django.urls import reverse
 from accounts.models import User
 from assay.protocols.schema import Phase
 from pooling.models import Run
+from scoring.models.leaderboards import Leaderboard
 from scoring.models.qrels import Qrels
 from tracks.models import Track
+
+WIDE_ENOUGH = {  # the releases after which the scores of runs after closing may be shown
+    "everybody": (Leaderboard.Release.PUBLIC,),
+    "teams": (Leaderboard.Release.PUBLIC, Leaderboard.Release.PARTICIPANTS),
+    "team": (Leaderboard.Release.PUBLIC, Leaderboard.Release.PARTICIPANTS),
+}
 
 
 class PhaseBoard(models.Model):

@@ -14,7 +14,7 @@ from assay.tables import shown
 from participation.teams.selectors import own_teams
 from pooling.models import Run
 from scoring.models import PhaseBoard, PhaseScore, Qrels
-from scoring.phases.services import WIDE_ENOUGH
+from scoring.models.phases import WIDE_ENOUGH
 from scoring.selectors import titled
 from tracks.acceptance import Acceptance, states
 from tracks.models import Track

@@ -23,17 +23,13 @@ from scoring.evaluations.stored_runs import (
     measures_for,
     ranking_of,
 )
-from scoring.models import Leaderboard, PhaseBoard, PhaseScore, Qrels
+from scoring.models import PhaseBoard, PhaseScore, Qrels
+from scoring.models.phases import WIDE_ENOUGH
 from scoring.qrels.selectors import qrels_columns
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
 SCORE = "scoring.phase"  # kind of the job
-WIDE_ENOUGH = {  # the releases after which the scores of runs after closing may be shown
-    "everybody": (Leaderboard.Release.PUBLIC,),
-    "teams": (Leaderboard.Release.PUBLIC, Leaderboard.Release.PARTICIPANTS),
-    "team": (Leaderboard.Release.PUBLIC, Leaderboard.Release.PARTICIPANTS),
-}
 
 
 @transaction.atomic
@@ -84,10 +80,10 @@ def _check_may_be_shown(track: Track, rules: Phase, qrels: Qrels) -> None:
         return
     released = track.leaderboards.filter(qrels=qrels, release__in=WIDE_ENOUGH[rules.scores])
     if not released.exists():
-        whom = "everybody" if rules.scores == "everybody" else "the teams"
+        audience = "everybody" if rules.scores == "everybody" else "the teams"
         raise PhaseRefused(
-            f"The scores of {rules.name} would reveal the qrels {qrels}. Release a leaderboard against them to {whom} "
-            "first."
+            f"The scores of {rules.name} would reveal the qrels {qrels}. Release a leaderboard against them to "
+            f"{audience} first."
         )
 
 

@@ -28,7 +28,7 @@ def _phase(request: HttpRequest, slug: str, key: str) -> tuple[Track, Phase]:
 @require_safe
 @never_cache
 def phase(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """The rules of a phase: everyone who sees the track. Its scores: those whom the protocol names."""
+    """The rules of a phase: everyone who sees the track. Its scores: the people that the protocol names."""
     page = selectors.phase_page(request.user, *_phase(request, slug, key))
     return render(request, "scoring/phases/phase.html", context_of(page))
 

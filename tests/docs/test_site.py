@@ -46,6 +46,8 @@ NO_PAGES = {
         "scoring:complete_topics",
         "scoring:train",
         "scoring:later_runs_file",
+        "scoring:phase_file",
+        "scoring:score_phase",
         "tracks:calendar",
         "publishing:consent",
         "pooling:move",
