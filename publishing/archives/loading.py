@@ -188,10 +188,7 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
             )
     for qrels in load.index.qrels:
         load.qrels[qrels.version] = _qrels(load, qrels)
-    for board in load.index.leaderboards:
-        _leaderboard(load, board)
-    for phase in load.index.phases:
-        _phase(load, phase)
+    _boards(load)
     _check_pages(load)
     return load.track
 
@@ -438,6 +435,13 @@ def _qrels(load: Loading, record: QrelsRecord) -> Qrels:
     qrels = qrels_services.store_loaded(qrels, load.contents.qrels_columns(record))
     Qrels.objects.filter(pk=qrels.pk).update(created_at=created_at)
     return qrels
+
+
+def _boards(load: Loading) -> None:
+    for board in load.index.leaderboards:
+        _leaderboard(load, board)
+    for phase in load.index.phases:
+        _phase(load, phase)
 
 
 def _leaderboard(load: Loading, record: LeaderboardRecord) -> None:
