@@ -9,6 +9,8 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
+from web.first_migrations import FirstMigration
+
 KEEP_EVENTS = """
 CREATE FUNCTION accounts_keep_events() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -31,7 +33,7 @@ DROP FUNCTION accounts_keep_events();
 """
 
 
-class Migration(migrations.Migration):
+class Migration(FirstMigration):
 
     initial = True
 

@@ -6,6 +6,8 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
+from web.first_migrations import FirstMigration
+
 KEEP_JUDGMENTS = """
 CREATE FUNCTION assessment_keep_judgment() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -46,7 +48,7 @@ DROP FUNCTION assessment_refuse_truncate();
 """
 
 
-class Migration(migrations.Migration):
+class Migration(FirstMigration):
 
     initial = True
 

@@ -4,12 +4,14 @@ import django.contrib.postgres.fields
 import django.db.models.deletion
 from django.db import migrations, models
 
+from web.first_migrations import FirstMigration
+
 
 # Formulas are never searched by their text, and statistics of long texts take long: collect none. -1 is the default.
 _STATISTICS = "ALTER TABLE {} ALTER COLUMN {} SET STATISTICS {}"
 
 
-class Migration(migrations.Migration):
+class Migration(FirstMigration):
 
     initial = True
 

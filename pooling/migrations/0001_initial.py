@@ -5,13 +5,15 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
+from web.first_migrations import FirstMigration
+
 KEEP_VERSIONS = """
 CREATE TRIGGER keep_rows BEFORE UPDATE OR DELETE ON pooling_nuggetversion
     FOR EACH ROW EXECUTE FUNCTION tracks_keep_rows();
 """
 
 
-class Migration(migrations.Migration):
+class Migration(FirstMigration):
 
     initial = True
 

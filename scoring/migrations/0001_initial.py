@@ -5,6 +5,8 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+from web.first_migrations import FirstMigration
+
 KEEP_QRELS = """
 CREATE FUNCTION scoring_keep_qrels() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -27,7 +29,7 @@ DROP FUNCTION scoring_keep_qrels();
 """
 
 
-class Migration(migrations.Migration):
+class Migration(FirstMigration):
 
     initial = True
 

@@ -7,6 +7,8 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
+from web.first_migrations import FirstMigration
+
 KEPT = ("tracks_guidelinesversion", "tracks_sitepage", "tracks_agreementversion", "tracks_agreementacceptance")
 KEEP = """
 CREATE FUNCTION tracks_keep_rows() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -39,7 +41,7 @@ DROP FUNCTION tracks_keep_decision();
 """
 
 
-class Migration(migrations.Migration):
+class Migration(FirstMigration):
 
     initial = True
 
