@@ -12,6 +12,7 @@ from assessment.judging import services as task_services
 from assessment.judgments import services as judgment_services
 from assessment.models import Batch, Judgment, JudgmentImport, ProjectImport, Task
 from assessment.planning import services as assignment_services
+from assessment.planning.rules import Change
 from participation.models import Team
 from pooling.models import Pool, PoolEntry
 from tests.helpers.factories import make_answer, make_document, make_organizer
@@ -62,8 +63,13 @@ def make_batch(
     """A batch with assigned topics, open unless `is_open` is false."""
     name = str(fields.pop("name", f"Batch {next(_number)}"))
     batch = batch_services.create(pool=pool, name=name, by=None, **fields)  # type: ignore[arg-type]
-    for assessor, topics in assignments.items():
-        assignment_services.assign(batch=batch, assessor=assessor, topics=topics)
+    changes = [
+        Change(topic, assessor, is_withdrawn=False)
+        for assessor, topics in assignments.items()
+        for topic in topics
+    ]
+    if changes:
+        assignment_services.change(batch=batch, changes=changes)
     return batch_services.open_for_judging(batch=batch) if is_open else batch
 
 
