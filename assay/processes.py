@@ -21,6 +21,7 @@ import signal
 import struct
 import sys
 import traceback
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -63,7 +64,8 @@ def map_forked(
     """Call `work` for each item, in this process and in copies of it.
 
     Each process takes the next item when it is done with one, so that items of different sizes keep all of them busy.
-    One process does all the work if there are fewer than two items, or more than 16,000, or if the system cannot fork.
+    One process does all the work if there are fewer than two items, or more than 16,000, or if the system is not Linux:
+    elsewhere, libraries do not survive a fork.
 
     Args:
         work: any function; what it changes is lost, only its result comes back, by pickle.
@@ -78,7 +80,7 @@ def map_forked(
         WorkerLost: One of the processes ended before it was done.
     """
     processes = min(processes, len(items))
-    if processes < 2 or len(items) > MAX_ITEMS or not hasattr(os, "fork"):
+    if processes < 2 or len(items) > MAX_ITEMS or sys.platform != "linux":
         results: list[Result] = []
         for n, item in enumerate(items):
             started(n)
@@ -146,7 +148,7 @@ def _fork(
     sys.stderr.flush()
     source, sink = os.pipe()
     parent = os.getpid()
-    child = os.fork()
+    child = _copy()
     if child:
         os.close(sink)
         return child, source
@@ -163,6 +165,17 @@ def _fork(
             traceback.print_exc()
             sys.stderr.flush()
         os._exit(status)
+
+
+def _copy() -> int:
+    """Fork, without the warning of Python 3.12 and later, which counts idle threads of libraries, such as OpenBLAS.
+
+    OpenBLAS and the allocator of Linux prepare themselves for a fork, and the copy calls no other library. Threads of
+    Python itself are the caller's concern.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
 
 
 def _collect(child: int, source: int) -> list[Outcome[Result]]:

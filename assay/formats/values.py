@@ -9,7 +9,8 @@ id: `301.0` would silently be another topic than `301`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from itertools import chain
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,14 @@ from assay.formats import names as usual_names
 from assay.formats.judgments.cells import Wrong, row_of
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.qrels.columns import QrelsColumns
-from assay.formats.qrels.reader import GradeScale, QrelsError, qrels_of_rows
+from assay.formats.qrels.reader import HIGHEST, LOWEST, GradeScale, QrelsError, qrels_of_rows, sorted_columns
 from assay.formats.reports import Complaint, Tally
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.forms import LineForm, forms_of
 from assay.formats.runs.reader import expected_of
 from assay.formats.runs.rules import RunRows, check_rows
-from assay.formats.runs.words import MAX_DOCNO, MAX_NAME
+from assay.formats.runs.words import MAX_DOCNO, MAX_NAME, byte_strings
+from assay.formats.tokens import Table
 from assay.protocols.schema import Protocol
 
 Column = Sequence[Any]
@@ -42,9 +44,15 @@ def qrels_from(
     Raises:
         InputError: Columns are missing, or rows are wrong; the message has the first ones.
     """
-    columns = _columns(values, "qrels", name)
-    topics, docnos = (_ids(columns[field], field, name) for field in ("topic", "docno"))
-    rows = zip(topics, docnos, map(str, columns["grade"]), strict=True)
+    rows_of = _rows(values, "qrels", name)
+    read = _of_whole_numbers(rows_of, scale, grades)
+    if read is not None:
+        return read
+    topics, docnos = (
+        (rows_of.topics[n] for n in rows_of.topic_index.tolist()),
+        map(bytes.decode, rows_of.docno.tolist()),
+    )
+    rows = zip(topics, docnos, map(str, rows_of.numbers), strict=True)
     try:
         return qrels_of_rows(enumerate(rows, 1), scale=scale, grades=grades)
     except QrelsError as error:
@@ -57,22 +65,80 @@ def run_from(values: object, protocol: Protocol, *, name: str) -> RunColumns:
     Raises:
         InputError: Columns are missing, or rows are wrong; the message has the first error.
     """
-    columns = _columns(values, "runs", name)
-    rank = columns.get("rank")
-    topics, docnos = _ids(columns["topic"], "topic", name), _ids(columns["docno"], "docno", name)
-    if not topics:
+    read = _rows(values, "runs", name)
+    n = len(read.docno)
+    if not n:
         raise InputError(f"{name}: the run has no rows; give at least one topic with a document")
-    codes = {topic: n for n, topic in enumerate(dict.fromkeys(topics))}
-    index = np.fromiter(map(codes.__getitem__, topics), dtype=np.int32, count=len(topics))
+    rank = np.zeros(n) if read.ranks is None else read.ranks
     rows = RunRows(
-        topics=list(codes),
-        topic_index=index,
-        docno=np.array(list(map(str.encode, docnos)), dtype=np.bytes_),
-        rank=_numbers(rank or np.zeros(len(topics)), "rank", name).astype(np.int32),
-        score=_numbers(columns["score"], "score", name),
-        number=np.arange(1, len(topics) + 1),
+        topics=read.topics,
+        topic_index=read.topic_index,
+        docno=read.docno,
+        rank=_numbers(rank, "rank", name).astype(np.int32),
+        score=_numbers(read.numbers, "score", name),
+        number=np.arange(1, n + 1),
     )
-    return _checked(rows, protocol, name, has_ranks=rank is not None)
+    return _checked(rows, protocol, name, has_ranks=read.ranks is not None)
+
+
+class _Rows(NamedTuple):
+    """Rows from memory. `numbers` are grades or scores, as they were given; `topic_index` points into `topics`."""
+
+    topics: list[str]
+    topic_index: NDArray[np.int32]
+    docno: NDArray[np.bytes_]
+    numbers: Column
+    ranks: Column | None = None
+
+
+def _rows(values: object, fields: str, name: str) -> _Rows:
+    """The rows of qrels or of a run. A dictionary is read topic by topic, without a list of the topic of each row."""
+    if isinstance(values, Mapping):
+        inner = _inner(values, name)
+        counts = [len(own) for own in inner.values()]
+        codes, index = _numbered(_ids(list(inner), "topic", name))
+        docno = _words(list(chain.from_iterable(inner.values())), "docno", name)
+        given = chain.from_iterable(own.values() for own in inner.values())
+        return _Rows(codes, np.repeat(index, counts), docno, list(given))
+    columns = _columns(values, fields, name)
+    codes, index = _numbered(_ids(columns["topic"], "topic", name))
+    numbers = columns["score" if fields == "runs" else "grade"]
+    return _Rows(codes, index, _words(columns["docno"], "docno", name), numbers, columns.get("rank"))
+
+
+def _numbered(topics: list[str]) -> tuple[list[str], NDArray[np.int32]]:
+    """The distinct topics, and the place of each topic among them."""
+    codes = {topic: n for n, topic in enumerate(dict.fromkeys(topics))}
+    return list(codes), np.fromiter(map(codes.__getitem__, topics), dtype=np.int32, count=len(topics))
+
+
+def _words(column: Column, field: str, name: str) -> NDArray[np.bytes_]:
+    """Ids as an array of bytes, checked as by `_ids`. Usual ones are read at once, as the words of a file are."""
+    try:
+        text = "\n".join(column)
+    except TypeError:  # some are numbers
+        text = ""
+    has_blanks = any(blank in text for blank in " \t\r\v\f")
+    if text.isascii() and not has_blanks and text.count("\n") == len(column) - 1:
+        table = Table.read(text.encode() + b"\n", 1)
+        if table is not None and len(table) == len(column):
+            return table.words(0)
+    return byte_strings(list(map(str.encode, _ids(column, field, name))))
+
+
+def _of_whole_numbers(rows: _Rows, scale: int, grades: GradeScale | None) -> QrelsColumns | None:
+    """Qrels whose grades are whole numbers; None for others, and for those with an error."""
+    if set(map(type, rows.numbers)) != {int}:
+        return None
+    try:
+        grade = np.array(rows.numbers, dtype=np.int32)
+    except OverflowError:
+        return None
+    grade = np.where(grade > 0, grade * np.int64(scale), grade).astype(np.int64)
+    if grade.max() > HIGHEST or grade.min() < LOWEST or not (grades is None or grades.contains(grade)):
+        return None
+    columns = sorted_columns(rows.topics, rows.topic_index, rows.docno, grade.astype(np.int32))
+    return columns if columns is None or grades is None else grades.without_codes(columns)
 
 
 def _checked(rows: RunRows, protocol: Protocol, name: str, *, has_ranks: bool) -> RunColumns:
@@ -123,8 +189,7 @@ def _columns(values: object, fields: str, name: str, *, optional: set[str] = OPT
     """The columns of the fields of qrels, runs or judgments."""
     usual = usual_names.USUAL[fields]
     if isinstance(values, Mapping):
-        number = "score" if fields == "runs" else "grade"
-        return dict(zip(("topic", "docno", number), _nested(values, name), strict=True))
+        return dict(zip(("topic", "docno", "grade"), _nested(values, name), strict=True))
     header, column = _table(values, name)
     places = usual_names.places(header, fields)
     missing = [field for field in usual if field not in places and field not in optional]
@@ -151,14 +216,20 @@ def _table(values: object, name: str) -> tuple[list[str], Callable[[int], Column
 
 def _nested(values: Mapping[Any, Any], name: str) -> Iterator[Column]:
     """Topics, docnos and numbers of a nested dictionary."""
+    inner = _inner(values, name)
+    yield [topic for topic, own in inner.items() for _ in own]
+    yield [docno for own in inner.values() for docno in own]
+    yield [number for own in inner.values() for number in own.values()]
+
+
+def _inner(values: Mapping[Any, Any], name: str) -> Mapping[Any, Mapping[Any, Any]]:
+    """The topics of a nested dictionary that have documents."""
     wrong = next((topic for topic, inner in values.items() if not isinstance(inner, Mapping)), None)
     if wrong is not None:
         raise InputError(
             f"{name}: topic {wrong}: expected {{docno: number}}, got {type(values[wrong]).__name__}"
         )
-    yield [topic for topic, inner in values.items() for _ in inner]
-    yield [docno for inner in values.values() for docno in inner]
-    yield [number for inner in values.values() for number in inner.values()]
+    return {topic: own for topic, own in values.items() if own}
 
 
 def _depth(values: object) -> int:

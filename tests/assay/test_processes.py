@@ -48,6 +48,21 @@ def test_forked_results_come_in_the_order_of_the_items() -> None:
     assert done.stdout.strip() == str([n * n for n in range(10, 90)]), done.stderr
 
 
+def test_warning_of_newer_pythons_about_forks_is_no_error() -> None:
+    done = python("""
+import warnings
+fork = os.fork
+def warning_fork():
+    child = fork()
+    warnings.warn("This process is multi-threaded, use of fork() may lead to deadlocks", DeprecationWarning)
+    return child
+os.fork = warning_fork
+print(len(map_forked(work, range(10, 20), processes=2)))
+""")
+
+    assert (done.stdout.strip(), done.stderr) == ("10", "")
+
+
 def test_several_forked_processes_take_part() -> None:
     done = python("""
 def slow(n):

@@ -271,8 +271,15 @@ def read_fast_path(data: bytes) -> QrelsColumns | None:
     grade = table.grades(3) if table is not None else None
     if table is None or grade is None or grade.max() > HIGHEST:
         return None
-    docno, (codes, topic_index) = table.words(2), table.codes(0)
-    topics, topic_index = sorted_topics([code.decode() for code in codes], topic_index)
+    codes, topic_index = table.codes(0)
+    return sorted_columns([code.decode() for code in codes], topic_index, table.words(2), grade)
+
+
+def sorted_columns(
+    codes: list[str], topic_index: NDArray[np.int32], docno: NDArray[np.bytes_], grade: NDArray[np.int32]
+) -> QrelsColumns | None:
+    """Qrels from rows in any order; None if a document of a topic is repeated."""
+    topics, topic_index = sorted_topics(codes, topic_index)
     keys = byte_keys(docno)
     order = np.lexsort([*reversed(keys), topic_index.astype(np.uint64)])
     topic_index = topic_index[order]

@@ -7,6 +7,7 @@ order of the run: no reader of the columns sorts them again. The rank column is 
 
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
@@ -143,9 +144,19 @@ def score_order(topic_index: NDArray[np.int32], score: NDArray[np.float64]) -> N
     by_topic = np.argsort(topic_index, kind="stable")
     if _is_ordered(topic_index[by_topic], score[by_topic]):
         return by_topic
-    return np.lexsort((-score, topic_index))
+    starts = np.flatnonzero(np.diff(topic_index[by_topic], prepend=-1))
+    if len(starts) * FEW > len(score):
+        return np.lexsort((-score, topic_index))
+    # Each topic alone is sorted in a third of the time that both keys take.
+    key = -score[by_topic]
+    inside = [
+        begin + np.argsort(key[begin:end], kind="stable") for begin, end in pairwise([*starts, len(key)])
+    ]
+    order: NDArray[np.intp] = by_topic[np.concatenate(inside)]
+    return order
 
 
+FEW = 50  # rows of a topic, below which one sort of all topics is faster
 PASSES = 16  # of exchanges; they sort groups of about as many rows, and larger groups need a general sort
 
 
