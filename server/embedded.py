@@ -8,6 +8,7 @@ root it opens every folder above the data to everybody.
 import fcntl
 import hashlib
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -27,6 +28,7 @@ from server.os_account import ServerError, account, binaries, locked, make_outsi
 
 ADMINISTRATOR = "postgres"
 START_SECONDS = 60.0
+OLDEST = 14  # of PostgreSQL, as Django requires
 DURABLE = {"shared_buffers": "256MB", "max_wal_size": "2GB", "wal_compression": "on"}
 THROWAWAY = {
     "fsync": "off",
@@ -116,14 +118,28 @@ class Postgres:
             shutil.rmtree(left, ignore_errors=True)
         half = self.data.with_name(f"{new}-{secrets.token_hex(4)}")
         private_folder(half, self.account)
-        # fmt: off
-        arguments = ["-U", ADMINISTRATOR, "--auth=trust", "--encoding=UTF8", "--locale-provider=builtin",
-                     "--builtin-locale=C.UTF-8", "--locale=C", "--no-sync", "--no-instructions"]
-        # fmt: on
-        self._run("initdb", *arguments, folder=half)
+        arguments = ["-U", ADMINISTRATOR, "--auth=trust", "--encoding=UTF8", "--no-sync", "--no-instructions"]
+        self._run("initdb", *arguments, *self._locale(), folder=half)
         if self.data.exists():
             self.data.rmdir()  # fails if the folder is not empty
         half.rename(self.data)
+
+    def _locale(self) -> list[str]:
+        """The locale C.UTF-8, which PostgreSQL itself has since version 17, and before that the system."""
+        command = [str(self.binaries / "initdb"), "--version"]
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, cwd="/", **self.account.options
+        )  # type: ignore[call-overload]
+        version = re.search(r"\d+", done.stdout)
+        if version is None:
+            raise ServerError(f"{command[0]} does not work: {done.stderr.strip()}")
+        if int(version[0]) < OLDEST:
+            raise ServerError(
+                f"{self.binaries} has PostgreSQL {version[0]}. Assay needs version {OLDEST} or newer."
+            )
+        if int(version[0]) < 17:
+            return ["--locale=C.UTF-8"]
+        return ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
 
     def _forget_stale_pids(self) -> None:
         """After a crash, a lock file may name a process id that another program has now, or a zombie.

