@@ -14,8 +14,8 @@ RUN python -m sphinx -c maintenance/docs -q -W -b html -d /tmp/doctrees docs doc
 FROM python:3.13-slim
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 ASSAY_VAR=/var/lib/assay
 WORKDIR /assay
-COPY requirements.txt requirements-s3.txt constraints.txt ./
-RUN pip install -r requirements.txt -r requirements-s3.txt
+COPY requirements.txt requirements-s3.txt requirements-monitoring.txt requirements-postgres.txt constraints.txt ./
+RUN pip install -r requirements.txt -r requirements-s3.txt -r requirements-monitoring.txt -r requirements-postgres.txt
 COPY . .
 COPY --from=front-end /assay/node_modules node_modules
 COPY --from=documentation /assay/docs/_build/html docs/_build/html
@@ -23,8 +23,9 @@ COPY --from=documentation /assay/docs/_build/html docs/_build/html
 RUN python -m compileall -q -x /node_modules/ . && python server/assets.py && rm -rf node_modules \
     && useradd --system --user-group --no-create-home assay \
     && STATIC_ROOT=/assay/collected SECRET_KEY=only-to-collect-the-static-files-at-build-time python manage.py collectstatic --noinput --verbosity 0 \
-    && mkdir -p /var/lib/assay && chown -R assay:assay /var/lib/assay
-ENV STATIC_ROOT=/assay/collected
+    && mkdir -p /var/lib/assay/tmp /backups && chown -R assay:assay /var/lib/assay /backups
+# Large uploads go to the volume, because /tmp of a container is in memory
+ENV STATIC_ROOT=/assay/collected TMPDIR=/var/lib/assay/tmp
 USER assay
 VOLUME /var/lib/assay
 EXPOSE 8000

@@ -1,14 +1,18 @@
 """The deployment of a lab: what its files say agrees with the project, and its processes serve the demo.
 
-There is no Docker engine where the tests run, so the same commands are started with the same environment variables
-against the PostgreSQL and Redis of the tests.
+Where there is no Docker engine, the same commands are started with the same environment variables against the
+PostgreSQL and Redis of the tests, behind the same proxy. Where there is one, the images are built and started too.
 """
 
 import http.client
+import json
 import os
 import re
 import runpy
 import shlex
+import shutil
+import socket
+import ssl
 import subprocess
 import sys
 import tomllib
@@ -26,16 +30,15 @@ import yaml
 from server import health, paths
 from tests.conftest import Running, start_process, wait_until
 
+METRICS_TOKEN = "a-token-for-the-metrics"
 COMPOSE = yaml.safe_load((paths.ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-SEVERAL = yaml.safe_load((paths.ROOT / "docker-compose.several.yml").read_text())["services"]
+SEVERAL_FILE = yaml.safe_load((paths.ROOT / "docker-compose.several.yml").read_text())
+SEVERAL = SEVERAL_FILE["services"]
+CADDYFILE = (paths.ROOT / "server" / "Caddyfile").read_text()
 OURS = ("migrate", "web", "worker", "beat")
 DOCKERFILE = (paths.ROOT / "Dockerfile").read_text()
-GIVEN = {
-    "SECRET_KEY": "for-this-test-alone-" + "x" * 40,
-    "ALLOWED_HOSTS": "assay.example.org",
-    "POSTGRES_PASSWORD": "letters",
-}
+GIVEN = {"ALLOWED_HOSTS": "assay.example.org"}
 
 
 def filled(value: object, given: dict[str, str]) -> str:
@@ -72,30 +75,67 @@ def read_by_the_project() -> set[str]:
 
 class TestFiles:
     def test_the_services_are_those_of_a_lab(self) -> None:
-        assert set(SERVICES) == {*OURS, "postgres", "redis"}
+        assert set(SERVICES) == {*OURS, "postgres", "redis", "caddy"}
 
     def test_every_permanent_service_has_a_health_check(self) -> None:
         assert [name for name in SERVICES if "healthcheck" not in SERVICES[name]] == ["migrate"]
 
     @pytest.mark.parametrize("service", OURS)
     def test_every_variable_of_a_service_is_read(self, service: str) -> None:
-        assert set(SERVICES[service]["environment"]) <= read_by_the_project()
+        given = {name.removesuffix("_FILE") for name in SERVICES[service]["environment"]}
+        assert given <= read_by_the_project()
 
-    @pytest.mark.parametrize("name", ["SECRET_KEY", "ALLOWED_HOSTS", "POSTGRES_PASSWORD"])
-    def test_missing_required_variable_stops_the_start(self, name: str) -> None:
+    def test_missing_required_variable_stops_the_start(self) -> None:
         everything = (paths.ROOT / "docker-compose.yml").read_text()
 
-        with pytest.raises(LookupError, match=name):
-            filled(everything, {key: value for key, value in GIVEN.items() if key != name})
+        with pytest.raises(LookupError, match="ALLOWED_HOSTS"):
+            filled(everything, {})
 
     def test_files_contain_no_secret(self) -> None:
-        example = (paths.ROOT / ".env.example").read_text()
+        secret = re.compile("_KEY|PASSWORD|TOKEN|EMAIL_URL")
+        example = re.findall(r"^(\w+)=", (paths.ROOT / ".env.example").read_text(), re.MULTILINE)
 
-        for name in ("SECRET_KEY", "POSTGRES_PASSWORD"):
-            assert re.search(rf"^{name}=$", example, re.MULTILINE)
-        for service in SERVICES.values():
-            for name, value in service.get("environment", {}).items():
-                assert not re.search("KEY|PASSWORD|SECRET", name) or "${" in value
+        assert [name for name in example if secret.search(name)] == ["S3_ACCESS_KEY"]
+        for services in (COMPOSE, SEVERAL_FILE):
+            for service in services["services"].values():
+                files = {
+                    str(value).removeprefix("/run/secrets/")
+                    for name, value in service.get("environment", {}).items()
+                    if secret.search(name) and name != "S3_ACCESS_KEY"
+                }
+                assert files <= set(service.get("secrets", [])) <= set(services["secrets"])
+        assert "/secrets" in (paths.ROOT / ".gitignore").read_text().split()
+        assert "secrets" in (paths.ROOT / ".dockerignore").read_text().split()
+
+    def test_every_service_has_as_few_rights_as_it_can(self) -> None:
+        for name, service in {
+            **SERVICES,
+            **{f"several {key}": value for key, value in SEVERAL.items()},
+        }.items():
+            assert service["read_only"], name
+            assert service["cap_drop"] == ["ALL"], name
+            assert service["security_opt"] == ["no-new-privileges:true"], name
+            assert service["pids_limit"], name
+            assert service["mem_limit"], name
+        added = {name: service["cap_add"] for name, service in SERVICES.items() if "cap_add" in service}
+        assert added == {
+            "caddy": ["NET_BIND_SERVICE"],
+            "postgres": ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"],
+        }
+
+    def test_the_proxy_passes_on_what_the_site_accepts(self) -> None:
+        """Its body size is above the largest upload, and it waits at least as long as a request may take."""
+        settings = runpy.run_path(str(paths.ROOT / "server" / "gunicorn.py"))
+        largest = int(filled(SERVICES["caddy"]["environment"]["PROXY_MAX_MB"], GIVEN))
+        wait = re.search(r"response_header_timeout (\d+)s", CADDYFILE)
+        silent = re.search(r"keepalive (\d+)s", CADDYFILE)
+
+        assert largest > int(environment("web")["UPLOAD_MAX_MB"])
+        assert wait is not None
+        assert int(wait[1]) > settings["timeout"]
+        assert silent is not None
+        assert int(silent[1]) < settings["keepalive"]
+        assert environment("web")["TRUSTED_PROXIES"] == "1"
 
     def test_the_example_names_every_variable_that_can_be_set(self) -> None:
         files = ("docker-compose.yml", "docker-compose.several.yml")
@@ -113,7 +153,7 @@ class TestFiles:
         for name, service in SEVERAL.items():
             added = {key for key in service["environment"] if key.startswith("S3_")} | {"ASSAY_HOST"}
             assert set(service["environment"]) - added == set(SERVICES[name]["environment"])
-            assert set(service["environment"]) <= read_by_the_project()
+            assert {key.removesuffix("_FILE") for key in service["environment"]} <= read_by_the_project()
             for key in set(own) - {"environment"}:
                 assert service.get(key) == SERVICES[name].get(key), (name, key)
         once = [name for name, service in SEVERAL.items() if service.get("profiles") == ["first"]]
@@ -231,17 +271,29 @@ class Lab:
 
     def __init__(self, database: str, redis_url: str, folder: Path) -> None:
         self.folder = folder
-        self.port = self._free_port()
+        self.port = self.free_port()
         self.running: dict[str, Running] = {}
         here = {"DATABASE_URL": database, "REDIS_URL": redis_url, "ASSAY_VAR": str(folder)}
+        here |= {"BACKUP_DIR": str(folder / "backups")} | self._secrets(folder / "secrets")
         # the image sets STATIC_ROOT; of the tests' own variables the services see none
         bare = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         self.base = bare | {"STATIC_ROOT": str(folder / "collected")}
         self.here = here
 
-    def _free_port(self) -> int:
-        import socket
+    def _secrets(self, folder: Path) -> dict[str, str]:
+        """The files of secrets; of the database, the address of the tests has none."""
+        contents = {"secret_key": "for-this-test-alone-" + "x" * 40, "metrics_token": METRICS_TOKEN}
+        folder.mkdir()
+        own = {}
+        for name, value in environment("web").items():
+            if name.endswith("_FILE"):
+                file = folder / value.removeprefix("/run/secrets/")
+                file.write_text(contents.get(file.name, ""))
+                own[name] = str(file)
+        return own
 
+    @staticmethod
+    def free_port() -> int:
         with socket.socket() as server:
             server.bind(("127.0.0.1", 0))
             return int(server.getsockname()[1])
@@ -308,7 +360,121 @@ def test_the_processes_of_the_compose_file_serve_the_demo(lab: Lab) -> None:
     }:
         assert visitor.ask(path)[0] == 200, path
     assert "Secure" in str(visitor.ask("/login/")[2]["Set-Cookie"])
-    assert "ERROR" not in lab.running["web"].output()
+    lines = [json.loads(line) for line in lab.running["web"].output().splitlines()]
+    assert {line.get("route") for line in lines} >= {"/", "/login/", "/static/", "/tracks/<slug:slug>/"}
+    assert {line["level"] for line in lines} == {"INFO"}
+    _check_the_proxy(lab)
+
+
+def _check_the_proxy(lab: Lab) -> None:
+    """The Caddy of the compose file in front of the site, with a certificate of its local authority."""
+    ports = [lab.free_port() for _ in range(3)]
+    own = CADDYFILE.replace("admin off", f"admin off\n\thttp_port {ports[0]}\n\thttps_port {ports[1]}")
+    (lab.folder / "Caddyfile").write_text(own.replace("2020", str(ports[2])))
+    given = {"SITE_NAME": "assay.example.org", "PROXY_MAX_MB": "1", "UPSTREAM": f"127.0.0.1:{lab.port}"}
+    caddy = Path(sys.executable).with_name("caddy")
+    command = [str(caddy), "run", "--config", str(lab.folder / "Caddyfile"), "--adapter", "caddyfile"]
+    process = subprocess.Popen(
+        command,
+        env={"HOME": str(lab.folder), "XDG_DATA_HOME": str(lab.folder), "CERTIFICATES": "internal", **given},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        authority = lab.folder / "caddy" / "pki" / "authorities" / "local" / "root.crt"
+        wait_until(lambda: authority.exists() and _answers_on(ports[1]), reason=lambda: "the proxy")
+        context = ssl.create_default_context(cafile=str(authority))
+        wait_until(lambda: _has_certificate(ports[1], context), reason=lambda: "the certificate")
+        status, headers = _ask_proxy(ports[1], context, "/", {"X-Request-ID": "made-by-a-client"})
+        metrics = _ask_proxy(ports[1], context, "/metrics", {"Authorization": f"Bearer {METRICS_TOKEN}"})
+        too_large = _ask_proxy(
+            ports[1], context, "/login/", {"Content-Length": str(3 << 20)}, b"x" * (3 << 20)
+        )
+    finally:
+        process.terminate()
+        process.wait()
+
+    assert status == 200
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", headers["X-Request-ID"])
+    assert (metrics[0], too_large[0]) == (200, 413)
+
+
+def _answers_on(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _has_certificate(port: int, context: ssl.SSLContext) -> bool:
+    try:
+        return _ask_proxy(port, context, "/health/", {})[0] == 200
+    except ssl.SSLError:  # it is being made
+        return False
+
+
+def _ask_proxy(
+    port: int, context: ssl.SSLContext, path: str, headers: dict[str, str], body: bytes | None = None
+) -> tuple[int, http.client.HTTPMessage]:
+    """Ask by HTTPS under the name of the site; the certificate is checked."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.connect()
+    connection.sock = context.wrap_socket(connection.sock, server_hostname="assay.example.org")
+    connection.request("POST" if body else "GET", path, body, {"Host": "assay.example.org", **headers})
+    response = connection.getresponse()
+    response.read()
+    connection.close()
+    return response.status, response.headers
+
+
+def test_images_are_built_and_serve_the_site(tmp_path: Path) -> None:
+    """Everything in containers, with the proxy: needs a Docker engine with the plugin for compose."""
+    for words in (["info"], ["compose", "version"]):
+        if (
+            not shutil.which("docker")
+            or subprocess.run(["docker", *words], capture_output=True, check=False).returncode
+        ):
+            pytest.skip(f"`docker {' '.join(words)}` fails: this needs a Docker engine with compose")
+    secrets = {
+        "secret_key": "x" * 50,
+        "postgres_password": "p@ss:w/rd",
+        "email_url": "",
+        "metrics_token": METRICS_TOKEN,
+    }
+    for name, content in secrets.items():
+        (tmp_path / name).write_text(content)
+    ports = {name: Lab.free_port() for name in ("PORT", "HTTP_PORT", "HTTPS_PORT")}
+    own = {
+        **GIVEN,
+        "SECRETS": str(tmp_path),
+        "ASSAY_VERSION": "test",
+        **{key: str(port) for key, port in ports.items()},
+    }
+    project = ["docker", "compose", "--project-name", f"assay-test-{os.getpid()}", "--profile", "https"]
+    environment = os.environ | own
+    try:
+        subprocess.run(
+            [*project, "up", "--build", "--detach", "--wait"], cwd=paths.ROOT, env=environment, check=True
+        )
+        backup = ["exec", "worker", "python", "manage.py", "backup", "/backups/test.zip"]
+        subprocess.run([*project, *backup], cwd=paths.ROOT, env=environment, check=True)
+        authority = ["exec", "caddy", "cat", "/data/caddy/pki/authorities/local/root.crt"]
+        root = subprocess.run(
+            [*project, *authority],
+            cwd=paths.ROOT,
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        context = ssl.create_default_context(cadata=root.stdout)
+
+        assert _ask_proxy(ports["HTTPS_PORT"], context, "/", {})[0] == 200
+        assert (
+            _ask_proxy(
+                ports["HTTPS_PORT"], context, "/metrics", {"Authorization": f"Bearer {METRICS_TOKEN}"}
+            )[0]
+            == 200
+        )
+    finally:
+        subprocess.run([*project, "down", "--volumes"], cwd=paths.ROOT, env=environment, check=False)
 
 
 def _answers(visitor: Visitor) -> bool:
@@ -336,11 +502,7 @@ def test_pages_that_do_not_respond_are_unhealthy(unused_port: int) -> None:
 
 @pytest.fixture
 def unused_port() -> int:
-    import socket
-
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return int(server.getsockname()[1])
+    return Lab.free_port()
 
 
 def test_beat_is_healthy_while_it_touches_its_file(tmp_path: Path) -> None:
