@@ -89,6 +89,11 @@ def read_config(data: bytes, name: str) -> Config:
     if info.doctype:
         raise InputError(f"{name}: line 1: a document type is not accepted; remove <!DOCTYPE …>")
     reader = _Reader(name)
+    reader.texts = {
+        text.get("name", ""): variable[1]
+        for text in root.iter("Text")
+        if (variable := VARIABLE.fullmatch(text.get("value", ""))) and variable[1] not in ROW_COLUMNS
+    }
     for element in root.iter(etree.Element):
         reader.read(element)
     return reader.finished()
@@ -114,6 +119,7 @@ class _Reader:
             None  # the last one as label and as HTML, if nothing follows it yet
         )
         self.objects: dict[str, str] = {}  # the variable of each object
+        self.texts: dict[str, str] = {}  # the variable of each text that shows nothing else
         self.pairwise: etree._Element | None = None
         self.names: dict[str, int] = {}  # the line of each
         self.keys: set[str] = set()  # of questions
@@ -213,7 +219,13 @@ class _Reader:
     def _asked(self, element: etree._Element, tag: str) -> Control | None:
         """The question of a control; nothing if it has no counterpart."""
         name = element.get("name", "")
-        kinds = {"Choices": _of_choices, "Rating": _of_rating, "Number": _of_number, "TextArea": _of_text}
+        kinds = {
+            "Choices": _of_choices,
+            "Rating": _of_rating,
+            "Number": _of_number,
+            "TextArea": _of_text,
+            "Labels": self._of_labels,
+        }
         made = kinds[tag](element) if tag in kinds else None
         if made is None:
             return None
@@ -232,6 +244,15 @@ class _Reader:
         if conditions := self._conditions(element):
             question["after"] = conditions
         return Control(tag, question, choices)
+
+    def _of_labels(self, element: etree._Element) -> "Made | None":
+        """A question about parts of a text: the variable of the object is the field."""
+        field_of_object = self.texts.get(element.get("toName", ""))
+        keys, labels, hints = _choices_in(element, "Label")
+        if field_of_object is None or not labels or element.get("value") is not None:
+            return None
+        choices = _with_hints(choices_of(labels, has_values=False), hints)
+        return {"kind": "span", "field": field_of_object, "choice": choices}, keys
 
     def _conditions(self, element: etree._Element) -> list[str]:
         """The conditions under which a control is shown: of itself, or of a view around it."""
@@ -288,21 +309,27 @@ Made = tuple[
 ]  # what a question has besides key and label, and the keys of its choices
 
 
-def _of_choices(element: etree._Element) -> Made | None:
+def _choices_in(element: etree._Element, tag: str) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """The choices of a control: the key of each word in results, and the label and the hint of each key."""
     keys: dict[str, str] = {}
     labels: dict[str, str] = {}
     hints: dict[str, str] = {}
-    for choice in element.iter("Choice"):
+    for choice in element.iter(tag):
         word = choice.get("alias") or choice.get("value") or ""
         if not word or word in keys:
             continue
         keys[word] = key = _key(word, labels, len(labels) + 1)
         labels[key] = choice.get("value") or word
         hints[key] = choice.get("hint", "")
+    words = keys | {label: key for key, label in labels.items() if label not in keys}
+    return words, labels, hints
+
+
+def _of_choices(element: etree._Element) -> Made | None:
+    words, labels, hints = _choices_in(element, "Choice")
     is_nested = any(_around(choice) == "Choice" for choice in element.iter("Choice"))
     if len(labels) < 2 or is_nested or element.get("value") is not None:
         return None
-    words = keys | {label: key for key, label in labels.items() if label not in keys}
     if element.get("choice") == "multiple":
         return {"kind": "any-of", "choice": _with_hints(choices_of(labels, has_values=False), hints)}, words
     if labels == YES_NO and not any(hints.values()):

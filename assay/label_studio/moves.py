@@ -49,6 +49,7 @@ def _notes(file: TaskFile) -> Iterator[str]:
         "predictions, because only people judge": file.n_predictions,
         "results of controls without a counterpart, and relations": file.n_left_out,
         "annotations of people who annotated the task again": file.n_repeated,
+        "regions that became one with another region of the same label": file.n_joined,
     }
     yield from (f"left out: {words}: {n:,}" for words, n in counts.items() if n)
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -13,13 +13,19 @@ from assay.formats.documents.sources import BOM
 from assay.formats.topics.tables import elements
 from assay.html.sanitize import without_controls
 from assay.label_studio.config import Config, Control
-from assay.protocols.questions import MAX_CHARACTERS, NUMBER
+from assay.protocols.questions import MARKS, MAX_CHARACTERS, NUMBER
 from assay.structure import shown
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_ERRORS = 20
 MAX_SECONDS = 10**9
-VALUES = {"Choices": "choices", "Rating": "rating", "Number": "number", "TextArea": "text"}
+VALUES = {
+    "Choices": "choices",
+    "Rating": "rating",
+    "Number": "number",
+    "TextArea": "text",
+    "Labels": "labels",
+}
 ACCEPTED = "expected a list of tasks, as the export in JSON has it"
 
 
@@ -48,12 +54,16 @@ class Task(NamedTuple):
 
 @dataclass
 class TaskFile:
-    """The tasks of a file, and how many predictions and results of other controls were left out."""
+    """The tasks of a file, and how many predictions and results of other controls were left out.
+
+    `n_joined` are marked parts that became one with another part of the same label.
+    """
 
     tasks: list[Task] = field(default_factory=list)
     n_predictions: int = 0
     n_left_out: int = 0
     n_repeated: int = 0
+    n_joined: int = 0
 
 
 class _Wrong(Exception):
@@ -112,7 +122,8 @@ def _task(task: Mapping[str, Any], place: str, config: Config, file: TaskFile) -
         raise _Wrong("completions", "the format of a version before 1.0; export the tasks again")
     by: dict[str, Annotation] = {}
     for n, each in enumerate(_list(task, "annotations", "annotations")):
-        annotation = _annotation(_object(each, f"annotations[{n}]"), f"annotations[{n}]", config, file)
+        key = f"annotations[{n}]"
+        annotation = _annotation(_object(each, key), key, config, file, data)
         file.n_repeated += annotation.by in by
         by[annotation.by] = annotation
     return Task(place, _words(str(task.get("id", "")), "id"), data, list(by.values()))
@@ -131,9 +142,11 @@ def _cell(value: object, key: str) -> str:
     return _words(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), key)
 
 
-def _annotation(value: Mapping[str, Any], key: str, config: Config, file: TaskFile) -> Annotation:
+def _annotation(
+    value: Mapping[str, Any], key: str, config: Config, file: TaskFile, data: Mapping[str, str]
+) -> Annotation:
     is_skipped = value.get("was_cancelled") is True
-    answers, side = ({}, "") if is_skipped else _results(value, key, config, file)
+    answers, side = ({}, "") if is_skipped else _results(value, key, config, file, data)
     seconds = value.get("lead_time")
     is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if seconds is not None and not (is_number and 0 <= seconds < MAX_SECONDS):
@@ -168,11 +181,34 @@ def _time(value: object, key: str) -> str:
 
 
 def _results(
-    annotation: Mapping[str, Any], key: str, config: Config, file: TaskFile
+    annotation: Mapping[str, Any], key: str, config: Config, file: TaskFile, data: Mapping[str, str]
 ) -> tuple[dict[str, Any], str]:
     """The answers by question, and the side of a comparison."""
     answers: dict[str, Any] = {}
     side, seen = "", set()
+    marks: dict[str, list[dict[str, Any]]] = {}
+    for place, name, value in _known_results(annotation, key, config, file):
+        control = config.controls.get(name)
+        if control is not None and control.tag == "Labels":
+            marks.setdefault(control.question["key"], []).extend(
+                _marks(control, value, f"{place}.value", data)
+            )
+            continue
+        if name in seen:
+            raise _Wrong(f"{place}.from_name", f"{name} is answered twice")
+        seen.add(name)
+        if control is not None:
+            answer = _answer(control, value, f"{place}.value.{VALUES[control.tag]}")
+            answers |= {control.question["key"]: answer} if answer else {}
+        else:
+            side = _side(name, value, f"{place}.value", config) or side
+    return answers | _joined_marks(marks, key, file), side
+
+
+def _known_results(
+    annotation: Mapping[str, Any], key: str, config: Config, file: TaskFile
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The results of controls that have a counterpart: its place, the control, and the value."""
     for n, each in enumerate(_list(annotation, "result", f"{key}.result")):
         place = f"{key}.result[{n}]"
         result = _object(each, place)
@@ -182,17 +218,52 @@ def _results(
             continue
         if not isinstance(name, str) or not _is_known(name, config):
             raise _Wrong(f"{place}.from_name", f"{shown(name)} is not a control of the configuration")
-        if name in seen:
-            raise _Wrong(f"{place}.from_name", f"{name} is answered twice")
-        seen.add(name)
-        value = _object(result.get("value"), f"{place}.value")
-        if name in config.controls:
-            control = config.controls[name]
-            answer = _answer(control, value, f"{place}.value.{VALUES[control.tag]}")
-            answers |= {control.question["key"]: answer} if answer else {}
+        yield place, name, _object(result.get("value"), f"{place}.value")
+
+
+def _joined_marks(
+    marks: Mapping[str, list[dict[str, Any]]], key: str, file: TaskFile
+) -> dict[str, list[dict[str, Any]]]:
+    joined = {question: _joined(given) for question, given in marks.items()}
+    for question, parts in joined.items():
+        file.n_joined += len(marks[question]) - len(parts)
+        if len(parts) > MARKS:
+            problem = f"{len(parts):,} parts are marked with {question}; at most {MARKS} are accepted"
+            raise _Wrong(f"{key}.result", problem)
+    return joined
+
+
+def _marks(
+    control: Control, value: Mapping[str, Any], key: str, data: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """The parts of a region, one for each of its labels. Label Studio counts Unicode code points, as Assay does."""
+    field_of_text = control.question["field"]
+    text, start, end = data[field_of_text], value.get("start"), value.get("end")
+    if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
+        place = f"characters of {field_of_text}, which has {len(text):,}"
+        raise _Wrong(key, f"start {shown(start)} and end {shown(end)} are not {place}")
+    if value.get("text", text[start:end]) != text[start:end]:
+        raise _Wrong(f"{key}.text", f"{field_of_text} has {shown(text[start:end])} from {start} to {end}")
+    words = _texts(value.get("labels"), f"{key}.labels")
+    if not words:
+        raise _Wrong(f"{key}.labels", "empty; a region needs a label")
+    chosen = [_chosen(control, word, f"{key}.labels") for word in words]
+    return [{"start": start, "length": end - start, "choice": choice} for choice in dict.fromkeys(chosen)]
+
+
+def _joined(marks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Marked parts in order, in which no two parts with the same choice overlap."""
+    last: dict[str, dict[str, Any]] = {}
+    joined = []
+    for mark in sorted(marks, key=lambda each: (each["start"], each["length"])):
+        before = last.get(mark["choice"])
+        if before is not None and mark["start"] < before["start"] + before["length"]:
+            end = max(before["start"] + before["length"], mark["start"] + mark["length"])
+            before["length"] = end - before["start"]
         else:
-            side = _side(name, value, place, config) or side
-    return answers, side
+            last[mark["choice"]] = mark
+            joined.append(mark)
+    return joined
 
 
 def _is_known(name: str, config: Config) -> bool:
@@ -206,12 +277,12 @@ def _side(name: str, value: Mapping[str, Any], place: str, config: Config) -> st
     if name == config.pairwise.name:
         word, key, accepted = value.get("selected"), "selected", config.pairwise.sides
     else:
-        [word] = _texts(value.get("choices"), f"{place}.value.choices", most=1) or [""]
+        [word] = _texts(value.get("choices"), f"{place}.choices", most=1) or [""]
         key, accepted = "choices", config.tie_words
     if word in ("", "none"):
         return ""
     if not isinstance(word, str) or word not in accepted:
-        raise _Wrong(f"{place}.value.{key}", f"{shown(word)} is not a side; use {', '.join(accepted)}")
+        raise _Wrong(f"{place}.{key}", f"{shown(word)} is not a side; use {', '.join(accepted)}")
     return accepted[word]
 
 

@@ -26,6 +26,7 @@ TYPES = {
     "Rating": ("rating", "rating"),
     "Number": ("number", "number"),
     "TextArea": ("textarea", "text"),
+    "Labels": ("labels", "labels"),
 }
 
 
@@ -60,6 +61,7 @@ def tag_of(question: Question) -> str:
         "yes-no": "Choices",
         "number": "Number",
         "text": "TextArea",
+        "span": "Labels",
     }
     return "" if question.choices_from else tags.get(question.kind, "")
 
@@ -84,7 +86,8 @@ def write_rows(protocol: Protocol, rows: Sequence[TableRow], judgments: Iterable
     view = etree.Element("View")
     shown = _add_objects(view, judging.form.html, fields, questions)
     for question in questions.values():
-        _add_control(view, question, shown, notes)
+        field_of_text = question.field and _object_name(question.field, questions)
+        _add_control(view, question, field_of_text or shown, notes)
     tasks = _tasks(rows, judgments, questions, judging, shown)
     return Written(_xml(view), tasks, notes)
 
@@ -125,27 +128,35 @@ def _object_name(name: str, questions: Mapping[str, Question]) -> str:
 
 def _add_control(view: etree._Element, question: Question, shown: str, notes: list[str]) -> None:
     tag = tag_of(question)
-    etree.SubElement(view, "Header", value=question.label)
-    control = etree.SubElement(view, tag, name=question.key, toName=shown)
-    if question.required:
+    has_view = tag == "Labels" and bool(question.after or question.after_all)  # labels have no condition
+    around = etree.SubElement(view, "View") if has_view else view
+    etree.SubElement(around, "Header", value=question.label)
+    control = etree.SubElement(around, tag, name=question.key, toName=shown)
+    if question.required and tag != "Labels":
         control.set("required", "true")
+    _fill(control, question, tag)
+    _add_conditions(around if has_view else control, question, notes)
+
+
+def _fill(control: etree._Element, question: Question, tag: str) -> None:
+    """Give a control its choices and limits."""
     if tag == "Choices":
         control.set("choice", "multiple" if question.kind == "any-of" else "single")
-        for choice in question.choices:
-            _add_choice(control, choice)
     elif tag == "Rating":
         control.set("maxRating", str(len(question.choices)))
     elif tag == "TextArea":
         control.set("maxSubmissions", "1")
         control.set("rows", "3")
+    of_choices = {"Choices": "Choice", "Labels": "Label"}
+    for choice in question.choices if tag in of_choices else ():
+        _add_choice(control, choice, of_choices[tag])
     for key in ("min", "max"):
         if (limit := getattr(question, key)) is not None:
             control.set(key, f"{limit:g}")
-    _add_conditions(control, question, notes)
 
 
-def _add_choice(control: etree._Element, choice: QuestionChoice) -> None:
-    made = etree.SubElement(control, "Choice", value=choice.label)
+def _add_choice(control: etree._Element, choice: QuestionChoice, tag: str) -> None:
+    made = etree.SubElement(control, tag, value=choice.label)
     if choice.key != choice.label:
         made.set("alias", choice.key)
     if choice.definition:
@@ -188,9 +199,10 @@ def _tasks(
             row.answers
         )
         results = [
-            _result(f"{task['id']}-{key}", key, shown, *_value(questions[key], answer))
+            result
             for key, answer in ({} if is_skipped else answers).items()
             if key in questions
+            for result in _results(task, questions, key, shown, answer)
         ]
         time = row.judged_at.isoformat() if row.judged_at else None
         task["annotations"].append(_annotation(row.assessor, results, is_skipped, time, row.seconds))
@@ -216,6 +228,21 @@ def _annotation(
         "result": list(results),
         **{key: value for key, value in optional.items() if value is not None},
     }
+
+
+def _results(
+    task: Mapping[str, Any], questions: Mapping[str, Question], key: str, shown: str, answer: Any
+) -> Iterator[dict[str, Any]]:
+    """The results of an answer: one, or one for each marked part."""
+    question, name = questions[key], f"{task['id']}-{key}"
+    if question.kind != "span":
+        yield _result(name, key, shown, *_value(question, answer))
+        return
+    text, of_text = task["data"][question.field], _object_name(question.field, questions)
+    for n, part in enumerate(answer, 1):
+        start, end = part["start"], part["start"] + part["length"]
+        value = {"start": start, "end": end, "text": text[start:end], "labels": [part["choice"]]}
+        yield _result(f"{name}-{n}", key, of_text, "labels", value)
 
 
 def _result(name: str, control: str, shown: str, kind: str, value: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,10 +11,14 @@ from assay import samples
 from assay.cli.main import main
 from assay.preferences.votes import read_votes
 from assay.protocols.loader import load_protocol
+from tests.helpers.row_scenes import MARKED
 
 CONFIG, TASKS = samples.path("label-studio/config.xml"), samples.path("label-studio/tasks.json")
 PAIRS = (samples.path("label-studio/pairs.xml"), samples.path("label-studio/pairs.json"))
-ANSWERS = {"adequacy": "some", "errors": ["term", "number"], "fluent": "no", "better": "Hi\nyou"}
+ANSWERS = {
+    "adequacy": "some", "errors": ["term", "number"], "wrong": [{"start": 0, "length": 4, "choice": "added"}],
+    "fluent": "no", "better": "Hi\nyou",
+}  # fmt: skip
 QUOTED = json.dumps(ANSWERS).replace('"', '""')
 JUDGED = f"""topic,docno,assessor,choice,answers,judged_at,seconds,source
 films,f1,ann,answered,"{QUOTED}",2026-11-23T09:00:12+00:00,7,assay
@@ -57,7 +61,7 @@ def test_controls_are_questions_and_others_are_named_with_their_line(
     printed = capsys.readouterr().out
     protocol = load_protocol(str(folder / "lab.toml"))
     questions = {question.key: question for question in protocol.judging.questions}
-    assert "line 21: terms (Labels) has no counterpart; its results are left out" in printed
+    assert "line 21: why (TextArea) has no counterpart; its results are left out" in printed
     assert "left out: predictions, because only people judge: 1" in printed
     assert [(key, each.kind, each.required) for key, each in questions.items()] == [
         ("quality", "one-of", True),
@@ -65,7 +69,9 @@ def test_controls_are_questions_and_others_are_named_with_their_line(
         ("faults", "any-of", False),
         ("facts", "number", False),
         ("remark", "text", False),
+        ("terms", "span", False),
     ]
+    assert questions["terms"].field == "answer"
     assert [choice.value for choice in questions["quality"].choices] == [1, 2, 3, 4]
     assert questions["faults"].after == ("kind:definition",)
     assert questions["faults"].choices[0].definition == "It does not say enough."
@@ -84,7 +90,8 @@ def test_annotations_are_judgments_and_a_skipped_task_is_a_non_answer(tmp_path: 
         "ann@example.org", "2026-11-23T09:00:12.250000+00:00", "12", "dual"
     )  # fmt: skip
     assert json.loads(ann["answers"]) == {
-        "quality": "3", "kind": "definition", "faults": ["vague"], "facts": "2"
+        "quality": "3", "kind": "definition", "faults": ["vague"], "facts": "2",
+        "terms": [{"start": 5, "length": 5, "choice": "term"}],
     }  # fmt: skip
     assert json.loads(four["answers"]) == {"quality": "4", "remark": "clear é\nshort"}
     assert (skipped["assessor"], skipped["choice"], skipped["answers"]) == ("4", "skipped", "{}")
@@ -110,7 +117,7 @@ def test_rows_that_assay_judged_come_back_with_their_judgments(
 ) -> None:
     lab = tmp_path / "lab"
     lab.mkdir()
-    (lab / "lab.toml").write_text(samples.path("captions-lab.toml").read_text())
+    (lab / "lab.toml").write_text(MARKED)
     (lab / "rows.csv").write_text(samples.path("captions.csv").read_text())
     (lab / "judgments.csv").write_text(JUDGED)
 
@@ -358,3 +365,88 @@ def test_last_annotation_of_a_person_counts(tmp_path: Path, capsys: pytest.Captu
         "4",
         None,
     ]
+
+
+SPANS = (samples.path("label-studio/spans.xml"), samples.path("label-studio/spans.json"))
+
+
+def test_regions_that_label_studio_exported_are_parts_of_the_text(tmp_path: Path) -> None:
+    """The sample is what Label Studio 1.23.2 wrote: it counts characters, also those outside the first plane."""
+    folder = imported(tmp_path / "spans", *SPANS)
+
+    [row], [judgment] = table(folder / "rows.csv"), table(folder / "judgments.csv")
+    answers = json.loads(judgment["answers"])
+    text = row["translation"]
+    assert [text[each["start"] :][: each["length"]] for each in answers["wrong"]] == ["sitzt", "Matte"]
+    assert [each["choice"] for each in answers["wrong"]] == ["omitted", "Added"]
+    assert answers["fluent"] == "yes"
+    there = exported(folder, tmp_path / "there", "--judgments", str(folder / "judgments.csv"))
+    [task], [given] = (json.loads(path.read_text()) for path in (there / "tasks.json", SPANS[1]))
+    keys = ("from_name", "to_name", "type", "value")
+    results = [
+        [[each[key] for key in keys] for each in of["annotations"][0]["result"]] for of in (task, given)
+    ]
+    assert sorted(results[0], key=str) == sorted(results[1], key=str)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            '"text": "sitzt"',
+            '"text": "liegt"',
+            ".result[0].value.text: translation has 'sitzt' from 12 to 17",
+        ),
+        ('"end": 31', '"end": 99', ".result[1].value: start 26 and end 99 are not characters of translation"),
+        ('"start": 12', '"start": "/p[1]"', ".result[0].value: start '/p[1]' and end 17 are not characters"),
+        ('"omitted"', '"new"', ".result[0].value.labels: 'new' is not a choice of wrong; use omitted, Added"),
+    ],
+)
+def test_region_that_is_not_in_the_text_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, message: str
+) -> None:
+    tasks = SPANS[1].read_text()
+    assert old in tasks
+
+    assert message in refusal(tmp_path, capsys, config=SPANS[0].read_text(), tasks=tasks.replace(old, new))
+
+
+def test_overlapping_regions_of_a_label_become_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = tmp_path / "tasks.json"
+    changed = SPANS[1].read_text().replace('"start": 26', '"start": 15').replace('"Added"', '"omitted"')
+    tasks.write_text(changed.replace('"text": "Matte",', ""))
+
+    folder = imported(tmp_path / "lab", SPANS[0], tasks)
+
+    [judgment] = table(folder / "judgments.csv")
+    assert json.loads(judgment["answers"])["wrong"] == [{"start": 12, "length": 19, "choice": "omitted"}]
+    assert "became one with another region of the same label: 1" in capsys.readouterr().out
+
+
+def test_comparison_that_label_studio_exported_is_a_vote(tmp_path: Path) -> None:
+    """As the editor of Label Studio 1.23.2 wrote it: the object of a comparison is the control itself."""
+    result = (
+        '{"value": {"selected": "right"}, "id": "TlQoGmzAyh", "from_name": "better", "to_name": "better", '
+        '"type": "pairwise", "origin": "manual"}'
+    )
+    task = (
+        '[{"id": 21, "data": {"topic": "A.1", "first": "Ein Satz.", "second": "Units to judge."}, "annotations": '
+        f'[{{"id": 17, "completed_by": 1, "was_cancelled": false, "lead_time": 8.4, "result": [{result}]}}]}}]'
+    )
+    (tmp_path / "tasks.json").write_text(task)
+
+    folder = imported(tmp_path / "votes", PAIRS[0], tmp_path / "tasks.json")
+
+    [vote] = read_votes(str(folder / "votes.txt"))
+    assert (vote.winner, vote.assessor) == ("document-2", "1")
+    there = tmp_path / "there"
+    documents = str(folder / "documents.jsonl")
+    words = ("export", "--votes", str(folder / "votes.txt"), "--documents", documents, "--to", str(there))
+    assert main(["label-studio", *words]) == 0
+    [written] = json.loads((there / "tasks.json").read_text())
+    kept = {key: value for key, value in json.loads(result).items() if key in {"value", "type"}}
+    [returned] = written["annotations"][0]["result"]
+    assert {key: returned[key] for key in kept} == kept
+    assert returned["from_name"] == returned["to_name"]

@@ -87,7 +87,10 @@ def test_project_of_label_studio_moves_with_its_judgments(tmp_path: Path) -> Non
 
     assert source.n_imported == 3
     ann = Judgment.objects.get(docno="11", assessor__username="ann")
-    assert ann.answers == {"quality": "3", "kind": "definition", "faults": ["vague"], "facts": "2"}
+    terms = [{"start": 5, "length": 5, "choice": "term"}]
+    assert ann.answers == {
+        "quality": "3", "kind": "definition", "faults": ["vague"], "facts": "2", "terms": terms
+    }  # fmt: skip
     assert (ann.source, ann.seconds) == ("label-studio", 12)
     assert Judgment.objects.get(docno="12").choice == "skipped"
     qrels_services.freeze_judgments(pool=pool, by=organizer, also=["dual"])
