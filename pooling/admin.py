@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import reverse
 
-from pooling.models import Pool, Run
+from pooling.models import Nugget, NuggetVersion, Pool, Run
 from tracks.models import Track
 from web.admin import OnTheSite, Place, ReadOnly, Undeletable
 
@@ -35,3 +35,32 @@ class PoolAdmin(ReadOnly, admin.ModelAdmin[Pool]):
     list_select_related = ["track", "created_by"]
     search_fields = ["name"]
     exclude = ["statistics"]
+
+
+@admin.register(Nugget)
+class NuggetAdmin(ReadOnly, admin.ModelAdmin[Nugget]):
+    """Lists the nuggets of all tracks, also removed and merged ones. People edit them on the pages of the track."""
+
+    list_display = [
+        "text",
+        "topic",
+        "topic__track",
+        "importance",
+        "creator",
+        "is_removed",
+        "replaced_by",
+        "created_at",
+    ]
+    list_filter = ["topic__track", "importance", "is_removed"]
+    list_select_related = ["topic__track", "replaced_by"]
+    search_fields = ["text", "key", "creator", "topic__code"]
+
+
+@admin.register(NuggetVersion)
+class NuggetVersionAdmin(ReadOnly, admin.ModelAdmin[NuggetVersion]):
+    """Shows the frozen lists of nuggets."""
+
+    list_display = ["topic", "topic__track", "version", "frozen_by", "frozen_at"]
+    list_filter = ["topic__track"]
+    list_select_related = ["topic__track", "frozen_by"]
+    search_fields = ["topic__code"]

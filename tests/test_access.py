@@ -19,6 +19,7 @@ from config.pages import documentation
 from corpus.models import Formula, Import
 from jobs import services as jobs
 from jobs.models import Job
+from pooling.models import Nugget, NuggetVersion
 from pooling.pools import services as pool_services
 from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
@@ -598,6 +599,9 @@ def test_every_page_of_the_admin_opens_with_data(scene: Scene, addresses: dict[s
     named = {"format": "jsonl", "name": "a.jsonl"}
     Import.objects.create(collection=scene.track.collection, **named)
     TopicImport.objects.create(track=scene.track, size=1, **named)
+    topic, by = scene.topics["A.1"], scene.organizer
+    Nugget.objects.create(topic=topic, key="k", text="It dances.", creator=by.username, created_by=by)
+    NuggetVersion.objects.create(topic=topic, version=1, nuggets=[], frozen_by=by)
     administrator = make_organizer(is_superuser=True)
     for user in (scene.organizer, administrator):
         client = Client()

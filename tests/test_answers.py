@@ -3,6 +3,7 @@
 import re
 import zipfile
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -55,6 +56,10 @@ def client_of(user: User) -> Client:
     return client
 
 
+def text_of(response: Any) -> str:
+    return b"".join(response.streaming_content).decode()
+
+
 def scored(pool: Pool, lab: AnswersLab) -> Leaderboard:
     qrels = qrels_services.freeze_judgments(pool=pool, by=lab.organizer)
     board = leaderboard_services.request(qrels=qrels, by=lab.organizer, seed=1)
@@ -68,8 +73,11 @@ def test_pool_needs_frozen_nuggets(lab: AnswersLab) -> None:
     write_nuggets(lab, is_frozen=False)
     submit_answers(lab)
 
+    overview = client_of(lab.organizer).get(lab.track.get_absolute_url()).content.decode()
+
     with pytest.raises(Refused, match="nuggets of topic bees, tea are not frozen"):
         pool_answers(lab)
+    assert "lists of 0 of 2 topics frozen, 2 begun" in overview
 
 
 def test_pool_has_nuggets_in_answers_and_first_citations_once(lab: AnswersLab) -> None:
@@ -170,6 +178,13 @@ def test_units_have_the_labels_of_nuggets_or_citations(lab: AnswersLab) -> None:
     page = organizer.get(reverse("assessment:disagreements", args=[lab.track.slug])).content.decode()
     protocol = organizer.get(reverse("tracks:track", args=[lab.track.slug])).content.decode()
 
+    query = {"to": "csv", "names": "codes", "comments": "without", "about": "citations"}
+    exported = organizer.get(reverse("assessment:export", args=[lab.track.slug]), query)
+    by_api = call(api(lab.organizer), "GET", "export_judgments", lab.track.slug, QUERY_STRING="about=nuggets")
+
+    assert exported["Content-Disposition"].endswith(f'judgments-{lab.track.slug}-citations.csv"')
+    cited, nuggets = (set(re.findall("nugget:|citation:", text_of(each))) for each in (exported, by_api))
+    assert (cited, nuggets) == ({"citation:"}, {"nugget:"})
     assert "Full support" in labels["citation"]
     assert "Full support" not in labels["nugget"]
     assert "<strong>Full support</strong>" in page
@@ -197,7 +212,13 @@ def test_walk_from_judgments_to_the_leaderboard(lab: AnswersLab) -> None:
     judge_answers(lab, pool := pool_answers(lab))
 
     board = scored(pool, lab)
+    topic = client_of(lab.organizer).get(reverse("scoring:topic", args=[board.pk, "bees"])).content.decode()
+    compared = client_of(lab.organizer).get(reverse("pooling:compare_runs", args=[owls.pk, crows.pk]))
 
+    assert "2 Full support" in topic, "a citation has its own label"
+    assert "nugget of the list" not in topic
+    assert "that the answers cite" in compared.content.decode()
+    assert "sentence:" not in compared.content.decode()
     values = {
         (score.evaluation.run_id, score.topic, score.measure): round(score.value, 4)
         for score in Score.objects.filter(evaluation__leaderboard=board).select_related("evaluation")

@@ -67,7 +67,14 @@ def derive(
         for docno, grade in grades_of(topic, of_topic, pairs[topic], rules.preferences, tournament).items():
             tally.graded[Unit(topic, docno)] = grade
     frozen = without_poor_topics(tally, rules, left_out)
-    report = frozen.report | {"preferences": rules.preferences, "votes": len(votes)}
+    documents = {
+        Unit(topic, docno)
+        for topic, own in pairs.items()
+        for pair in own
+        for docno in documents_of(pair) or ()
+    }
+    n_without = len(documents - tally.graded.keys())
+    report = frozen.report | {"preferences": rules.preferences, "votes": len(votes), "ungraded": n_without}
     if rules.preferences != "votes":
         return Frozen(frozen.rows, report)
     kept = {topic.decode() for topic, *_ in frozen.rows}

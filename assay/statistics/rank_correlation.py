@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.answers import ANSWER, CitationUnit, unit_of
 from assay.formats.runs.columns import Ranked
 
 Values = NDArray[np.float64]
@@ -181,7 +182,10 @@ def rank_biased_overlap(ranks: NDArray[np.int64], n_first: int, n_second: int, p
 
 
 def overlap_of_runs(first: Ranked, second: Ranked, *, p: float = PERSISTENCE) -> dict[str, Overlap]:
-    """Rank-biased overlap of two runs for each topic of either run, by topic code in the order of bytes."""
+    """Rank-biased overlap of two runs for each topic of either run, by topic code in the order of bytes.
+
+    That of generated answers is of the documents that they cite.
+    """
     overlaps = {}
     for code in topics_of_both(first, second):
         left, right = documents_of(first, code), documents_of(second, code)
@@ -195,12 +199,20 @@ def topics_of_both(first: Ranked, second: Ranked) -> list[str]:
 
 
 def documents_of(run: Ranked, code: str) -> NDArray[np.bytes_]:
-    """The documents of a topic by rank; none if the run does not have the topic."""
+    """The documents of a topic by rank; none if the run does not have the topic.
+
+    Those of a generated answer are the ones that it cites, in the order of their first citations.
+    """
     place = int(np.searchsorted(run.topics, code))
     if place == len(run.topics) or run.topics[place] != code:
         return run.docno[:0]
     start, end = run.offsets[place : place + 2]
-    return run.docno[start:end]
+    docnos = run.docno[start:end]
+    if start == end or not docnos[0].startswith(ANSWER.encode()):
+        return docnos
+    cited = (unit_of(docno.decode()) for docno in docnos.tolist())
+    distinct = dict.fromkeys(unit.docno.encode() for unit in cited if isinstance(unit, CitationUnit))
+    return np.array(list(distinct), dtype=np.bytes_) if distinct else docnos[:0]
 
 
 def common_ranks(first: NDArray[np.bytes_], second: NDArray[np.bytes_]) -> NDArray[np.int64]:

@@ -137,6 +137,9 @@ class Judgments(Endpoints):
             parameter("names", "Of assessors; codes without it.", values=["codes", "usernames"]),
             parameter("comments", "Comments of assessors; without it, none.", values=["without", "with"]),
             parameter("machines", "Judgments of machines; without it, none.", values=["without", "with"]),
+            parameter(
+                "about", "Of generated answers: only these; without it, all.", values=list(selectors.ABOUT)
+            ),
         ],
     )
     def export_judgments(self, request: Request, slug: str) -> Any:

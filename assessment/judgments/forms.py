@@ -91,8 +91,20 @@ class ExportForm(StyledForm):
         help_text="Do not show them to people who have not judged the same documents.",
     )
 
+    about = forms.ChoiceField(
+        choices=[
+            ("", "all"),
+            ("nuggets", "nuggets in answers"),
+            ("citations", "citations, which are support"),
+        ],
+        required=False,
+        label="Judgments of",
+    )
+
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if not track.protocol.parsed.is_of_answers:
+            del self.fields["about"]
         if track.protocol.parsed.judging.judges_pairs:
             cast("forms.ChoiceField", self.fields["to"]).choices = EXPORTS + EXPORTS_OF_PAIRS
 

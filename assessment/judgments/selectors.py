@@ -10,6 +10,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, 
 from django.db.models.functions import Coalesce
 
 from accounts.models import User
+from assay.answers import CITATION, NUGGET
 from assay.protocols.schema import JudgingRules
 from assessment.batches.other_batches import judged_in_other_batches
 from assessment.judgments.answers import Answered, in_words
@@ -111,9 +112,15 @@ def current_judgments(track: Track, *kinds: str) -> QuerySet[Judgment]:
     return of_kinds.filter(batch__pool__protocol=track.protocol_id).order_by("pk")
 
 
-def judgments_of_track(track: Track, *, has_machines: bool = False) -> QuerySet[Judgment]:
-    """Every judgment of a track by people, also those that were replaced; with those of machines if asked for."""
-    judgments = Judgment.objects.filter(track=track)
+ABOUT = {"nuggets": NUGGET, "citations": CITATION}  # how the ids of the judged units of answers begin
+
+
+def judgments_of_track(track: Track, *, has_machines: bool = False, about: str = "") -> QuerySet[Judgment]:
+    """Every judgment of a track by people, also those that were replaced; with those of machines if asked for.
+
+    `about` is a key of `ABOUT`: only the judgments of nuggets, or of citations.
+    """
+    judgments = Judgment.objects.filter(track=track, docno__startswith=ABOUT.get(about, ""))
     return judgments if has_machines else judgments.exclude(batch__kind=Batch.Kind.MACHINE)
 
 

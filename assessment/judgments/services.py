@@ -317,17 +317,22 @@ def _append(
 
 
 @transaction.atomic
-def export(*, track: Track, to: Form, names: str, comments: str, machines: str) -> tuple[Iterator[str], str]:
+def export(
+    *, track: Track, to: Form, names: str, comments: str, machines: str, about: str = ""
+) -> tuple[Iterator[str], str]:
     """All judgments of a track as a file, with its name. The audit log keeps what it contains.
+
+    Of generated answers, `about` chooses those of nuggets or of citations.
 
     The first export with code names stores them, so that later ones have the same.
     """
     codes = pseudonyms(track=track) if names == "codes" else None
     has_comments = comments == "with"
     content = {"format": to, "code names": codes is not None, "comments": has_comments}
-    note_export(track=track, content=content)
-    judgments = judgments_of_track(track, has_machines=machines == "with")
-    return lines_of(judgments, to, names=codes, has_comments=has_comments), file_name(track.slug, to)
+    note_export(track=track, content=content | ({"about": about} if about else {}))
+    judgments = judgments_of_track(track, has_machines=machines == "with", about=about)
+    name = file_name(f"{track.slug}-{about}" if about else track.slug, to)
+    return lines_of(judgments, to, names=codes, has_comments=has_comments), name
 
 
 @transaction.atomic

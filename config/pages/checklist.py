@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Exists, F, Func, IntegerField, Max, OuterRef, Q
 from django.urls import reverse
 
+from assessment.batches.progress import progress_of_each
 from assessment.models import Batch, Judgment, TopicAssignment
 from config.pages.interaction import progress_of
 from corpus.clusterings.selectors import latest_clustering
@@ -183,6 +184,7 @@ def _set_up(campaign: _Campaign) -> list[Point]:
     return [
         Point("Protocol", track.protocol.slug, reverse("tracks:protocol", args=[track.protocol.slug]), True),
         *_collection(campaign),
+        *_rows(campaign),
         Point(
             "Topics",
             counted(n_topics, "topic") if n_topics else "none yet",
@@ -190,7 +192,6 @@ def _set_up(campaign: _Campaign) -> list[Point]:
             n_topics > 0,
             action="Import topics",
         ),
-        *_rows(campaign),
         *_choice(campaign),
         *_leaks(campaign),
         Point(
@@ -226,6 +227,25 @@ def _rows(campaign: _Campaign) -> list[Point]:
     n = rows_of(campaign.track).count()
     address = campaign.address("tracks:rows" if n else "tracks:import_topics")
     return [Point("Rows", counted(n, "row") if n else "none yet", address, n > 0, action="Import rows")]
+
+
+def _nuggets(campaign: _Campaign) -> list[Point]:
+    """The frozen lists of nuggets, if answers are judged by them: a topic without one is pooled without nuggets."""
+    if not campaign.protocol.is_of_answers:
+        return []
+    topics, frozen = campaign.track.topics, Q(nugget_versions__isnull=False)
+    n_topics, n_frozen = topics.count(), topics.filter(frozen).distinct().count()
+    n_written = topics.filter(nuggets__isnull=False).distinct().count()
+    return [
+        Point(
+            "Nuggets",
+            f"lists of {n_frozen} of {counted(n_topics, 'topic')} frozen, {n_written} begun",
+            campaign.address("assessment:nuggets"),
+            n_topics > 0 and n_frozen == n_topics,
+            action="Write and freeze nuggets" if n_written < n_topics else "Freeze nuggets",
+            is_optional=any(pool.status == Pool.Status.READY for pool in campaign.pools),
+        )
+    ]
 
 
 def _collection(campaign: _Campaign) -> list[Point]:
@@ -303,6 +323,7 @@ def _runs(campaign: _Campaign) -> list[Point]:
             action="Close for runs",
             is_form=not is_draft,
         ),
+        *_nuggets(campaign),
         _pool(campaign),
     ]
 
@@ -410,7 +431,8 @@ def _judging(campaign: _Campaign) -> list[Point]:
 
 def _batches(campaign: _Campaign, batches: list[Batch], kind: Batch.Kind) -> Point:
     """The batches of a kind."""
-    n_open = sum(batch.status == Batch.Status.OPEN for batch in batches)
+    open_batches = [batch for batch in batches if batch.status == Batch.Status.OPEN]
+    n_open = len(open_batches)
     drafts = [batch.name for batch in batches if batch.status == Batch.Status.DRAFT]
     problems = [f"Not opened yet: {named(drafts)}."] if drafts else []
     if kind == Batch.Kind.MAIN and (left := _n_unassigned(campaign.track)):
@@ -424,6 +446,9 @@ def _batches(campaign: _Campaign, batches: list[Batch], kind: Batch.Kind) -> Poi
     elif not batches and kind in PLANS and pool:
         address = reverse(PLANS[kind], args=[pool.pk])
     action = "Create a batch" if not batches else "Plan and open the batch" if drafts else "Watch the judging"
+    progress = progress_of_each(open_batches).values() if open_batches and not drafts else ()
+    if progress and all(0 < each.total <= each.judged for each in progress):
+        state, action = f"{state}, all judged", "Close the batch"
     is_done = bool(batches) and not n_open and not drafts
     return Point("", state, address, is_done, tuple(problems), action=action)
 

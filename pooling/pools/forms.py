@@ -70,6 +70,8 @@ class PoolForm(StyledForm):
             self.fields[
                 "seed"
             ].help_text = "All random choices depend on it. All rounds of pairs have one seed."
+        elif rules.strategy == "rows":  # which no run names
+            del self.fields["max_runs_per_team"], self.fields["order"]
         elif not track.protocol.parsed.is_of_answers:
             orders = [choice for choice in Pool.Order.choices if choice[0] != Pool.Order.BY_ANSWER]
             cast(forms.ChoiceField, self.fields["order"]).choices = orders
@@ -91,9 +93,10 @@ class PoolForm(StyledForm):
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of `services.request`, except track and user."""
-        data = self.cleaned_data
         names = ("name", "seed", "order", "tops_up", "max_runs_per_team")
-        return {name: data[name] for name in names} | {"depth": self.depth}
+        return {name: self.cleaned_data[name] for name in names if name in self.fields} | {
+            "depth": self.depth
+        }
 
 
 class PreviewForm(StyledForm):

@@ -262,7 +262,10 @@ def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatis
             value, tested = means[evaluation.pk][measure], statistics.get(measure)
             interval = ("", "", "")
             if tested is not None and position is not None:
-                interval = shown(tested.low[position]), shown(tested.high[position]), tested.tier[position]
+                # over one topic, nothing varies
+                ends = (tested.low, tested.high) if board.qrels.n_topics > 1 else ()
+                low, high = (shown(each[position]) for each in ends) if ends else ("", "")
+                interval = low, high, tested.tier[position]
             cells.append(Cell(value, shown(value), shown(value) == highest, *interval))
         is_own = evaluation.run.team_id in own
         rows.append(BoardRow(evaluation, evaluation.run, cells, is_own, sees_all or is_own))

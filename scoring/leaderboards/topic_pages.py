@@ -11,6 +11,7 @@ from django.http import Http404
 
 from accounts.access import AnyUser, is_organizer
 from assay import plots
+from assay.answers import is_citation
 from assay.tables import natural, shown
 from corpus.collections.selectors import collections_for
 from pooling.models import Contribution
@@ -151,17 +152,27 @@ def topic_page(
     rows = [row for row in board_rows(user, board) if row.may_open and row.evaluation.pk in values]
     rows.sort(key=lambda row: -values[row.evaluation.pk])
     all_values = np.array(list(values.values()))
+    protocol = board.track.protocol.parsed
     entries = QrelsEntry.objects.filter(qrels=board.qrels_id, topic=code)
+    if protocol.is_of_answers:
+        entries = entries.filter(grade__gte=0)  # without the lines of the list of nuggets
     by_docno = dict(entries.values_list("docno", "grade"))
     grades = Counter(by_docno.values())
-    ranks = _ranks(user, board, code)
+    has_pairs = protocol.judging.judges_pairs  # which are pooled; the qrels have documents
+    ranks = {} if has_pairs else _ranks(user, board, code)
     best = {docno: runs[0].rank for docno, runs in ranks.items()}
     docnos = sorted(
         by_docno.keys() | ranks.keys(), key=lambda docno: (best.get(docno, math.inf), natural(docno))
     )
     listed = Paginator(docnos, DOCUMENTS_PAGE).get_page(number)
     collection = collections_for(user).filter(tracks=board.track).first()
-    labels = {grade: grade_label(board.track.protocol.parsed, board.qrels, grade) for grade in grades}
+    labels = {grade: grade_label(protocol, board.qrels, grade) for grade in grades}
+    of_citations = {each.value: each.citation_label for each in protocol.judging.grades}
+
+    def label_of(docno: str) -> str:
+        grade = by_docno.get(docno, -1)
+        return (is_citation(docno) and of_citations.get(grade)) or labels.get(grade, "")
+
     return TopicPage(
         **vars(shared),
         topic=board.track.topics.filter(code=code).first(),
@@ -174,14 +185,12 @@ def topic_page(
         n_runs=len(all_values),
         grades=[(grade, labels[grade], n) for grade, n in sorted(grades.items(), reverse=True)],
         ranked=[
-            RankedDocument(
-                docno, by_docno.get(docno), labels.get(by_docno.get(docno, -1), ""), ranks.get(docno, [])
-            )
+            RankedDocument(docno, by_docno.get(docno), label_of(docno), ranks.get(docno, []))
             for docno in listed
         ],
         documents=shown_documents(collection, listed),
         documents_page=listed,
-        unique=_unique(board, code) if is_organizer(user) else None,
+        unique=_unique(board, code) if is_organizer(user) and not has_pairs else None,
     )
 
 

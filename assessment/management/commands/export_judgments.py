@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from assessment.judgments.exports import FORMS, TURKLE, VOTE_FORMS, lines_of
-from assessment.judgments.selectors import judgments_of_track
+from assessment.judgments.selectors import ABOUT, judgments_of_track
 from tracks.assessors import services as assessors
 from tracks.tracks.selectors import track_named
 
@@ -35,6 +35,9 @@ class Command(BaseCommand):
         parser.add_argument("--no-comments", action="store_true", help="leave comments empty")
 
         parser.add_argument("--machines", action="store_true", help="also the judgments of machines")
+        parser.add_argument(
+            "--about", choices=list(ABOUT), default="", help="of generated answers: only these"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         track, path = track_named(options["track"]), options["file"]
@@ -45,7 +48,7 @@ class Command(BaseCommand):
                 f"{track} judges no pairs, so it has no preferences; use {' or '.join(FORMS)}."
             )
         lines = lines_of(
-            judgments_of_track(track, has_machines=options["machines"]),
+            judgments_of_track(track, has_machines=options["machines"], about=options["about"]),
             options["format"],
             names=None if options["usernames"] else assessors.pseudonyms(track=track),
             has_comments=not options["no_comments"],

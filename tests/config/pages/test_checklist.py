@@ -79,7 +79,8 @@ def test_checklist_leads_through_a_campaign(scene: Scene) -> None:
     track_services.close(track=track)
     assert following(track) == "Main judging"
     batch = scene.judged(*NINE)
-    assert items(checklist(track))["Main judging"].state == "1 batch, 1 open"
+    judging = items(checklist(track))["Main judging"]
+    assert (judging.state, judging.action) == ("1 batch, 1 open, all judged", "Close the batch")
     batch_services.close(batch=batch)
     assert following(track) == "Qrels"
     qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)

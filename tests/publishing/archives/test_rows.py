@@ -38,7 +38,8 @@ def test_rows_become_answers_agreement_qrels_and_an_archive(tmp_path: Path) -> N
     judge_all(scene)
     client = Client()
     client.force_login(scene.organizer)
-    agreement = client.get(reverse("assessment:agreement", args=[scene.track.slug]), {"scale": "adequacy"})
+    agreement = client.get(reverse("assessment:agreement", args=[scene.track.slug]))
+    new_pool = client.get(reverse("pooling:new_pool", args=[scene.track.slug]))
     qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
     import_rows(track=scene.track, data=f"{ROWS}news,n2,Nein,No\n".encode(), name="more.csv")
     build_pool(scene.track, scene.organizer, "Second", tops_up=scene.pool)
@@ -50,7 +51,10 @@ def test_rows_become_answers_agreement_qrels_and_an_archive(tmp_path: Path) -> N
     again = Track.objects.get(slug="again")
     assert wrong == []
     assert loaded.track == again
+    assert agreement.context["scale"].key == "adequacy", "all have one grade, so a question comes first"
     assert agreement.context["pairs"][0].kappa.n == 3
+    assert "order" not in new_pool.context["form"].fields, "no run names the rows"
+    assert "The pool has every" in new_pool.content.decode()
     of_set = Qrels.objects.get(track=scene.track, report__set="adequacy")
     assert qrels_tsv(of_set).decode().replace("\t", " ").split("\n") == [
         "films 0 f1 1",

@@ -441,6 +441,13 @@ def test_a_leaderboard_as_a_file_has_what_the_page_has(scored: Scene) -> None:
     ]
     assert list(rows[0])[8:13] == board.measures
     assert (rows[0]["topics"], rows[0]["missing"], rows[0]["judged@10"]) == ("3", "0", "0.6667")
+    assert rows[0][f"{board.measures[0]} low"]
+    Qrels.objects.update(n_topics=1)
+    rows = rows_of(text_of(client_of(scored, "visitor"), address), "\t")
+    assert rows[0][f"{board.measures[0]} low"] == "", "nothing varies over one topic"
+    assert "no mean has a confidence interval" in text_of(
+        client_of(scored, "visitor"), board.get_absolute_url()
+    )
 
 
 def test_a_spreadsheet_gets_no_formula_and_a_tsv_the_name_itself(scored: Scene) -> None:
