@@ -46,7 +46,8 @@ class AssayUserAdmin(Undeletable, UserAdmin[User]):
     def make_link(self, request: HttpRequest, users: QuerySet[User]) -> None:
         """Show a link with which a user can log in once. It works while wrong passwords lock the account."""
         for user in users:
-            if not user.is_active or user.is_machine or not self.has_change_permission(request, user):
+            has_login = user.is_active and not (user.is_machine or user.guest_until)
+            if not has_login or not self.has_change_permission(request, user):
                 self.message_user(request, f"You cannot create a login link for {user}.", messages.ERROR)
                 continue
             link = request.build_absolute_uri(path_of_link(user))

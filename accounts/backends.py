@@ -59,8 +59,9 @@ class OrganizerBackend(ModelBackend):
         return user if self.user_can_authenticate(user) else None
 
     def user_can_authenticate(self, user: Any) -> bool:
-        """Active people only: a machine has tokens for the API, and opens no pages."""
-        return super().user_can_authenticate(user) and not getattr(user, "is_machine", False)
+        """Active people only: a machine has tokens for the API, and who judges by a link has pages of one batch."""
+        is_person = not (getattr(user, "is_machine", False) or getattr(user, "guest_until", None))
+        return super().user_can_authenticate(user) and is_person
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
         is_organizer = user_obj.is_active and user_obj.is_staff

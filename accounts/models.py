@@ -14,7 +14,8 @@ from web.api.scopes import Scope
 class User(AbstractUser):
     """A person who can log in. `is_staff` marks organizers; a track names its assessors, a team its members.
 
-    If `is_machine`, it is a program that judges for a track. It never logs in; it has only tokens.
+    If `is_machine`, it is a program that judges for a track. It never logs in; it has only tokens. With `guest_until`,
+    it belongs to somebody who judges by a link until then: it has no password, and no page but those of its batch.
     """
 
     uses_shortcuts = models.BooleanField(
@@ -52,6 +53,7 @@ class User(AbstractUser):
     )
 
     is_machine = models.BooleanField("machine", default=False, editable=False)
+    guest_until = models.DateTimeField(null=True, editable=False, help_text="The end of work by a link.")
     last_seen_at = models.DateTimeField(
         null=True, editable=False, help_text="The latest request, to the hour."
     )
@@ -62,6 +64,9 @@ class User(AbstractUser):
     @property
     def is_organizer(self) -> bool:
         return self.is_active and self.is_staff
+
+
+IS_PERSON = {"is_machine": False, "guest_until": None}  # somebody who can log in
 
 
 class Letter(models.Model):

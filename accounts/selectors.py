@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from django.db.models import QuerySet
 
-from accounts.models import Lockout, Token, User
+from accounts.models import IS_PERSON, Lockout, Token, User
 
 SHOWN_LOCKOUTS = 10
 
@@ -34,8 +34,8 @@ def administrators_to_mail() -> QuerySet[User]:
 
 
 def people() -> QuerySet[User]:
-    """Everyone who has an account. Machines are not people."""
-    return User.objects.filter(is_machine=False)
+    """Everyone who has an account to log in. Machines and people who judge by a link have none."""
+    return User.objects.filter(**IS_PERSON)
 
 
 def people_named(names: Collection[str]) -> QuerySet[User]:

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts import letters
-from accounts.models import Lockout, User
+from accounts.models import IS_PERSON, Lockout, User
 
 BETWEEN_LINKS = timedelta(minutes=2)  # so that nobody can fill the mailbox of another person
 BETWEEN_REPORTS = timedelta(hours=1)
@@ -106,14 +106,14 @@ def request_links(*, name: str, site: str) -> None:
 
 def user_of_link(*, user_id: int, token: str) -> User | None:
     """The active user of a valid login link."""
-    user = User.objects.filter(pk=user_id, is_active=True, is_machine=False).first()
+    user = User.objects.filter(pk=user_id, is_active=True, **IS_PERSON).first()
     return user if tokens.check_token(user, token) else None
 
 
 @transaction.atomic
 def use_link(*, user_id: int, token: str) -> User | None:
     """The active user of a valid login link, which becomes void: the time of the login is part of it."""
-    user = User.objects.select_for_update().filter(pk=user_id, is_active=True, is_machine=False).first()
+    user = User.objects.select_for_update().filter(pk=user_id, is_active=True, **IS_PERSON).first()
     if user is None or not tokens.check_token(user, token):
         return None
     user.last_login = timezone.now()
@@ -124,9 +124,7 @@ def use_link(*, user_id: int, token: str) -> User | None:
 @transaction.atomic
 def users_for_links(*, name: str) -> list[User]:
     """The accounts with a user name or an e-mail address that get a login link now, each at most every two minutes."""
-    users = (
-        User.objects.select_for_update(no_key=True).filter(is_active=True, is_machine=False).exclude(email="")
-    )
+    users = User.objects.select_for_update(no_key=True).filter(is_active=True, **IS_PERSON).exclude(email="")
     now = timezone.now()
     due = [
         user

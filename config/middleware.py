@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.cache import add_never_cache_headers
 
 from accounts import services
+from accounts.access import GuestWorkEnded
 from accounts.audit.services import acting
 from accounts.models import Event, User
 from assay.errors import Refused
@@ -138,6 +139,7 @@ class RefusalMiddleware(Middleware):
         if not isinstance(exception, Refused):
             return None
         if request.accepts("text/html"):
-            return errors.refusal(request, exception.title, exception.message)
+            is_final = isinstance(exception, GuestWorkEnded)
+            return errors.refusal(request, exception.title, exception.message, is_final=is_final)
         problem = of_refusal(exception)
         return JsonResponse(problem, status=problem["status"], content_type=CONTENT_TYPE)

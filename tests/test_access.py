@@ -111,6 +111,12 @@ assessment:next                         5555555
 assessment:preview                      L444440
 assessment:preview_frame                L444444
 assessment:join                         5555555
+assessment:batch_link                   L333330
+assessment:revoke_link                  5555555
+assessment:exclude                      5555555
+assessment:link                         9999999
+assessment:link_unit                    4444444
+assessment:link_frame                   4444444
 assessment:note                         5555555
 assessment:nuggets                      L444444
 assessment:nugget_list                  L444444
@@ -473,6 +479,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "token_id": [1],
         "token": ["unknown"],
         "team_id": [scene.ours.pk],
+        "batch_id user_id": [batch.pk, scene.ada.pk],
         "team_id user_id": [scene.ours.pk, scene.member.pk],
         "slug user_id": [*track, scene.member.pk],
         "invitation_id": [1],

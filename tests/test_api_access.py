@@ -130,6 +130,11 @@ POST next_task                           14440441 3343
 GET open_batches                         10000001 0303
 GET preview                              14444401 0303
 POST join_batch                          14444441 3343
+GET batch_link                           13333301 0333
+POST batch_link                          13333301 3330
+POST revoke_link                         13333341 3334
+GET workers                              13333301 0333
+POST exclude_worker                      13333301 3330
 GET task                                 14440441 4343
 GET task_judgments                       14440441 4343
 POST task_judgments                      14440441 3343

@@ -57,6 +57,9 @@ participation:invite_person: POST invitations
 participation:create_team: POST teams
 assessment:next: POST next_task
 assessment:join: POST join_batch
+assessment:batch_link: POST batch_link
+assessment:revoke_link: POST revoke_link
+assessment:exclude: POST exclude_worker
 assessment:task: POST task_judgments
 assessment:skip: POST skip_task
 assessment:give_back: POST give_back_task
@@ -202,6 +205,7 @@ logout: a session of a browser
 request_link: an e-mail to a person who cannot log in
 password_change: a password is for people, a program has a token
 participation:make_login_link: a link with which a person logs in, shown to the organizer who sends it
+assessment:link: a person without an account starts in a browser
 assessment:accepting: a switch of the judging page of a person
 assessment:highlighting: a switch of the judging page of a person
 assessment:keys: the keyboard of a person

@@ -64,6 +64,7 @@ class Migration(FirstMigration):
                 ('is_mailed_about_requests', models.BooleanField(default=True, help_text='An e-mail to an organizer when somebody asks to join a track.', verbose_name='e-mails about requests to join')),
                 ('link_sent_at', models.DateTimeField(editable=False, help_text='The latest e-mail with a login link.', null=True)),
                 ('is_machine', models.BooleanField(default=False, editable=False, verbose_name='machine')),
+                ('guest_until', models.DateTimeField(editable=False, help_text='The end of work by a link.', null=True)),
                 ('last_seen_at', models.DateTimeField(editable=False, help_text='The latest request, to the hour.', null=True)),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),

@@ -111,12 +111,16 @@ def _means(tracks: Collection[int]) -> dict[int, dict[int, tuple[int, float]]]:
 
 @dataclass
 class BatchProgress:
-    """A batch with the shares of its assessors; `n_open` and `n_overdue` count tasks."""
+    """A batch with the shares of its assessors; `n_open` and `n_overdue` count tasks.
+
+    `n_untaken` are the units of seats that nobody has joined yet, of a batch that is open to join.
+    """
 
     batch: Batch
     shares: list[Share] = field(default_factory=list)
     n_open: int = 0
     n_overdue: int = 0
+    n_untaken: int = 0
     median_seconds: float | None = None
 
     @property
@@ -125,7 +129,7 @@ class BatchProgress:
 
     @property
     def total(self) -> int:
-        return sum(share.total for share in self.shares)
+        return sum(share.total for share in self.shares) + self.n_untaken
 
     def hours_left(self, rates: Rates | None) -> dict[User, float]:
         """The hours that each assessor will still take; empty for machines, which have no rates."""
@@ -239,6 +243,14 @@ def _set_totals(progress: BatchProgress, sizes: dict[tuple[int, int], int], sett
         left = sizes.get((progress.batch.pk, key[0]), 0) - done - sum(share.judged for share in shares)
         for place, share in enumerate(shares):
             share.total = share.judged + (left + place) // len(shares)
+    if progress.batch.is_shared:
+        seats = range(1, progress.batch.n_judges + 1)
+        places = {
+            (topic, seat): n for (pk, topic), n in sizes.items() if pk == progress.batch.pk for seat in seats
+        }
+        progress.n_untaken = sum(
+            n - judged_before.get(key, 0) for key, n in places.items() if key not in of_seat
+        )
 
 
 def _count_open(progress: dict[int, BatchProgress]) -> None:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from django.db.models import Count, QuerySet
 
-from accounts.models import User
+from accounts.models import IS_PERSON, User
 from assessment.models import Batch, BatchEntry, TopicAssignment
 from pooling.models import Pool, PoolEntry
 from tracks.models import Topic, Track
@@ -47,7 +47,7 @@ def pools_to_plan() -> QuerySet[Pool]:
 def assessors_of(track: Track) -> QuerySet[User]:
     """The active assessors of a track who are people."""
     of_track = User.objects.filter(assessor_of__track=track, assessor_of__ended_at=None)
-    return of_track.filter(is_active=True, is_machine=False).order_by("username")
+    return of_track.filter(is_active=True, **IS_PERSON).order_by("username")
 
 
 def entries_of(batch: Batch) -> QuerySet[PoolEntry]:

@@ -6,18 +6,22 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from accounts.access import person_of
-from assessment.batches.selectors import batches_to_join
-from assessment.joining import selectors
+from assessment.batches.selectors import batches_for_organizer, batches_to_join
+from assessment.joining import selectors, services
 from assessment.judging.api import TEXTS, UnitSerializer
 from assessment.judging.units import shown_task
 from assessment.models import Batch
 from assessment.planning import services as assignments
 from assessment.planning.api import PER_UNIT, BatchSerializer
-from web.api.permissions import LoggedIn
+from participation.invitations.services import MAX_DAYS, MAX_USES, Terms
+from web.api.permissions import LoggedIn, Organizer
 from web.api.scopes import Scope
+from web.api.serializers import Strict
 from web.api.views import Endpoints, get, parameter, post
+from web.pages import site_of
 
 
 class BatchPreviewSerializer(serializers.Serializer[Any]):
@@ -28,6 +32,93 @@ class BatchPreviewSerializer(serializers.Serializer[Any]):
     judges = serializers.IntegerField(source="batch.n_judges", help_text=f"{PER_UNIT}, of a main batch.")
     minutes_allotted = serializers.IntegerField(source="batch.minutes_allotted", help_text="For a task.")
     unit = UnitSerializer()
+
+
+class BatchLinkSerializer(serializers.Serializer[Any]):
+    """The link with which people without an account judge a batch, and who came by it."""
+
+    link = serializers.CharField(
+        source="address",
+        help_text="A secret. Empty if there is none, or if the secret key of the site was replaced.",
+    )
+    asks_name = serializers.BooleanField(source="link.asks_name", default=False)
+    max_uses = serializers.IntegerField(source="link.invitation.max_uses", default=0)
+    n_uses = serializers.IntegerField(source="link.invitation.n_uses", default=0)
+    expires_at = serializers.DateTimeField(source="link.invitation.expires_at", default=None, allow_null=True)
+
+
+class WorkerSerializer(serializers.Serializer[Any]):
+    """Somebody who judges by a link. Excluded: nothing counts that they judged."""
+
+    username = serializers.CharField(source="user.username")
+    name = serializers.CharField(help_text="What they gave, if the link asks for a name.")
+    code = serializers.CharField(help_text="Their completion code.")
+    began_at = serializers.DateTimeField()
+    last_at = serializers.DateTimeField(allow_null=True, help_text="The latest judgment.")
+    n_judged = serializers.IntegerField()
+    is_excluded = serializers.BooleanField()
+
+
+class NewLinkSerializer(Strict):
+    """A link that makes the units of a batch readable for everyone who has it."""
+
+    max_uses = serializers.IntegerField(
+        default=MAX_USES, min_value=1, max_value=MAX_USES, help_text="The number of people."
+    )
+    days = serializers.IntegerField(default=MAX_DAYS, min_value=1, max_value=MAX_DAYS)
+    asks_name = serializers.BooleanField(default=False)
+
+
+class ExclusionSerializer(Strict):
+    """The reason why judgments are excluded."""
+
+    reason = serializers.CharField(max_length=500)
+
+
+class Links(Endpoints):
+    tag = "Batches"
+    permission_classes = [Organizer]
+
+    def batch(self, batch_id: int) -> Batch:
+        return get_object_or_404(batches_for_organizer(), pk=batch_id)
+
+    @get("batches/<int:batch_id>/link/", "batch_link", BatchLinkSerializer)
+    def get_link(self, request: Request, batch_id: int) -> Any:
+        """Read the link with which people without an account judge a batch."""
+        return selectors.link_page(self.batch(batch_id), site_of(request._request))
+
+    @post(
+        "batches/<int:batch_id>/link/", "batch_link", BatchLinkSerializer, takes=NewLinkSerializer, status=201
+    )
+    def create_link(self, request: Request, batch_id: int) -> Any:
+        """Make the link of a batch that is open to join: everyone who has it can read the units of the batch."""
+        batch, data = self.batch(batch_id), self.validated(request)
+        asks_name = data.pop("asks_name")
+        services.create(batch=batch, terms=Terms(**data), asks_name=asks_name, by=person_of(request))
+        page = selectors.link_page(batch, site_of(request._request))
+        return Response(BatchLinkSerializer(page).data, status=201)
+
+    @post("batches/<int:batch_id>/link/revoke/", "revoke_link")
+    def revoke_link(self, request: Request, batch_id: int) -> None:
+        """End the link of a batch, and the work of everyone who came by it. Their judgments are kept and count."""
+        link = selectors.link_in_force(self.batch(batch_id))
+        if link is None:
+            raise Http404
+        services.revoke(link=link)
+
+    @get("batches/<int:batch_id>/workers/", "workers", WorkerSerializer(many=True))
+    def list_workers(self, request: Request, batch_id: int) -> Any:
+        """List everyone who came by a link of a batch, in the order in which they came."""
+        return selectors.workers_of(self.batch(batch_id))
+
+    @post(
+        "batches/<int:batch_id>/workers/<str:username>/exclude/", "exclude_worker", takes=ExclusionSerializer
+    )
+    def exclude_worker(self, request: Request, batch_id: int, username: str) -> None:
+        """Let nothing count that somebody judged by a link, and end their work. It cannot be undone."""
+        batch, reason = self.batch(batch_id), self.validated(request)["reason"]
+        worker = get_object_or_404(selectors.guests_of(batch), username=username)
+        services.exclude(batch=batch, worker=worker, reason=reason)
 
 
 class Joining(Endpoints):
@@ -82,4 +173,4 @@ class Joining(Endpoints):
         return batch
 
 
-urlpatterns = Joining.urls()
+urlpatterns = Joining.urls() + Links.urls()

@@ -1,18 +1,28 @@
-"""Batches that are open to join, and a unit of a batch as its assessors will see it, before anything is stored."""
+"""A unit of a batch as its assessors will see it, before anything is stored; links to a batch, and who came by them."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, NamedTuple
 
-from django.db.models import QuerySet
+from django.conf import settings
+from django.db.models import Count, Max, Q, QuerySet
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from accounts.models import User
 from assessment.batches.selectors import batches_for_organizer, batches_to_join, entries_of
 from assessment.judging.page import TaskPage, task_page
-from assessment.models import Batch, Task
+from assessment.judging.selectors import DeskBatch, desk_batch
+from assessment.models import Batch, BatchLink, Judgment, Task
+from participation.invitations.selectors import guest_by, invitation_by, link_of
+from participation.models import InvitationUse
 from pooling.models import PoolEntry
 from web.pages import counted
 
 UNIT = "topic", "document__collection"
+CODE_SALT = "assessment.joining.code"
+CODE_LENGTH = 8
 
 
 @dataclass(frozen=True)
@@ -79,3 +89,110 @@ def preview_of(batch: Batch, user: User, *, number: int = 1, can_accept: bool) -
     if page.row is not None and page.row.frame:
         page = replace(page, row=replace(page.row, frame=f"{page.row.frame}?unit={place}"))
     return Preview(page, place, n_units, can_choose=user.is_organizer, can_accept=can_accept)
+
+
+def code_of(guest: User) -> str:
+    """The completion code of a guest, by which an organizer finds their judgments: `7F3A-90C2`."""
+    mac = salted_hmac(CODE_SALT, str(guest.pk), algorithm="sha256", secret=settings.SECRET_KEY).digest()
+    text = sha256(mac).hexdigest()[:CODE_LENGTH].upper()
+    return f"{text[:4]}-{text[4:]}"
+
+
+class Worker(NamedTuple):
+    """A guest of a batch, for its organizers. Somebody excluded has nothing that counts."""
+
+    user: User
+    name: str
+    code: str
+    began_at: datetime
+    last_at: datetime | None
+    n_judged: int
+    is_excluded: bool
+
+
+def guests_of(batch: Batch) -> QuerySet[User]:
+    """Everyone who came by a link of a batch."""
+    uses = InvitationUse.objects.filter(invitation__batch_link__batch=batch)
+    return User.objects.filter(pk__in=uses.values("user"))
+
+
+@dataclass(frozen=True)
+class GuestPage:
+    """The work of somebody who judges by a link, between two tasks. `address` is their own link to come back."""
+
+    item: DeskBatch
+    address: str
+    code: str
+    until: datetime | None
+
+
+def guest_page(guest: User, site: str) -> GuestPage:
+    use = InvitationUse.objects.select_related("invitation__batch_link").get(user=guest)
+    batch = batches_for_organizer().get(pk=use.invitation.batch_link.batch_id)
+    return GuestPage(desk_batch(batch, guest), link_of(use, site), code_of(guest), guest.guest_until)
+
+
+@dataclass(frozen=True)
+class LinkPage:
+    """The link of a batch that is in force, if there is one, and everyone who came by one of its links."""
+
+    batch: Batch
+    link: BatchLink | None
+    address: str
+    workers: list[Worker]
+
+
+def link_in_force(batch: Batch) -> BatchLink | None:
+    """The link of a batch that is not revoked and whose time is not over."""
+    links = batch.links.filter(invitation__revoked_at=None, invitation__expires_at__gt=timezone.now())
+    return links.select_related("invitation").first()
+
+
+def link_page(batch: Batch, site: str) -> LinkPage:
+    link = link_in_force(batch)
+    return LinkPage(batch, link, link_of(link.invitation, site) if link else "", workers_of(batch))
+
+
+def workers_of(batch: Batch) -> list[Worker]:
+    """Everyone who came by a link of a batch, in the order in which they came. Three queries."""
+    uses = (
+        InvitationUse.objects.filter(invitation__batch_link__batch=batch)
+        .select_related("user")
+        .order_by("pk")
+    )
+    judged = Judgment.objects.filter(batch=batch, assessor__in=uses.values("user"), is_check=False).order_by()
+    counts = judged.values_list("assessor").annotate(
+        last=Max("created_at"), n=Count("task", distinct=True, filter=Q(is_current=True))
+    )
+    of_user = {pk: (last, n) for pk, last, n in counts}
+    held = set(batch.topic_assignments.filter(is_withdrawn=False).values_list("assessor", flat=True))
+    return [
+        Worker(
+            use.user,
+            use.user.first_name,
+            code_of(use.user),
+            use.used_at,
+            *of_user.get(use.user_id, (None, 0)),
+            is_excluded=use.user_id not in held,
+        )
+        for use in uses
+    ]
+
+
+class Arrival(NamedTuple):
+    """What a link leads to. `guest` is somebody who comes back with their own link."""
+
+    link: BatchLink
+    guest: User | None
+
+
+def arrival_by(digest: str) -> Arrival | None:
+    """The batch of a link, or of a guest's own link, by the digest of its token; None if it is not valid."""
+    use, invitation = guest_by(digest), invitation_by(digest)
+    if use is not None:
+        invitation = use.invitation
+    links = BatchLink.objects.select_related("batch__pool__track", "batch__pool__protocol", "invitation")
+    link = links.filter(invitation=invitation).first() if invitation is not None else None
+    if link is None:
+        return None
+    return Arrival(link, use.user if use is not None else None)

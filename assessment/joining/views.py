@@ -1,21 +1,37 @@
-"""See a unit of a batch before accepting, and join a batch that is open to join. Decision: ADR 62."""
+"""See a unit of a batch before accepting, join a batch, and judge by a link without an account. Decision: ADR 62."""
 
+from django.contrib import messages
+from django.contrib.auth.models import AnonymousUser
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required
+from accounts.access import (
+    AuthenticatedRequest,
+    GuestWorkEnded,
+    as_guest,
+    begin_as_guest,
+    login_required,
+    organizer_required,
+)
 from accounts.models import User
-from assessment.batches.selectors import batches_to_join
-from assessment.joining import selectors
+from assessment.batches.selectors import batches_for_organizer, batches_to_join
+from assessment.joining import selectors, services
+from assessment.joining.forms import ExcludeForm, LinkForm, StartForm
 from assessment.judging.views import template_of
 from assessment.models import Batch
 from assessment.planning import services as assignments
+from participation.invitations.views import INVITED_BY
+from tracks.guidelines.selectors import html_of
 from tracks.rows.frames import framed
 from tracks.rows.selectors import values_of
-from web.pages import context_of
+from web.forms import refusals_in
+from web.pages import context_of, counted, site_of
+from web.throttling import limited
 
 MAX_DIGITS = 9
 
@@ -34,11 +50,11 @@ def preview(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     can_accept = batches_to_join(request.user).filter(pk=batch.pk).exists()
     shown = selectors.preview_of(batch, request.user, number=_number(request), can_accept=can_accept)
     back = batch.get_absolute_url() if request.user.is_organizer else reverse("assessment:mine")
-    return shown_preview(request, batch, shown, back)
+    return shown_preview(request, batch, request.user, shown, back)
 
 
 def shown_preview(
-    request: HttpRequest, batch: Batch, preview: selectors.Preview | None, back: str
+    request: HttpRequest, batch: Batch, reader: User, preview: selectors.Preview | None, back: str
 ) -> HttpResponse:
     """The judging page with a bar that says that it is a preview, and leads back."""
     if preview is None:
@@ -48,8 +64,11 @@ def shown_preview(
         "facts": selectors.facts_of(batch),
         "back": back,
         "proof": "",
+        "user": reader,
+        "frame": "base.html",
+        "form": None,
     }
-    return render(request, template_of(preview.page), context | {"frame": "base.html", "form": None})
+    return render(request, template_of(preview.page), context)
 
 
 @require_safe
@@ -76,3 +95,128 @@ def join(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     batch = get_object_or_404(batches_to_join(user), pk=batch_id)
     assignments.join(batch=batch, assessor=user)
     return redirect("assessment:mine")
+
+
+# --- Links, for organizers
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def batch_link(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """The link of a batch, the form that makes one, and everyone who came by it. Organizers only."""
+    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    form = LinkForm(request.POST if request.method == "POST" else None)
+    with refusals_in(form):
+        if form.is_valid():
+            data = form.cleaned_data
+            services.create(batch=batch, terms=form.terms, asks_name=data["asks_name"], by=request.user)
+            messages.success(request, "The link is made. Copy it, and pass it on.")
+            return redirect("assessment:batch_link", batch.pk)
+    page = selectors.link_page(batch, site_of(request))
+    context = context_of(page) | {"track": batch.pool.track, "form": form, "exclude_form": ExcludeForm()}
+    context["tab"] = "judging"
+    return render(request, "assessment/joining/link.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+@organizer_required
+def revoke_link(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """End the link of a batch, and the work of those who came by it. Organizers only."""
+    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    link = selectors.link_in_force(batch)
+    if link is not None:
+        services.revoke(link=link)
+    messages.success(request, "The link is revoked. Nobody can go on with it; what was judged counts.")
+    return redirect("assessment:batch_link", batch.pk)
+
+
+@require_POST
+@organizer_required
+def exclude(request: AuthenticatedRequest, batch_id: int, user_id: int) -> HttpResponse:
+    """Let nothing count that somebody judged who came by a link. Organizers only."""
+    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    worker = get_object_or_404(selectors.guests_of(batch), pk=user_id)
+    form = ExcludeForm(request.POST)
+    if form.is_valid():
+        n = services.exclude(batch=batch, worker=worker, reason=form.cleaned_data["reason"])
+        messages.success(
+            request, f"{counted(n, 'judgment')} of {worker} no longer count. Their units are open again."
+        )
+    else:
+        messages.error(request, "Nothing was excluded: give a reason.")
+    return redirect("assessment:batch_link", batch.pk)
+
+
+# --- Links, for those who have one
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@limited("join", per_hour=60)
+def link(request: HttpRequest) -> HttpResponse:
+    """What a link leads to: the batch and its guidelines, or the work that was begun. Everyone who has a link."""
+    arrival = selectors.arrival_by(request.session.get(INVITED_BY, ""))
+    own = _own_work(request, arrival)
+    if own is not None:
+        return own
+    if arrival is None:
+        return render(request, "participation/invitations/gone.html", status=410)
+    data = request.POST if request.method == "POST" else None
+    form = StartForm(data) if arrival.link.asks_name and arrival.guest is None else None
+    if request.method == "POST" and (form is None or form.is_valid()) and not request.user.is_authenticated:
+        guest = arrival.guest
+        if guest is None:
+            name = form.cleaned_data["name"] if form else ""
+            guest = services.admit(digest=request.session[INVITED_BY], name=name).user
+        begin_as_guest(request, guest)
+        del request.session[INVITED_BY]
+        return redirect("assessment:link")
+    batch = arrival.link.batch
+    context = {"batch": batch, "arrival": arrival, "form": form, "facts": selectors.facts_of(batch)}
+    context["version"] = batch.pool.track.guidelines
+    context["html"] = html_of(batch.pool.track.guidelines)
+    return render(
+        request, "assessment/joining/start.html", context, status=422 if form and form.errors else 200
+    )
+
+
+def _own_work(request: HttpRequest, arrival: selectors.Arrival | None) -> HttpResponse | None:
+    """The page of a guest between tasks; None if nobody works here, or if they have come by another link."""
+    try:
+        is_guest = as_guest(request)
+    except GuestWorkEnded:
+        if arrival is None:
+            raise
+        return None
+    if not is_guest or not isinstance(request.user, User):
+        return None
+    work = selectors.guest_page(request.user, site_of(request))
+    if arrival is not None and arrival.link.batch != work.item.batch:
+        request.user = AnonymousUser()  # the page of the other link is for visitors
+        return None
+    return render(request, "assessment/joining/work.html", context_of(work))
+
+
+def _arrived(request: HttpRequest) -> Batch:
+    arrival = selectors.arrival_by(request.session.get(INVITED_BY, ""))
+    if arrival is None:
+        raise Http404
+    return arrival.link.batch
+
+
+@require_safe
+@never_cache
+def link_unit(request: HttpRequest) -> HttpResponse:
+    """A unit with its form, before somebody starts with a link; nothing is stored. Everyone who has a link."""
+    batch = _arrived(request)
+    reader = User(guest_until=timezone.now())  # nobody has an account yet
+    shown = selectors.preview_of(batch, reader, can_accept=False)
+    return shown_preview(request, batch, reader, shown, reverse("assessment:link"))
+
+
+@require_safe
+@never_cache
+@xframe_options_exempt
+def link_frame(request: HttpRequest) -> HttpResponse:
+    """The document of the frame of that unit. Everyone who has a link."""
+    return unit_frame(request, _arrived(request))

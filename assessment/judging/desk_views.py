@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import services as account_services
-from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from accounts.access import AuthenticatedRequest, guests_welcome, login_required, organizer_required
 from assessment.batches.progress import track_progress
 from assessment.batches.selectors import batches_for, batches_of, batches_to_join, pools_to_plan
 from assessment.judging import selectors
@@ -25,9 +25,11 @@ from web.pages import context_of, local_address
 
 
 @require_safe
-@login_required
+@guests_welcome
 def mine(request: AuthenticatedRequest) -> HttpResponse:
-    """The assessor's desk: their own open and closed batches. Every logged-in user."""
+    """The assessor's desk: their own open and closed batches. Every logged-in user; guests go to their batch."""
+    if request.user.guest_until:
+        return redirect("assessment:link")
     context = {
         "desk": selectors.desk(request.user),
         "to_join": batches_to_join(request.user),
@@ -46,7 +48,7 @@ def back(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@guests_welcome
 def highlighting(request: AuthenticatedRequest) -> HttpResponse:
     """Choose whether the judging page highlights the words of the topic. Every logged-in user, for themselves."""
     account_services.set_highlighting(user=request.user, is_on="is_on" in request.POST)
@@ -54,7 +56,7 @@ def highlighting(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @require_safe
-@login_required
+@guests_welcome
 def stored(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The page between two tasks, for those who do not take the next one at once. Assessors of the batch only."""
     batch = get_object_or_404(batches_of(request.user), pk=batch_id)
@@ -65,7 +67,7 @@ def stored(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@guests_welcome
 def accepting(request: AuthenticatedRequest) -> HttpResponse:
     """Choose whether the next task comes at once, and go back. Every logged-in user, for themselves."""
     account_services.set_accepts_next(user=request.user, is_on="accepts_next" in request.POST)
@@ -75,10 +77,12 @@ def accepting(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @require_safe
-@login_required
+@guests_welcome
 def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The page after the last task of a batch. Assessors of the batch only."""
     batch = get_object_or_404(batches_of(request.user), pk=batch_id)
+    if request.user.guest_until:
+        return redirect("assessment:link")
     return render(
         request, "assessment/judging/done.html", {"item": selectors.desk_batch(batch, request.user)}
     )
@@ -120,7 +124,7 @@ def _stored(request: AuthenticatedRequest, keys: dict[str, str], message: str) -
 
 
 @require_safe
-@login_required
+@guests_welcome
 def guidelines(request: AuthenticatedRequest, batch_id: int, *, template: str = "guidelines") -> HttpResponse:
     """The track's guidelines and the meaning of each choice. Assessors of the batch, and organizers.
 

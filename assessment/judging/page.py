@@ -144,8 +144,8 @@ class TaskPage:
 
     `answer` has the values of the form's fields, `previous` the assessor's judgment of this task. `lock_reason` states
     why the judgment cannot be changed; empty while it can. `hides_choices`: there is nothing to choose, because a form
-    has questions only. `has_no_topic`: the topic is nothing but a code. `news` is the current version of the
-    guidelines, unless the assessor has read it.
+    has questions only. `has_threads`: the reader may open whole threads. `has_no_topic`: the topic is nothing but a
+    code. `news` is the current version of the guidelines, unless the assessor has read it.
     """
 
     task: Task
@@ -155,6 +155,7 @@ class TaskPage:
     topic_thread: str
     document: RenderedText | None
     document_thread: str
+    has_threads: bool
     docno: str
     layout: str
     legend: str
@@ -240,7 +241,8 @@ def task_page(
     shown = shown_questions(rules, questions, answer, keys.of_questions)
     about_pairs = rules.about_pairs
     topic_thread = ""
-    if topic.thread and track.topic_collection is not None:
+    has_threads = user.pk is not None and not user.guest_until
+    if topic.thread and track.topic_collection is not None and has_threads:
         topic_thread = address(track.topic_collection, topic.thread, topic.thread)
     return TaskPage(
         task=task,
@@ -251,7 +253,8 @@ def task_page(
         document=None
         if document is None or citation
         else render_document(document, is_numbered=rules.marks_text),
-        document_thread=_document_thread(task, rules) if rules.in_context else "",
+        document_thread=_document_thread(task, rules) if rules.in_context and has_threads else "",
+        has_threads=has_threads,
         docno=task.entry.docno,
         layout=rules.layout,
         legend=about_pairs.question if about_pairs else "Choice",

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required
+from accounts.access import AuthenticatedRequest, as_guest, guests_welcome
 from accounts.models import User
 from assay.errors import Refused
 from assessment.batches.selectors import batches_of
@@ -43,7 +43,7 @@ MAX_AGE_SECONDS = 14 * 24 * 3600  # of a page
 
 
 @require_POST
-@login_required
+@guests_welcome
 def next_task(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Take or resume a task, and open it. Assessors of the batch only."""
     batch = get_object_or_404(batches_of(request.user), pk=batch_id)
@@ -62,7 +62,7 @@ def keeping_answers(
 
     @wraps(view)
     def guarded(request: HttpRequest, task_id: int) -> HttpResponse:
-        if isinstance(request.user, User):
+        if isinstance(request.user, User) or as_guest(request):
             return view(request, task_id)  # type: ignore[arg-type]
         if _wants_json(request):
             problem = {
@@ -213,7 +213,7 @@ def _context(page: TaskPage) -> dict[str, object]:
 
 @require_safe
 @xframe_options_exempt
-@login_required
+@guests_welcome
 def task_frame(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     """The document of the frame of a form. Only the assessor who took the task."""
     task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
@@ -224,7 +224,7 @@ def task_frame(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@guests_welcome
 def skip(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     """Put the task aside, and go to the next one. Only the assessor who took the task."""
     task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
@@ -239,7 +239,7 @@ def skip(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@guests_welcome
 def give_back(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     """Return the task to the queue, and leave. Only the assessor who took the task."""
     task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
@@ -249,7 +249,7 @@ def give_back(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@guests_welcome
 def undo(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     """Take back the judgment of a task, or the one before an open task, and judge it again. Only its assessor."""
     task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
@@ -258,7 +258,7 @@ def undo(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@guests_welcome
 def extend(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     """Start the task's time again. Only the assessor who took the task."""
     task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)

@@ -4,7 +4,7 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from accounts.access import AuthenticatedRequest, guests_welcome, login_required, organizer_required
 from assessment.batches.selectors import batches_for_organizer, batches_of
 from assessment.judgments import selectors, services, statistics
 from assessment.judgments.exports import lines_of
@@ -36,7 +36,7 @@ def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
 
 
 @require_safe
-@login_required
+@guests_welcome
 def own_judgments(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The assessor's own judgments of a batch, newest first. Assessors of the batch."""
     batch = get_object_or_404(batches_of(request.user), pk=batch_id)

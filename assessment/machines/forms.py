@@ -5,7 +5,7 @@ from typing import Any, cast
 from django import forms
 
 from accounts.forms import DAYS, TokenForm
-from accounts.models import User
+from accounts.models import IS_PERSON, User
 from pooling.models import Pool
 from tracks.models import Machine
 from web.forms import StyledForm
@@ -21,7 +21,7 @@ class MachineForm(StyledForm, forms.ModelForm[Machine]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         owner = cast("forms.ModelChoiceField[User]", self.fields["owner"])
-        owner.queryset = User.objects.filter(is_active=True, is_machine=False).order_by("username")
+        owner.queryset = User.objects.filter(is_active=True, **IS_PERSON).order_by("username")
         owner.empty_label = None
 
 

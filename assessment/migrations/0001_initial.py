@@ -54,6 +54,7 @@ class Migration(FirstMigration):
 
     dependencies = [
         ('jobs', '0001_initial'),
+        ('participation', '0001_initial'),
         ('pooling', '0001_initial'),
         ('tracks', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
@@ -92,6 +93,18 @@ class Migration(FirstMigration):
                     models.CheckConstraint(condition=models.Q(('is_shared', False), ('kind', 'main'), _connector='OR'), name='batch_shared_of_main'),
                     models.CheckConstraint(condition=models.Q(('gold_percent__lte', 50), ('repeat_after__gte', 1), ('repeat_percent__lte', 50)), name='batch_checks_in_range'),
                 ],
+            },
+        ),
+        migrations.CreateModel(
+            name='BatchLink',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('asks_name', models.BooleanField(default=False, help_text='Who comes gives a name or a code before they start. Organizers see it, exports do not have it.', verbose_name='ask for a name')),
+                ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='links', to='assessment.batch')),
+                ('invitation', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='batch_link', to='participation.invitation')),
+            ],
+            options={
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(

@@ -3,6 +3,7 @@ from assessment.models.batches import (
     MOST_JUDGES,
     Batch,
     BatchEntry,
+    BatchLink,
     DiscussionNote,
     TopicAssignment,
 )
@@ -15,6 +16,7 @@ __all__ = [
     "MOST_JUDGES",
     "Batch",
     "BatchEntry",
+    "BatchLink",
     "Check",
     "DiscussionNote",
     "GoldUnit",

@@ -6,6 +6,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from accounts.models import User
+from participation.models import Invitation
 from pooling.models import Pool, PoolEntry
 from tracks.models import Topic
 
@@ -167,6 +168,24 @@ class TopicAssignment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.topic} to {self.assessor}"
+
+
+class BatchLink(models.Model):
+    """A link with which people without an account judge a batch that is open to join."""
+
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="links")
+    invitation = models.OneToOneField(Invitation, models.PROTECT, related_name="batch_link")
+    asks_name = models.BooleanField(
+        "ask for a name",
+        default=False,
+        help_text="Who comes gives a name or a code before they start. Organizers see it, exports do not have it.",
+    )
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"link of {self.batch}"
 
 
 class DiscussionNote(models.Model):

@@ -8,7 +8,7 @@ from django.db.models import Count, Exists, OuterRef, Q
 from assessment.batches.selectors import entries_of, sizes_by_topic
 from assessment.models import Batch, Task, TopicAssignment
 from assessment.planning.rules import Elsewhere, Holding, Judge, Plan
-from participation.models import Team
+from participation.models import InvitationUse, Team
 from pooling.models import PoolEntry
 from tracks.models import Assessor, Topic, Track
 
@@ -38,18 +38,23 @@ def plan_of(batch: Batch, topics: Collection[int] | None = None) -> Plan:
         rules=batch.pool.protocol.parsed.judging,
         topics=Topic.objects.in_bulk(list(sizes)),
         sizes=sizes,
-        judges=judges_of(batch.pool.track, machines=batch.kind == Batch.Kind.MACHINE),
+        judges=judges_of(batch.pool.track, machines=batch.kind == Batch.Kind.MACHINE, batch=batch),
         places=dict(places),
         elsewhere=_elsewhere(batch, topics),
     )
 
 
-def judges_of(track: Track, *, machines: bool = False) -> dict[int, Judge]:
-    """The active assessors of a track who are people, or its machines, by user; not those who were removed."""
+def judges_of(track: Track, *, machines: bool = False, batch: Batch | None = None) -> dict[int, Judge]:
+    """The active assessors of a track who are people, or its machines, by user; not those who were removed.
+
+    Of those who judge by a link, only the ones of a link of the batch.
+    """
     teams: dict[int, str] = dict(Team.objects.filter(track=track).values_list("members", "name"))
     rows = Assessor.objects.filter(
         track=track, ended_at=None, user__is_active=True, user__is_machine=machines
     )
+    uses = InvitationUse.objects.filter(invitation__batch_link__batch=batch and batch.pk)
+    rows = rows.filter(Q(user__guest_until=None) | Q(user__in=uses.values("user")))
     return {
         row.user_id: Judge(row.user, row.group, teams.get(row.user_id, ""))
         for row in rows.select_related("user")

@@ -178,7 +178,7 @@ def _set_up(campaign: _Campaign) -> list[Point]:
     topics = address("tracks:topics" if n_topics else "tracks:import_topics")
     has_draft = GuidelinesDraft.objects.filter(track=track).exclude(text="").exists()
     guidelines = track.guidelines or ("a draft that is not published" if has_draft else "none yet")
-    n_people = track.assessors.filter(machine=None, ended_at=None).count()
+    n_people = track.assessors.filter(machine=None, user__guest_until=None, ended_at=None).count()
     few = (f"The protocol asks for {judges} assessors for each topic.",) if 0 < n_people < judges else ()
     closes = Deadline.objects.filter(track=track).exclude(closes_at=None).exists()
     return [

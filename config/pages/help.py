@@ -35,6 +35,7 @@ EXPLAINED = {
     "howto/run-a-campaign.html#offer-downloads": "tracks:attach tracks:edit_download tracks:fetches",
     "howto/run-a-campaign.html#import-the-topics": "tracks:topics",
     "howto/judge-rows.html#import-the-rows": "tracks:rows",
+    "howto/judge-rows.html#work-by-a-link-without-an-account": "assessment:batch_link",
     "reference/formats.html#topics": "tracks:import_topics",
     "howto/build-a-collection.html#on-the-site": (
         "corpus:start_build corpus:build corpus:change_build tracks:leaks"
@@ -82,7 +83,7 @@ EXPLAINED = {
     "explanation/pools.html#what-each-team-alone-contributed": "pooling:pool_overlap",
     "explanation/pools.html#which-instances-of-a-formula-are-shown": "pooling:pool_entry",
     "roles/assessor.html#start-judging": "assessment:mine",
-    "roles/assessor.html#join-a-batch": "assessment:preview",
+    "roles/assessor.html#join-a-batch": "assessment:preview assessment:link assessment:link_unit",
     "roles/assessor.html#judge-with-the-keyboard": "assessment:keys",
     "roles/assessor.html#one-task-at-a-time": "assessment:stored",
     "roles/assessor.html#undo-or-change-a-judgment": "assessment:done assessment:own_judgments",

@@ -5,14 +5,14 @@ from django.shortcuts import get_object_or_404
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, login_required
+from accounts.access import AuthenticatedRequest, guests_welcome
 from corpus.collections.selectors import collections_for
 from corpus.images import selectors
 
 FOREVER = "private, max-age=31536000, immutable"  # the address of an image contains the digest of its content
 
 
-@login_required
+@guests_welcome
 @require_safe
 def image(request: AuthenticatedRequest, slug: str, sha256: str) -> HttpResponseBase:
     """An image of a collection. Everyone who may read the collection."""

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from participation.models import Invitation
+from participation.models import Invitation, InvitationUse
 from tracks.models import Track
 
 SALT = "participation.invitations"
@@ -60,8 +60,14 @@ def invitation_by(digest: str) -> Invitation | None:
     return open_invitations().filter(digest=digest).first()
 
 
-def link_of(invitation: Invitation, site: str) -> str:
-    """The link of an invitation; empty if the secret key of the site was replaced since."""
+def guest_by(digest: str) -> InvitationUse | None:
+    """The guest with the digest of the token of their own link, if they can still judge."""
+    uses = InvitationUse.objects.filter(user__is_active=True, user__guest_until__gt=timezone.now())
+    return uses.select_related("user", "invitation").filter(digest=digest).exclude(digest="").first()
+
+
+def link_of(invitation: Invitation | InvitationUse, site: str) -> str:
+    """The link of an invitation, or of a guest; empty if the secret key of the site was replaced since."""
     token = token_of(invitation.nonce, invitation.digest)
     return f"{site}{reverse('participation:invitation_link', args=[token])}" if token else ""
 

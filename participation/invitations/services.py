@@ -21,21 +21,25 @@ from tracks.tracks.services import lock
 USUAL_DAYS = 14
 MAX_DAYS = 90
 MAX_USES = 500
+MAX_NAME = 100  # characters of what a guest is called
 MAX_OPEN = 200  # invitations to a team at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """To what an invitation leads: a team, the assessors of a track in one of their groups, or an account."""
+    """To what an invitation leads: a team, the assessors of a track in one of their groups, an account, or work."""
 
     track: Track
     team: Team | None = None
     may_submit: bool = True
     group: str = ""
     user: User | None = None
+    is_for_guests: bool = False
 
     @property
     def role(self) -> Invitation.Role:
+        if self.is_for_guests:
+            return Invitation.Role.GUEST
         if self.user is not None:
             return Invitation.Role.ACCOUNT
         return Invitation.Role.MEMBER if self.team is not None else Invitation.Role.ASSESSOR
@@ -97,9 +101,12 @@ def _described(invitation: Invitation) -> dict[str, str | int]:
 
 @transaction.atomic
 def revoke(*, invitation: Invitation) -> None:
-    """End the validity of an invitation. Who accepted it keeps their place."""
+    """End the validity of an invitation. Who accepted it keeps their place, except guests, whose work ends."""
     rows = Invitation.objects.filter(pk=invitation.pk, revoked_at=None)
     if rows.update(revoked_at=timezone.now()):
+        User.objects.filter(pk__in=invitation.uses.values("user")).exclude(guest_until=None).update(
+            is_active=False
+        )
         audit.record(action="invitation.revoked", track=invitation.track, details=_described(invitation))
 
 
@@ -112,6 +119,10 @@ def accept(*, digest: str, user: User) -> Invitation:
     invitation = _locked(digest)
     if invitation.role == Invitation.Role.ACCOUNT:
         raise InvitationRefused(f"This link is for the first login of {invitation.user}. Log out first.")
+    if invitation.role == Invitation.Role.GUEST:
+        raise InvitationRefused(
+            "This link is for people without an account. Log out first, or open it in a private window."
+        )
     if invitation.email and invitation.email.lower() != user.email.lower():
         raise InvitationRefused(
             "This invitation is for another e-mail address than that of your account. Log out and register with "
@@ -123,6 +134,31 @@ def accept(*, digest: str, user: User) -> Invitation:
         assessor_services.add(track=invitation.track, user=user, group=invitation.group)
     _count_use(invitation, user)
     return invitation
+
+
+@transaction.atomic
+def admit(*, digest: str, name: str = "") -> InvitationUse:
+    """Make a guest: an account without a password for somebody who judges by a link, and their own link to come back.
+
+    Raises:
+        InvitationGone: The link is not valid, or was used by as many people as it is for.
+    """
+    invitation = _locked(digest)
+    if invitation.role != Invitation.Role.GUEST:
+        raise InvitationGone
+    user = User(
+        username=f"link-{invitation.pk}-{invitation.n_uses + 1}",
+        first_name=name[:MAX_NAME],
+        guest_until=invitation.expires_at,
+    )
+    user.set_unusable_password()
+    user.save()
+    assessor_services.add(track=invitation.track, user=user)
+    _count_use(invitation, user)
+    use, nonce = InvitationUse.objects.get(invitation=invitation, user=user), secrets.token_hex(16)
+    use.nonce, use.digest = nonce, digest_of(make_token(nonce))
+    use.save(update_fields=["nonce", "digest"])
+    return use
 
 
 def _locked(digest: str) -> Invitation:

@@ -29,10 +29,12 @@ Form = RegisterForm | NewPasswordForm
 def invitation_link(request: HttpRequest, token: str) -> HttpResponse:
     """Keep the invitation in the session, and go to an address without its token. Everyone."""
     digest = selectors.digest_of(token)
-    if selectors.invitation_by(digest) is None:  # no session is stored for a guess
+    invitation = selectors.invitation_by(digest)
+    if invitation is None and selectors.guest_by(digest) is None:  # no session is stored for a guess
         return render(request, "participation/invitations/gone.html", status=410)
     request.session[INVITED_BY] = digest
-    return redirect("participation:join")
+    is_work = invitation is None or invitation.role == Invitation.Role.GUEST
+    return redirect("assessment:link" if is_work else "participation:join")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -43,6 +45,8 @@ def join(request: HttpRequest) -> HttpResponse:
     invitation = selectors.invitation_by(request.session.get(INVITED_BY, ""))
     if invitation is None:
         return render(request, "participation/invitations/gone.html", status=410)
+    if invitation.role == Invitation.Role.GUEST:
+        return redirect("assessment:link")
     form = None if request.user.is_authenticated else _form(request, invitation)
     if request.method == "POST" and (form is None or form.is_valid()):
         try:

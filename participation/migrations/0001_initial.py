@@ -86,7 +86,7 @@ class Migration(FirstMigration):
             name='Invitation',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('member', 'team member'), ('assessor', 'assessor'), ('account', 'first login')], max_length=10)),
+                ('role', models.CharField(choices=[('member', 'team member'), ('assessor', 'assessor'), ('account', 'first login'), ('guest', 'work by a link')], max_length=10)),
                 ('may_submit', models.BooleanField(default=True)),
                 ('group', models.CharField(blank=True, max_length=50)),
                 ('name', models.CharField(blank=True, max_length=300)),
@@ -108,7 +108,7 @@ class Migration(FirstMigration):
                 'ordering': ['-id'],
                 'constraints': [
                     models.CheckConstraint(condition=models.Q(('n_uses__lte', models.F('max_uses'))), name='invitation_uses'),
-                    models.CheckConstraint(condition=models.Q(models.Q(('role', 'member'), ('team__isnull', False), ('user__isnull', True)), models.Q(('role', 'assessor'), ('team__isnull', True), ('user__isnull', True)), models.Q(('role', 'account'), ('team__isnull', True), ('user__isnull', False)), _connector='OR'), name='invitation_role'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('role', 'member'), ('team__isnull', False), ('user__isnull', True)), models.Q(('role__in', ['assessor', 'guest']), ('team__isnull', True), ('user__isnull', True)), models.Q(('role', 'account'), ('team__isnull', True), ('user__isnull', False)), _connector='OR'), name='invitation_role'),
                 ],
             },
         ),
@@ -143,11 +143,13 @@ class Migration(FirstMigration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('used_at', models.DateTimeField(auto_now_add=True)),
+                ('nonce', models.CharField(blank=True, default='', max_length=64)),
+                ('digest', models.CharField(blank=True, default='', help_text="SHA-256 of a guest's token.", max_length=64)),
                 ('invitation', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='uses', to='participation.invitation')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('invitation', 'user'), name='invitation_use_unique')],
+                'constraints': [models.UniqueConstraint(fields=('invitation', 'user'), name='invitation_use_unique'), models.UniqueConstraint(condition=models.Q(('digest', ''), _negated=True), fields=('digest',), name='guest_digest_unique')],
             },
         ),
         migrations.CreateModel(

@@ -11,7 +11,8 @@ from tracks.models import Track
 
 
 class Invitation(models.Model):
-    """A link that makes its users members of a team or assessors, or lets the user of a new account in.
+    """A link that makes its users members of a team or assessors, lets the user of a new account in, or lets people
+    without an account judge a batch.
 
     The link is not stored: its token follows from `nonce` and the secret key of the site. `digest` finds the row.
     """
@@ -20,6 +21,7 @@ class Invitation(models.Model):
         MEMBER = "member", "team member"
         ASSESSOR = "assessor", "assessor"
         ACCOUNT = "account", "first login"
+        GUEST = "guest", "work by a link"
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="invitations")
     role = models.CharField(max_length=10, choices=Role)
@@ -45,7 +47,7 @@ class Invitation(models.Model):
             models.CheckConstraint(condition=Q(n_uses__lte=F("max_uses")), name="invitation_uses"),
             models.CheckConstraint(
                 condition=Q(role="member", team__isnull=False, user__isnull=True)
-                | Q(role="assessor", team__isnull=True, user__isnull=True)
+                | Q(role__in=["assessor", "guest"], team__isnull=True, user__isnull=True)
                 | Q(role="account", team__isnull=True, user__isnull=False),
                 name="invitation_role",
             ),
@@ -56,14 +58,22 @@ class Invitation(models.Model):
 
 
 class InvitationUse(models.Model):
-    """A user has accepted an invitation."""
+    """A user has accepted an invitation.
+
+    A guest has a link of their own to come back with, made from `nonce` and found by `digest` as that of an invitation.
+    """
 
     invitation = models.ForeignKey(Invitation, models.PROTECT, related_name="uses")
     user = models.ForeignKey(User, models.PROTECT, related_name="+")
     used_at = models.DateTimeField(auto_now_add=True)
+    nonce = models.CharField(max_length=64, blank=True, default="")
+    digest = models.CharField(max_length=64, blank=True, default="", help_text="SHA-256 of a guest's token.")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["invitation", "user"], name="invitation_use_unique")]
+        constraints = [
+            models.UniqueConstraint(fields=["invitation", "user"], name="invitation_use_unique"),
+            models.UniqueConstraint(fields=["digest"], condition=~Q(digest=""), name="guest_digest_unique"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.user_id} used {self.invitation_id}"

@@ -84,7 +84,7 @@ def people_of(track: Track) -> list[Person]:
 def _people(track: Track) -> dict[int, Person]:
     """The users with a role, by their id. Two queries."""
     people: dict[int, Person] = {}
-    for assessor in track.assessors.select_related("user"):
+    for assessor in track.assessors.filter(user__guest_until=None).select_related("user"):
         people.setdefault(assessor.user_id, Person(assessor.user)).assessor = assessor
     memberships = Membership.objects.filter(team__track=track).select_related("user", "team")
     for membership in memberships.order_by("team__name"):

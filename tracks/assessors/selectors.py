@@ -23,7 +23,9 @@ def judges_anywhere(user: AnyUser) -> bool:
 
 def people_judging(track: Track) -> QuerySet[Assessor]:
     """The assessors of a track who are people, each with the account."""
-    return track.assessors.filter(user__is_machine=False, ended_at=None).select_related("user")
+    return track.assessors.filter(
+        user__is_machine=False, user__guest_until=None, ended_at=None
+    ).select_related("user")
 
 
 def tracks_judged_by(user: User, tracks: QuerySet[Track]) -> QuerySet[Track]:

@@ -148,10 +148,12 @@ def test_only_assessors_of_the_track_join_an_open_batch(scene: Scene) -> None:
 def test_every_unit_gets_its_people_while_people_come_and_go(scene: Scene) -> None:
     batch = make_open(scene, judges=2)
     people = [scene.ada, scene.bob, *(make_assessor(scene.track, name) for name in ("cid", "dan", "eli"))]
-    for user in people:
+    assignments.join(batch=batch, assessor=people[0])
+    early = progress_of(batch)
+    for user in people[1:]:
         assignments.join(batch=batch, assessor=user)
 
-    progress = progress_of(batch)
+    few, progress = early.total, progress_of(batch)
     held = [accept(batch, user).entry_id for user in people[:4]]
     for user in people[:4]:
         judge(accept(batch, user))
@@ -165,7 +167,7 @@ def test_every_unit_gets_its_people_while_people_come_and_go(scene: Scene) -> No
     units: dict[str, set[int]] = {}
     for docno, assessor in of_unit:
         units.setdefault(docno, set()).add(assessor)
-    assert progress.total == 12
+    assert (few, progress.total) == (12, 12), "also what nobody has joined for yet"
     assert max(held.count(entry) for entry in held) <= 2, "one unit in one place for one person at a time"
     assert len(of_unit) == 12
     assert {len(judges) for judges in units.values()} == {2}
