@@ -216,6 +216,7 @@ class Accounts(Endpoints):
             Filter("is_active", kind="true or false"),
         ],
         orders=["username", "date_joined"],
+        searches=("username", "first_name", "last_name", "email"),
     )
     def list_people(self, request: Request) -> Any:
         """List everyone who has an account, by user name."""

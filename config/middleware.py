@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.utils.cache import add_never_cache_headers
+from django.utils.cache import add_never_cache_headers, patch_vary_headers
 
 from accounts import services
 from accounts.access import GuestWorkEnded
@@ -20,6 +20,10 @@ from web import logs
 from web.api.problems import CONTENT_TYPE, is_api, of_refusal
 from web.throttling import parsed_address
 
+CORS_REQUEST = "Authorization, Content-Type, Content-Disposition, Idempotency-Key, If-Match, If-None-Match"
+CORS_RESPONSE = (
+    "Content-Disposition, ETag, Idempotency-Replayed, Location, Repr-Digest, Retry-After, X-Request-ID"
+)
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
@@ -129,6 +133,29 @@ class VisitMiddleware(Middleware):
         response = self.get_response(request)
         if request.session.accessed and isinstance(request.user, User) and request.user.is_authenticated:
             services.note_visit(user=request.user)
+        return response
+
+
+class CorsMiddleware(Middleware):
+    """Lets programs in browsers call the API from the pages of some origins. They need a token: no cookie is accepted.
+
+    It is only there if `CORS_ORIGINS` names origins.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        origin = request.headers.get("Origin", "")
+        if not is_api(request) or not {origin, "*"} & set(settings.CORS_ORIGINS):
+            return self.get_response(request)
+        is_asking = request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
+        response = HttpResponse(status=204) if is_asking else self.get_response(request)
+        response["Access-Control-Allow-Origin"] = origin or "*"
+        patch_vary_headers(response, ["Origin"])
+        if is_asking:
+            response["Access-Control-Allow-Methods"] = "GET, HEAD, POST, PUT, PATCH, DELETE"
+            response["Access-Control-Allow-Headers"] = CORS_REQUEST
+            response["Access-Control-Max-Age"] = "86400"
+        else:
+            response["Access-Control-Expose-Headers"] = CORS_RESPONSE
         return response
 
 

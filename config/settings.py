@@ -70,6 +70,10 @@ MIDDLEWARE = [
     "axes.middleware.AxesMiddleware",
 ]
 
+CORS_ORIGINS = environment.origins("CORS_ORIGINS", every="*")
+if CORS_ORIGINS:
+    MIDDLEWARE.insert(3, "config.middleware.CorsMiddleware")
+
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 
@@ -241,6 +245,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "What the pages of the site do, for programs: each form and each file, except those that only a "
     "person needs. Read the reference of the API first: it names them.",
     "VERSION": VERSION,
+    "OAS_VERSION": "3.1.0",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],

@@ -55,6 +55,7 @@ class Jobs(Endpoints):
         JobSerializer,
         ordering=("-pk",),
         filters=[Filter("state", values=Job.State.values), Filter("kind")],
+        searches=("title", "subject"),
         orders=["created_at"],
     )
     def list_jobs(self, request: Request) -> Any:

@@ -71,11 +71,11 @@ def one_of(name: str, allowed: Collection[str], default: str) -> str:
     return value
 
 
-def origins(name: str) -> list[str]:
-    """Origins such as https://assay.example.org."""
+def origins(name: str, *, every: str = "") -> list[str]:
+    """Origins such as https://assay.example.org, or the word for every origin."""
     values = words(name)
     for origin in values:
-        if not origin.startswith(("http://", "https://")):
+        if origin != every and not origin.startswith(("http://", "https://")):
             raise ImproperlyConfigured(
                 f"{name} contains '{origin}'; an origin begins with https:// or http://."
             )

@@ -91,6 +91,7 @@ class Judgments(Endpoints):
         ordering=("-pk",),
         filters=[Filter("topic", "topic__code"), Filter("choice")],
         orders=["created_at"],
+        searches=("topic__code", "docno", "comment"),
     )
     def list_own_judgments(self, request: Request, batch_id: int) -> Any:
         """List your own judgments of a batch, newest first; of each document only the latest."""

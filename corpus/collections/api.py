@@ -34,6 +34,7 @@ class Collections(Endpoints):
         CollectionSerializer,
         ordering=("slug",),
         filters=[Filter("status", values=Collection.Status.values)],
+        searches=("slug", "name", "description"),
         orders=["slug"],
     )
     def list_collections(self, request: Request) -> Any:

@@ -89,6 +89,7 @@ class Threads(Endpoints):
         HeadSerializer,
         ordering=("docno",),
         filters=[Filter("kind", values=selectors.HEADS)],
+        searches=("docno", "title"),
     )
     def list_threads(self, request: Request, slug: str) -> Any:
         """List the threads of a collection, in the byte order of their docnos."""

@@ -129,6 +129,7 @@ class Teams(Endpoints):
         ordering=("pk",),
         filters=[Filter("name")],
         orders=["name"],
+        searches=("name",),
     )
     def list_teams(self, request: Request, slug: str) -> Any:
         """List the teams of a track: organizers see all, others their own."""

@@ -321,6 +321,7 @@ class Runs(Endpoints):
             Filter("is_manual", kind="true or false"),
         ],
         orders=["submitted_at", "tag"],
+        searches=("tag", "team__name", "description"),
     )
     def list_runs(self, request: Request, slug: str) -> Any:
         """List the runs of a track, oldest first.

@@ -15,7 +15,7 @@ from publishing.models import ARCHIVE, Archive, LoadedArchive
 from publishing.models.archives import forms
 from tracks.models import StoredProtocol
 from tracks.tracks.api import track_of
-from web.api.conditional import etag_of, unless_known
+from web.api.conditional import unless_known
 from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.serializers import Address, JobAddress, Strict, require_valid
@@ -168,7 +168,7 @@ class Archives(Endpoints):
         """Download an archive that is ready."""
         ready = selectors.archives().filter(status=Archive.Status.READY)
         archive = get_object_or_404(ready, pk=archive_id)
-        etag = etag_of(archive.sha256.encode())
+        etag = f'"{archive.sha256}"'
         return unless_known(request, etag, lambda: download(archive.file.open("rb"), str(archive)))
 
     @post(

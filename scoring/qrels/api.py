@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser
 from django.shortcuts import get_object_or_404
 from django.utils.datastructures import MultiValueDict
 from drf_spectacular.types import OpenApiTypes
@@ -22,6 +23,7 @@ from tracks.downloads.api import DownloadPartSerializer
 from tracks.models import Track
 from tracks.topics.api import TopicSerializer
 from tracks.tracks.api import track_of
+from web.api.conditional import FOREVER
 from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Address, Strict, require_valid
@@ -326,6 +328,8 @@ class QrelsVersions(Endpoints):
         version = get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id)
         name = f"{exports.file_stem(version)}.tsv"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        if selectors.qrels_for(AnonymousUser()).filter(pk=qrels_id).exists():
+            headers["Cache-Control"] = FOREVER
         content = selectors.qrels_tsv(version)
         return Response(content, headers=headers, content_type=TsvRenderer.media_type)
 

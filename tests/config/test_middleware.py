@@ -4,6 +4,7 @@ from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
+from django.conf import LazySettings
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
@@ -161,3 +162,38 @@ def test_lock_ends_although_somebody_goes_on(client: Client) -> None:
 
     assert fail("", 5) == 429
     assert AccessAttempt.objects.get().attempt_time == locked_at
+
+
+@pytest.mark.parametrize("allowed", ["https://notebook.example", "*"])
+def test_pages_of_named_origins_may_call_the_api(
+    client: Client, settings: LazySettings, allowed: str
+) -> None:
+    settings.CORS_ORIGINS = [allowed]
+    settings.MIDDLEWARE = [
+        *settings.MIDDLEWARE[:3],
+        "config.middleware.CorsMiddleware",
+        *settings.MIDDLEWARE[3:],
+    ]
+    origin = {"Origin": "https://notebook.example"}
+
+    asked = client.options("/api/v1/tracks/", headers=origin | {"Access-Control-Request-Method": "POST"})
+    answer = client.get("/api/v1/tracks/", headers=origin)
+    page = client.get("/", headers=origin)
+    other = client.get("/api/v1/tracks/", headers={"Origin": "https://other.example"})
+
+    assert (asked.status_code, asked["Access-Control-Allow-Methods"]) == (
+        204,
+        "GET, HEAD, POST, PUT, PATCH, DELETE",
+    )
+    assert "Authorization" in asked["Access-Control-Allow-Headers"]
+    assert answer["Access-Control-Allow-Origin"] == "https://notebook.example"
+    assert "Repr-Digest" in answer["Access-Control-Expose-Headers"]
+    assert "Access-Control-Allow-Credentials" not in answer
+    assert "Access-Control-Allow-Origin" not in page
+    assert ("Access-Control-Allow-Origin" in other) == (allowed == "*")
+
+
+def test_without_origins_no_header_is_added(client: Client) -> None:
+    answer = client.get("/api/v1/tracks/", headers={"Origin": "https://notebook.example"})
+
+    assert not any(name.startswith("Access-Control") for name in answer.headers)

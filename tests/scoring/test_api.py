@@ -382,3 +382,17 @@ def test_programs_get_the_tables_of_a_leaderboard(scored: Scene) -> None:
     assert [answer.status_code for answer in answers] == [404, 404]
     member = api(scored.member).get(reverse("api:leaderboard_classes", args=[board.pk]))
     assert member.status_code == 404  # hidden
+
+
+def test_released_file_is_kept_by_caches(scene: Scene, client: Client) -> None:
+    qrels = scene.qrels()
+    address = f"/api/v1/qrels/{qrels.pk}/file/"
+    scene.submit(scene.ours, "good", "10 11")
+
+    hidden = api(scene.organizer).get(address)
+    scene.leaderboard(qrels, release="public")
+    released = client.get(address)
+
+    assert "private" in hidden["Cache-Control"]
+    assert released["Cache-Control"] == "public, max-age=86400, immutable"
+    assert client.get(address, headers={"If-None-Match": released["ETag"]}).status_code == 304

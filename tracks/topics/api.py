@@ -167,6 +167,7 @@ class Topics(Endpoints):
         ordering=("code",),
         filters=[Filter("split")],
         orders=["code"],
+        searches=("code",),
     )
     def list_topics(self, request: Request, slug: str) -> Any:
         """List the topics of a track, in the byte order of their codes.

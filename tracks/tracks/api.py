@@ -140,6 +140,7 @@ class Tracks(Endpoints):
         ordering=("slug",),
         filters=[Filter("status", values=Track.Status.values), Filter("protocol", "protocol__slug")],
         orders=["created_at", "slug"],
+        searches=("slug", "name", "description"),
     )
     def list_tracks(self, request: Request) -> Any:
         """List the tracks. Only organizers see drafts."""

@@ -1,6 +1,8 @@
 """ETags: a program asks whether something changed, and changes nothing that somebody else has just changed."""
 
+import base64
 import hashlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,9 +15,17 @@ from rest_framework.response import Response
 
 from web.api.problems import PreconditionFailed
 
+_SHA256 = re.compile(r'"[0-9a-f]{64}"')
+FOREVER = "public, max-age=86400, immutable"  # a day, because a release can be taken back
+
 
 def etag_of(content: bytes) -> str:
     return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
+def digest_of(sha256: bytes) -> str:
+    """The header `Repr-Digest` (RFC 9530) of content with this digest."""
+    return f"sha-256=:{base64.b64encode(sha256).decode()}:"
 
 
 def with_etag(request: Request, response: Response) -> None:
@@ -24,6 +34,7 @@ def with_etag(request: Request, response: Response) -> None:
     def condition(rendered: Any) -> HttpResponseBase | None:
         etag = etag_of(rendered.content)
         rendered["ETag"] = etag
+        rendered["Repr-Digest"] = digest_of(hashlib.sha256(rendered.content).digest())
         return get_conditional_response(request._request, etag=etag, response=rendered)
 
     response.add_post_render_callback(condition)
@@ -33,6 +44,8 @@ def unless_known(request: Request, etag: str, send: Callable[[], HttpResponseBas
     """A file with its ETag; 304 without reading it if the program has it already."""
     response = get_conditional_response(request._request, etag=etag) or send()
     response.headers["ETag"] = etag
+    if _SHA256.fullmatch(etag):
+        response.headers["Repr-Digest"] = digest_of(bytes.fromhex(etag.strip('"')))
     return response
 
 

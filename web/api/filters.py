@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import isfinite
+from operator import or_
 from typing import Any, Literal
 
+from django.db.models import Q
 from django.http import QueryDict
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
@@ -17,6 +20,7 @@ KINDS: dict[Kind, Any] = {
     "true or false": OpenApiTypes.BOOL,
 }
 TRUTH = {"true": True, "false": False}
+SEARCH, MOST_WORDS = "search", 10
 MAX_DIGITS = 18  # that a column of PostgreSQL takes
 
 
@@ -76,6 +80,8 @@ def _read(text: str, kind: Kind) -> Any:
 def wrong_values(parameters: Iterable[OpenApiParameter], asked: QueryDict) -> dict[str, str]:
     """What is wrong with the values of a request, by parameter."""
     wrong = {}
+    if len(asked.get(SEARCH, "").split()) > MOST_WORDS:
+        wrong[SEARCH] = f"More than {MOST_WORDS} words."
     for each in parameters:
         for text in asked.getlist(each.name):
             try:
@@ -90,6 +96,26 @@ def order_parameter(orders: Sequence[str]) -> OpenApiParameter:
     both = [sign + name for name in orders for sign in ("", "-")]
     about = "The order of the rows; with a minus, from the last to the first."
     return OpenApiParameter("order", OpenApiTypes.STR, description=about, enum=both)
+
+
+def search_parameter(fields: Sequence[str]) -> OpenApiParameter:
+    """The description of a search in some fields."""
+    named = " or ".join(", ".join(map(_named, fields)).rsplit(", ", 1))
+    about = f"Only rows with each of these words, of at most {MOST_WORDS}, in {named}; upper and lower case are equal."
+    return OpenApiParameter(SEARCH, OpenApiTypes.STR, description=about)
+
+
+def _named(field: str) -> str:
+    """A field of rows as programs know it: team__name is the name of the team."""
+    *of, last = field.replace("_", " ").split("  ")
+    return f"{last} of {of[-1]}" if of else last
+
+
+def searched(rows: Any, fields: Sequence[str], asked: Mapping[str, str]) -> Any:
+    """The rows that have each word that a request searches for in one of the fields."""
+    for word in asked.get(SEARCH, "").split():
+        rows = rows.filter(reduce(or_, (Q(**{f"{field}__icontains": word}) for field in fields)))
+    return rows
 
 
 def filtered(rows: Any, filters: Sequence[Filter], asked: Mapping[str, str]) -> Any:

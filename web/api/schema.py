@@ -39,7 +39,11 @@ SUCCESSES = {
 _TEXT = {"type": "string"}
 HEADERS = {
     "ETag": {
-        "ETag": {"description": "Of this content, for `If-None-Match` and `If-Match`.", "schema": _TEXT}
+        "ETag": {"description": "Of this content, for `If-None-Match` and `If-Match`.", "schema": _TEXT},
+        "Repr-Digest": {
+            "description": "SHA-256 of this content (RFC 9530), if it is known.",
+            "schema": _TEXT,
+        },
     },
     "201": {"Location": {"description": "The address of what was created.", "schema": _TEXT}},
     "202": {"Location": {"description": "The address of the job.", "schema": _TEXT}},

@@ -22,8 +22,18 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer, ListSerializer
 from rest_framework.viewsets import GenericViewSet
 
-from web.api.conditional import with_etag
-from web.api.filters import KINDS, Filter, Kind, filtered, order_of, order_parameter, wrong_values
+from web.api.conditional import FOREVER, with_etag
+from web.api.filters import (
+    KINDS,
+    Filter,
+    Kind,
+    filtered,
+    order_of,
+    order_parameter,
+    search_parameter,
+    searched,
+    wrong_values,
+)
 from web.api.idempotency import idempotent
 from web.api.pagination import Pages
 from web.api.permissions import LoggedIn
@@ -56,6 +66,7 @@ class Endpoint:
     parameters: tuple[OpenApiParameter, ...]  # that the address may have after `?`
     filters: tuple[Filter, ...]  # of a list
     orders: tuple[str, ...]
+    searches: tuple[str, ...]  # fields of the rows in which words are searched
     who: Sequence[type[BasePermission]]  # may call it; empty: those of the view set
     initial: dict[str, Any]  # attributes of the view set at this address
 
@@ -73,6 +84,7 @@ def _endpoint(
     parameters: Any = (),
     filters: Sequence[Filter] = (),
     orders: Sequence[str] = (),
+    searches: Sequence[str] = (),
     examples: Any = None,
     **options: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -87,7 +99,8 @@ def _endpoint(
         who: may call it, if not those of the view set.
         status: of success; without it 200, or 204 if nothing is given. With 201, `url` of the answer is its location.
         parameters: what the address may have after `?`.
-        filters, orders: of a list with `ordering`; the columns of orders are never null.
+        filters, orders, searches: of a list with `ordering`; the columns of orders are never null, and words are
+            searched in the fields of `searches`.
         options: see `OPTIONS`. They hold for all methods of an address.
     """
     initial = {OPTIONS[option]: value for option, value in options.items()}
@@ -98,10 +111,11 @@ def _endpoint(
     parameters = [*parameters, *(each.parameter for each in filters)]
     if orders:
         parameters.append(order_parameter(orders))
+    if searches:
+        parameters.append(search_parameter(searches))
     query = tuple(each for each in parameters if each.location == OpenApiParameter.QUERY)
-    made = Endpoint(
-        method, address, name, takes, gives, status, query, tuple(filters), tuple(orders), who, initial
-    )
+    of_list = tuple(filters), tuple(orders), tuple(searches)
+    made = Endpoint(method, address, name, takes, gives, status, query, *of_list, who, initial)
 
     def decorate(handler: Callable[..., Any]) -> Callable[..., Any]:
         answering = _answering(handler, made)
@@ -256,9 +270,10 @@ class Endpoints(GenericViewSet[Any]):
     def finalize_response(
         self, request: HttpRequest | Request, response: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        """Keep the answer out of all caches, and give what was read its ETag."""
+        """Keep the answer out of all caches, unless it is `forever`, and give what was read its ETag."""
         response = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
-        add_never_cache_headers(response)
+        if response.get("Cache-Control") != FOREVER:
+            add_never_cache_headers(response)
         patch_vary_headers(response, ["Authorization", "Cookie"])
         is_read = request.method in SAFE_METHODS and response.status_code == 200
         if is_read and isinstance(response, Response) and isinstance(request, Request):
@@ -281,6 +296,7 @@ class Endpoints(GenericViewSet[Any]):
         if self.endpoint is not None:
             asked = self.request.query_params
             queryset = filtered(queryset, self.endpoint.filters, asked)
+            queryset = searched(queryset, self.endpoint.searches, asked)
             self.ordering = order_of(asked, self.ordering)  # type: ignore[misc]
         return super().paginate_queryset(queryset)
 

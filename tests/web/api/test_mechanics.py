@@ -1,6 +1,9 @@
 """What all endpoints share: problems, pages, ETags and repeated requests."""
 
+import base64
+import hashlib
 import uuid
+from typing import Any
 
 import pytest
 from django.db import connections
@@ -175,3 +178,29 @@ def test_stranger_sees_only_their_jobs() -> None:
     assert listed == [own.pk]
     assert call(client, "GET", "job", other.pk).status_code == 404
     assert call(client, "POST", "retry_job", own.pk).status_code == 403
+
+
+def test_list_is_searched_for_each_word() -> None:
+    client = api(make_organizer())
+    for title in ("Import Owls", "Build a pool of owls", "Build another"):
+        make_job(title=title)
+
+    def titles(query: str) -> list[str]:
+        return [row["title"] for row in call_list(client, query).json()["results"]]
+
+    assert titles("search=OWLS") == ["Build a pool of owls", "Import Owls"]
+    assert titles("search=owls+build&state=queued") == ["Build a pool of owls"]
+    assert titles("search=100%25") == []
+    refused = call_list(client, "search=" + "+".join("abcdefghijk"))
+    assert refused.json()["errors"][0]["message"] == "More than 10 words."
+
+
+def call_list(client: Client, query: str) -> Any:
+    return client.get(f"/api/v1/jobs/?{query}")
+
+
+def test_answer_has_the_digest_of_its_content() -> None:
+    answer = api(make_organizer()).get("/api/v1/jobs/")
+
+    digest = base64.b64encode(hashlib.sha256(answer.content).digest()).decode()
+    assert answer["Repr-Digest"] == f"sha-256=:{digest}:"
