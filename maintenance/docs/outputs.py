@@ -21,6 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from maintenance.docs.copies import function
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "assay" / "samples"
 FENCE = re.compile(r"(?P<indent> *)```(?P<language>.*)")
@@ -109,7 +111,7 @@ def _outputs(page_commands: Sequence[str], settings: Mapping[str, str]) -> list[
         shutil.copytree(
             SAMPLES, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "__init__.py")
         )
-        script = ["exec 2>&1", f"assay() {{ '{sys.executable}' -m assay \"$@\"; }}"]
+        script = ["exec 2>&1", function(settings)]
         for command in page_commands:
             script += [command, "status=$?", f"printf '%s\\n' '{MARK}'", "(exit $status)"]
         session = subprocess.run(
