@@ -101,7 +101,12 @@ def as_bolt(topics: Iterable[TopicFields]) -> bytes:
 
 
 def as_table(topics: Iterable[TopicFields]) -> bytes:
-    """Tab-separated plain text with a header; formulas between dollars, tags separated by commas."""
+    """Tab-separated plain text with a header; formulas between dollars, tags separated by commas.
+
+    If there are subtopics, a last column has the number and the words of each, with bars between them.
+    """
+    topics = list(topics)
+    has_subtopics = any(topic.subtopics for topic in topics)
     rows = (
         (
             topic.code,
@@ -111,10 +116,11 @@ def as_table(topics: Iterable[TopicFields]) -> bytes:
             ",".join(topic.tags),
             topic.formula_id,
             topic.latex,
+            *[" | ".join(f"{each['number']} {each['text']}" for each in topic.subtopics)] * has_subtopics,
         )
         for topic in topics
     )
-    return _tsv(TABLE, rows)
+    return _tsv((*TABLE, *["subtopics"] * has_subtopics), rows)
 
 
 def formulas(topics: Iterable[TopicFields | TopicRow]) -> bytes:

@@ -141,7 +141,7 @@ def test_documents_that_beat_the_winner_meet_one_another() -> None:
         ('preferences = "copeland"', "", "qrels.preferences: missing"),
         ('preferences = "copeland"', 'preferences = "tournament"', "'tournament' needs pool.pairs.selection"),
         ('preferences = "copeland"', 'preferences = "copeland"\naggregate = "mean"', "aggregate: has no effect"),
-        ("strength = 2", "strength = 3", "strength: 3 is neither 1, better, nor 2"),
+        ("[judging.preference]", "[judging.preference]\nstrength = 3", "strength: 3 is neither 1, better, nor 2"),
         ('"nDCG@5"', '"PGC"', "PGC needs preferences; give it a set with preferences = 'votes'"),
         ('unit = "document"', 'unit = "formula"', "'pair' shows two documents"),
         ('strategy = "top-k"', 'strategy = "top-k"\norder = "move-to-front"', "follows relevant units"),

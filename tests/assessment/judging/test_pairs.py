@@ -30,7 +30,10 @@ from tests.helpers.judging import accept, judge, make_batch, make_pool
 from tracks.models import StoredProtocol, Track
 
 pytestmark = pytest.mark.django_db
-LAB = samples.path("pairs-lab.toml").read_text()
+SAMPLE = samples.path("pairs-lab.toml").read_text().replace('after = ["first", "second"]', "MUCH")
+LAB = SAMPLE.replace("[judging.preference]\n", "[judging.preference]\nstrength = 2\n").replace(
+    "MUCH", 'after = ["first-much", "second-much"]'
+)
 DOCNOS = "abcd"
 
 

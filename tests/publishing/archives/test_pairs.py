@@ -36,7 +36,7 @@ def choice_for(docno: str) -> str:
     first, second = (WORTH[int(name[-1])] for name in docno.split("|"))
     if max(first, second) <= 1:
         return "bad"
-    return ("first" if first > second else "second") + ("-much" if abs(first - second) > 2 else "")
+    return "first" if first > second else "second"
 
 
 def judge_all(batch: Batch, assessor: User) -> None:

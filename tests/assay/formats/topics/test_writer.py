@@ -60,6 +60,17 @@ def test_table_has_plain_text(topics: list[TopicRow]) -> None:
     ]
 
 
+def test_table_has_the_subtopics_of_topics_that_have_some(topics: list[TopicRow]) -> None:
+    subtopics = ({"number": "1", "text": "A map.", "type": "nav"}, {"number": "2", "text": "A\tplan."})
+
+    header, first, second, *_ = (
+        writer.as_table([replace(topics[0], subtopics=subtopics), *topics[1:]]).decode().splitlines()
+    )
+
+    assert header.endswith("\tsubtopics")
+    assert (first.split("\t")[-1], second.split("\t")[-1]) == ("1 A map. | 2 A plan.", "")
+
+
 def test_formulas_are_an_index_of_topics(topics: list[TopicRow]) -> None:
     content = writer.formulas(topics)
 
