@@ -12,6 +12,8 @@ from django.db.migrations import operations as ops
 from django.db.migrations.operations.base import Operation
 from django.db.models.signals import pre_migrate
 
+from web.first_migrations import CreateModels
+
 Plan = Sequence[tuple[Migration, bool]]  # each migration, and whether it is reversed
 
 
@@ -39,17 +41,20 @@ def losses(migrations: Sequence[Migration], *, apps: Apps, using: str) -> Iterat
     """
     names: dict[tuple[str, ...], str] = {}  # of models and fields that later migrations renamed
     for migration in migrations:
-        for operation in reversed(list(_in_database(migration.operations))):
+        for operation in reversed(list(in_database(migration.operations))):
             _note_rename(names, migration.app_label, operation)
             loss = _loss(names, migration.app_label, operation, apps, using)
             if loss and not getattr(migration, "keeps_data", False):
                 yield f"{migration} drops {loss}"
 
 
-def _in_database(operations: Sequence[Operation]) -> Iterator[Operation]:
+def in_database(operations: Sequence[Operation]) -> Iterator[Operation]:
+    """The operations that change the database, each by itself."""
     for operation in operations:
         if isinstance(operation, ops.SeparateDatabaseAndState):
-            yield from _in_database(operation.database_operations)
+            yield from in_database(operation.database_operations)
+        elif isinstance(operation, CreateModels):
+            yield from operation.creations
         else:
             yield operation
 

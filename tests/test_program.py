@@ -28,6 +28,7 @@ from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Run
 from tests.helpers.api import make_token
+from tests.helpers.database import of_the_next_release
 from tests.helpers.factories import make_organizer, make_user
 from tracks.models import Fetch
 from tracks.protocols import services as protocol_services
@@ -214,7 +215,8 @@ def test_campaign_by_api_and_client_equals_that_by_commands(
         make_user(name, email=f"{name}@example.org")
     protocol_services.load_shipped()
 
-    from_api = by_api(live_server.url, monkeypatch, tmp_path / "api")
+    with of_the_next_release():  # as during a rolling upgrade, whose first step changes the tables
+        from_api = by_api(live_server.url, monkeypatch, tmp_path / "api")
     from_commands = by_commands(tmp_path)
 
     assert from_api == from_commands

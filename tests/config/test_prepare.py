@@ -2,12 +2,15 @@
 
 from io import StringIO
 
+import psycopg2
 import pytest
 from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
+from django.db import OperationalError, connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
+from config.management.commands import prepare
 from tests.helpers.factories import make_organizer, make_user
 from web.first_migrations import FirstMigration
 
@@ -23,6 +26,21 @@ def test_site_without_an_organizer_says_how_to_create_one() -> None:
 
     assert "There is no organizer yet. Create the first with `manage.py createsuperuser`" in before.getvalue()
     assert after.getvalue() == ""
+
+
+@pytest.mark.django_db
+def test_two_processes_that_prepare_a_database_wait_for_each_other() -> None:
+    connection.ensure_connection()
+    other = psycopg2.connect(connection.connection.dsn)
+    with other, other.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [prepare.LOCK])
+        with transaction.atomic(), connection.cursor() as own:
+            own.execute("SET LOCAL lock_timeout = '50ms'")
+            with pytest.raises(OperationalError, match="lock timeout"), transaction.atomic():
+                call_command("prepare", no_static=True)
+    other.close()
+
+    call_command("prepare", no_static=True, stdout=StringIO())
 
 
 @pytest.mark.django_db

@@ -2,6 +2,8 @@
 
 import hashlib
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,11 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
+from django.db import connection
 
 from accounts.selectors import has_organizer
+
+LOCK = 0x61737361  # of the database, while it is migrated
 
 
 class Command(BaseCommand):
@@ -29,8 +34,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, demo: bool, no_static: bool, **options: Any) -> None:
-        call_command("migrate", interactive=False, verbosity=0)
-        call_command("load_protocols", stdout=StringIO())
+        with alone():
+            call_command("migrate", interactive=False, verbosity=0)
+            call_command("load_protocols", stdout=StringIO())
         if not no_static:
             collect_changed()
         if demo:
@@ -40,6 +46,17 @@ class Command(BaseCommand):
                 "There is no organizer yet. Create the first with `manage.py createsuperuser`: in a checkout "
                 "`.venv/bin/python manage.py createsuperuser`."
             )
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Wait until no other process prepares this database: several machines may start at the same time."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
 
 
 def collect_changed() -> None:
