@@ -157,6 +157,7 @@ class RunRecord:
     priority: int = 0
     is_late: bool = False
     reason: str = ""
+    answers: dict[str, Any] = field(default_factory=dict)  # to the questions of the protocol about runs
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The statements of a submitter about a run: declared once, and read by pages, the API, commands and manifests."""
 
 import argparse
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
@@ -102,6 +103,14 @@ class Declaration:
         limit=10_000,
         may_be_blank=True,
     )
+    answers: str = _stated(
+        "",
+        help="The answers to the questions of the protocol about runs, as a JSON object by key of the question.",
+        option='answers to the questions of the protocol about runs, such as \'{"models": "BM25"}\'',
+        words=lambda rules, is_organizer: {},  # a page has a field for each question
+        limit=50_000,
+        may_be_blank=True,
+    )
 
 
 STATEMENTS: Mapping[str, Statement] = MappingProxyType(
@@ -128,4 +137,6 @@ def values_of(stated: object) -> dict[str, Any]:
 def columns_of(stated: object) -> dict[str, str]:
     """The same as the columns of a manifest."""
     values = values_of(stated) | {"is_manual": "manual" if values_of(stated)["is_manual"] else "automatic"}
+    if not isinstance(values["answers"], str):  # of a stored run
+        values["answers"] = json.dumps(values["answers"], ensure_ascii=False) if values["answers"] else ""
     return {column: values[name] for column, name in zip(COLUMNS, STATEMENTS, strict=True)}

@@ -16,6 +16,8 @@ from typing import Any
 from assay.errors import InputError
 from assay.formats.declaration import COLUMNS, MADE, STATEMENTS, Declaration
 from assay.formats.spreadsheet import original
+from assay.protocols.questions import WrongAnswer
+from assay.protocols.run_answers import answers_of_run
 from assay.protocols.schema import Protocol
 
 NEEDED = ("file", "team", "tag", "kind")
@@ -129,4 +131,9 @@ def _wrong_values(cells: dict[str, str], protocol: Protocol) -> list[str]:
         wrong.append(f"made {cells['made']!r}: use {' or '.join(MADE)}")
     if problem := protocol.runs.why_not_used(cells["uses"]):
         wrong.append(f"uses {problem}")
+    try:
+        if cells["answers"]:
+            answers_of_run(protocol.runs, cells["answers"])
+    except WrongAnswer as error:
+        wrong.append(f"answers: {error}")
     return wrong

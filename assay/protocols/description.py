@@ -169,6 +169,9 @@ def _runs(runs: RunRules) -> Iterator[str]:
     yield from limits_of(runs.kinds)
     if runs.documents:
         yield f"Each team also owes: {', '.join(runs.documents.values())}."
+    if runs.questions:
+        labels = " ".join(f"{asked.label.rstrip('?.')}?" for asked in runs.questions)
+        yield f"Teams answer about each run: {labels}"
     yield from map(_phase, runs.phases, [runs] * len(runs.phases))
     if of_organizers:
         yield f"Only organizers submit {of_organizers} runs."

@@ -331,7 +331,8 @@ def accepts(question: Question) -> str:
     """The answers that a question takes, in words; nothing if its choices say it."""
     if question.kind == "number":
         low, high, unit = question.min, question.max, f" {question.unit}" if question.unit else ""
-        limits = [f"at least {low:g}"] * (low is not None) + [f"at most {high:g}"] * (high is not None)
+        ends = (("at least", low), ("at most", high))
+        limits = [f"{words} {end:g}" for words, end in ends if end is not None]
         return f"a number{' of ' * bool(limits)}{' and '.join(limits)}{unit}, such as 12 or 2.5"
     if question.kind == "text":
         return f"at most {question.max_characters or MAX_CHARACTERS:,} characters"

@@ -21,6 +21,7 @@ from assay.protocols.form_rules import (
 )
 from assay.protocols.measures import FAMILIES, Measure, MeasureError, parse_measure, qrels_of
 from assay.protocols.pair_rules import pair_complaints
+from assay.protocols.run_answers import run_question_complaints
 from assay.protocols.schema import JudgingRules, Protocol, QrelsSet
 from assay.structure import shown
 
@@ -53,7 +54,7 @@ def complaints(protocol: Protocol) -> Iterator[str]:
     yield from _of_lines(protocol.runs)
     for n, kind in enumerate(protocol.runs.kinds):
         yield from _of_kind(kind, protocol.runs, n)
-    yield from _of_phases(protocol.runs)
+    yield from _of_phases_and_questions(protocol.runs)
     yield from _of_answers(protocol)
     yield from _of_qrels_lines(protocol)
     yield from _of_pool(protocol)
@@ -190,7 +191,9 @@ def _of_kind(kind: schema.RunKind, runs: schema.RunRules, n: int) -> Iterator[st
     )
 
 
-def _of_phases(runs: schema.RunRules) -> Iterator[str]:
+def _of_phases_and_questions(runs: schema.RunRules) -> Iterator[str]:
+    """Complaints about phases, and about questions of runs."""
+    yield from run_question_complaints(runs)
     keys = [phase.key for phase in runs.phases]
     for n, kind in enumerate(runs.kinds, 1):
         if kind.phase not in ("", *keys):

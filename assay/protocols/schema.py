@@ -71,6 +71,7 @@ Layout = Literal[
 ChoicesFrom = Literal["subtopics"]
 PreferenceRule = Literal["copeland", "bradley-terry", "tournament", "votes"]
 QuestionKind = Literal["one-of", "any-of", "yes-no", "number", "text", "span", "ranking"]
+RunQuestionKind = Literal["one-of", "any-of", "yes-no", "number", "text"]
 Aggregate = Literal["single", "maximum", "sum", "median", "majority", "mean"]
 Average = Literal["judged", "common"]
 
@@ -139,6 +140,34 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
+class RunChoice:
+    """A choice of a question about runs."""
+
+    key: str  # names the choice in files
+    label: str  # its text on pages
+
+
+@dataclass(frozen=True, slots=True)
+class RunQuestion:
+    """A question about each run, asked when it is submitted."""
+
+    key: str  # names the question in files
+    label: str  # the question
+    kind: RunQuestionKind = "text"
+    given_choices: tuple[RunChoice, ...] = field(default=(), metadata={"key": "choice"})
+    required: bool = True  # whether a run without an answer is refused
+    help: str = ""  # a sentence below the question
+    public: bool = False  # whether the files of leaderboards have the answers
+
+    @property
+    def choices(self) -> tuple[RunChoice, ...]:
+        """The choices, also those that yes-no has by itself."""
+        return (
+            (RunChoice("yes", "Yes"), RunChoice("no", "No")) if self.kind == "yes-no" else self.given_choices
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class RunLines:
     """The lines of a run, for the format `columns`."""
 
@@ -198,6 +227,7 @@ class RunRules:
     # The values that `eval` and `subtask` may have in a submission of bolt-xml. Those that are not listed are free.
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     phases: tuple[Phase, ...] = field(default=(), metadata={"key": "phase"})
+    questions: tuple[RunQuestion, ...] = field(default=(), metadata={"key": "question"})
 
     @property
     def keys(self) -> tuple[str, ...]:

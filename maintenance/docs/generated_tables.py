@@ -46,6 +46,8 @@ TABLES = {
     "runs.columns": schema.RunLines,
     "runs.kind": schema.RunKind,
     "runs.phase": schema.Phase,
+    "runs.question": schema.RunQuestion,
+    "runs.question.choice": schema.RunChoice,
     "pool": schema.PoolRules,
     "instances": schema.InstanceRules,
     "judging": schema.JudgingRules,

@@ -117,6 +117,7 @@ class Migration(FirstMigration):
                 ('is_manual', models.BooleanField(default=False, verbose_name='manual')),
                 ('uses', models.CharField(blank=True, help_text='What it uses, in a word of the protocol. Empty: not stated.', max_length=40)),
                 ('description', models.TextField(blank=True)),
+                ('answers', models.JSONField(blank=True, default=dict, help_text='The answers to the questions of the protocol about runs, by key.')),
                 ('status', models.CharField(choices=[('submitted', 'submitted'), ('withdrawn', 'withdrawn'), ('disqualified', 'disqualified')], default='submitted', max_length=12, verbose_name='state')),
                 ('priority', models.PositiveIntegerField(default=0, help_text="The place among the team's runs, lowest first; a pool with a limit per team takes the first runs.")),
                 ('file_name', models.CharField(max_length=255)),
@@ -185,7 +186,7 @@ class Migration(FirstMigration):
             name='RunChange',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('described', 'description changed'), ('disqualified', 'disqualified'), ('reinstated', 'disqualification reversed')], max_length=12)),
+                ('kind', models.CharField(choices=[('described', 'description changed'), ('answered', 'answers changed'), ('disqualified', 'disqualified'), ('reinstated', 'disqualification reversed')], max_length=12)),
                 ('text', models.TextField(blank=True, help_text='The reason, or the description until this change.')),
                 ('at', models.DateTimeField(auto_now_add=True)),
                 ('by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),

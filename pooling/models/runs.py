@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
+from assay.protocols.run_answers import answers_in_words
 from assay.protocols.schema import Phase
 from participation.models.teams import Team
 from tracks.models import Track
@@ -39,6 +40,9 @@ class Run(models.Model):
         max_length=40, blank=True, help_text="What it uses, in a word of the protocol. Empty: not stated."
     )
     description = models.TextField(blank=True)
+    answers = models.JSONField(
+        default=dict, blank=True, help_text="The answers to the questions of the protocol about runs, by key."
+    )
     status = models.CharField("state", max_length=12, choices=Status, default=Status.SUBMITTED)
     priority = models.PositiveIntegerField(
         default=0,
@@ -101,6 +105,11 @@ class Run(models.Model):
         return self.track.protocol.parsed.runs.phase_of(self.kind)
 
     @property
+    def answers_in_words(self) -> list[tuple[str, str]]:
+        """Each question of the protocol about runs with the answer, as pages show them."""
+        return answers_in_words(self.track.protocol.parsed.runs, self.answers)
+
+    @property
     def stated_use(self) -> str:
         """The word of the protocol for what it uses; empty if the protocol does not ask for it."""
         return self.track.protocol.parsed.runs.stated_use(self.uses)
@@ -120,6 +129,7 @@ class RunChange(models.Model):
 
     class Kind(models.TextChoices):
         DESCRIBED = "described", "description changed"
+        ANSWERED = "answered", "answers changed"
         DISQUALIFIED = "disqualified", "disqualified"
         REINSTATED = "reinstated", "disqualification reversed"
 

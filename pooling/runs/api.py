@@ -1,5 +1,6 @@
 """Runs for programs: check, submit, read, describe, withdraw."""
 
+import json
 from dataclasses import Field, fields
 from typing import Any
 
@@ -51,6 +52,9 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         source="stated_use", help_text="One of the `uses` of the track; empty if it has none."
     )
 
+    answers = serializers.DictField(
+        read_only=True, help_text="The answers to the questions of the protocol about runs, by key."
+    )
     phase = serializers.CharField(
         source="phase.key", help_text="The phase of its kind; empty if the protocol has none."
     )
@@ -71,6 +75,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
             "uses",
             "pooled_as",
             "description",
+            "answers",
             "is_late",
             "file_name",
             "sha256",
@@ -245,6 +250,10 @@ class DescriptionSerializer(Strict):
     """The fields of a run that a team may change."""
 
     description = serializers.CharField(allow_blank=True, max_length=10_000)
+    answers = serializers.DictField(
+        required=False,
+        help_text="The answers to the questions of the protocol about runs; if missing, they stay.",
+    )
 
 
 class MoveSerializer(Strict):
@@ -404,7 +413,8 @@ class Runs(Endpoints):
         data = self.validated(request)
         run = self.run(request, run_id)
         require_match(request, _detail(request, run))
-        changes.describe(run=run, by=person_of(request), **data)
+        answers = json.dumps(data.pop("answers")) if "answers" in data else None
+        changes.describe(run=run, by=person_of(request), answers=answers, **data)
         return Response(_detail(request, self.run(request, run_id)))
 
     @get("runs/<int:run_id>/report/", "run_report", ReportSerializer)

@@ -4,6 +4,8 @@ from django.db import transaction
 
 from accounts.audit import services as audit
 from accounts.models import User
+from assay.protocols.questions import WrongAnswer
+from assay.protocols.run_answers import answers_of_run
 from jobs import services as jobs
 from participation.teams.selectors import may_submit_for
 from pooling.errors import ChangeRefused
@@ -35,8 +37,11 @@ def _check_team(run: Run, by: User, track: Track, states: list[acceptance.Accept
 
 
 @transaction.atomic
-def describe(*, run: Run, description: str, by: User) -> Run:
-    """Change the description of a run; the earlier one is kept. Teams can do so until the deadline."""
+def describe(*, run: Run, description: str, by: User, answers: str | None = None) -> Run:
+    """Change the description and the answers of a run; the earlier ones are kept. Teams can do so until the deadline.
+
+    `answers` are as in a submission; None: they stay.
+    """
     track, run = _lock(run)
     _check_team(run, by, track, [acceptance.state(track, run.kind)])
     if run.status == Run.Status.WITHDRAWN:
@@ -46,6 +51,20 @@ def describe(*, run: Run, description: str, by: User) -> Run:
         run.description = description.strip()
         run.save(update_fields=["description"])
         audit.record(action="run.described", subject=run, track=track, details={"team": run.team.name}, by=by)
+    return run if answers is None else _answer(run, track, answers, by)
+
+
+def _answer(run: Run, track: Track, text: str, by: User) -> Run:
+    try:
+        answers = answers_of_run(track.protocol.parsed.runs, text)
+    except WrongAnswer as error:
+        raise ChangeRefused(str(error)) from None
+    if answers != run.answers:
+        earlier = "\n".join(f"{label}: {answer}" for label, answer in run.answers_in_words)
+        RunChange.objects.create(run=run, kind=RunChange.Kind.ANSWERED, text=earlier, by=by)
+        run.answers = answers
+        run.save(update_fields=["answers"])
+        audit.record(action="run.answered", subject=run, track=track, details={"team": run.team.name}, by=by)
     return run
 
 

@@ -1,6 +1,8 @@
 """The forms of runs: submission, and changes of a submitted run."""
 
+import json
 import re
+from collections.abc import Mapping
 from typing import Any, cast
 
 from django import forms
@@ -8,15 +10,18 @@ from django.http import HttpRequest
 
 from accounts.models import User
 from assay.formats.declaration import STATEMENTS, Declaration, Statement
-from assay.protocols.schema import RunRules
+from assay.protocols.questions import MAX_CHARACTERS
+from assay.protocols.schema import RunQuestion, RunRules
 from participation.models import Team
 from participation.teams import selectors as team_selectors
+from pooling.models import Run
 from tracks.models import Track
 from web.forms import StyledForm, bytes_of
 
 MAX_RUNS = 20  # in one submission
 TEMPLATE_ROW = "ROW"  # the number of the row that a script copies
 ROW = re.compile(r"[1-9]\d?")
+ANSWER = "answer-"  # begins the name of a field for a question about runs
 LONG = 1000  # characters; a longer text gets an area of several lines
 
 
@@ -51,6 +56,12 @@ class RunForm(StyledForm):
             field = _field(statement, rules, is_organizer=user.is_organizer)
             if field is not None:
                 self.fields[statement.column or name] = field
+        self.fields |= answer_fields(rules)
+
+    @property
+    def questions(self) -> list[forms.BoundField]:
+        """The fields of the questions of the protocol about runs."""
+        return [self[name] for name in self.fields if name.startswith(ANSWER)]
 
     @property
     def has_file(self) -> bool:
@@ -65,7 +76,9 @@ class RunForm(StyledForm):
         return {
             "file": bytes_of(file),
             "file_name": file.name or "run",
-            "declared": Declaration(**stated | {"is_manual": stated["is_manual"] == "manual"}),
+            "declared": Declaration(
+                **stated | {"is_manual": stated["is_manual"] == "manual", "answers": answers_in(data)}
+            ),
             "seconds": bytes_of(seconds) if seconds else None,
         }
 
@@ -93,6 +106,30 @@ def _field(statement: Statement, rules: RunRules, *, is_organizer: bool) -> form
     )
 
 
+def answer_fields(rules: RunRules, answers: Mapping[str, Any] | None = None) -> dict[str, forms.Field]:
+    """A field for each question of a protocol about runs, with the answers of a run."""
+    return {
+        ANSWER + asked.key: _answer_field(asked, (answers or {}).get(asked.key)) for asked in rules.questions
+    }
+
+
+def _answer_field(asked: RunQuestion, answer: Any) -> forms.Field:
+    options: dict[str, Any] = {"label": asked.label, "help_text": asked.help, "required": asked.required}
+    choices = [(choice.key, choice.label) for choice in asked.choices]
+    if asked.kind == "any-of":
+        widget = forms.CheckboxSelectMultiple
+        return forms.MultipleChoiceField(choices=choices, widget=widget, initial=answer, **options)
+    if choices:
+        return forms.ChoiceField(choices=[("", "Choose"), *choices], initial=answer, **options)
+    return forms.CharField(max_length=MAX_CHARACTERS, initial=answer, **options)
+
+
+def answers_in(data: Mapping[str, Any]) -> str:
+    """The answers of a form, as a declaration has them; empty if the protocol asks nothing."""
+    given = {name.removeprefix(ANSWER): data[name] for name in data if name.startswith(ANSWER)}
+    return json.dumps(given) if given else ""
+
+
 def run_forms(request: HttpRequest, track: Track, user: User) -> list[RunForm]:
     """The rows of a submission. A page that is opened has one, or as many as its address says in `rows`."""
     options: dict[str, Any] = {"track": track, "user": user}
@@ -107,7 +144,7 @@ def run_forms(request: HttpRequest, track: Track, user: User) -> list[RunForm]:
 
 
 class DescriptionForm(StyledForm):
-    """The description of a submitted run."""
+    """The description of a submitted run, and the answers to questions about it."""
 
     description = forms.CharField(
         max_length=STATEMENTS["description"].limit,
@@ -115,6 +152,17 @@ class DescriptionForm(StyledForm):
         widget=forms.Textarea(attrs={"rows": 8}),
         help_text="How the run was made. Earlier descriptions stay in the history of the run.",
     )
+
+    def __init__(self, *args: Any, run: Run, **kwargs: Any) -> None:
+        kwargs["initial"] = {"description": run.description}
+        super().__init__(*args, **kwargs)
+        self.fields |= answer_fields(run.track.protocol.parsed.runs, run.answers)
+
+    @property
+    def change(self) -> dict[str, Any]:
+        """The arguments of the service that changes the run."""
+        answers = answers_in(self.cleaned_data)
+        return {"description": self.cleaned_data["description"], "answers": answers or None}
 
 
 class ReasonForm(StyledForm):

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain, count
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from django.conf import settings
 from django.core.files import File
@@ -25,6 +25,8 @@ from assay.formats.runs.answers import characters_of
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
 from assay.formats.runs.words import MAX_NAME
+from assay.protocols.questions import WrongAnswer
+from assay.protocols.run_answers import answers_of_run
 from jobs.files import storage
 from participation.interaction.selectors import interacted_topics
 from participation.models import Team
@@ -209,9 +211,9 @@ def submit(
         tag = _tag_with_room(track, team, declared, checked, n_bytes=n_bytes)
         _check_today(track, team, by, declared, arrived_at)
         storage.claim(original, stored_columns)
-        usual = track.protocol.parsed.runs.usual_use
+        usual, answers = track.protocol.parsed.runs.usual_use, _answers(track, declared.answers)
         run = Run.objects.create(
-            **values_of(declared) | {"tag": tag, "uses": declared.uses or usual},
+            **values_of(declared) | {"tag": tag, "uses": declared.uses or usual, "answers": answers},
             track=track,
             team=team,
             file_name=file_name[-255:],
@@ -254,6 +256,7 @@ def _check_open(track: Track, by: User, declared: Declaration, at: datetime | No
         track_services.check_opening(track=track)  # closed since the file arrived
     if problem := rules.why_not_used(declared.uses):
         raise SubmissionRefused(f"Uses {problem}.")
+    _answers(track, declared.answers)
     if declared.kind not in rules.keys:
         raise SubmissionRefused(
             f"Unknown kind of run {declared.kind!r}; {track} accepts {', '.join(rules.keys)}."
@@ -264,6 +267,14 @@ def _check_open(track: Track, by: User, declared: Declaration, at: datetime | No
     if declared.pooled_as and (complaint := rules.why_not_pooled_as(declared.kind, declared.pooled_as)):
         raise SubmissionRefused(f"The run cannot be pooled as {declared.pooled_as!r}: {complaint}.")
     return state
+
+
+def _answers(track: Track, text: str) -> dict[str, Any]:
+    """The answers to the questions of the protocol about runs."""
+    try:
+        return answers_of_run(track.protocol.parsed.runs, text)
+    except WrongAnswer as error:
+        raise SubmissionRefused(str(error)) from None
 
 
 def _tag(track: Track, team: Team, declared: Declaration, checked: CheckedRun) -> str:

@@ -204,10 +204,10 @@ def _repair(request: AuthenticatedRequest, track: Track, forms: list[RunForm], r
 def describe(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Change the description of a run. Its team until the deadline, and organizers."""
     run = _run(request, run_id)
-    form = DescriptionForm(request.POST or None, initial={"description": run.description})
+    form = DescriptionForm(request.POST or None, run=run)
     if not (request.method == "POST" and form.is_valid()):
         return _ask(request, run, form, "describe", "Description of", "Save description")
-    changes.describe(run=run, by=request.user, **form.cleaned_data)
+    changes.describe(run=run, by=request.user, **form.change)
     messages.success(request, f"The description of {run.tag} is saved.")
     return redirect(run)
 

@@ -10,6 +10,9 @@ from typing import Any
 from accounts.access import AnyUser
 from assay.formats.spreadsheet import as_csv
 from assay.papers.tables import CHECK, Column, Group, PaperTable, Value, as_latex
+from assay.protocols.questions import in_words
+from assay.protocols.run_answers import as_question
+from assay.protocols.schema import RunQuestion
 from assay.tables import as_tsv, one_word
 from scoring.leaderboards.selectors import BoardRow, leaderboard_page, mean_seconds, number_of
 from scoring.models import Leaderboard
@@ -31,12 +34,26 @@ def _table(board: Leaderboard, rows: Sequence[BoardRow]) -> tuple[list[str], lis
     for measure in board.measures:
         header += [f"{measure} low", f"{measure} high", f"{measure} tier"]
     header += ["judged in the top 10", "unjudged"]
+    header += [asked.key for asked in _public_questions(board)]
     seconds = mean_seconds(board)
     if seconds is None:
         return header, [_cells(board, row) for row in rows]
     means = {pk: f"{mean:.1f}" for pk, mean in seconds.items()}
     cells = [[*_cells(board, row), means.get(row.run.pk, "")] for row in rows]
     return [*header, "seconds per topic"], cells
+
+
+def _public_questions(board: Leaderboard) -> list[RunQuestion]:
+    return [asked for asked in board.track.protocol.parsed.runs.questions if asked.public]
+
+
+def _answers(board: Leaderboard, row: BoardRow) -> dict[str, str]:
+    """The answers to the public questions about a run, in words."""
+    given = row.run.answers
+    return {
+        asked.key: in_words(as_question(asked), given[asked.key]) if asked.key in given else ""
+        for asked in _public_questions(board)
+    }
 
 
 def _has_uses(board: Leaderboard) -> bool:
@@ -50,7 +67,9 @@ def _cells(board: Leaderboard, row: BoardRow) -> list[str]:
     words += [board.track.protocol.parsed.runs.stated_use(run.uses)] if _has_uses(board) else []
     counts = [str(evaluation.n_topics), str(evaluation.n_missing)]
     ends = [part for cell in row.cells for part in (cell.low, cell.high, cell.tier)]
-    return [*words, *counts, *(cell.text for cell in row.cells), *ends, row.judged_at_10, row.unjudged]
+    answers = map(one_word, _answers(board, row).values())
+    shares = row.judged_at_10, row.unjudged
+    return [*words, *counts, *(cell.text for cell in row.cells), *ends, *shares, *answers]
 
 
 def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
@@ -104,6 +123,7 @@ def _json_row(board: Leaderboard, row: BoardRow) -> dict[str, Any]:
         "pooled_as": row.as_kind,
         "manual": run.is_manual,
         **({"uses": rules.stated_use(run.uses)} if rules.uses else {}),
+        **({"answers": answers} if (answers := _answers(board, row)) else {}),
         "sha256": evaluation.run_sha256,
         "topics": evaluation.n_topics,
         "missing": evaluation.n_missing,

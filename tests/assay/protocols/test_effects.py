@@ -80,6 +80,14 @@ EFFECTS = {
         ("runs.kind.phase", "runs.phase.key", "runs.phase.scores"),
         f"{PHASES}training_run_is_scored_at_once_and_reveals_nothing_of_the_test",
     ),
+    **dict.fromkeys(
+        [
+            f"runs.question.{key}"
+            for key in ("key", "label", "kind", "choice.key", "choice.label", "required", "help")
+        ],
+        f"{KINDS}questions_about_a_run_are_asked_checked_and_shown",
+    ),
+    "runs.question.public": f"{KINDS}files_of_a_leaderboard_have_the_answers_to_public_questions",
     "runs.phase.title": f"{PHASES}runs_after_closing_are_scored_apart_and_open_nothing",
     "runs.phase.split": f"{PHASES}run_has_the_topics_of_the_split_of_its_phase",
     "runs.phase.max_per_day": f"{PHASES}daily_limit_is_stated_and_enforced_for_pages_and_programs",

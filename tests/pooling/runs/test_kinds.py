@@ -10,11 +10,12 @@ from django.urls import reverse
 from assay.protocols.loader import parse_protocol, shipped_text
 from pooling.models import Run
 from scoring.models import Leaderboard
+from tests.helpers.api import api, call
 from tests.helpers.runs import run_bytes
 from tests.pooling.runs.test_submission import Desk
 from tests.scoring.conftest import QRELS, build_scene
 from tests.scoring.conftest import Scene as Scoring
-from tracks.models import StoredProtocol
+from tracks.models import StoredProtocol, Track
 
 KINDS = """
 [[runs.kind]]
@@ -173,3 +174,96 @@ def test_what_a_run_uses_is_asked_and_shown_in_the_words_of_the_protocol(scene: 
         assert not [name for name in ("page", "list", "board", "json") if "uses" in texts[name].lower()]
         assert not [name for name in ("table", "results") if "Data" in texts[name]]
         assert (pages["run"].json()["uses"], pages["track"].json()["uses"]) == ("", {})
+
+
+QUESTIONS = """
+[[runs.question]]
+key = "models"
+label = "Which models does it use?"
+help = "Names and versions."
+public = true
+
+[[runs.question]]
+key = "data"
+label = "Which data was it trained on?"
+kind = "any-of"
+required = false
+
+[[runs.question.choice]]
+key = "train"
+label = "the training topics"
+
+[[runs.question.choice]]
+key = "other"
+label = "other data"
+
+[[runs.question]]
+key = "hours"
+label = "How many hours did it take?"
+kind = "number"
+required = false
+
+"""
+
+
+@pytest.fixture
+def asking(scene: Scoring) -> Scoring:
+    """The track, whose protocol asks about runs."""
+    text = scene.track.protocol.text.replace("[pool]\n", f"{QUESTIONS.lstrip()}[pool]\n", 1)
+    digest = parse_protocol(text, name="x").digest
+    StoredProtocol.objects.filter(pk=scene.track.protocol_id).update(text=text, digest=digest)
+    scene.track = Track.objects.get(pk=scene.track.pk)
+    return scene
+
+
+def test_questions_about_a_run_are_asked_checked_and_shown(asking: Scoring) -> None:
+    member, address = client_of(asking, "member"), reverse("pooling:submit", args=[asking.track.slug])
+    page = member.get(address).content.decode()
+
+    missing = send(asking, "one", "primary")
+    wrong = send(asking, "one", "primary", **{"answer-models": "BM25", "answer-hours": "many"})
+    accepted = {"answer-models": "BM25", "answer-data": ["train", "other"], "answer-hours": "2.5"}
+    right = send(asking, "one", "primary", **accepted)  # type: ignore[arg-type]
+
+    run = Run.objects.get(tag="one")
+    shown = member.get(run.get_absolute_url()).content.decode()
+    describe = reverse("pooling:describe", args=[run.pk])
+    form = member.get(describe).content.decode()
+    member.post(describe, {"description": "", "answer-models": "BM25 and ColBERT"})
+    changed = call(api(asking.member), "get", "run", run.pk).json()
+    refused = call(
+        api(asking.member), "patch", "run", run.pk, data={"description": "", "answers": {"gpu": "2"}}
+    )
+    assert all(
+        text in page for text in ("Which models does it use?", "Names and versions.", "the training topics")
+    )
+    assert "Which models does it use?: This field is required." in missing
+    assert "“many” is not an answer to “How many hours did it take?”" in wrong
+    assert (right, run.answers) == ("", {"models": "BM25", "data": ["train", "other"], "hours": "2.5"})
+    assert "<dt>Which data was it trained on?</dt>" in shown
+    assert "the training topics, other data" in shown
+    assert 'value="BM25"' in form
+    assert changed["answers"] == {"models": "BM25 and ColBERT"}
+    assert "How many hours did it take?: 2.5" in changed["changes"][0]["text"]
+    assert (refused.status_code, "“gpu” is not a question; use models, data" in refused.json()["detail"]) == (
+        409,
+        True,
+    )
+
+
+def test_files_of_a_leaderboard_have_the_answers_to_public_questions(asking: Scoring) -> None:
+    submission = {"file": BytesIO(run_bytes(topics=list(asking.topics), tag="one")), "kind": "primary"}
+    answers = '{"models": "BM25", "data": ["train"]}'
+    address = reverse("api:runs", args=[asking.track.slug])
+
+    refused = api(asking.member).post(address, {**submission, "answers": "BM25"})
+    submission["file"].seek(0)
+    accepted = api(asking.member).post(address, {**submission, "answers": answers})
+    board = asking.leaderboard()
+
+    file = client_of(asking, "organizer").get(reverse("scoring:leaderboard_file", args=[board.pk, "csv"]))
+    header, row = file.getvalue().decode().splitlines()
+    assert (refused.status_code, accepted.status_code) == (409, 201)
+    assert "The answers are no JSON object, such as" in refused.json()["detail"]
+    assert accepted.json()["answers"] == {"models": "BM25", "data": ["train"]}
+    assert (header.endswith(",models"), row.endswith(",BM25")) == (True, True)
