@@ -58,7 +58,7 @@ JOB = "jobs are of one installation"
 IDS = "it has ids of rows; the tables of the equal archive and the pages of the track are compared"
 CANDIDATES = "it led to the topics; an archive has these with their labels, and candidates are documents"
 COLLECTION = "documents are not in archives"
-PHASES = "boards of phases are loaded and compared in tests/scoring/phases/test_phases.py"
+PHASES = "boards of phases and answers about runs are compared in tests/scoring/phases/test_phases.py"
 ANSWERS = "a campaign of generated answers is loaded and compared in tests/test_answers.py"
 LEFT_OUT = {
     "tracks.StoredProtocol": SHARED,
@@ -95,6 +95,7 @@ LEFT_OUT = {
     "pooling.NuggetVersion": ANSWERS,
     "pooling.PooledAnswer": ANSWERS,
     "pooling.Pool.nuggets": ANSWERS,
+    "pooling.Run.answers": PHASES,
     "scoring.PhaseBoard": PHASES,
     "scoring.PhaseScore": PHASES,
     "pooling.PoolEntry.answer": ANSWERS,

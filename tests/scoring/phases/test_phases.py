@@ -261,6 +261,7 @@ def test_board_is_in_archives_verified_and_loaded(scene: Scene, tmp_path: Path) 
     practice(scene)
     send(scene, scene.member, "training", ["A.1"], "first")
     run_jobs()
+    Run.objects.update(answers={"models": "BM25"})
     archive = archives.request(track=scene.track, by=scene.organizer)
     jobs.run(archive.job_id or 0)
     archive.refresh_from_db()
@@ -278,6 +279,7 @@ def test_board_is_in_archives_verified_and_loaded(scene: Scene, tmp_path: Path) 
     assert "computed again 1.0" in again["phase practice"]
     assert (loaded.values, loaded.n_topics, loaded.board.qrels.version) == (stored.values, 1, 1)
     assert [loaded.run.tag, loaded.board.track.slug] == ["first", "again"]
+    assert loaded.run.answers == {"models": "BM25"}
 
 
 def test_organizer_chooses_the_qrels_and_nobody_else(scene: Scene) -> None:
