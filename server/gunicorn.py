@@ -25,6 +25,14 @@ max_requests = 5000
 max_requests_jitter = 500
 control_socket_disable = True
 loglevel = "warning"
+if os.environ.get("LOG_FORMAT") == "json":  # of its own lines; those of Assay are set by Django
+    logconfig_dict = {
+        "formatters": {"generic": {"()": "web.logs.JsonFormatter"}},
+        "root": {"level": "WARNING", "handlers": []},
+        "loggers": {
+            "gunicorn.error": {"level": "WARNING", "handlers": ["error_console"], "propagate": False}
+        },
+    }
 
 
 def post_worker_init(_worker: Any) -> None:
