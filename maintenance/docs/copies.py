@@ -10,6 +10,7 @@ import atexit
 import importlib
 import os
 import pkgutil
+import select
 import shlex
 import shutil
 import signal
@@ -60,8 +61,7 @@ def _original(settings: tuple[tuple[str, str], ...]) -> str:
     )
 
     def end() -> None:
-        process.kill()
-        process.communicate()
+        process.communicate()  # closes its input
         shutil.rmtree(folder)
 
     atexit.register(end)
@@ -83,9 +83,9 @@ def main(fifo: str) -> None:
 
 
 def requests(pipe: BinaryIO) -> Iterator[list[str]]:
-    """The words of each request."""
+    """The words of each request, until the process that reads the answers has ended: it holds the standard input."""
     data = b""
-    while True:
+    while 0 not in select.select([pipe.fileno(), 0], [], [])[0]:
         data += pipe.read(65536)
         *complete, data = data.split(b"\0" + END.encode() + b"\0")
         for request in complete:

@@ -36,7 +36,7 @@ CURL = """
 uuidgen() { echo key; }
 curl() { command curl --silent --write-out '\\n%{http_code}' "$@"; }
 """
-NO_SESSIONS = {"", "text", "toml", "json", "xml", "python", "sh"}  # sh: requests to a site with curl
+NO_SESSIONS = {"", "text", "toml", "json", "xml", "yaml", "python", "sh"}  # sh: requests to a site with curl
 
 
 @pytest.mark.parametrize("name", PAGES)
