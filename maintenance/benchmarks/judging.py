@@ -99,13 +99,14 @@ def judging(
     seconds: float = 30,
     units: int = 4_000,
     sizes: tuple[int, ...] = (200, 4_000, 100_000),
+    labs: tuple[str, ...] = (),
 ) -> None:
     """Count judgments per second through gunicorn, next to the published numbers of Turkle.
 
     Assessors judge without think time; a submission takes the next task in the same request. The load generator is not
     part of Assay. Then submissions in this process, in batches with several numbers of open tasks. Without --sizes or
     --workers, the other part alone is measured. The CPU time of the web processes changes least when the machine has
-    other work.
+    other work. --labs pairs answers rows measures submissions of these labs, next to those of the largest of --sizes.
     """
     if workers and not Path(load).is_file():
         raise SystemExit(f"there is no load generator at {load}; name it with --load, or set ASSAY_SHARED")
@@ -114,8 +115,9 @@ def judging(
             with Site() as site:
                 for n in workers:
                     _load(site, Path(load), n, seconds, units, var / "load.json")
-        for n in sizes:
-            submit(n)
+        shipped = [submit(n) for n in sizes]
+        for lab in labs:
+            submit_in_lab(lab, shipped[-1] if shipped else None)
 
 
 def _load(site: Site, load: Path, n: int, seconds: float, units: int, report: Path) -> None:
@@ -141,32 +143,54 @@ def _load(site: Site, load: Path, n: int, seconds: float, units: int, report: Pa
     figure(f"{n} assessors, CPU of web per judgment", cpu, "ms", note="without the logins")
 
 
-def submit(n: int) -> None:
-    """Submit tasks in this process; each answer contains the next task."""
-    from django.db import connection
+def submit(n: int) -> float:
+    """Submit tasks in this process; each answer contains the next task. Return the judgments per second."""
+    from accounts.models import User
+
+    batch = make_batch(n, body=SHORT)
+    person = User.objects.get(username="worker01")
+    times, queries = _submissions(batch, person, {"choice": "high"}, min(200, n // PEOPLE) - 1)
+    note = f"p95 {percentile(times, 0.95):.1f} ms, {queries} queries"
+    figure(f"submission, one process, {n:,} open tasks", statistics.median(times), "ms", note=note)
+    return 1e3 * len(times) / sum(times)
+
+
+def submit_in_lab(lab: str, shipped: float | None) -> None:
+    """Submit tasks of a lab with other units, next to the judgments per second of the shipped protocol."""
+    from accounts.models import User
+    from maintenance.benchmarks.labs import ANSWERS, lab_batch
+
+    person, _ = User.objects.get_or_create(username="worker01")
+    times, queries = _submissions(lab_batch(lab, 200, person), person, ANSWERS[lab], 190)
+    note = f"p95 {percentile(times, 0.95):.1f} ms, {queries} queries"
+    peers = {"answer retrieval": shipped} if shipped else None
+    figure(f"{lab}, one process", 1e3 * len(times) / sum(times), "judgments/s", peers, note=note)
+
+
+def _submissions(batch: Any, person: Any, answer: dict[str, str], n: int) -> tuple[list[float], int]:
+    """The milliseconds of each submission, and the queries of the last one."""
+    from django.db import connection, reset_queries
     from django.test import Client
     from django.test.utils import CaptureQueriesContext
 
-    from accounts.models import User
     from assessment.judging import services as task_services
 
-    batch, client = make_batch(n, body=SHORT), Client(SERVER_NAME="localhost")
+    client = Client(SERVER_NAME="localhost")
     analyze()
-    person = User.objects.get(username="worker01")
     client.force_login(person)
     task = task_services.accept_next(batch=batch, assessor=person)
     assert task is not None
     address, times = task.get_absolute_url(), []
-    for _ in range(min(200, n // PEOPLE) - 1):
-        fields = {"choice": "high", "comment": "", "request_id": uuid4(), "seconds": "1", "shown": "0"}
+    for _ in range(n):
+        fields = answer | {"comment": "", "request_id": uuid4(), "seconds": "1", "shown": "0"}
         headers = {"HTTP_ACCEPT": "application/json", "HTTP_PREFER": "return=representation"}
+        reset_queries()
         with CaptureQueriesContext(connection) as queries:
             start = time.perf_counter()
-            answer = client.post(address, fields, **headers)  # type: ignore[arg-type]
+            response = client.post(address, fields, **headers)  # type: ignore[arg-type]
             times.append(1e3 * (time.perf_counter() - start))
-        address = answer.json()["next"]
-    note = f"p95 {percentile(times, 0.95):.1f} ms, {len(queries)} queries"
-    figure(f"submission, one process, {n:,} open tasks", statistics.median(times), "ms", note=note)
+        address = response.json()["next"]
+    return times, len(queries)
 
 
 # -- the next task, in a browser
