@@ -29,8 +29,8 @@ from web.api.views import Endpoint
 
 pytestmark = pytest.mark.django_db
 __all__ = ["addresses", "scene"]  # fixtures
-# a few numbered versions and samples; candidates are filtered by conditions (`where`)
-WITHOUT_FILTER = {"guidelines", "candidate_samples", "candidates"}
+# a few numbered versions, samples and batches to join; candidates are filtered by conditions (`where`)
+WITHOUT_FILTER = {"guidelines", "candidate_samples", "candidates", "open_batches"}
 
 
 def lists(addresses: dict[str, str]) -> Iterator[tuple[str, Endpoint]]:

@@ -27,7 +27,9 @@ class InvitationSerializer(serializers.ModelSerializer[Invitation]):
 
     url = Address("api:invitation", help_text="The address of this invitation in the API.")
     track = serializers.CharField(source="track.slug")
-    role = serializers.CharField(help_text="member, assessor, or account for a first login.")
+    role = serializers.CharField(
+        help_text="member, assessor, account for a first login, or guest for work by a link."
+    )
     team = serializers.IntegerField(source="team_id", allow_null=True)
     username = serializers.CharField(source="user.username", default="", help_text="Of a first login.")
 

@@ -22,7 +22,7 @@ from participation.invitations.services import Terms
 from participation.people.selectors import people_of
 from tests.assessment.conftest import Scene
 from tests.helpers.api import api, call
-from tests.helpers.factories import make_organizer
+from tests.helpers.factories import make_image, make_organizer
 from tests.test_access import MATRIX
 from tracks.guidelines import services as guidelines
 from tracks.models import Assessor
@@ -183,11 +183,19 @@ def test_guest_is_a_visitor_on_every_other_page_and_in_the_api(scene: Scene) -> 
 
 def test_guest_is_no_member_and_cannot_log_in(scene: Scene) -> None:
     link = make_link(scene)
-    guest = guest_of(started(address_of(link)))
+    browser = started(address_of(link))
+    guest = guest_of(browser)
+    assert scene.track.collection is not None
+    sha256 = make_image(scene.track.collection).sha256
+    image = reverse("corpus:image", args=[scene.track.collection.slug, sha256])
 
     normal = Client()
     normal.force_login(guest, backend="accounts.backends.OrganizerBackend")
 
+    shown = browser.get(image)
+    assert b"".join(shown)
+    assert shown.status_code == 200, "the images of its units"
+    assert Client().get(image).status_code == 302
     assert not guest.has_usable_password()
     assert normal.get(reverse("account")).status_code == 302, "no session of a normal login works"
     assert guest not in assessors_of(scene.track)

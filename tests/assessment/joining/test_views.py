@@ -13,9 +13,10 @@ from accounts.models import User
 from assay.errors import Refused
 from assessment.batches import services as batch_services
 from assessment.batches.progress import progress_of
+from assessment.checks import services as checks
 from assessment.judging import services as task_services
 from assessment.judgments import services as judgment_services
-from assessment.models import Batch, Judgment, Task, TopicAssignment
+from assessment.models import Batch, Check, GoldUnit, Judgment, Task, TopicAssignment
 from assessment.planning import services as assignments
 from assessment.planning.grid import grid_of
 from tests.assessment.conftest import Scene
@@ -190,6 +191,30 @@ def test_unit_whose_time_is_over_goes_to_another_person_and_counts_once(scene: S
     assert taken.entry_id == late.entry_id != other.entry_id
     judged.refresh_from_db()
     assert (judged.is_current, kept.is_current) == (True, False)
+
+
+def test_hidden_checks_that_are_not_due_at_the_end_are_forgotten(scene: Scene) -> None:
+    batch, organizer = make_open(scene, judges=1), make_organizer()
+    topic = make_topic(scene.track, "A.9")  # which nobody has in the batch
+    for entry in make_pool(scene.track, {topic: 2}).entries.all():
+        unit = {
+            "track": scene.track,
+            "topic": topic,
+            "docno": entry.docno,
+            "grade": 3,
+            "created_by": organizer,
+        }
+        GoldUnit.objects.create(source=GoldUnit.Source.IMPORTED, **unit)
+    checks.configure(batch=batch, gold_percent=50, repeat_percent=0, repeat_after=1)
+    for user in (scene.ada, scene.bob):
+        assignments.join(batch=batch, assessor=user)
+
+    planned = Check.objects.filter(batch=batch, assessor=scene.bob, task=None).count()
+    judge_all(batch, scene.ada)
+    judge_all(batch, scene.bob)
+
+    assert planned == 2
+    assert not Check.objects.filter(batch=batch, assessor=scene.bob, task=None).exists()
 
 
 def test_program_joins_and_sees_a_unit_first(scene: Scene) -> None:
