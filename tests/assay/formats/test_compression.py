@@ -42,7 +42,7 @@ def with_zip64_records(data: bytes, *, size: int | None = None) -> bytes:
 PACKED = {
     "plain": TEXT,
     "gz": gzip.compress(TEXT),
-    "xz": lzma.compress(TEXT),
+    "xz": lzma.compress(TEXT, preset=0),
     "zip": zipped(TEXT),
     "zip64": zipped(TEXT, zip64=True),
 }
