@@ -1,4 +1,4 @@
-"""Decorators that say who may open a page, for the views of all apps. Decision: ADR 2."""
+"""Decorators that say who may open a page, for the views of all apps. Decision: ADR 65."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -12,10 +12,12 @@ from django.middleware.csrf import rotate_token
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from rest_framework.exceptions import NotAuthenticated
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
 from accounts.models import User
 from assay.errors import Refused
+from web.addresses import enter, refuse_chair
 
 P = ParamSpec("P")
 GUEST = "guest"  # in the session: the id of the account of somebody who judges by a link
@@ -85,16 +87,84 @@ def begin_as_guest(request: HttpRequest, guest: User) -> None:
     request.session[GUEST] = guest.pk
 
 
-def organizer_required(view: UserView[P]) -> View[P]:
-    """For organizers. Other users get a 403, visitors the login page."""
+def _of_track(view: UserView[P], *, is_form: bool = False, with_administrators: bool = False) -> View[P]:
+    """A view for people with a role in the track of its address, marked so that pages show chairs no way to change."""
 
     @wraps(view)
     def guarded(request: AuthenticatedRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        if not request.user.is_organizer:
+        assert request.resolver_match is not None
+        is_reading = request.method in SAFE_METHODS and not is_form
+        enter(
+            request.user,
+            request.resolver_match,
+            is_reading=is_reading,
+            with_administrators=with_administrators,
+        )
+        return view(request, *args, **kwargs)
+
+    vars(guarded).update(is_of_organizers=True, is_form=is_form)
+    return login_required(guarded)
+
+
+def organizer_required(view: UserView[P]) -> View[P]:
+    """For organizers of the track of the address, and for its chairs, who send no forms.
+
+    Other users get a 403, people with a role in another track a 404, visitors the login page.
+    """
+    return _of_track(view)
+
+
+def organizer_form(view: UserView[P]) -> View[P]:
+    """As `organizer_required`, for a page that is only a form: chairs do not open it."""
+    return _of_track(view, is_form=True)
+
+
+def people_required(view: UserView[P]) -> View[P]:
+    """As `organizer_required`, and for administrators: for the pages of the people of a track."""
+    return _of_track(view, with_administrators=True)
+
+
+def people_form(view: UserView[P]) -> View[P]:
+    """As `organizer_form`, and for administrators: for what gives somebody a way in."""
+    return _of_track(view, is_form=True, with_administrators=True)
+
+
+def chairs_only_read(view: UserView[P]) -> View[P]:
+    """As `login_required`, for pages that decide themselves who may send their forms: no chair of the track may."""
+
+    @wraps(view)
+    def guarded(request: AuthenticatedRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if request.method not in SAFE_METHODS and request.resolver_match is not None:
+            refuse_chair(request.user, request.resolver_match)
+        return view(request, *args, **kwargs)
+
+    vars(guarded).update(is_of_organizers=True)
+    return login_required(guarded)
+
+
+def _of_users(view: UserView[P], may_enter: Callable[[User], bool]) -> View[P]:
+    @wraps(view)
+    def guarded(request: AuthenticatedRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if not may_enter(request.user):
             raise PermissionDenied
         return view(request, *args, **kwargs)
 
     return login_required(guarded)
+
+
+def creator_required(view: UserView[P]) -> View[P]:
+    """For those who may create tracks and import collections: organizers of any track, and administrators."""
+    return _of_users(view, lambda user: user.may_create)
+
+
+def role_required(view: UserView[P]) -> View[P]:
+    """For organizers and chairs of any track."""
+    return _of_users(view, lambda user: bool(user.roles))
+
+
+def administrator_required(view: UserView[P]) -> View[P]:
+    """For administrators of the site."""
+    return _of_users(view, lambda user: user.is_administrator)
 
 
 def secret_address(view: View[P]) -> View[P]:
@@ -117,8 +187,14 @@ def secret_address(view: View[P]) -> View[P]:
 AnyUser = User | AnonymousUser
 
 
-def is_organizer(user: AnyUser) -> bool:
-    return isinstance(user, User) and user.is_organizer
+def oversees(user: AnyUser, track_id: int) -> bool:
+    """Return whether a user sees everything of a track: as its organizer or as its chair."""
+    return isinstance(user, User) and user.oversees(track_id)
+
+
+def overseen_by(user: AnyUser) -> list[int]:
+    """The ids of the tracks that a user organizes or chairs."""
+    return list(user.roles) if isinstance(user, User) else []
 
 
 def user_of(request: Request) -> AnyUser:

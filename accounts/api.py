@@ -12,11 +12,11 @@ from rest_framework.response import Response
 
 from accounts import selectors, tokens
 from accounts.access import person_of
-from accounts.audit.selectors import events, filtered
-from accounts.models import Event, Token, User
+from accounts.audit.selectors import events_for, filtered
+from accounts.models import Event, Role, Token, User
 from accounts.tokens import MAX_DAYS, NewToken
 from web.api.filters import Filter
-from web.api.permissions import LoggedIn, Organizer
+from web.api.permissions import Administrator, LoggedIn
 from web.api.scopes import Scope
 from web.api.serializers import Strict
 from web.api.views import Endpoints, created, get, parameter, post
@@ -26,7 +26,7 @@ class PersonSerializer(serializers.ModelSerializer[User]):
     """Somebody who has an account."""
 
     name = serializers.CharField(source="get_full_name")
-    is_organizer = serializers.BooleanField()
+    is_administrator = serializers.BooleanField()
 
     class Meta:
         model = User
@@ -34,7 +34,7 @@ class PersonSerializer(serializers.ModelSerializer[User]):
             "username",
             "name",
             "email",
-            "is_organizer",
+            "is_administrator",
             "is_active",
             "date_joined",
             "last_login",
@@ -105,12 +105,21 @@ def created_token(new: NewToken) -> dict[str, Any]:
     return {**KnownTokenSerializer(new.token).data, "text": new.text}
 
 
+class RoleInTrackSerializer(serializers.Serializer[Role]):
+    """A track that the user organizes or chairs."""
+
+    track = serializers.CharField(source="slug")
+    is_chair = serializers.BooleanField(help_text="A chair sees all of the track and changes nothing.")
+
+
 class MeSerializer(serializers.Serializer[Any]):
     """The user of a request."""
 
     username = serializers.CharField()
     name = serializers.CharField()
-    is_organizer = serializers.BooleanField()
+    is_administrator = serializers.BooleanField()
+    is_organizer = serializers.BooleanField(help_text="Whether you organize any track.")
+    roles = RoleInTrackSerializer(many=True, help_text="The tracks that you organize or chair.")
     is_machine = serializers.BooleanField(help_text="Whether it is a program that judges.")
     token = TokenSerializer(allow_null=True, help_text="The token of the request; null for a session.")
 
@@ -135,7 +144,7 @@ class EventSerializer(serializers.ModelSerializer[Event]):
 
 class Accounts(Endpoints):
     tag = "People"
-    permission_classes = [Organizer]
+    permission_classes = [Administrator]
 
     @get("me/", "me", MeSerializer, who=[LoggedIn], read_scopes=tuple(Scope))
     def get_me(self, request: Request) -> Any:
@@ -145,7 +154,9 @@ class Accounts(Endpoints):
         data = {
             "username": user.username,
             "name": user.get_full_name(),
+            "is_administrator": user.is_administrator,
             "is_organizer": user.is_organizer,
+            "roles": list(user.roles.values()),
             "is_machine": user.is_machine,
             "token": token,
         }
@@ -201,10 +212,11 @@ class Accounts(Endpoints):
         parameters=[
             parameter("by", "A user name, or `nobody` for commands and workers."),
         ],
+        who=[LoggedIn],
     )
     def list_events(self, request: Request) -> Any:
-        """Read the audit log, newest first."""
-        return filtered(events(), person=request.query_params.get("by", ""))
+        """Read the audit log, newest first: administrators all of it, others that of the tracks that they oversee."""
+        return filtered(events_for(person_of(request)), person=request.query_params.get("by", ""))
 
     @get(
         "people/",
@@ -212,7 +224,7 @@ class Accounts(Endpoints):
         PersonSerializer,
         ordering=("username",),
         filters=[
-            Filter("is_organizer", "is_staff", kind="true or false"),
+            Filter("is_administrator", "is_staff", kind="true or false"),
             Filter("is_active", kind="true or false"),
         ],
         orders=["username", "date_joined"],

@@ -1,4 +1,4 @@
-"""The user of a request, by session or by token, and the permissions of organizers in the admin.
+"""The user of a request, by session or by token, and the permissions of administrators in the admin.
 
 The user and the session of every request are read by prepared statements. Decision: ADR 21.
 """
@@ -16,12 +16,16 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from accounts import tokens
-from accounts.models import Token, User
+from accounts.models import Role, Token, User
 from web.api.throttles import count_guess, refuse_guesses
 from web.statements import Statement, Table
 
 _USER = Table(User, "account")
-_ACCOUNT = Statement(f"SELECT {_USER.columns} FROM accounts_user account WHERE account.id = %(id)s")  # noqa: S608
+_ACCOUNT = Statement(
+    f"SELECT {_USER.columns}, (SELECT json_agg(json_build_array(role.track_id, track.slug, role.is_chair))"  # noqa: S608
+    " FROM tracks_organizer role JOIN tracks_track track ON track.id = role.track_id"
+    " WHERE role.user_id = account.id) FROM accounts_user account WHERE account.id = %(id)s"
+)
 
 _SESSION = Table(Session, "session")
 _STORED = Statement(
@@ -49,14 +53,17 @@ def counted_name(request: HttpRequest, credentials: dict[str, Any] | None) -> st
     return str(entered.get("username") or "")[:MAX_NAME]
 
 
-class OrganizerBackend(ModelBackend):
-    """Gives organizers every permission on our apps. The admin of each model decides what may be deleted."""
+class SiteBackend(ModelBackend):
+    """Gives administrators every permission on our apps. The admin of each model decides which rows they get."""
 
     def get_user(self, user_id: int) -> User | None:
-        """The user of a session. Every request needs it."""
+        """The user of a session, with their roles. Every request needs it."""
         rows = _ACCOUNT.rows(id=user_id)
         user = _USER.read(rows[0]) if rows else None
-        return user if self.user_can_authenticate(user) else None
+        if user is None or not self.user_can_authenticate(user):
+            return None
+        user.known_roles = {track_id: Role(*role) for track_id, *role in rows[0][-1] or ()}
+        return user
 
     def user_can_authenticate(self, user: Any) -> bool:
         """Active people only: a machine has tokens for the API, and who judges by a link has pages of one batch."""
@@ -64,16 +71,12 @@ class OrganizerBackend(ModelBackend):
         return super().user_can_authenticate(user) and is_person
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
-        is_organizer = user_obj.is_active and user_obj.is_staff
-        return (is_organizer and perm.split(".")[0] in settings.OWN_APPS) or super().has_perm(
-            user_obj, perm, obj
-        )
+        is_own = getattr(user_obj, "is_administrator", False) and perm.split(".")[0] in settings.OWN_APPS
+        return is_own or super().has_perm(user_obj, perm, obj)
 
     def has_module_perms(self, user_obj: Any, app_label: str) -> bool:
-        is_organizer = user_obj.is_active and user_obj.is_staff
-        return (is_organizer and app_label in settings.OWN_APPS) or super().has_module_perms(
-            user_obj, app_label
-        )
+        is_own = getattr(user_obj, "is_administrator", False) and app_label in settings.OWN_APPS
+        return is_own or super().has_module_perms(user_obj, app_label)
 
 
 class TokenAuthentication(BaseAuthentication):

@@ -1,5 +1,8 @@
 """User accounts."""
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -11,8 +14,15 @@ from django.utils import timezone
 from web.api.scopes import Scope
 
 
+class Role(NamedTuple):
+    """The role of a user in a track: its organizer, or its chair, who sees the same and changes nothing."""
+
+    slug: str
+    is_chair: bool
+
+
 class User(AbstractUser):
-    """A person who can log in. `is_staff` marks organizers; a track names its assessors, a team its members.
+    """A person who can log in. `is_staff` marks administrators; a track names its organizers, chairs and assessors.
 
     If `is_machine`, it is a program that judges for a track. It never logs in; it has only tokens. With `guest_until`,
     it belongs to somebody who judges by a link until then: it has no password, and no page but those of its batch.
@@ -61,9 +71,55 @@ class User(AbstractUser):
     class Meta(AbstractUser.Meta):
         pass
 
+    known_roles: Mapping[int, Role] | None = None  # of the user of a request, who is asked more than once
+
+    @property
+    def roles(self) -> Mapping[int, Role]:
+        """The tracks that the user organizes or chairs, by id; none while the account is not active.
+
+        They come with the user of a request. For another instance, each use is a query.
+        """
+        if self.pk is None or not self.is_active:
+            return {}
+        if self.known_roles is not None:
+            return self.known_roles
+        rows = self.organizer_of.values_list("track_id", "track__slug", "is_chair")
+        return {track_id: Role(slug, is_chair) for track_id, slug, is_chair in rows}
+
+    def role_at(self, track: str | int | None) -> Role | None:
+        """The role in the track with a slug or an id."""
+        if isinstance(track, str):
+            return next((role for role in self.roles.values() if role.slug == track), None)
+        return self.roles.get(track) if track is not None else None
+
+    def oversees(self, track_id: int) -> bool:
+        """Return whether the user sees everything of a track: as its organizer or as its chair."""
+        return track_id in self.roles
+
+    def organizes(self, track_id: int) -> bool:
+        """Return whether the user may change a track."""
+        role = self.roles.get(track_id)
+        return role is not None and not role.is_chair
+
+    @property
+    def organized(self) -> list[int]:
+        """The ids of the tracks that the user may change."""
+        return [track_id for track_id, role in self.roles.items() if not role.is_chair]
+
+    @property
+    def is_administrator(self) -> bool:
+        """Whether the user looks after the site: accounts, collections, people of tracks, jobs. Sees no judgments."""
+        return self.is_active and self.is_staff
+
     @property
     def is_organizer(self) -> bool:
-        return self.is_active and self.is_staff
+        """Whether the user organizes any track."""
+        return bool(self.organized)
+
+    @property
+    def may_create(self) -> bool:
+        """Whether the user may create tracks and protocols, and import collections and archives."""
+        return self.is_administrator or self.is_organizer
 
 
 IS_PERSON = {"is_machine": False, "guest_until": None}  # somebody who can log in

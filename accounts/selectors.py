@@ -13,19 +13,21 @@ def user_named(username: str) -> User | None:
     return User.objects.filter(username=username).first()
 
 
-def organizer_named(username: str) -> User | None:
+def creator_named(username: str) -> User | None:
+    """The organizer or administrator with a user name, for commands."""
     user = user_named(username)
-    return user if user is not None and user.is_organizer else None
+    return user if user is not None and user.may_create else None
 
 
-def has_organizer() -> bool:
+def has_administrator() -> bool:
     return User.objects.filter(is_staff=True, is_active=True).exists()
 
 
-def organizers_to_mail() -> QuerySet[User]:
-    """The organizers who want e-mails about requests to join, and have an address."""
-    wanting = User.objects.filter(is_staff=True, is_active=True, is_mailed_about_requests=True)
-    return wanting.exclude(email="").order_by("pk")
+def organizers_to_mail(track_id: int) -> QuerySet[User]:
+    """The organizers of a track who want e-mails about requests to join it, and have an address."""
+    wanting = User.objects.filter(is_active=True, is_mailed_about_requests=True)
+    organizing = wanting.filter(organizer_of__track=track_id, organizer_of__is_chair=False)
+    return organizing.exclude(email="").order_by("pk")
 
 
 def administrators_to_mail() -> QuerySet[User]:

@@ -24,7 +24,7 @@ from web.forms import refusals_in
 from web.pages import site_of
 from web.throttling import limited
 
-BACKEND = "accounts.backends.OrganizerBackend"
+BACKEND = "accounts.backends.SiteBackend"
 BY_LINK = "logged_in_by_link_at"
 READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 

@@ -53,6 +53,7 @@ def planning(name: str, description: str) -> Any:
 class BatchAdmin(OnTheSite, Checked, admin.ModelAdmin[Batch]):
     """Lists the batches of all tracks; they are planned, opened and closed on the site, several also from here."""
 
+    track_way = "pool__track"
     list_display = [
         "name",
         "pool",
@@ -78,7 +79,8 @@ class BatchAdmin(OnTheSite, Checked, admin.ModelAdmin[Batch]):
         return [(str(track), reverse("assessment:new_batch", args=[track.slug])) for track in tracks]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Batch]:
-        return batches_for_organizer()
+        organized: list[int] = getattr(request.user, "organized", [])
+        return batches_for_organizer().filter(pool__track__in=organized)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return BatchList
@@ -128,6 +130,7 @@ class BatchAdmin(OnTheSite, Checked, admin.ModelAdmin[Batch]):
 
 @admin.register(Task)
 class TaskAdmin(LargeTableAdmin):
+    track_way = "batch__pool__track"
     list_display = [
         "id",
         "batch",
@@ -148,6 +151,7 @@ class TaskAdmin(LargeTableAdmin):
 
 @admin.register(Judgment)
 class JudgmentAdmin(LargeTableAdmin):
+    track_way = "batch__pool__track"
     list_display = [
         "id",
         "batch",

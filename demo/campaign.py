@@ -43,7 +43,7 @@ from scoring.qrels import services as qrels_services
 from tracks.assessors import services as assessor_services
 from tracks.downloads import services as download_services
 from tracks.guidelines import services as guidelines_services
-from tracks.models import Download, GuidelinesDraft, StoredProtocol, Topic, Track
+from tracks.models import Download, GuidelinesDraft, Organizer, StoredProtocol, Topic, Track
 from tracks.protocols import services as protocol_services
 from tracks.topics.services import import_labels, import_topics
 from tracks.tracks import services as track_services
@@ -216,6 +216,7 @@ def _track(year: Year, collection: Collection, cast: people.People) -> Track:
             "topic_collection": threads,
         },
     )
+    Organizer.objects.get_or_create(track=track, user=cast.organizer)
     if track.status == Track.Status.DRAFT:
         import_topics(track=track, data=content.topic_file(posts), name=f"topics-{year.year}.xml")
         import_labels(track=track, data=content.label_file(posts), name=f"labels-{year.year}.csv")

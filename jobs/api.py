@@ -10,7 +10,7 @@ from accounts.access import person_of, user_of
 from jobs import selectors, services
 from jobs.models import Job
 from web.api.filters import Filter
-from web.api.permissions import Organizer
+from web.api.permissions import LoggedIn
 from web.api.serializers import Address
 from web.api.views import Endpoints, accepted, get, post
 
@@ -61,7 +61,7 @@ class Jobs(Endpoints):
     def list_jobs(self, request: Request) -> Any:
         """List jobs, newest first.
 
-        Organizers see all jobs, others those that they requested.
+        Administrators see all jobs, others those of the tracks that they organize and those that they requested.
         """
         return selectors.jobs_for(user_of(request))
 
@@ -73,18 +73,18 @@ class Jobs(Endpoints):
         """
         return get_object_or_404(selectors.jobs_for(user_of(request)), pk=job_id)
 
-    @post("jobs/<int:job_id>/retry/", "retry_job", JobSerializer, status=202, who=[Organizer])
+    @post("jobs/<int:job_id>/retry/", "retry_job", JobSerializer, status=202, who=[LoggedIn])
     def retry_job(self, request: Request, job_id: int) -> Any:
         """Restart a failed job."""
-        job = get_object_or_404(selectors.jobs_for(user_of(request)), pk=job_id)
+        job = selectors.controlled_job(user_of(request), job_id)
         services.retry(job=job)
         job.refresh_from_db()
         return accepted(JobSerializer(job).data, job.pk)
 
-    @post("jobs/<int:job_id>/cancel/", "cancel_job", JobSerializer, who=[Organizer])
+    @post("jobs/<int:job_id>/cancel/", "cancel_job", JobSerializer, who=[LoggedIn])
     def cancel_job(self, request: Request, job_id: int) -> Any:
         """Cancel a job that is not finished. It becomes `failed`, stores nothing more, and can be restarted."""
-        job = get_object_or_404(selectors.jobs_for(user_of(request)), pk=job_id)
+        job = selectors.controlled_job(user_of(request), job_id)
         services.cancel(job=job, by=person_of(request))
         job.refresh_from_db()
         return job

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from django.conf import settings
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, DurationField, F, Max, Q, QuerySet, Sum
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
+from django.shortcuts import get_object_or_404
 
 from accounts.access import AnyUser
 from accounts.models import User
@@ -21,11 +23,41 @@ BACKUPS = "backups"  # any worker that has BACKUP_DIR
 
 
 def jobs_for(user: AnyUser) -> QuerySet[Job]:
-    """Jobs that a user may see, newest first: organizers see all, others see those that they requested."""
+    """Jobs that a user may see, newest first: administrators see all, others see those that they requested, and those
+    for the tracks that they organize or chair.
+    """
     if not isinstance(user, User):
         return Job.objects.none()
     jobs = Job.objects.select_related("created_by")
-    return jobs if user.is_organizer else jobs.filter(created_by=user)
+    if user.is_administrator:
+        return jobs
+    paths = [f"tracks/{role.slug}/" for role in user.roles.values()]
+    return jobs.filter(Q(created_by=user) | Q(subject_path__in=paths))
+
+
+def may_control(user: User, job: Job) -> bool:
+    """Return whether a user may retry and cancel a job: administrators all, organizers those for their tracks and what
+    they requested for the site.
+    """
+    if user.is_administrator:
+        return True
+    if job.subject_path.startswith("tracks/"):
+        roles = user.roles.values()
+        return any(not each.is_chair and job.subject_path == f"tracks/{each.slug}/" for each in roles)
+    return user.is_organizer and job.created_by_id == user.pk
+
+
+def controlled_job(user: AnyUser, job_id: int) -> Job:
+    """A job that a user may retry and cancel.
+
+    Raises:
+        Http404: The user does not see such a job.
+        PermissionDenied: The user sees it and may not control it.
+    """
+    job = get_object_or_404(jobs_for(user), pk=job_id)
+    if not (isinstance(user, User) and may_control(user, job)):
+        raise PermissionDenied("Only organizers and administrators retry and cancel jobs.")
+    return job
 
 
 def lost_before() -> CombinedExpression:

@@ -4,21 +4,21 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from accounts.access import AuthenticatedRequest, login_required
 from jobs import selectors, services
 
 
 @login_required
 @require_safe
 def jobs(request: AuthenticatedRequest) -> HttpResponse:
-    """The newest jobs. Organizers see all, other users see those that they requested."""
+    """The newest jobs. Administrators see all, others those of their tracks and those that they requested."""
     return render(request, "jobs/jobs.html", {"jobs": selectors.jobs_for(request.user)[:100]})
 
 
 @login_required
 @require_safe
 def job(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
-    """A job with its progress; htmx gets the fragment only. Organizers, and the user who requested the job."""
+    """A job with its progress; htmx gets the fragment only. Who sees it in the list."""
     job = get_object_or_404(selectors.jobs_for(request.user), pk=job_id)
     if not request.headers.get("HX-Request"):
         return render(request, "jobs/job.html", {"job": job})
@@ -29,18 +29,18 @@ def job(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
 
 
 @require_POST
-@organizer_required
+@login_required
 def retry(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
-    """Restart a failed job. Organizers only."""
-    job = get_object_or_404(selectors.jobs_for(request.user), pk=job_id)
+    """Restart a failed job. Administrators, and organizers of its track."""
+    job = selectors.controlled_job(request.user, job_id)
     services.retry(job=job)
     return redirect(job)
 
 
 @require_POST
-@organizer_required
+@login_required
 def cancel(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
-    """Cancel a job that is not finished. Organizers only."""
-    job = get_object_or_404(selectors.jobs_for(request.user), pk=job_id)
+    """Cancel a job that is not finished. Administrators, and organizers of its track."""
+    job = selectors.controlled_job(request.user, job_id)
     services.cancel(job=job, by=request.user)
     return redirect(job)

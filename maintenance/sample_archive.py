@@ -42,7 +42,7 @@ def _make() -> None:
     from django.core.management import call_command
 
     from accounts.models import User
-    from tracks.models import Track
+    from tracks.models import Organizer, Track
     from tracks.protocols import services as protocol_services
     from tracks.topics import services as topic_services
     from tracks.tracks import services as track_services
@@ -56,6 +56,7 @@ def _make() -> None:
         description="The campaign of the sample files of Assay.",
         protocol=protocol,
     )
+    Organizer.objects.create(track=track, user=organizer)
     data = (SAMPLES / "topics.jsonl").read_bytes()
     topic_services.import_topics(track=track, data=data, name="topics.jsonl")
     track = track_services.open_for_runs(track=track)

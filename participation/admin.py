@@ -49,6 +49,7 @@ class TeamForm(forms.ModelForm[Team]):
 class TeamAdmin(Undeletable, admin.ModelAdmin[Team]):
     """Teams, with their members."""
 
+    track_way = "track"
     form = TeamForm
     list_display = ["name", "track", "people", "disk_use"]
     list_filter = ["track"]

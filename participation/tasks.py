@@ -46,7 +46,7 @@ def requests(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     waiting = list(open_requests(track))
     link = f"{site}{reverse('participation:people', args=[track.slug])}"
     context = {"track": track, "requests": waiting, "link": link}
-    for user in organizers_to_mail() if waiting else ():
+    for user in organizers_to_mail(track.pk) if waiting else ():
         subject = f"{counted(len(waiting), 'open request')} to join {track}"
         yield Mail(user.email, subject, "participation/requests/mail_open.txt", context | {"user": user})
 

@@ -12,6 +12,7 @@ from web.admin import OnTheSite, Place, ReadOnly, Undeletable
 class RunAdmin(OnTheSite, Undeletable, admin.ModelAdmin[Run]):
     """Lists the runs of all tracks. Runs are submitted, and shown with their reports, on the pages of their tracks."""
 
+    track_way = "track"
     list_display = ["tag", "team", "track", "kind", "status", "n_lines", "submitted_by", "submitted_at"]
     list_filter = ["track", "kind", "status"]
     list_select_related = ["team", "track", "submitted_by"]
@@ -30,6 +31,7 @@ class RunAdmin(OnTheSite, Undeletable, admin.ModelAdmin[Run]):
 class PoolAdmin(ReadOnly, admin.ModelAdmin[Pool]):
     """Shows pools. Organizers request them on the pools page of the track."""
 
+    track_way = "track"
     list_display = ["name", "track", "status", "seed", "created_by", "created_at"]
     list_filter = ["track", "status"]
     list_select_related = ["track", "created_by"]

@@ -8,6 +8,7 @@ from web.admin import ReadOnly
 
 @admin.register(Archive)
 class ArchiveAdmin(ReadOnly, admin.ModelAdmin[Archive]):
+    track_way = "track"
     list_display = ["__str__", "track", "status", "size", "created_by", "created_at"]
     list_filter = ["status"]
     list_select_related = ["track", "created_by"]

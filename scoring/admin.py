@@ -10,6 +10,7 @@ from web.admin import ReadOnly
 class QrelsAdmin(ReadOnly, admin.ModelAdmin[Qrels]):
     """Versions, never edited."""
 
+    track_way = "track"
     list_display = ["version", "track", "name", "source", "n_topics", "n_judged", "created_by", "created_at"]
     list_filter = ["track", "source"]
     list_select_related = ["track", "created_by"]
@@ -23,6 +24,7 @@ class QrelsAdmin(ReadOnly, admin.ModelAdmin[Qrels]):
 class LeaderboardAdmin(ReadOnly, admin.ModelAdmin[Leaderboard]):
     """The scores of a version of qrels, their author and their visibility."""
 
+    track_way = "track"
     list_display = ["id", "track", "qrels", "status", "release", "released_at", "released_by", "created_at"]
     list_filter = ["track", "status", "release"]
     list_select_related = ["track", "qrels", "released_by"]
@@ -35,6 +37,7 @@ class LeaderboardAdmin(ReadOnly, admin.ModelAdmin[Leaderboard]):
 class EvaluationAdmin(ReadOnly, admin.ModelAdmin[Evaluation]):
     """One run of a leaderboard."""
 
+    track_way = "leaderboard__track"
     list_display = ["run", "leaderboard", "n_topics", "n_missing"]
     list_filter = ["leaderboard__track"]
     list_select_related = ["run__team", "leaderboard__track", "leaderboard__qrels"]
@@ -48,6 +51,7 @@ class EvaluationAdmin(ReadOnly, admin.ModelAdmin[Evaluation]):
 class AnalysisAdmin(ReadOnly, admin.ModelAdmin[Analysis]):
     """Results of analyses, with their seeds."""
 
+    track_way = "leaderboard__track"
     list_display = ["id", "leaderboard", "kind", "status", "seed", "created_by", "created_at"]
     list_filter = ["leaderboard__track", "kind", "status"]
     list_select_related = ["leaderboard__track", "leaderboard__qrels", "created_by"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from django.db.models import Q, QuerySet
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
 from assay.protocols.measures import parse_measure
 from assay.protocols.schema import InteractionRules
@@ -24,9 +24,7 @@ def leaderboards_for(user: AnyUser) -> QuerySet[Leaderboard]:
     boards = Leaderboard.objects.select_related(
         "track__protocol", "qrels", "job", "created_by", "released_by"
     ).defer("qrels__report")
-    if is_organizer(user):
-        return boards
-    may_see = Q(release=Leaderboard.Release.PUBLIC)
+    may_see = Q(release=Leaderboard.Release.PUBLIC) | Q(track__in=overseen_by(user))
     if isinstance(user, User):
         own_tracks = Team.objects.filter(members=user).values("track")
         may_see |= Q(release=Leaderboard.Release.PARTICIPANTS, track__in=own_tracks)
@@ -58,7 +56,7 @@ def shared_page(user: AnyUser, board: Leaderboard, measure: str = "") -> Leaderb
         board=board,
         measures=titled(board.measures),
         charted=charted_measure(board, measure),
-        is_organizer=is_organizer(user),
+        is_organizer=oversees(user, board.track_id),
     )
 
 

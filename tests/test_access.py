@@ -14,6 +14,7 @@ from django.contrib.admin import site
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from accounts.models import User
 from accounts.services import tokens
 from config.pages import documentation
 from corpus.models import Formula, Import
@@ -31,6 +32,9 @@ from tests.helpers.factories import (
     make_image,
     make_loaded_archive,
     make_organizer,
+    make_role,
+    make_track,
+    make_user,
 )
 from tests.helpers.judging import make_import, make_machine, make_project_import
 from tests.scoring.conftest import Scene, build_scene
@@ -48,306 +52,310 @@ PEOPLE = (
     "assessor",
     "other assessor",
     "organizer",
+    "chair",
+    "organizer of another track",
+    "administrator",
 )
 LETTERS = {200: "0", 403: "3", 404: "4", 405: "5", 410: "9"}
 
 MATRIX = """
-account                                 L000000
-publishing:archives                       L333330
-publishing:delete_archive                         5555555
-publishing:archive_file                           L333330
-publishing:load_archive                           L333330
-publishing:loaded_archive                         L333330
-assessment:accepting                    5555555
-assessment:add_agreed                   5555555
-assessment:agreement                    L333330
-assessment:agreement_tsv                L333330
-assessment:back                         L000000
-assessment:batch                        L333330
-assessment:board                        L333330
-assessment:board_tsv                    L333330
-assessment:change_plan                  5555555
-assessment:check_results                L333330
-assessment:check_results_tsv            L333330
-assessment:checks                       L333330
-assessment:close                        5555555
-assessment:differences                  L333330
-assessment:differences_csv              L333330
-assessment:disagreements                L333330
-assessment:disagreements_csv            L333330
-assessment:discussion                   L444444
-assessment:discussion_csv               L333334
-assessment:discard_import               5555555
-assessment:discard_project_import       5555555
-assessment:done                         L444044
-assessment:edit_batch                   L333330
-assessment:export                       L333330
-assessment:examples                     L333330
-assessment:extend                       5555555
-assessment:give_back                    5555555
-assessment:gold                         L333330
-assessment:guidelines                   L444040
-assessment:highlighting                 5555555
-assessment:import                       L333330
-assessment:imports                      L333330
-assessment:guidelines_panel             L444040
-assessment:judging                      L333000
-assessment:judgments_csv                L333330
-assessment:keys                         L000000
-assessment:mine                         L000000
-assessment:machine                      L333330
-assessment:machine_token                5555555
-assessment:machines                     L333330
-assessment:new_machine                  L333330
-assessment:start_machine                5555555
-assessment:project_import               L333330
-assessment:projects                     L333330
-assessment:run_project_import           5555555
-assessment:new_adjudication             L333330
-assessment:new_batch                    L333330
-assessment:new_dual                     L333330
-assessment:new_training                 L333330
-assessment:next                         5555555
-assessment:preview                      L444440
-assessment:preview_frame                L444444
-assessment:join                         5555555
-assessment:batch_link                   L333330
-assessment:revoke_link                  5555555
-assessment:exclude                      5555555
-assessment:link                         9999999
-assessment:link_unit                    4444444
-assessment:link_frame                   4444444
-assessment:note                         5555555
-assessment:nuggets                      L444444
-assessment:nugget_list                  L444444
-assessment:nuggets_file                 L333334
-assessment:open                         5555555
-assessment:own_judgments                L444044
-assessment:own_statistics               L000000
-assessment:plan                         L333330
-assessment:remove_gold                  5555555
-assessment:return_non_answer            L333330
-assessment:revoke_machine_token         5555555
-assessment:share_discussion             5555555
-assessment:run_import                   5555555
-assessment:skip                         5555555
-assessment:stored                       L444044
-assessment:task                         L444044
-assessment:task_frame                   L444444
-assessment:undo                         5555555
-corpus:build                            L333334
-corpus:build_file                       L333334
-corpus:change_build                     L333334
-corpus:delete_build                     5555555
-corpus:collection                       L000000
-corpus:collection, of topics            L444000
-corpus:collection_imports               L333330
-corpus:collections                      L000000
-corpus:disagreements                    L333330
-corpus:find                             L444444
-corpus:find_formula                     L444444
-corpus:formula                          L000000
-corpus:formulas                         L333330
-corpus:image                            L000000
-corpus:image, of topics                 L444000
-corpus:import                           L333334
-corpus:imports                          L333330
-corpus:start_clustering                 5555555
-corpus:start_build                      L333330
-corpus:start_import                     L333330
-corpus:thread                           L000000
-corpus:thread, of topics                L444000
-documentation                           0000000
-all_tracks                              0000000
-health                                  0000000
-home                                    0000000
-jobs:job                                L444440
-jobs:jobs                               L000000
-jobs:cancel                             5555555
-jobs:retry                              5555555
-login                                   0000000
-login_link                              9999999
-logout                                  5555555
-password_change                         L000000
-participation:interaction                     L444444
-participation:interaction_data                5555555
-participation:interaction_file                L444444
-participation:log_sessions                    5555555
-participation:nominate                        5555555
-participation:plan_sessions                   5555555
-participation:session                         L444444
-participation:set_address                     5555555
-participation:start_session                   5555555
-participation:practice_session                5555555
-participation:take_back_session               5555555
-participation:end_session                     5555555
-scoring:interaction                     4444444
-scoring:interaction_tsv                 4444444
-pooling:baselines                       L333330
-pooling:choose_run                      L4R444R
-pooling:compare_runs                    L404440
-participation:clone_track                     L333330
-publishing:consent                         5555555
-participation:accept_request                  5555555
-participation:add_people                      L333330
-participation:ask_to_join                     0000000
-participation:change_member                   5555555
-participation:create_team                     5555555
-participation:edit_team                       5555555
-participation:invitation_link                 9999999
-participation:invite_member                   5555555
-participation:invite_person                   5555555
-participation:invitation_links                L333330
-participation:join                            9999999
-participation:leave_team                      5555555
-participation:make_login_link                 5555555
-participation:people                          L333330
-participation:remove_assessor                 5555555
-participation:set_groups                      5555555
-participation:refuse_request                  5555555
-participation:revoke_invitation               5555555
-participation:team                            L404440
-start                                   LRRRRRR
-tracks:edit_site_page                   L333330
-tracks:site_page                        0000000
-pooling:compute_preview                 5555555
-pooling:describe                        L404440
-pooling:disqualify                      L333330
-pooling:make_ids                        5555555
-pooling:move                            5555555
-pooling:remind                          5555555
-pooling:new_pool                        L333330
-pooling:offer_baseline                  5555555
-pooling:pool                            L333330
-pooling:pool_contributions              L333330
-pooling:pool_depths                     L333330
-pooling:pool_entry                      L333330
-pooling:pool_file                       L333330
-pooling:pool_citations                  L333334
-pooling:pool_member_contributions       L333330
-pooling:pool_members                    L333330
-pooling:pool_overlap                    L333330
-pooling:pool_overlap_file               L333330
-pooling:pool_record                     L333330
-pooling:pool_topic                      L333330
-pooling:pools                           L333330
-pooling:preview                         L333330
-publishing:publication                     0000000
-publishing:publish_runs                    5555555
-publishing:published_runs                  4444444
-pooling:reinstate                       L333330
-pooling:run                             L404440
-pooling:run_file                        L404440
-pooling:runs                            L0RR330
-pooling:submit                          L300330
-pooling:team_runs                       L404330
-pooling:withdraw                        L404440
-publishing:withdraw_publication            5555555
-request_link                            0000000
-revoke_token                            5555555
-scoring:analysis_json                   L333330
-scoring:analysis_table                  L333330
-scoring:analyze                         5555555
-scoring:archive_qrels                   5555555
-scoring:choose_leaderboard              444444R
-scoring:choose_run                      444444R
-scoring:compare_leaderboards            4444440
-scoring:compare_runs                    4444440
-publishing:comparison                      L333330
-publishing:comparison_file                 L333334
-scoring:effect                          L33333R
-scoring:evaluation                      4444440
-scoring:evaluation_file                 4444440
-scoring:freeze                          L333330
-scoring:import_qrels                    L333330
-scoring:leaderboard                     4444440
-scoring:leaderboard_file                4444440
-scoring:leaderboards                    0000000
-scoring:later_runs                      L444440
-scoring:later_runs_file                 L444440
-scoring:offer_qrels                     5555555
-scoring:train                           5555555
-scoring:judged_examples                 L444000
-scoring:qrels                           4444440
-scoring:qrels_export                    4444440
-scoring:qrels_file                      4444440
-scoring:complete_topics                 4444440
-scoring:qrels_judgments                 L333330
-scoring:qrels_list                      0000000
-scoring:cancel_release                  5555555
-scoring:release                         L33333R
-scoring:report_table                    L333330
-scoring:reports                         L333330
-scoring:score                           5555555
-scoring:score_phase                     5555555
-scoring:phase                           4444444
-scoring:phase_file                      4444444
-publishing:table_file                      L333330
-publishing:tables                          L333330
-scoring:topic                           4444440
-scoring:groups                          4444444
-scoring:groups_file                     4444444
-scoring:classes                         4444440
-scoring:classes_file                    4444440
-scoring:topics                          4444440
-scoring:topics_file                     4444440
-tokens                                  L000000
-tracks:accept_agreement                 5555555
-tracks:agreement                        0000000
-tracks:agreement_version                0000000
-tracks:candidate                        L333330
-tracks:candidate_sample                 L444440
-tracks:candidates                       L333330
-tracks:close_track                      5555555
-tracks:decide                           L444440
-tracks:import_candidates                L333330
-tracks:accept_leaks                     5555555
-tracks:leaks                            L333330
-tracks:leaks_tsv                        L333334
-tracks:make_topics                      5555555
-tracks:name_people                      5555555
-tracks:new_topic                        L333330
-tracks:derive_topics                    L333330
-tracks:delete_topic                     5555555
-tracks:new_sample                       L333330
-tracks:sample_file                      L333330
-tracks:settle                           L44444R
-tracks:undo_decision                    5555555
-tracks:attach                           L333330
-tracks:checksums                        0000000
-tracks:download                         0000000
-tracks:downloads                        0000000
-tracks:edit_agreement                   L333330
-tracks:edit_download                    L333330
-tracks:export_collection                5555555
-tracks:fetches                          L333330
-tracks:fetches_csv                      L333330
-tracks:remove_download                  5555555
-tracks:edit_guidelines                  L333330
-tracks:deadlines                        L333330
-tracks:milestones                       L333330
-tracks:calendar                         0000000
-tracks:guidelines                       L444000
-tracks:guidelines_changes               L444000
-tracks:guidelines_version               L444000
-tracks:guidelines_versions              L444000
-tracks:history                          L333330
-tracks:history_csv                      L333330
-tracks:import_topics                    L333330
-tracks:open_track                       5555555
-tracks:edit_topic                       L333330
-tracks:edit_track                       L333330
-tracks:new_protocol                     L333330
-tracks:new_track                        L333330
-tracks:protocols                        0000000
-tracks:protocol                         0000000
-tracks:site_history                     L333330
-tracks:site_history_csv                 L333330
-tracks:topic                            0000000
-tracks:row_frame                        L333334
-tracks:rows                             L333334
-tracks:topics                           0000000
-tracks:track                            0000000
+account                                 L000000000
+publishing:archives                       L333330043
+publishing:delete_archive                         5555555555
+publishing:archive_file                           L333330043
+publishing:load_archive                           L333330300
+publishing:loaded_archive                         L444440440
+assessment:accepting                    5555555555
+assessment:add_agreed                   5555555555
+assessment:agreement                    L333330043
+assessment:agreement_tsv                L333330043
+assessment:back                         L000000000
+assessment:batch                        L333330043
+assessment:board                        L333330043
+assessment:board_tsv                    L333330043
+assessment:change_plan                  5555555555
+assessment:check_results                L333330043
+assessment:check_results_tsv            L333330043
+assessment:checks                       L333330043
+assessment:close                        5555555555
+assessment:differences                  L333330043
+assessment:differences_csv              L333330043
+assessment:disagreements                L333330043
+assessment:disagreements_csv            L333330043
+assessment:discussion                   L444444444
+assessment:discussion_csv               L333334443
+assessment:discard_import               5555555555
+assessment:discard_project_import       5555555555
+assessment:done                         L444044444
+assessment:edit_batch                   L333330343
+assessment:export                       L333330043
+assessment:examples                     L333330043
+assessment:extend                       5555555555
+assessment:give_back                    5555555555
+assessment:gold                         L333330043
+assessment:guidelines                   L444040044
+assessment:highlighting                 5555555555
+assessment:import                       L333330043
+assessment:imports                      L333330043
+assessment:guidelines_panel             L444040044
+assessment:judging                      L333000033
+assessment:judgments_csv                L333330043
+assessment:keys                         L000000000
+assessment:mine                         L000000000
+assessment:machine                      L333330043
+assessment:machine_token                5555555555
+assessment:machines                     L333330043
+assessment:new_machine                  L333330343
+assessment:start_machine                5555555555
+assessment:project_import               L333330340
+assessment:projects                     L333330300
+assessment:run_project_import           5555555555
+assessment:new_adjudication             L333330343
+assessment:new_batch                    L333330343
+assessment:new_dual                     L333330343
+assessment:new_training                 L333330343
+assessment:next                         5555555555
+assessment:preview                      L444440044
+assessment:preview_frame                L444444444
+assessment:join                         5555555555
+assessment:batch_link                   L333330043
+assessment:revoke_link                  5555555555
+assessment:exclude                      5555555555
+assessment:link                         9999999999
+assessment:link_unit                    4444444444
+assessment:link_frame                   4444444444
+assessment:note                         5555555555
+assessment:nuggets                      L444444444
+assessment:nugget_list                  L444444444
+assessment:nuggets_file                 L333334443
+assessment:open                         5555555555
+assessment:own_judgments                L444044444
+assessment:own_statistics               L000000000
+assessment:plan                         L333330043
+assessment:remove_gold                  5555555555
+assessment:return_non_answer            L333330343
+assessment:revoke_machine_token         5555555555
+assessment:share_discussion             5555555555
+assessment:run_import                   5555555555
+assessment:skip                         5555555555
+assessment:stored                       L444044444
+assessment:task                         L444044444
+assessment:task_frame                   L444444444
+assessment:undo                         5555555555
+corpus:build                            L333334344
+corpus:build_file                       L333334344
+corpus:change_build                     L333334344
+corpus:delete_build                     5555555555
+corpus:collection                       L000000000
+corpus:collection, of topics            L444000040
+corpus:collection_imports               L333330300
+corpus:collections                      L000000000
+corpus:disagreements                    L333330300
+corpus:find                             L444444444
+corpus:find_formula                     L444444444
+corpus:formula                          L000000000
+corpus:formulas                         L333330300
+corpus:image                            L000000000
+corpus:image, of topics                 L444000040
+corpus:import                           L333334344
+corpus:imports                          L333330300
+corpus:start_clustering                 5555555555
+corpus:start_build                      L333330300
+corpus:start_import                     L333330300
+corpus:thread                           L000000000
+corpus:thread, of topics                L444000040
+documentation                           0000000000
+all_tracks                              0000000000
+health                                  0000000000
+home                                    0000000000
+jobs:job                                L444440440
+jobs:jobs                               L000000000
+jobs:cancel                             5555555555
+jobs:retry                              5555555555
+login                                   0000000000
+login_link                              9999999999
+logout                                  5555555555
+password_change                         L000000000
+participation:interaction                     L444444444
+participation:interaction_data                5555555555
+participation:interaction_file                L444444444
+participation:log_sessions                    5555555555
+participation:nominate                        5555555555
+participation:plan_sessions                   5555555555
+participation:session                         L444444444
+participation:set_address                     5555555555
+participation:start_session                   5555555555
+participation:practice_session                5555555555
+participation:take_back_session               5555555555
+participation:end_session                     5555555555
+scoring:interaction                     4444444444
+scoring:interaction_tsv                 4444444444
+pooling:baselines                       L333330043
+pooling:choose_run                      L4R444RR44
+pooling:compare_runs                    L404440044
+participation:clone_track                     L333330343
+publishing:consent                         5555555555
+participation:accept_request                  5555555555
+participation:add_people                      L333330340
+participation:ask_to_join                     0000000000
+participation:change_member                   5555555555
+participation:create_team                     5555555555
+participation:edit_team                       5555555555
+participation:invitation_link                 9999999999
+participation:invite_member                   5555555555
+participation:invite_person                   5555555555
+participation:invitation_links                L333330340
+participation:join                            9999999999
+participation:leave_team                      5555555555
+participation:make_login_link                 5555555555
+participation:people                          L333330040
+participation:remove_assessor                 5555555555
+participation:set_groups                      5555555555
+participation:refuse_request                  5555555555
+participation:revoke_invitation               5555555555
+participation:team                            L404440040
+start                                   LRRRRRRRRR
+tracks:edit_site_page                   L333330330
+tracks:site_page                        0000000000
+pooling:compute_preview                 5555555555
+pooling:describe                        L404440044
+pooling:disqualify                      L333330343
+pooling:make_ids                        5555555555
+pooling:move                            5555555555
+pooling:remind                          5555555555
+pooling:new_pool                        L333330343
+pooling:offer_baseline                  5555555555
+pooling:pool                            L333330043
+pooling:pool_contributions              L333330043
+pooling:pool_depths                     L333330043
+pooling:pool_entry                      L333330043
+pooling:pool_file                       L333330043
+pooling:pool_citations                  L333334443
+pooling:pool_member_contributions       L333330043
+pooling:pool_members                    L333330043
+pooling:pool_overlap                    L333330043
+pooling:pool_overlap_file               L333330043
+pooling:pool_record                     L333330043
+pooling:pool_topic                      L333330043
+pooling:pools                           L333330043
+pooling:preview                         L333330043
+publishing:publication                     0000000000
+publishing:publish_runs                    5555555555
+publishing:published_runs                  4444444444
+pooling:reinstate                       L333330343
+pooling:run                             L404440044
+pooling:run_file                        L404440044
+pooling:runs                            L0RR330000
+pooling:submit                          L300330333
+pooling:team_runs                       L404330044
+pooling:withdraw                        L404440044
+publishing:withdraw_publication            5555555555
+request_link                            0000000000
+revoke_token                            5555555555
+scoring:analysis_json                   L333330043
+scoring:analysis_table                  L333330043
+scoring:analyze                         5555555555
+scoring:archive_qrels                   5555555555
+scoring:choose_leaderboard              444444RR44
+scoring:choose_run                      444444RR44
+scoring:compare_leaderboards            4444440044
+scoring:compare_runs                    4444440044
+publishing:comparison                      L333330003
+publishing:comparison_file                 L333334443
+scoring:effect                          L33333RR43
+scoring:evaluation                      4444440044
+scoring:evaluation_file                 4444440044
+scoring:freeze                          L333330343
+scoring:import_qrels                    L333330343
+scoring:leaderboard                     4444440044
+scoring:leaderboard_file                4444440044
+scoring:leaderboards                    0000000000
+scoring:later_runs                      L444440044
+scoring:later_runs_file                 L444440044
+scoring:offer_qrels                     5555555555
+scoring:train                           5555555555
+scoring:judged_examples                 L444000044
+scoring:qrels                           4444440044
+scoring:qrels_export                    4444440044
+scoring:qrels_file                      4444440044
+scoring:complete_topics                 4444440044
+scoring:qrels_judgments                 L333330043
+scoring:qrels_list                      0000000000
+scoring:cancel_release                  5555555555
+scoring:release                         L33333R343
+scoring:report_table                    L333330043
+scoring:reports                         L333330043
+scoring:score                           5555555555
+scoring:score_phase                     5555555555
+scoring:phase                           4444444444
+scoring:phase_file                      4444444444
+publishing:table_file                      L333330043
+publishing:tables                          L333330043
+scoring:topic                           4444440044
+scoring:groups                          4444444444
+scoring:groups_file                     4444444444
+scoring:classes                         4444440044
+scoring:classes_file                    4444440044
+scoring:topics                          4444440044
+scoring:topics_file                     4444440044
+tokens                                  L000000000
+tracks:accept_agreement                 5555555555
+tracks:agreement                        0000000000
+tracks:agreement_version                0000000000
+tracks:candidate                        L333330043
+tracks:candidate_sample                 L444440044
+tracks:candidates                       L333330043
+tracks:close_track                      5555555555
+tracks:decide                           L444440344
+tracks:import_candidates                L333330343
+tracks:accept_leaks                     5555555555
+tracks:leaks                            L333330043
+tracks:leaks_tsv                        L333334443
+tracks:make_topics                      5555555555
+tracks:name_people                      5555555555
+tracks:new_topic                        L333330343
+tracks:derive_topics                    L333330343
+tracks:delete_topic                     5555555555
+tracks:new_sample                       L333330343
+tracks:sample_file                      L333330043
+tracks:settle                           L44444RR44
+tracks:undo_decision                    5555555555
+tracks:attach                           L333330343
+tracks:checksums                        0000000000
+tracks:download                         0000000000
+tracks:downloads                        0000000000
+tracks:edit_agreement                   L333330343
+tracks:edit_download                    L333330343
+tracks:export_collection                5555555555
+tracks:fetches                          L333330043
+tracks:fetches_csv                      L333330043
+tracks:remove_download                  5555555555
+tracks:edit_guidelines                  L333330343
+tracks:deadlines                        L333330343
+tracks:milestones                       L333330343
+tracks:calendar                         0000000000
+tracks:guidelines                       L444000044
+tracks:guidelines_changes               L444000044
+tracks:guidelines_version               L444000044
+tracks:guidelines_versions              L444000044
+tracks:history                          L333330043
+tracks:history_csv                      L333330043
+tracks:import_topics                    L333330343
+tracks:open_track                       5555555555
+tracks:edit_topic                       L333330343
+tracks:edit_track                       L333330343
+tracks:new_protocol                     L333330300
+tracks:new_track                        L333330300
+tracks:protocols                        0000000000
+tracks:protocol                         0000000000
+tracks:site_history                     L333330330
+tracks:site_history_csv                 L333330330
+tracks:topic                            0000000000
+tracks:row_frame                        L333334443
+tracks:rows                             L333334443
+tracks:topics                           0000000000
+tracks:track                            0000000000
+participation:set_organizer                   5555555555
 """
 OF_COLLECTIONS = {
     "corpus:collection",
@@ -361,49 +369,49 @@ OF_COLLECTIONS = {
 # After a leaderboard is released: first to the teams of the track, who open their own runs, then to everybody.
 RELEASED = {
     "participants": """
-scoring:choose_leaderboard              44RR44R
-scoring:choose_run                      44R444R
-scoring:compare_leaderboards            4400440
-scoring:compare_runs                    4404440
-scoring:evaluation                      4404440
-scoring:evaluation_file                 4404440
-scoring:leaderboard                     4400440
-scoring:leaderboard_file                4400440
-scoring:later_runs                      L400440
-scoring:later_runs_file                 L400440
-scoring:qrels                           4400440
-scoring:qrels_export                    4400440
-scoring:qrels_file                      4400440
-scoring:complete_topics                 4400440
-scoring:topic                           4400440
-scoring:groups                          4444444
-scoring:groups_file                     4444444
-scoring:classes                         4400440
-scoring:classes_file                    4400440
-scoring:topics                          4400440
-scoring:topics_file                     4400440
+scoring:choose_leaderboard              44RR44RR44
+scoring:choose_run                      44R444RR44
+scoring:compare_leaderboards            4400440044
+scoring:compare_runs                    4404440044
+scoring:evaluation                      4404440044
+scoring:evaluation_file                 4404440044
+scoring:leaderboard                     4400440044
+scoring:leaderboard_file                4400440044
+scoring:later_runs                      L400440044
+scoring:later_runs_file                 L400440044
+scoring:qrels                           4400440044
+scoring:qrels_export                    4400440044
+scoring:qrels_file                      4400440044
+scoring:complete_topics                 4400440044
+scoring:topic                           4400440044
+scoring:groups                          4444444444
+scoring:groups_file                     4444444444
+scoring:classes                         4400440044
+scoring:classes_file                    4400440044
+scoring:topics                          4400440044
+scoring:topics_file                     4400440044
 """,
     "public": """
-scoring:choose_leaderboard              RRRRRRR
-scoring:choose_run                      RRRRRRR
-scoring:compare_leaderboards            0000000
-scoring:compare_runs                    0000000
-scoring:evaluation                      0000000
-scoring:evaluation_file                 0000000
-scoring:leaderboard                     0000000
-scoring:leaderboard_file                0000000
-scoring:later_runs                      L000000
-scoring:later_runs_file                 L000000
-scoring:qrels                           0000000
-scoring:qrels_file                      0000000
-scoring:complete_topics                 0000000
-scoring:topic                           0000000
-scoring:groups                          4444444
-scoring:groups_file                     4444444
-scoring:classes                         0000000
-scoring:classes_file                    0000000
-scoring:topics                          0000000
-scoring:topics_file                     0000000
+scoring:choose_leaderboard              RRRRRRRRRR
+scoring:choose_run                      RRRRRRRRRR
+scoring:compare_leaderboards            0000000000
+scoring:compare_runs                    0000000000
+scoring:evaluation                      0000000000
+scoring:evaluation_file                 0000000000
+scoring:leaderboard                     0000000000
+scoring:leaderboard_file                0000000000
+scoring:later_runs                      L000000000
+scoring:later_runs_file                 L000000000
+scoring:qrels                           0000000000
+scoring:qrels_file                      0000000000
+scoring:complete_topics                 0000000000
+scoring:topic                           0000000000
+scoring:groups                          4444444444
+scoring:groups_file                     4444444444
+scoring:classes                         0000000000
+scoring:classes_file                    0000000000
+scoring:topics                          0000000000
+scoring:topics_file                     0000000000
 """,
 }
 
@@ -564,10 +572,21 @@ def _parameters(name: str) -> str:
     return " ".join(lookup.reverse_dict[short][0][0][1])
 
 
+def known(scene: Scene) -> tuple[User, ...]:
+    """The people of the columns, without the visitor. Who organizes only another track must see what strangers see."""
+    own = (scene.stranger, scene.member, scene.other, scene.ada, scene.bob, scene.organizer)
+    if not User.objects.filter(username="chair").exists():
+        make_role(scene.track, "chair", is_chair=True)
+        make_role(make_track("elsewhere"), "foreign")
+        make_user("administrator", is_staff=True)
+    others = (User.objects.get(username=name) for name in ("chair", "foreign", "administrator"))
+    return (*own, *others)
+
+
 def answers(scene: Scene, addresses: dict[str, str], names: Iterable[str]) -> dict[str, str]:
     """The answer that each person gets at each address, one character per person; the last for staff without rights."""
     gone = make_organizer()
-    people = (None, scene.stranger, scene.member, scene.other, scene.ada, scene.bob, scene.organizer, gone)
+    people = (None, *known(scene), gone)
     clients = [Client() for _ in people]
     for client, user in zip(clients, people, strict=True):
         if user is not None:
@@ -624,11 +643,11 @@ def test_every_page_of_the_admin_opens_with_data(scene: Scene, addresses: dict[s
             assert added.status_code == (200 if admin.has_add_permission(added.wsgi_request) else 403), model
 
 
-def test_admin_is_for_organizers_only(scene: Scene) -> None:
+def test_admin_is_for_administrators_only(scene: Scene) -> None:
     lists = [
         reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
         for model in site._registry
     ]
     addresses = {address: address for address in [reverse("admin:index"), *lists]}
 
-    assert set(answers(scene, addresses, addresses).values()) == {"RRRRRR0R"}
+    assert set(answers(scene, addresses, addresses).values()) == {"RRRRRR0RR0R"}

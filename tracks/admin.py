@@ -98,6 +98,7 @@ class AssessorInline(Undeletable, admin.TabularInline[Assessor, Track]):
 class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
     """Correct a track and the groups of its assessors, open and close several. Tracks are created on the site."""
 
+    track_way = "pk"
     form = TrackForm
     list_display = ["name", "slug", "status", "protocol", "collection"]
     list_filter = ["status"]
@@ -195,6 +196,7 @@ class TopicForm(forms.ModelForm[Topic]):
 class TopicAdmin(Undeletable, admin.ModelAdmin[Topic]):
     """The labels and threads of topics. The topics themselves are imported from a topic file."""
 
+    track_way = "track"
     form = TopicForm
     list_display = ["code", "track", "thread"]
     list_filter = ["track"]
@@ -208,5 +210,6 @@ class TopicAdmin(Undeletable, admin.ModelAdmin[Topic]):
 
 @admin.register(TopicImport)
 class TopicImportAdmin(ReadOnly, admin.ModelAdmin[TopicImport]):
+    track_way = "track"
     list_display = ["name", "track", "format", "created_at"]
     list_select_related = ["track"]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from django.core.management.base import CommandError
 
 from accounts.models import User
-from accounts.selectors import organizer_named
+from accounts.selectors import creator_named
 from assay.errors import InputError, Refused
 from tracks.models import Track
 from tracks.tracks.selectors import track_named
@@ -30,8 +30,8 @@ def track_of(slug: str) -> Track:
 
 
 def organizer_of(username: str) -> User:
-    """The organizer of a user name; CommandError if there is none."""
-    user = organizer_named(username)
+    """The organizer or administrator of a user name; CommandError if there is none."""
+    user = creator_named(username)
     if user is None:
         raise CommandError(f"There is no organizer {username}.")
     return user

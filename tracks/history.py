@@ -9,7 +9,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, administrator_required, organizer_required
 from accounts.audit import selectors as log
 from accounts.audit.selectors import Choices
 from accounts.models import Event
@@ -72,10 +72,8 @@ def events(track: Track | None, chosen: dict[str, Any]) -> Any:
     return log.filtered(log.events(track.pk if track else None), **chosen)
 
 
-@require_safe
-@organizer_required
-def history(request: AuthenticatedRequest, slug: str = "") -> HttpResponse:
-    """The events in a track, or on the whole site, with who caused them. Organizers only."""
+def _history(request: AuthenticatedRequest, slug: str = "") -> HttpResponse:
+    """The events in a track, or on the whole site, with who caused them."""
     track = _track(request, slug)
     form = _filter(request, track)
     page = history_page(track, form.chosen, request.GET.get("page"))
@@ -83,13 +81,20 @@ def history(request: AuthenticatedRequest, slug: str = "") -> HttpResponse:
     return render(request, name, context_of(page) | {"form": form, "tab": "track"})
 
 
-@require_safe
-@organizer_required
-def history_csv(request: AuthenticatedRequest, slug: str = "") -> HttpResponseBase:
-    """The events that the filter chooses, as CSV. Organizers only."""
+def _history_csv(request: AuthenticatedRequest, slug: str = "") -> HttpResponseBase:
+    """The events that the filter chooses, as CSV."""
     track = _track(request, slug)
     rows = events(track, _filter(request, track).chosen)
     return download(log.as_csv(rows.iterator(chunk_size=2_000)), f"audit-log-{slug or 'site'}.csv")
+
+
+# Organizers and chairs read the log of their track, administrators that of the site.
+history, history_csv = (
+    require_safe(organizer_required(_history)),
+    require_safe(organizer_required(_history_csv)),
+)
+site_history = require_safe(administrator_required(_history))
+site_history_csv = require_safe(administrator_required(_history_csv))
 
 
 def _track(request: AuthenticatedRequest, slug: str) -> Track | None:

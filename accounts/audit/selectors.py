@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 from django.db.models import QuerySet
 from django.utils.timezone import get_current_timezone
 
-from accounts.models import Event, in_words
+from accounts.models import Event, User, in_words
 from assay.formats.spreadsheet import csv_lines
 
 NOBODY = "nobody"  # commands and workers, in the filter of people
@@ -27,6 +27,11 @@ def events(track_id: int | None = None) -> QuerySet[Event]:
     """The events of one track, or of the whole site, newest first."""
     rows = Event.objects.select_related("by")
     return rows if track_id is None else rows.filter(track_id=track_id)
+
+
+def events_for(user: User) -> QuerySet[Event]:
+    """The events that a user may read: administrators all, others those of the tracks that they organize or chair."""
+    return events() if user.is_administrator else events().filter(track_id__in=[*user.roles])
 
 
 def choices(rows: QuerySet[Event]) -> Choices:

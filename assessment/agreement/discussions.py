@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.crypto import salted_hmac
 
 from accounts.models import User
@@ -26,11 +26,10 @@ SALT = "assessment.discussions"
 
 
 def discussions_for(user: User) -> QuerySet[Batch]:
-    """The training rounds whose discussion a user may see: organizers all, others their own that are shared."""
+    """The training rounds whose discussion a user may see: those of tracks overseen, and their own that are shared."""
     rounds = batches_for(user).filter(kind=Batch.Kind.TRAINING)
-    if user.is_organizer:
-        return rounds
-    return rounds.filter(status=Batch.Status.CLOSED).exclude(discussion=Batch.Discussion.HIDDEN)
+    is_shared = Q(status=Batch.Status.CLOSED) & ~Q(discussion=Batch.Discussion.HIDDEN)
+    return rounds.filter(is_shared | Q(pool__track__in=[*user.roles]))
 
 
 class Reply(NamedTuple):
@@ -132,7 +131,7 @@ def discussion_page(batch: Batch, reader: User, *, number: str | None) -> Discus
         documents=shown_documents(track.collection, [unit.docno for unit in rows]),
         n_agreed=sum(unit.note is not None and unit.note.grade is not None for unit in units),
         n_differing=sum(unit.n_choices > 1 for unit in units),
-        is_organizer=reader.is_organizer,
+        is_organizer=reader.oversees(track.pk),
     )
 
 
@@ -174,7 +173,7 @@ def discussed_units(
 
 def _shown_assessors(batch: Batch, names: set[str], reader: User) -> dict[str, ShownAssessor]:
     """The assessors by name: in alphabetical order, or mixed if the reader sees letters instead of names."""
-    if reader.is_organizer or batch.discussion == Batch.Discussion.NAMED:
+    if reader.oversees(batch.pool.track_id) or batch.discussion == Batch.Discussion.NAMED:
         return {name: ShownAssessor(name, name == reader.username) for name in sorted(names)}
     mixed = sorted(names, key=lambda name: salted_hmac(SALT, f"{batch.pk} {name}").hexdigest())
     return {

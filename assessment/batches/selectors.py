@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from accounts.models import IS_PERSON, User
 from assessment.models import Batch, BatchEntry, TopicAssignment
@@ -19,8 +19,11 @@ def batches_for_organizer() -> QuerySet[Batch]:
 
 
 def batches_for(user: User) -> QuerySet[Batch]:
-    """The batches that a user may see: organizers all, others those in which they judge, without drafts."""
-    return batches_for_organizer() if user.is_organizer else batches_of(user)
+    """The batches that a user may see: those of tracks overseen, and those in which they judge, without drafts."""
+    if not (overseen := [*user.roles]):
+        return batches_of(user)
+    own = TopicAssignment.objects.filter(assessor=user).exclude(batch__status=Batch.Status.DRAFT)
+    return batches_for_organizer().filter(Q(pool__track__in=overseen) | Q(pk__in=own.values("batch")))
 
 
 def batches_of(user: User) -> QuerySet[Batch]:

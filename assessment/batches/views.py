@@ -5,7 +5,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
 from assessment.batches import selectors, services
 from assessment.batches.forms import EditBatchForm, NewBatchForm
 from assessment.batches.page import batch_page
@@ -16,7 +16,7 @@ from web.pages import context_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Create a batch of a pool. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -49,7 +49,7 @@ def _batch(batch_id: int) -> Batch:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def edit(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Change the name of a batch, the minutes for a task, the people per unit, and who may join. Organizers only."""
     batch = _batch(batch_id)

@@ -5,7 +5,7 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
 from assessment.board import differences as same
 from assessment.board import exports, selectors
 from assessment.judging import services as task_services
@@ -39,7 +39,7 @@ def board_file(request: AuthenticatedRequest, slug: str, table: str) -> HttpResp
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def return_non_answer(request: AuthenticatedRequest, judgment_id: int) -> HttpResponse:
     """Return the unit of a non-answer to its queue, with a reason. Organizers only."""
     judgment = get_object_or_404(selectors.non_answers_to_return(), pk=judgment_id)

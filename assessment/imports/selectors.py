@@ -2,6 +2,7 @@
 
 from django.db.models import QuerySet
 
+from accounts.models import User
 from assessment.models import JudgmentImport, ProjectImport
 from pooling.models import Pool
 from tracks.models import Track
@@ -19,6 +20,7 @@ def pools_for_import(track: Track) -> QuerySet[Pool]:
     )
 
 
-def project_imports() -> QuerySet[ProjectImport]:
-    """All imports of projects, newest first, with what their pages need."""
-    return ProjectImport.objects.select_related("job", "created_by")
+def project_imports(user: User) -> QuerySet[ProjectImport]:
+    """The imports of projects that a user started, newest first, with what their pages need; administrators see all."""
+    imports = ProjectImport.objects.select_related("job", "created_by")
+    return imports if user.is_administrator else imports.filter(created_by=user)

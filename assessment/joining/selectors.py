@@ -48,8 +48,11 @@ class Preview:
 
 
 def batches_to_preview(user: User) -> QuerySet[Batch]:
-    """The batches of which a user may see a unit before it is judged: all for organizers."""
-    return batches_for_organizer() if user.is_organizer else batches_to_join(user)
+    """The batches of which a user may see a unit before it is judged: those of tracks overseen, and those to join."""
+    if not (overseen := [*user.roles]):
+        return batches_to_join(user)
+    to_join = batches_to_join(user).order_by().values("pk")
+    return batches_for_organizer().filter(Q(pool__track__in=overseen) | Q(pk__in=to_join))
 
 
 def facts_of(batch: Batch) -> list[str]:
@@ -88,7 +91,7 @@ def preview_of(batch: Batch, user: User, *, number: int = 1, can_accept: bool) -
     place = min(max(number, 1), n_units)
     if page.row is not None and page.row.frame:
         page = replace(page, row=replace(page.row, frame=f"{page.row.frame}?unit={place}"))
-    return Preview(page, place, n_units, can_choose=user.is_organizer, can_accept=can_accept)
+    return Preview(page, place, n_units, can_choose=user.oversees(batch.pool.track_id), can_accept=can_accept)
 
 
 def code_of(guest: User) -> str:

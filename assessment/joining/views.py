@@ -49,7 +49,9 @@ def preview(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     batch = get_object_or_404(selectors.batches_to_preview(request.user), pk=batch_id)
     can_accept = batches_to_join(request.user).filter(pk=batch.pk).exists()
     shown = selectors.preview_of(batch, request.user, number=_number(request), can_accept=can_accept)
-    back = batch.get_absolute_url() if request.user.is_organizer else reverse("assessment:mine")
+    back = (
+        batch.get_absolute_url() if request.user.oversees(batch.pool.track_id) else reverse("assessment:mine")
+    )
     return shown_preview(request, batch, request.user, shown, back)
 
 
@@ -77,7 +79,7 @@ def shown_preview(
 def preview_frame(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The document of the frame of a unit. Organizers, and assessors who may join the batch."""
     batch = get_object_or_404(selectors.batches_to_preview(request.user), pk=batch_id)
-    return unit_frame(request, batch, _number(request) if request.user.is_organizer else 1)
+    return unit_frame(request, batch, _number(request) if request.user.oversees(batch.pool.track_id) else 1)
 
 
 def unit_frame(request: HttpRequest, batch: Batch, number: int = 1) -> HttpResponse:

@@ -93,7 +93,7 @@ def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The batches of a track. Organizers see all of them, assessors their own, nobody else any."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    if request.user.is_organizer:
+    if request.user.oversees(track.pk):
         pools = pools_to_plan().filter(track=track)
         context = {"track": track, "batches": track_progress(track), "pools": pools}
         return render(request, "assessment/batches/judging.html", context)

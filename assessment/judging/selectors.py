@@ -200,5 +200,5 @@ def tasks_of(user: User) -> QuerySet[Task]:
 
 def batch_counts(batch: Batch, user: User) -> tuple[int, int]:
     """The numbers of judged and of all units: of all assessors for organizers, by the user for others."""
-    shown = progress_of(batch) if user.is_organizer else desk_batch(batch, user)
+    shown = progress_of(batch) if user.oversees(batch.pool.track_id) else desk_batch(batch, user)
     return shown.judged, shown.total

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
 from accounts.selectors import tokens_of
 from assessment.machines import selectors, services
 from assessment.machines.forms import MachineForm, MachineTokenForm, StartMachineForm
@@ -29,7 +29,7 @@ def machines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Add a machine to a track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

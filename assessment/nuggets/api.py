@@ -17,7 +17,7 @@ from assessment.nuggets.forms import ImportForm
 from assessment.nuggets.services import MAX_TEXT
 from pooling.models import Nugget, NuggetSources, NuggetVersion
 from tracks.models import Topic, Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import tracks_overseen_by
 from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.permissions import LoggedIn, Organizer
@@ -273,7 +273,7 @@ class NuggetLists(Endpoints):
         """Choose the track whose relevant documents are next to the lists."""
         user = person_of(request)
         track, data = _track(user, slug), self.validated(request)
-        judged_in = get_object_or_404(tracks_for(user), slug=data["judged_in"])
+        judged_in = get_object_or_404(tracks_overseen_by(user), slug=data["judged_in"])
         return services.choose_sources(
             track=track, judged_in=judged_in, from_grade=data["from_grade"], by=user
         )

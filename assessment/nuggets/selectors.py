@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from accounts.models import User
 from assay.digests import sha256_of
@@ -30,8 +30,9 @@ ALIKE = 0.5  # share of the trigrams of two nuggets that both have, from which t
 
 def tracks_with_nuggets(user: User) -> QuerySet[Track]:
     """The tracks whose nuggets a user may write."""
-    tracks = tracks_for(user)
-    return tracks if user.is_organizer else tracks_judged_by(user, tracks)
+    tracks, roles = tracks_for(user), [*user.roles]
+    judged = tracks_judged_by(user, tracks)
+    return tracks.filter(Q(pk__in=roles) | Q(pk__in=judged.order_by().values("pk"))) if roles else judged
 
 
 def has_nuggets(track: Track) -> bool:
@@ -261,7 +262,7 @@ def nugget_list_page(user: User, topic: Topic, number: str = "") -> NuggetListPa
         version=next((version for version in versions if str(version.version) == number), None),
         problems=problems_of(made, track) if current else [],
         is_changed=is_changed(made, latest),
-        is_organizer=user.is_organizer,
+        is_organizer=user.oversees(track.pk),
         neighbors=[*codes[max(0, at - 1) : at], *codes[at + 1 : at + 2]],
     )
 

@@ -9,13 +9,13 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from accounts.access import AuthenticatedRequest, chairs_only_read, organizer_required
 from assay.nuggets.files import write_nuggets
 from assessment.nuggets import selectors, services
 from assessment.nuggets.forms import ChangeForm, ImportForm, MergeForm, NuggetForm, SegmentsForm
 from pooling.models import Nugget
 from tracks.models import Topic, Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import tracks_overseen_by
 from web.downloads import download
 from web.forms import bytes_of, refusals_in
 from web.pages import context_of, counted
@@ -36,11 +36,11 @@ def _track(request: AuthenticatedRequest, slug: str) -> Track:
 
 
 @READ_AND_POST
-@login_required
+@chairs_only_read
 def nuggets(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The lists of a track; organizers import files there. Assessors of the track, and organizers."""
     track = _track(request, slug)
-    if request.method == "POST" and not request.user.is_organizer:
+    if request.method == "POST" and not request.user.organizes(track.pk):
         raise PermissionDenied
     chosen = request.POST.get("action", "")
     upload = ImportForm(request.POST, request.FILES) if chosen == "import" else ImportForm()
@@ -68,7 +68,7 @@ def _segments_form(
     current = page.sources
     initial = {"judged_in": current.judged_in.slug, "from_grade": current.from_grade} if current else {}
     data = request.POST if is_chosen else None
-    return SegmentsForm(data, initial=initial, tracks=tracks_for(request.user))
+    return SegmentsForm(data, initial=initial, tracks=tracks_overseen_by(request.user))
 
 
 def _added(request: AuthenticatedRequest, topic: Topic, form: Any) -> None:
@@ -104,7 +104,7 @@ def _simple(request: AuthenticatedRequest, topic: Topic) -> None:
             services.remove(nugget=_one(request, topic), by=request.user)
         case "restore":
             services.restore(nugget=_one(request, topic), by=request.user)
-        case "freeze" if request.user.is_organizer:
+        case "freeze" if request.user.organizes(topic.track_id):
             services.freeze(topic=topic, by=request.user)
         case "freeze":
             raise PermissionDenied
@@ -113,7 +113,7 @@ def _simple(request: AuthenticatedRequest, topic: Topic) -> None:
 
 
 @READ_AND_POST
-@login_required
+@chairs_only_read
 def nugget_list(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """The list of a topic. Assessors of the track, and organizers, who freeze it."""
     topic = get_object_or_404(_track(request, slug).topics.select_related("track__protocol"), code=code)

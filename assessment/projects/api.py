@@ -13,7 +13,7 @@ from assessment.models import ProjectImport
 from assessment.projects import services
 from assessment.projects.forms import NAME, SLUG, USERNAME
 from web.api.conditional import require_match
-from web.api.permissions import Organizer
+from web.api.permissions import Creator
 from web.api.serializers import Address, JobAddress, Strict
 from web.api.views import Endpoints, accepted, delete, get, patch, post
 
@@ -53,18 +53,18 @@ class NamesSerializer(Strict):
     accounts = serializers.DictField(child=serializers.CharField(max_length=USERNAME), required=False)
 
 
-def _import(upload_id: int) -> ProjectImport:
-    return get_object_or_404(project_imports(), pk=upload_id)
+def _import(request: Request, upload_id: int) -> ProjectImport:
+    return get_object_or_404(project_imports(person_of(request)), pk=upload_id)
 
 
 class Projects(Endpoints):
     tag = "Judgments"
-    permission_classes = [Organizer]
+    permission_classes = [Creator]
 
     @get("project-imports/", "project_imports", ProjectImportSerializer, ordering=("-pk",))
     def list_project_imports(self, request: Request) -> Any:
         """List the imports of projects, newest first."""
-        return project_imports()
+        return project_imports(person_of(request))
 
     @post(
         "project-imports/",
@@ -78,35 +78,35 @@ class Projects(Endpoints):
     def start_project_import(self, request: Request) -> Any:
         """Upload projects of Turkle and check them. Nothing is imported yet. A large file is checked by a job."""
         source = services.start(uploads=[self.validated(request)["file"]], by=person_of(request))
-        return _import(source.pk)
+        return _import(request, source.pk)
 
     @get("project-imports/<int:upload_id>/", "project_import", ProjectImportSerializer)
     def get_project_import(self, request: Request, upload_id: int) -> Any:
         """Read the result of the latest check, or what was imported."""
-        return _import(upload_id)
+        return _import(request, upload_id)
 
     @patch(
         "project-imports/<int:upload_id>/", "project_import", ProjectImportSerializer, takes=NamesSerializer
     )
     def name_project_import(self, request: Request, upload_id: int) -> Any:
         """Set titles, short names and accounts, and check the upload again. What is left out stays."""
-        source = _import(upload_id)
+        source = _import(request, upload_id)
         require_match(request, ProjectImportSerializer(source).data)
         services.remap(source=source, mapping=source.mapping | self.validated(request))
-        return _import(upload_id)
+        return _import(request, upload_id)
 
     @delete("project-imports/<int:upload_id>/", "project_import", takes=NamesSerializer)
     def discard_project_import(self, request: Request, upload_id: int) -> None:
         """Delete an upload that was not imported."""
-        source = _import(upload_id)
+        source = _import(request, upload_id)
         require_match(request, ProjectImportSerializer(source).data)
         services.discard(source=source)
 
     @post("project-imports/<int:upload_id>/run/", "run_project_import", ProjectImportSerializer, status=202)
     def run_project_import(self, request: Request, upload_id: int) -> Any:
         """Import checked projects as tracks with rows, people and judgments, in one job: all of them, or none."""
-        services.request_import(source=_import(upload_id))
-        source = _import(upload_id)
+        services.request_import(source=_import(request, upload_id))
+        source = _import(request, upload_id)
         return accepted(ProjectImportSerializer(source).data, source.job_id)
 
 

@@ -5,7 +5,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, creator_required
 from assessment.imports.selectors import project_imports
 from assessment.projects import services
 from assessment.projects.forms import NamesForm, ProjectsForm
@@ -15,22 +15,22 @@ SHOWN = 50
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@creator_required
 def projects(request: AuthenticatedRequest) -> HttpResponse:
     """The imports of projects, and the form that starts one. Organizers only."""
     form = ProjectsForm(request.POST or None, request.FILES or None)
     with refusals_in(form, "upload"):
         if form.is_valid():
             return redirect(services.start(uploads=form.cleaned_data["upload"], by=request.user))
-    context = {"imports": project_imports()[:SHOWN], "form": form}
+    context = {"imports": project_imports(request.user)[:SHOWN], "form": form}
     return render(request, "assessment/projects/projects.html", context, status=400 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@creator_required
 def project_import(request: AuthenticatedRequest, upload_id: int) -> HttpResponse:
     """Show what an import would make; a POST sets names and accounts, and checks it again. Organizers only."""
-    source = get_object_or_404(project_imports(), pk=upload_id)
+    source = get_object_or_404(project_imports(request.user), pk=upload_id)
     form = NamesForm(request.POST or None, source=source)
     if request.method == "POST" and form.is_valid():
         services.remap(source=source, mapping=form.mapping)
@@ -41,19 +41,19 @@ def project_import(request: AuthenticatedRequest, upload_id: int) -> HttpRespons
 
 
 @require_POST
-@organizer_required
+@creator_required
 def run(request: AuthenticatedRequest, upload_id: int) -> HttpResponse:
     """Import checked projects. Organizers only."""
-    source = get_object_or_404(project_imports(), pk=upload_id)
+    source = get_object_or_404(project_imports(request.user), pk=upload_id)
     services.request_import(source=source)
     return redirect(source)
 
 
 @require_POST
-@organizer_required
+@creator_required
 def discard(request: AuthenticatedRequest, upload_id: int) -> HttpResponse:
     """Delete an upload that was not imported. Organizers only."""
-    source = get_object_or_404(project_imports(), pk=upload_id)
+    source = get_object_or_404(project_imports(request.user), pk=upload_id)
     services.discard(source=source)
     messages.success(request, f"{source.name} was deleted. Nothing was imported from it.")
     return redirect("assessment:projects")

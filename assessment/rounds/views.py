@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_form
 from assessment.batches import selectors
 from assessment.judgments.disagreements import round_of, scale_of
 from assessment.rounds import services
@@ -20,7 +20,7 @@ DRAFT = "The batch is a draft."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def dual(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """Plan a dual batch by the protocol's rule. Organizers only."""
     pool = get_object_or_404(selectors.pools_to_plan(), pk=pool_id)
@@ -38,7 +38,7 @@ def dual(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def training(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """Plan a training round. Organizers only."""
     pool = get_object_or_404(selectors.pools_to_plan(), pk=pool_id)
@@ -59,7 +59,7 @@ def training(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def adjudication(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Create an adjudication batch of disagreements. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

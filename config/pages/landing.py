@@ -6,7 +6,7 @@ from math import inf
 from django.urls import reverse
 
 from accounts.access import AnyUser
-from accounts.models import User
+from accounts.models import Role, User
 from participation.models import Team
 from participation.teams.selectors import teams_with
 from scoring.models import Leaderboard
@@ -22,6 +22,7 @@ class ListedTrack:
     """A track with the user's place in it, and its latest published leaderboard."""
 
     track: Track
+    role: Role | None = None
     is_assessor: bool = False
     teams: list[Team] = field(default_factory=list)
     board: Leaderboard | None = None
@@ -29,7 +30,7 @@ class ListedTrack:
     @property
     def may_ask(self) -> bool:
         """Return whether the user can request to join."""
-        return self.track.status == Track.Status.OPEN and not (self.is_assessor or self.teams)
+        return self.track.status == Track.Status.OPEN and not self.has_role
 
     @property
     def closing(self) -> float:
@@ -39,7 +40,7 @@ class ListedTrack:
 
     @property
     def has_role(self) -> bool:
-        return self.is_assessor or bool(self.teams)
+        return self.is_assessor or bool(self.teams) or self.role is not None
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ def landing_page(user: AnyUser) -> LandingPage:
         if board.track_id in listed:
             listed[board.track_id].board = board
     if isinstance(user, User):
+        for pk, role in user.roles.items():
+            listed[pk].role = role
         for pk in tracks_judged_by(user, visible).values_list("pk", flat=True):
             listed[pk].is_assessor = True
         for team in teams_with(user, visible):
@@ -86,7 +89,7 @@ def landing_page(user: AnyUser) -> LandingPage:
 
 def start_of(user: User) -> str:
     """The page after the login: of an assessor the tasks, of a participant the runs, of others the tracks."""
-    if user.is_organizer:
+    if user.roles or user.is_administrator:
         return reverse("home")
     if judges_anywhere(user):
         return reverse("assessment:mine")

@@ -55,6 +55,8 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
     tracks = tracks_for(request.user)
     parts: dict[str, object] = {
         "judged": tracks_judged_by(request.user, tracks),
+        "organized": tracks.filter(pk__in=request.user.organized),
+        "chaired": tracks.filter(pk__in=[*request.user.roles]).exclude(pk__in=request.user.organized),
         "teams": teams_with(request.user, tracks),
         "former": former_teams(request.user),
         "lockouts": lockouts_of(request.user),

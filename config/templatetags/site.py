@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
+from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay.protocols.description import FORMATS, label_title, label_value
 from assay.protocols.measures import parse_measure
@@ -20,6 +21,8 @@ from assay.protocols.schema import EVERY_RANK
 from assessment.nuggets.selectors import has_nuggets
 from config.pages.checklist import checklist
 from config.pages.steps import steps_for
+from jobs.models import Job
+from jobs.selectors import may_control
 from participation.interaction.selectors import may_see as may_see_interaction
 from participation.models import Team
 from pooling.models import Run
@@ -42,6 +45,18 @@ register.filter("file_size", size)
 register.filter("next_closing", next_closing)
 
 
+@register.filter("oversees")
+def oversees_track(user: AnyUser, track: Track) -> bool:
+    """Return whether a user sees everything of a track: as its organizer or as its chair."""
+    return oversees(user, track.pk)
+
+
+@register.filter
+def controls(user: AnyUser, job: Job) -> bool:
+    """Return whether a user may retry and cancel a job."""
+    return isinstance(user, User) and may_control(user, job)
+
+
 class Tab(NamedTuple):
     label: str
     address: str
@@ -59,7 +74,7 @@ def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
     """The tabs of a track that the user needs. Each page checks permissions itself."""
     request = context["request"]
     tabs = []
-    is_organizer = isinstance(request.user, User) and request.user.is_organizer
+    is_organizer = oversees(request.user, track.pk)
     judges = is_assessor(request.user, track)
     pages = [
         ("Overview", "tracks:track", True),
@@ -67,7 +82,7 @@ def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
         ("Downloads", "tracks:downloads", True),
         ("Runs", "pooling:runs", request.user.is_authenticated and not judges),
         ("Interaction", "participation:interaction", may_see_interaction(request.user, track)),
-        ("People", "participation:people", is_organizer),
+        ("People", "participation:people", is_organizer or getattr(request.user, "is_administrator", False)),
         ("Pools", "pooling:pools", is_organizer),
         ("Nuggets", "assessment:nuggets", has_nuggets(track) and (is_organizer or judges)),
         ("Judging", "assessment:judging", is_organizer or judges),
@@ -100,8 +115,8 @@ def campaign_checklist(context: template.Context, track: Track) -> dict[str, obj
 def next_step(context: template.Context, track: Track) -> dict[str, object]:
     """The next step of a campaign, for organizers who have just done one; nothing for others."""
     user = context["request"].user
-    is_organizer = isinstance(user, User) and user.is_organizer
-    step = checklist(track).following if is_organizer else None
+    organizes = isinstance(user, User) and user.organizes(track.pk)
+    step = checklist(track).following if organizes else None
     return {"step": step, "csrf_token": context.get("csrf_token")}
 
 

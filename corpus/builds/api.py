@@ -16,7 +16,7 @@ from corpus.builds.forms import CONVERTERS, DUPLICATES, BuildForm, OptionsForm
 from corpus.imports.api import SourceSerializer
 from corpus.models import Build, BuildFile
 from web.api.parsers import JSONParser
-from web.api.permissions import Organizer
+from web.api.permissions import Creator
 from web.api.serializers import JobAddress, Strict, require_valid
 from web.api.views import Endpoints, accepted, delete, get, get_file, post
 from web.downloads import download
@@ -121,7 +121,7 @@ class BuildRequestSerializer(OptionsSerializer, SourceSerializer):
 
 class Builds(Endpoints):
     tag = "Collections"
-    permission_classes = [Organizer]
+    permission_classes = [Creator]
 
     @post(
         "collections/build/",

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from django.core.files.storage import default_storage
 from django.db.models import QuerySet
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser
+from accounts.models import User
 from assay.building.settings import Period
 from corpus.locations import UPLOAD
 from corpus.models import Build, BuildFile, Collection
@@ -45,9 +46,11 @@ class BuildPage:
 
 
 def builds_for(user: AnyUser) -> QuerySet[Build]:
-    """The builds that a user may see: organizers all, others none."""
+    """The builds that a user may see: administrators all, others those that they requested."""
     builds = Build.objects.select_related("collection", "job__created_by", "import_job")
-    return builds if is_organizer(user) else builds.none()
+    if not isinstance(user, User):
+        return builds.none()
+    return builds if user.is_administrator else builds.filter(job__created_by=user)
 
 
 def build_page(build: Build) -> BuildPage:

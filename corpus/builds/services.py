@@ -45,7 +45,7 @@ def request(
         sources = [[UPLOAD + store("builds", file), Path(file.name or "upload").name] for file in uploads]
         sources += [[FOLDER + path, Path(path).name]] if path and not uploads else []
         stack.enter_context(transaction.atomic())
-        collection = imports.create_collection(**new)
+        collection = imports.create_collection(**new, by=by)
         claim_uploads(location for location, _ in sources)
         build = Build.objects.create(
             collection=collection,

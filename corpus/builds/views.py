@@ -5,7 +5,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, creator_required
 from corpus.builds import selectors, services
 from corpus.builds.forms import BuildForm, OptionsForm, options_of
 from web.downloads import download
@@ -14,7 +14,7 @@ from web.pages import context_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@creator_required
 def start_build(request: AuthenticatedRequest) -> HttpResponse:
     """Build a collection. Organizers only."""
     form = BuildForm(request.POST or None, request.FILES or None)
@@ -25,7 +25,7 @@ def start_build(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @require_safe
-@organizer_required
+@creator_required
 def build(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A build: its progress, counts before and after, and files. Organizers only."""
     row = get_object_or_404(selectors.builds_for(request.user), collection__slug=slug)
@@ -33,7 +33,7 @@ def build(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@creator_required
 def change_build(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Start a failed build again with other options. Organizers only."""
     row = get_object_or_404(selectors.builds_for(request.user), collection__slug=slug)
@@ -46,7 +46,7 @@ def change_build(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@organizer_required
+@creator_required
 def delete_build(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Delete a build that has ended, and its empty collection. Organizers only."""
     row = get_object_or_404(selectors.builds_for(request.user), collection__slug=slug)
@@ -56,7 +56,7 @@ def delete_build(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@organizer_required
+@creator_required
 def build_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpResponseBase:
     """A file of a build. Organizers only."""
     row = get_object_or_404(selectors.builds_for(request.user), collection__slug=slug)

@@ -5,9 +5,9 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, creator_required
 from corpus.clusterings import selectors, services
-from corpus.collections.selectors import collections_for
+from corpus.collections.selectors import check_change, collections_for
 from web.downloads import download
 from web.pages import context_of
 
@@ -21,7 +21,7 @@ class ClusteringForm(forms.Form):
 
 
 @require_safe
-@organizer_required
+@creator_required
 def formulas(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The formulas of a collection, the result of clustering them, and a form to start it. Organizers only."""
     collection = get_object_or_404(collections_for(request.user), slug=slug)
@@ -30,10 +30,11 @@ def formulas(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@organizer_required
+@creator_required
 def start_clustering(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Start to cluster the formulas of a collection. Organizers only."""
     collection = get_object_or_404(collections_for(request.user), slug=slug)
+    check_change(request.user, collection)
     form = ClusteringForm(request.POST)
     is_from_scratch = form.is_valid() and form.cleaned_data["is_from_scratch"]
     services.start_clustering(collection=collection, is_from_scratch=is_from_scratch, by=request.user)
@@ -41,7 +42,7 @@ def start_clustering(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@organizer_required
+@creator_required
 def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The disagreements of the ids of the index and our strings, as CSV. Organizers only."""
     collection = get_object_or_404(collections_for(request.user), slug=slug)

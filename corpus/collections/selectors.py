@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
 from accounts.access import AnyUser
@@ -44,15 +45,17 @@ OF_FORUMS = frozenset({Document.Kind.THREAD, Document.Kind.POST})  # counted onl
 def collections_for(user: AnyUser) -> QuerySet[Collection]:
     """The collections that a user may read.
 
-    - Organizers read all collections.
+    - Administrators read all collections.
+    - Who imported a collection reads it, and so do the organizers and chairs of a track that uses it. Organizers also
+      read what an administrator or a command imported, as long as no track uses it.
     - Others read a collection if a track that is not a draft searches it, and assessors of any track that searches it.
     - Only the assessors of a track read the collection with the threads of its topics, unless they are also members of
       one of its teams.
-    - Only organizers read a collection without a track, because it may be meant for the threads of topics.
+    - Nobody else reads a collection without a track, because it may be meant for the threads of topics.
     """
     if not isinstance(user, User):
         return Collection.objects.none()
-    if user.is_organizer:
+    if user.is_administrator:
         return Collection.objects.all()
     # The states are strings here because tracks are a layer above the corpus.
     is_searched = Q(topic_tracks__isnull=True) & Q(tracks__status__in=["open", "closed"])
@@ -61,12 +64,30 @@ def collections_for(user: AnyUser) -> QuerySet[Collection]:
     )
     as_participant = Collection.objects.filter(topic_tracks__teams__members=user)
     readable = Collection.objects.filter(is_searched | as_assessor, status=Collection.Status.READY)
-    return readable.exclude(pk__in=as_participant).distinct()
+    readable = readable.exclude(pk__in=as_participant)
+    if not user.roles:
+        return readable.distinct()
+    roles = [*user.roles]
+    own = Q(imported_by=user) | Q(tracks__in=roles) | Q(topic_tracks__in=roles)
+    if user.is_organizer:
+        is_offered = Q(imported_by=None) | Q(imported_by__is_staff=True)
+        own |= is_offered & Q(tracks=None, topic_tracks=None)
+    return Collection.objects.filter(own | Q(pk__in=readable.order_by().values("pk"))).distinct()
 
 
-def all_collections() -> QuerySet[Collection]:
-    """Every collection, for organizers."""
-    return Collection.objects.all()
+def changeable_by(user: User) -> QuerySet[Collection]:
+    """The collections that a user may import into, cluster and delete: administrators all, importers their own."""
+    return Collection.objects.all() if user.is_administrator else Collection.objects.filter(imported_by=user)
+
+
+def check_change(user: User, collection: Collection) -> None:
+    """Refuse to change a collection of somebody else.
+
+    Raises:
+        PermissionDenied: The user neither imported it nor is an administrator.
+    """
+    if not changeable_by(user).filter(pk=collection.pk).exists():
+        raise PermissionDenied(f"Only an administrator or who imported {collection.slug} may change it.")
 
 
 def collection_named(slug: str) -> Collection | None:

@@ -9,13 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of
-from corpus.collections.selectors import collection_named
+from corpus.collections.selectors import check_change, collection_named
 from corpus.imports import services
 from corpus.imports.forms import ImportForm
 from jobs.api import JobSerializer
 from jobs.models import Job
 from web.api.parsers import JSONParser
-from web.api.permissions import Organizer
+from web.api.permissions import Creator
 from web.api.serializers import Strict, require_valid
 from web.api.views import Endpoints, accepted, post
 
@@ -63,7 +63,7 @@ def _requested(job: Job) -> Response:
 
 class Imports(Endpoints):
     tag = "Collections"
-    permission_classes = [Organizer]
+    permission_classes = [Creator]
 
     @post(
         "collections/import/",
@@ -81,8 +81,10 @@ class Imports(Endpoints):
         """
         data = self.validated(request)
         collection, files = collection_named(data["slug"]), MultiValueDict({"upload": data.pop("files")})
+        if collection is not None:
+            check_change(person_of(request), collection)
         target = {"collection": collection.pk, "slug": ""} if collection else {}
-        form = ImportForm(data | target, files)
+        form = ImportForm(data | target, files, user=person_of(request))
         require_valid(form)
         job = services.import_upload_or_path(
             by=person_of(request),

@@ -1,10 +1,12 @@
 """The form that starts an import."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
 
+from accounts.models import User
+from corpus.collections.selectors import changeable_by
 from corpus.imports import selectors
 from corpus.models import Collection
 from web.forms import FilesField, FilesInput, StyledForm
@@ -83,7 +85,7 @@ class ImportForm(SourceForm):
     """An upload, or a file or folder on the server, to import into an existing or a new collection."""
 
     collection = forms.ModelChoiceField(
-        Collection.objects.order_by("name"),
+        Collection.objects.none(),
         required=False,
         empty_label="a new collection",
         help_text="Rows that exist already are updated, not duplicated.",
@@ -100,8 +102,10 @@ class ImportForm(SourceForm):
         ],
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        collection = cast("forms.ModelChoiceField[Collection]", self.fields["collection"])
+        collection.queryset = changeable_by(user).order_by("name")
         self.fields["slug"].required = False
         self.fields["upload"].help_text = (
             "Select all files of a dump at once: Posts.xml and others, a forum in BOLT's XML, articles in XHTML, "

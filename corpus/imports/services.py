@@ -36,8 +36,9 @@ def create_collection(
     hosts: Iterable[str] = (),
     license: str = "",  # noqa: A002 - the name of the field
     description: str = "",
+    by: User | None = None,
 ) -> Collection:
-    """Create an empty collection.
+    """Create an empty collection. Who creates it may change it; a command names nobody.
 
     Raises:
         ImportRefused: There is a collection with this slug.
@@ -47,6 +48,7 @@ def create_collection(
         "hosts": [host_of(host) for host in hosts],
         "license": license,
         "description": description,
+        "imported_by": by,
     }
     collection, is_new = Collection.objects.get_or_create(slug=slug, defaults=fields)
     if not is_new:
@@ -84,7 +86,7 @@ def import_upload_or_path(
     with ExitStack() as stack:
         if not uploads and not is_folder_here():
             stack.enter_context(transaction.atomic())
-            target = collection or create_collection(**new)
+            target = collection or create_collection(**new, by=by)
             job = start_import_elsewhere(
                 collection=target, path=path or "", by=by, representation=representation
             )
@@ -99,7 +101,7 @@ def import_upload_or_path(
                     for file in files
                 ]
         stack.enter_context(transaction.atomic())
-        target = collection or create_collection(**new)
+        target = collection or create_collection(**new, by=by)
         job = start_import(collection=target, sources=sources, by=by, representation=representation)
         on_stored(job)
         return job

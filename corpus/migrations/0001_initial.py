@@ -2,6 +2,7 @@
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
+from django.conf import settings
 from django.db import migrations, models
 
 from web.first_migrations import FirstMigration
@@ -16,6 +17,7 @@ class Migration(FirstMigration):
     initial = True
 
     dependencies = [
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
         ('jobs', '0001_initial'),
     ]
 
@@ -33,6 +35,7 @@ class Migration(FirstMigration):
                 ('counts', models.JSONField(blank=True, default=dict, editable=False)),
                 ('votes_counted_by', models.BigIntegerField(default=0, editable=False, help_text='The job whose counts of votes are valid.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('imported_by', models.ForeignKey(editable=False, help_text='Empty: by a command.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'ordering': ['name'],

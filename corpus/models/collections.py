@@ -4,6 +4,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.urls import reverse
 
+from accounts.models import User
+
 
 class Collection(models.Model):
     """A set of documents. Readers see it when its first import is complete, and during later imports."""
@@ -30,6 +32,9 @@ class Collection(models.Model):
         default=0, editable=False, help_text="The job whose counts of votes are valid."
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    imported_by = models.ForeignKey(
+        User, models.PROTECT, null=True, editable=False, related_name="+", help_text="Empty: by a command."
+    )
 
     class Meta:
         ordering = ["name"]

@@ -23,7 +23,7 @@ from assay.html import images, links
 from assay.html.highlight import mark
 from assay.html.offsets import numbered
 from assay.languages import html_language, is_right_to_left
-from corpus.collections.selectors import formulas_in_words, import_jobs, in_words
+from corpus.collections.selectors import changeable_by, formulas_in_words, import_jobs, in_words
 from corpus.images.selectors import shown_images
 from corpus.models import Author, Collection, Comment, Document, DocumentLink
 from jobs.models import Job
@@ -342,6 +342,7 @@ class CollectionPage:
     collection: Collection
     counts: list[str]
     formulas: list[str]
+    may_change: bool
     imports: Iterable[Job]
     threads: ThreadList
     after: str
@@ -352,12 +353,14 @@ class CollectionPage:
 def collection_page(
     collection: Collection, user: User, *, after: str = "", missing_docno: str = "", missing_formula: str = ""
 ) -> CollectionPage:
-    """The page of a collection, with the threads that follow the docno `after`; imports for organizers only."""
+    """The page of a collection, with the threads that follow the docno `after`; imports for who may change it."""
+    may_change = user.may_create and changeable_by(user).filter(pk=collection.pk).exists()
     return CollectionPage(
         collection=collection,
         counts=in_words(collection.counts),
         formulas=formulas_in_words(collection),
-        imports=import_jobs(collection)[:MAX_IMPORTS] if user.is_organizer else [],
+        imports=import_jobs(collection)[:MAX_IMPORTS] if may_change else [],
+        may_change=may_change,
         threads=threads(collection, after),
         after=after,
         missing_docno=missing_docno,

@@ -111,7 +111,7 @@ def organizer() -> Any:
 
 def make_track(folder: Path, task: str) -> Any:
     from corpus.models import Collection
-    from tracks.models import StoredProtocol, Track
+    from tracks.models import Organizer, StoredProtocol, Track
     from tracks.protocols import services as protocol_services
     from tracks.topics.services import import_topics
     from tracks.tracks import services as track_services
@@ -123,6 +123,7 @@ def make_track(folder: Path, task: str) -> Any:
         protocol=StoredProtocol.objects.get(slug=TRACKS[task]),
         collection=Collection.objects.get(slug=SLUG),
     )
+    Organizer.objects.get_or_create(track=track, user=organizer())
     if track.status == Track.Status.DRAFT:
         import_topics(track=track, data=(folder / task / "topics.xml").read_bytes(), name="topics.xml")
         track = track_services.open_for_runs(track=track)

@@ -85,7 +85,7 @@ def forms_of(page: InteractionPage, user: User) -> list[tuple[TeamInteraction, d
             "nominate": NominationForm(initial={"topics": codes}, auto_id=prefix),
             "address": AddressForm(initial={"address": each.address}, auto_id=prefix),
             "plan": PlanForm(assessors=page.assessors, zone=page.zone, auto_id=prefix)
-            if user.is_organizer
+            if user.organizes(page.track.pk)
             else None,
             "log": UploadForm(auto_id=f"{prefix}-log"),
             "data": UploadForm(auto_id=f"{prefix}-data"),

@@ -138,7 +138,7 @@ def may_see(user: AnyUser, track: Track) -> bool:
     if not isinstance(user, User) or rules_of(track) is None:
         return False
     return (
-        user.is_organizer
+        user.oversees(track.pk)
         or track.teams.filter(members=user).exists()
         or Nomination.objects.filter(team__track=track, assessor=user).exists()
     )
@@ -164,7 +164,7 @@ def interaction_page(user: User, track: Track, rules: InteractionRules) -> Inter
         rules=rules,
         teams=shown,
         sessions=[_row(each, limit, now) for each in own.order_by("place", "pk")],
-        assessors=assessors_of(track) if user.is_organizer else [],
+        assessors=assessors_of(track) if user.oversees(track.pk) else [],
         why_no_nominations="" if runs.is_accepting else runs.reason,
         zone=runs.zone,
     )
@@ -217,7 +217,7 @@ def sessions_for(user: User) -> QuerySet[Nomination]:
     """The sessions whose page a user may open: those that they hold; organizers all that are planned."""
     planned = Nomination.objects.filter(assessor__isnull=False)
     planned = planned.select_related("team__track__protocol", "team__interaction", "topic", "assessor")
-    return planned if user.is_organizer else planned.filter(assessor=user)
+    return planned.filter(Q(assessor=user) | Q(team__track__in=[*user.roles]))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from participation.invitations.services import MAX_DAYS, MAX_USES, USUAL_DAYS, P
 from participation.models import Invitation
 from tracks.tracks.api import track_of
 from web.api.filters import Filter
-from web.api.permissions import LoggedIn, Organizer
+from web.api.permissions import LoggedIn, OfInvitations
 from web.api.scopes import Scope
 from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, get, post
@@ -109,7 +109,7 @@ class InvitationTokenSerializer(Strict):
 
 class Invitations(Endpoints):
     tag = "People"
-    permission_classes = [Organizer]
+    permission_classes = [OfInvitations]
 
     @get(
         "tracks/<slug:slug>/invitations/",

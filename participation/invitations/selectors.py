@@ -16,7 +16,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from accounts.models import User
 from participation.models import Invitation, InvitationUse
+from participation.teams.selectors import managed_teams
 from tracks.models import Track
 
 SALT = "participation.invitations"
@@ -53,6 +55,13 @@ def open_invitations() -> QuerySet[Invitation]:
 def invitations_of(track: Track) -> QuerySet[Invitation]:
     """The invitations of a track that can be accepted now."""
     return open_invitations().filter(track=track)
+
+
+def revocable_by(user: User) -> Q:
+    """The invitations that a user may revoke: to tracks that they organize, and to teams that they manage."""
+    if user.is_administrator:
+        return Q()
+    return Q(track__in=user.organized) | Q(team__in=managed_teams(user))
 
 
 def invitation_by(digest: str) -> Invitation | None:

@@ -15,7 +15,6 @@ from participation.errors import InvitationGone, InvitationRefused
 from participation.invitations import selectors, services
 from participation.invitations.forms import RegisterForm
 from participation.models import Invitation
-from participation.teams.selectors import managed_teams
 from tracks.agreements.selectors import has_accepted
 from web.pages import local_address
 from web.throttling import limited
@@ -100,8 +99,7 @@ def _start(request: HttpRequest, invitation: Invitation, user: User) -> HttpResp
 def revoke(request: AuthenticatedRequest, invitation_id: int) -> HttpResponseBase:
     """End the validity of a link. Organizers, and those who manage its team."""
     invitations = selectors.open_invitations()
-    if not request.user.is_organizer:
-        invitations = invitations.filter(team__in=managed_teams(request.user))
+    invitations = invitations.filter(selectors.revocable_by(request.user))
     invitation = get_object_or_404(invitations, pk=invitation_id)
     services.revoke(invitation=invitation)
     messages.success(request, "The link is revoked. Nobody can use it any more.")

@@ -3,21 +3,25 @@
 from typing import Any
 
 from django.conf import settings
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.access import person_of
+from accounts.selectors import people_named
 from participation.people import selectors, services
 from participation.people.pasted import MAX_CELL, MAX_LINES, of_program
 from participation.people.selectors import Person
 from participation.people.services import Plan, Sender, Step, plan
+from tracks.assessors import organizers
+from tracks.models import Organizer as TrackOrganizer
 from tracks.tracks.api import TrackDetailSerializer, track_of
 from tracks.tracks.forms import CloneForm
 from tracks.tracks.selectors import track_page
-from web.api.permissions import Organizer
+from web.api.permissions import OfPeople, Organizer
 from web.api.serializers import Strict, require_valid
-from web.api.views import Endpoints, created, get, post
+from web.api.views import Endpoints, created, delete, get, post, put
 from web.pages import site_of
 
 
@@ -62,7 +66,7 @@ class NewPersonSerializer(Strict):
         max_length=MAX_CELL, required=False, allow_blank=True, help_text="Of a new account."
     )
     email = serializers.EmailField(help_text="Finds the account, or becomes that of a new one.")
-    role = serializers.CharField(help_text="assessor, member, observer, contact or organizer.")
+    role = serializers.CharField(help_text="assessor, member, observer, contact, organizer or chair.")
     team = serializers.CharField(
         required=False,
         allow_blank=True,
@@ -125,6 +129,24 @@ class PlanSerializer(serializers.Serializer[Plan]):
     problems = ProblemOfPersonSerializer(many=True)
 
 
+class OrganizerSerializer(serializers.ModelSerializer[TrackOrganizer]):
+    """Somebody who organizes or chairs a track."""
+
+    username = serializers.CharField(source="user.username")
+    name = serializers.CharField(source="user.get_full_name")
+    role = serializers.CharField(help_text="organizer, or chair: sees all and changes nothing.")
+
+    class Meta:
+        model = TrackOrganizer
+        fields = ["username", "name", "role"]
+
+
+class NewRoleSerializer(Strict):
+    """What somebody becomes."""
+
+    role = serializers.ChoiceField(organizers.ROLES)
+
+
 class CloneSerializer(Strict):
     """The names of the new track, and who comes along."""
 
@@ -136,7 +158,7 @@ class CloneSerializer(Strict):
 
 class People(Endpoints):
     tag = "People"
-    permission_classes = [Organizer]
+    permission_classes = [OfPeople]
 
     @get("tracks/<slug:slug>/people/", "people_of_track", RolesSerializer)
     def list_people_of_track(self, request: Request, slug: str) -> Any:
@@ -156,6 +178,30 @@ class People(Endpoints):
         done = services.add(track=track, people=of_program(data["people"]), sender=sender)
         return created(PlanSerializer(done).data, reverse("api:people_of_track", args=[track.slug]))
 
+    @get("tracks/<slug:slug>/organizers/", "organizers", OrganizerSerializer(many=True))
+    def list_organizers(self, request: Request, slug: str) -> Any:
+        """List the organizers and chairs of a track."""
+        return track_of(request, slug).organizers.select_related("user").order_by("pk")
+
+    @put(
+        "tracks/<slug:slug>/organizers/<str:username>/",
+        "organizer",
+        OrganizerSerializer,
+        takes=NewRoleSerializer,
+    )
+    def appoint_organizer(self, request: Request, slug: str, username: str) -> Any:
+        """Make a person an organizer or a chair of a track, or change between the two."""
+        track, role = track_of(request, slug), self.validated(request)["role"]
+        user = get_object_or_404(people_named([username]))
+        return organizers.appoint(track=track, user=user, role=role, by=person_of(request))
+
+    @delete("tracks/<slug:slug>/organizers/<str:username>/", "organizer")
+    def dismiss_organizer(self, request: Request, slug: str, username: str) -> None:
+        """Take the role from an organizer or chair. A track keeps at least one organizer."""
+        track = track_of(request, slug)
+        row = get_object_or_404(track.organizers.select_related("user"), user__username=username)
+        organizers.dismiss(track=track, user=row.user, by=person_of(request))
+
     @post("tracks/<slug:slug>/people/check/", "check_people", PlanSerializer, takes=PeopleListSerializer)
     def check_people(self, request: Request, slug: str) -> Any:
         """See what adding a list of people would do, and what is wrong with it. Nothing is changed."""
@@ -169,6 +215,7 @@ class People(Endpoints):
         takes=CloneSerializer,
         status=201,
         tag="Tracks",
+        who=[Organizer],
     )
     def clone_track(self, request: Request, slug: str) -> Any:
         """Create a draft with the protocol, the settings and the guidelines of another track."""

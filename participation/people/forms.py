@@ -5,6 +5,7 @@ from typing import Any, cast
 from django import forms
 
 from accounts.models import User
+from accounts.selectors import people_named
 from participation.invitations.forms import TermsForm
 from participation.invitations.services import Place
 from participation.models import Team
@@ -26,6 +27,27 @@ class ListForm(StyledForm):
         widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "class": "form-control mono"}),
     )
     is_mailing = forms.BooleanField(required=False, label="Send e-mails with the links")
+
+
+class OrganizerForm(StyledForm):
+    """Somebody who has an account, and what they become."""
+
+    username = forms.CharField(max_length=150, label="User name")
+    role = forms.ChoiceField(
+        choices=[
+            ("organizer", "organizer"),
+            ("chair", "chair, who sees all and changes nothing"),
+            ("", "no role"),
+        ],
+        required=False,
+    )
+
+    def clean_username(self) -> User:
+        name: str = self.cleaned_data["username"]
+        user = people_named([name]).first()
+        if user is None:
+            raise forms.ValidationError(f"There is nobody named {name}. Add a new person from a list.")
+        return user
 
 
 class RoleInvitationForm(TermsForm):

@@ -37,6 +37,7 @@ ROLES: Mapping[str, Sequence[str]] = MappingProxyType(
         "observer": ("observer",),
         "contact": ("contact", "contact person"),
         "organizer": ("organizer",),
+        "chair": ("chair", "track chair"),
     }
 )
 IN_TEAMS = {"member", "observer", "contact"}

@@ -11,7 +11,7 @@ from participation.models import EndedMembership, JoinRequest, Membership, Team
 from participation.requests.selectors import open_requests
 from participation.teams.selectors import is_manager
 from tracks.agreements.selectors import acceptances_of
-from tracks.models import AgreementAcceptance, Assessor, Track
+from tracks.models import AgreementAcceptance, Assessor, Organizer, Track
 
 
 @dataclass
@@ -19,6 +19,7 @@ class Person:
     """A user with a role in a track. `invitation` is the open link for their first login."""
 
     user: User
+    organizer: Organizer | None = None
     assessor: Assessor | None = None
     memberships: list[Membership] = field(default_factory=list)
     acceptance: AgreementAcceptance | None = None
@@ -48,13 +49,15 @@ class PeoplePage:
     teams: list[Team]
     requests: list[JoinRequest]
     links: list[SharedLink]
+    may_change: bool
     sends_mail: bool
     tab: str = "people"
 
 
-def people_page(track: Track, site: str) -> PeoplePage:
-    """Six queries."""
-    links = shared_links(invitations_of(track), site)
+def people_page(track: Track, site: str, user: User) -> PeoplePage:
+    """The page for a user; chairs see no links, which let somebody in. Seven queries."""
+    may_change = user.is_administrator or user.organizes(track.pk)
+    links = shared_links(invitations_of(track), site) if may_change else []
     first_logins = {link.invitation.user_id: link for link in links}
     people = people_of(track)
     for person in people:
@@ -65,12 +68,13 @@ def people_page(track: Track, site: str) -> PeoplePage:
         teams=list(track.teams.order_by("name")),
         requests=list(open_requests(track)),
         links=links,
+        may_change=may_change,
         sends_mail=settings.SENDS_MAIL,
     )
 
 
 def people_of(track: Track) -> list[Person]:
-    """Everyone with a role in a track, by user name. Three queries."""
+    """Everyone with a role in a track, by user name. Four queries."""
     people = _people(track)
     accepted = acceptances_of(track)
     for person in people.values():
@@ -82,8 +86,10 @@ def people_of(track: Track) -> list[Person]:
 
 
 def _people(track: Track) -> dict[int, Person]:
-    """The users with a role, by their id. Two queries."""
+    """The users with a role, by their id. Three queries."""
     people: dict[int, Person] = {}
+    for organizer in track.organizers.select_related("user"):
+        people.setdefault(organizer.user_id, Person(organizer.user)).organizer = organizer
     for assessor in track.assessors.filter(user__guest_until=None).select_related("user"):
         people.setdefault(assessor.user_id, Person(assessor.user)).assessor = assessor
     memberships = Membership.objects.filter(team__track=track).select_related("user", "team")
@@ -118,13 +124,13 @@ class TeamPage:
 def team_page(team: Team, user: User, site: str) -> TeamPage:
     """The page of a team for a user. Four queries."""
     members = list(team.memberships.select_related("user").order_by("-is_contact", "user__username"))
-    manager = is_manager(user, members)
+    manager = is_manager(user, team, members)
     former = team.ended_memberships.select_related("user", "ended_by")
     return TeamPage(
         team=team,
         track=team.track,
         members=members,
-        former=list(former) if user.is_organizer else [],
+        former=list(former) if user.oversees(team.track_id) else [],
         invitations=shared_links(open_invitations().filter(team=team), site) if manager else [],
         own=next((each for each in members if each.user_id == user.pk), None),
         is_manager=manager,

@@ -21,6 +21,7 @@ from participation.invitations.services import Place, Terms
 from participation.models import Invitation, Team
 from participation.people.pasted import IN_TEAMS, People, Problem, Row
 from participation.teams import services as team_services
+from tracks.assessors import organizers
 from tracks.assessors import services as assessor_services
 from tracks.assessors.selectors import is_assessor
 from tracks.guidelines import services as guidelines_services
@@ -28,6 +29,7 @@ from tracks.models import Track
 from tracks.tracks.services import create as create_track
 from tracks.tracks.services import lock
 
+ORGANIZING = frozenset(organizers.ROLES)
 MAX_USERNAME = 140  # characters, before a number
 
 
@@ -149,8 +151,8 @@ def _check(track: Track, row: Row, user: User | None, team: Team | None) -> None
 def _has_place(track: Track, row: Row, user: User, team: Team | None) -> bool:
     if row.role == "assessor":
         return is_assessor(user, track)
-    if row.role == "organizer":
-        return user.is_staff
+    if row.role in ORGANIZING:
+        return track.organizers.filter(user=user, is_chair=row.role == "chair").exists()
     rights = {"may_submit": row.role != "observer"} | ({"is_contact": True} if row.role == "contact" else {})
     return team is not None and team.memberships.filter(user=user, **rights).exists()
 
@@ -207,12 +209,30 @@ def _carry_out(track: Track, step: Step, sender: Sender) -> None:
         if row.role == "contact":
             team_services.set_contact(team=team, user=user)
     else:
-        User.objects.filter(pk=user.pk).update(is_staff=True)
-    if step.user is None or not user.has_usable_password():
+        organizers.appoint(track=track, user=user, role=row.role, by=sender.by)
+    if step.user is None or (not user.has_usable_password() and may_let_in(sender.by, user)):
         invite_account(track=track, user=user, sender=sender)
     elif sender.is_mailing:
         data = {"user": user.pk, "track": track.pk, "role": row.role, "team": row.team}
         letters.post(kind="participation.added", data=data, site=sender.site)
+
+
+def may_let_in(by: User, person: User) -> bool:
+    """Return whether a user may make a link with which a person logs in.
+
+    An organizer may if everything that the person may see belongs to tracks of the organizer: otherwise they would get
+    into the tracks of others with it. Administrators may for all but superusers.
+    """
+    if not person.is_active or person.is_machine or (person.is_superuser and not by.is_superuser):
+        return False
+    if by.is_administrator:
+        return True
+    tracks = {
+        *person.roles,
+        *person.assessor_of.values_list("track_id", flat=True),
+        *person.memberships.values_list("team__track_id", flat=True),
+    }
+    return not person.is_staff and tracks <= set(by.organized)
 
 
 @transaction.atomic

@@ -6,7 +6,13 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from accounts.access import (
+    AuthenticatedRequest,
+    login_required,
+    organizer_form,
+    people_form,
+    people_required,
+)
 from accounts.services import path_of_link
 from assay.formats.spreadsheet import as_csv
 from participation.invitations import services as invitation_services
@@ -18,6 +24,7 @@ from participation.people import selectors, services
 from participation.people.forms import (
     GroupsForm,
     ListForm,
+    OrganizerForm,
     RoleInvitationForm,
     TeamDetailsForm,
     TeamInvitationForm,
@@ -27,6 +34,7 @@ from participation.people.pasted import ROLES, read
 from participation.people.services import Sender
 from participation.teams import selectors as team_selectors
 from participation.teams import services as team_services
+from tracks.assessors import organizers
 from tracks.assessors import services as assessor_services
 from tracks.models import Track
 from tracks.tracks.forms import CloneForm
@@ -41,14 +49,14 @@ def _track(request: HttpRequest, slug: str) -> Track:
 
 
 @require_safe
-@organizer_required
+@people_required
 def people(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Roles, invitations, agreement and requests. Organizers only."""
     return _page(request, _track(request, slug))
 
 
 @require_safe
-@organizer_required
+@people_form
 def links_csv(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The links of all open invitations as CSV. Organizers only."""
     track = _track(request, slug)
@@ -57,16 +65,24 @@ def links_csv(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
 
 
 def _page(
-    request: AuthenticatedRequest, track: Track, form: RoleInvitationForm | None = None
+    request: AuthenticatedRequest,
+    track: Track,
+    form: RoleInvitationForm | None = None,
+    organizer_form: OrganizerForm | None = None,
 ) -> HttpResponse:
-    page = selectors.people_page(track, site_of(request))
+    page = selectors.people_page(track, site_of(request), request.user)
     groups = GroupsForm(track=track) if track.protocol.parsed.judging.groups else None
-    context = context_of(page) | {"form": form or RoleInvitationForm(track=track), "groups": groups}
-    return render(request, "participation/people/people.html", context, status=422 if form else 200)
+    forms = {
+        "form": form or RoleInvitationForm(track=track),
+        "groups": groups,
+        "organizer_form": organizer_form or OrganizerForm(),
+    }
+    status = 422 if form or organizer_form else 200
+    return render(request, "participation/people/people.html", context_of(page) | forms, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@people_form
 def add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Check a pasted list, then carry it out. Organizers only."""
     track = _track(request, slug)
@@ -100,7 +116,7 @@ def add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@organizer_required
+@people_form
 def invite(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Make a link to a team or to the assessors. Organizers only."""
     track = _track(request, slug)
@@ -125,7 +141,7 @@ def _invite(request: AuthenticatedRequest, place: Place, form: TermsForm) -> Non
 
 
 @require_POST
-@organizer_required
+@people_form
 def create_team(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Create a team without members. Organizers only."""
     track = _track(request, slug)
@@ -137,7 +153,7 @@ def create_team(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@organizer_required
+@people_form
 def set_groups(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Set the groups of all assessors: all of them, or none. Organizers only."""
     track = _track(request, slug)
@@ -151,7 +167,7 @@ def set_groups(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@organizer_required
+@people_form
 def remove_assessor(request: AuthenticatedRequest, slug: str, user_id: int) -> HttpResponse:
     """End somebody's work as an assessor. Organizers only."""
     track = _track(request, slug)
@@ -164,13 +180,35 @@ def remove_assessor(request: AuthenticatedRequest, slug: str, user_id: int) -> H
 
 
 @require_POST
-@organizer_required
+@people_form
+def set_organizer(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Appoint an organizer or a chair, or dismiss one. Organizers and administrators."""
+    track = _track(request, slug)
+    form = OrganizerForm(request.POST)
+    if not form.is_valid():
+        return _page(request, track, organizer_form=form)
+    user, role = form.cleaned_data["username"], form.cleaned_data["role"]
+    if role:
+        organizers.appoint(track=track, user=user, role=role, by=request.user)
+        messages.success(request, f"{user} is {'a chair' if role == 'chair' else 'an organizer'} of {track}.")
+    else:
+        organizers.dismiss(track=track, user=user, by=request.user)
+        messages.success(request, f"{user} has no longer a role in organizing {track}.")
+    may_stay = request.user.is_administrator or role == "organizer" or user != request.user
+    return redirect("participation:people", track.slug) if may_stay else redirect("home")
+
+
+@require_POST
+@people_form
 def make_link(request: AuthenticatedRequest, slug: str, user_id: int) -> HttpResponse:
     """Show a login link of a person once, or make an invitation for who has no password yet. Organizers only."""
     track = _track(request, slug)
     person = selectors.person_of(track, user_id)
-    if person is None or not person.is_active or person.is_superuser:
-        messages.error(request, "No link can be made for this account.")
+    if person is None or not services.may_let_in(request.user, person):
+        messages.error(
+            request,
+            "No link can be made for this account: it is closed, or it also has roles in tracks of others.",
+        )
         return redirect("participation:people", track.slug)
     if not person.has_usable_password():
         sender = Sender(by=request.user, site=site_of(request), is_mailing=settings.SENDS_MAIL)
@@ -270,7 +308,7 @@ def change_member(request: AuthenticatedRequest, team_id: int, user_id: int) -> 
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def clone_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Create a track like this one. Organizers only."""
     track = _track(request, slug)

@@ -12,7 +12,7 @@ from participation.requests import selectors, services
 from participation.requests.forms import RequestForm
 from tracks.tracks.api import track_of
 from web.api.filters import Filter
-from web.api.permissions import Organizer
+from web.api.permissions import OfPeople
 from web.api.scopes import Scope
 from web.api.serializers import Address, Strict, require_valid
 from web.api.views import Endpoints, get, post
@@ -102,7 +102,7 @@ class Requests(Endpoints):
         filters=[Filter("state", values=JoinRequest.State.values)],
     )
     def list_join_requests(self, request: Request, slug: str) -> Any:
-        """List the requests to join a track, newest first. Organizers see all of them, others their own."""
+        """List the requests to join a track, newest first. OfPeoples see all of them, others their own."""
         return selectors.requests_for(person_of(request)).filter(track=track_of(request, slug))
 
     @post(
@@ -133,7 +133,7 @@ class Requests(Endpoints):
         "accept_join_request",
         JoinRequestSerializer,
         takes=AcceptanceSerializer,
-        who=[Organizer],
+        who=[OfPeople],
     )
     def accept_join_request(self, request: Request, request_id: int) -> Any:
         """Put the person into a team, which is created if there is none. A visitor gets an invitation to it."""
@@ -150,7 +150,7 @@ class Requests(Endpoints):
         "refuse_join_request",
         JoinRequestSerializer,
         takes=RefusalSerializer,
-        who=[Organizer],
+        who=[OfPeople],
     )
     def refuse_join_request(self, request: Request, request_id: int) -> Any:
         """Refuse a request. The person gets the reason."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from accounts.access import AnyUser
 from accounts.models import User
@@ -23,9 +23,11 @@ def undecided() -> QuerySet[JoinRequest]:
 
 
 def requests_for(user: User) -> QuerySet[JoinRequest]:
-    """The requests that a user may read: organizers all of them, others their own."""
+    """The requests that a user may read: their own, and those to join a track that they oversee."""
     requests = JoinRequest.objects.select_related("user", "track")
-    return requests if user.is_organizer else requests.filter(user=user)
+    if user.is_administrator:
+        return requests
+    return requests.filter(Q(user=user) | Q(track__in=[*user.roles]))
 
 
 def takes_requests(track: Track) -> bool:

@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, people_form
 from accounts.models import User
 from participation.requests import selectors, services
 from participation.requests.forms import AcceptForm, RefusalForm, RequestForm
@@ -31,7 +31,7 @@ def ask(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@organizer_required
+@people_form
 def accept(request: AuthenticatedRequest, request_id: int) -> HttpResponse:
     """Put the person into a team. Organizers only."""
     asked = get_object_or_404(selectors.undecided(), pk=request_id)
@@ -53,7 +53,7 @@ def accept(request: AuthenticatedRequest, request_id: int) -> HttpResponse:
 
 
 @require_POST
-@organizer_required
+@people_form
 def refuse(request: AuthenticatedRequest, request_id: int) -> HttpResponse:
     """Refuse a request, with a reason. Organizers only."""
     asked = get_object_or_404(selectors.undecided(), pk=request_id)

@@ -89,13 +89,13 @@ def _managed(request: Request, team_id: int) -> Team:
     return get_object_or_404(selectors.managed_teams(person_of(request)), pk=team_id)
 
 
-def _check_rights(request: Request, data: Mapping[str, Any]) -> None:
+def _check_rights(request: Request, team: Team, data: Mapping[str, Any]) -> None:
     """Refuse a field that only organizers change.
 
     Raises:
         PermissionDenied: The user is no organizer, and the request has such a field.
     """
-    if not person_of(request).is_organizer and (fields := sorted(OF_ORGANIZERS & data.keys())):
+    if not person_of(request).organizes(team.track_id) and (fields := sorted(OF_ORGANIZERS & data.keys())):
         raise PermissionDenied(f"Only organizers may change {' and '.join(fields)} of a team.")
 
 
@@ -169,8 +169,8 @@ class Teams(Endpoints):
         """Change the name, organization or documents of a team: those who manage it. The rest: organizers only."""
         track_services.lock(_managed(request, team_id).track_id)
         data = self.validated(request)
-        _check_rights(request, data)
         team = _team(request, team_id)
+        _check_rights(request, team, data)
         require_match(request, TeamSerializer(team).data)
         given = {name: data.get(name, getattr(team, name)) for name in ("name", "organization")}
         services.describe(team=team, **given, documents=data.get("documents", {}))

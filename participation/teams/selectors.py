@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Prefetch, QuerySet, Sum
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Sum
 
 from accounts.access import AnyUser
 from accounts.models import User
@@ -18,7 +18,7 @@ def teams_of(user: AnyUser, track: Track) -> QuerySet[Team]:
     if not isinstance(user, User):
         return Team.objects.none()
     teams = track.teams.all()
-    return teams if user.is_organizer else teams.filter(memberships__in=_rights(user))
+    return teams if user.organizes(track.pk) else teams.filter(memberships__in=_rights(user))
 
 
 def _rights(user: User) -> QuerySet[Membership]:
@@ -27,7 +27,7 @@ def _rights(user: User) -> QuerySet[Membership]:
 
 def may_submit_for(user: User, team: Team) -> bool:
     """Return whether a user may submit and withdraw runs of a team. One query at most."""
-    return user.is_organizer or _rights(user).filter(team=team).exists()
+    return user.organizes(team.track_id) or _rights(user).filter(team=team).exists()
 
 
 def own_teams(user: AnyUser, track: Track) -> QuerySet[Team]:
@@ -37,13 +37,16 @@ def own_teams(user: AnyUser, track: Track) -> QuerySet[Team]:
 
 def visible_teams(user: User, track: Track) -> QuerySet[Team]:
     """The teams of a track whose runs a user may see: organizers all, others their own."""
-    return track.teams.all() if user.is_organizer else own_teams(user, track)
+    return track.teams.all() if user.oversees(track.pk) else own_teams(user, track)
 
 
 def teams_for(user: User) -> QuerySet[Team]:
-    """The teams whose page a user may see: organizers all, others their own."""
+    """The teams whose page a user may see: those of tracks overseen and their own; administrators all."""
     teams = Team.objects.select_related("track__protocol", "track__collection")
-    return teams if user.is_organizer else teams.filter(members=user, track__in=tracks_for(user))
+    if user.is_administrator:
+        return teams
+    own = Team.objects.filter(members=user, track__in=tracks_for(user)).order_by().values("pk")
+    return teams.filter(Q(track__in=[*user.roles]) | Q(pk__in=own))
 
 
 def members_to_mail(team: Team) -> list[int]:
@@ -52,20 +55,24 @@ def members_to_mail(team: Team) -> list[int]:
     return list(members.order_by("pk").values_list("pk", flat=True))
 
 
-def is_manager(user: User, members: Collection[Membership]) -> bool:
+def is_manager(user: User, team: Team, members: Collection[Membership]) -> bool:
     """Return whether a user may change a team: organizers, its contact person, and every member if it has none."""
     own = next((each for each in members if each.user_id == user.pk), None)
     has_contact = any(each.is_contact for each in members)
-    return user.is_organizer or (own is not None and (own.is_contact or not has_contact))
+    if user.is_administrator or user.organizes(team.track_id):
+        return True
+    return own is not None and (own.is_contact or not has_contact)
 
 
 def managed_teams(user: User) -> QuerySet[Team]:
-    """The teams that a user may change: organizers all, others as `is_manager` says."""
-    if user.is_organizer:
+    """The teams that a user may change, as `is_manager` says."""
+    if user.is_administrator:
         return teams_for(user)
     has_contact = Membership.objects.filter(team=OuterRef("pk"), is_contact=True)
     is_contact = has_contact.filter(user=user)
-    return teams_for(user).filter(Exists(is_contact) | ~Exists(has_contact))
+    is_member = Membership.objects.filter(team=OuterRef("pk"), user=user)
+    is_managed = Exists(is_contact) | (Exists(is_member) & ~Exists(has_contact))
+    return teams_for(user).filter(Q(track__in=user.organized) | is_managed)
 
 
 def with_members(teams: QuerySet[Team]) -> QuerySet[Team]:

@@ -100,7 +100,7 @@ class Baselines(Endpoints):
         data = self.validated(request)
         files = MultiValueDict({"links": [data.pop("links")]} if data.get("links") else {})
         track = track_of(request, slug)
-        form = BaselineForm(data, files, track=track)
+        form = BaselineForm(data, files, track=track, user=person_of(request))
         if data["pool"] is not None and "pool" not in form.fields:
             raise serializers.ValidationError({"pool": f"{track} ranks no formulas of a pool of questions."})
         require_valid(form)

@@ -6,6 +6,7 @@ from typing import Any, cast
 from django import forms
 from django.core.exceptions import ValidationError
 
+from accounts.models import User
 from assay.baselines.fusion import RRF_K, Fusion
 from assay.baselines.linked_posts import KINDS as LINK_KINDS
 from assay.baselines.linked_posts import parse_links
@@ -97,7 +98,7 @@ class BaselineForm(MadeRunForm):
     )
     field_order = ("method", "links", "related", "pool", "tag", "team", "depth")
 
-    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, track: Track, user: User, **kwargs: Any) -> None:
         super().__init__(*args, track=track, **kwargs)
         methods = methods_for(track.protocol.parsed)
         cast(forms.ChoiceField, self.fields["method"]).choices = list(methods.items())
@@ -107,7 +108,7 @@ class BaselineForm(MadeRunForm):
             self.fields["links"].help_text += f" {self._known_links()}"
         else:
             del self.fields["links"], self.fields["related"]
-        if pools := question_pools(track):
+        if pools := question_pools(track, user):
             cast("forms.ModelChoiceField[Pool]", self.fields["pool"]).queryset = pools
             cast(Any, self.fields["pool"]).label_from_instance = lambda pool: f"{pool} of {pool.track}"
         else:

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from django.db.models import Exists, OuterRef, QuerySet
 
+from accounts.models import User
 from assay.baselines.ranking import line_form
 from assay.errors import InputError
 from assay.protocols.schema import Protocol
@@ -102,15 +103,16 @@ def has_topic_formulas(track: Track) -> bool:
     return next(mathml_indexes(track, list(track.topics.order_by("code"))), None) is not None
 
 
-def question_pools(track: Track) -> QuerySet[Pool]:
-    """The pools whose posts may limit the formulas that are ranked: those of tracks of questions on the collection.
+def question_pools(track: Track, user: User) -> QuerySet[Pool]:
+    """The pools whose posts may limit the formulas that are ranked: those of tracks of questions on the collection, of
+    which the user sees everything.
 
     There are none for a track whose runs have no formulas.
     """
     if track.protocol.parsed.unit not in FORMULA_UNITS or track.collection_id is None:
         return Pool.objects.none()
     pools = Pool.objects.filter(status=Pool.Status.READY, track__collection=track.collection_id)
-    pools = pools.exclude(track=track).select_related("track", "protocol")
+    pools = pools.filter(track__in=[*user.roles]).exclude(track=track).select_related("track", "protocol")
     ids = [pool.pk for pool in pools if pool.protocol.parsed.unit in {"answer", "document"}]
     return pools.filter(pk__in=ids).order_by("track__name", "pk")
 

@@ -20,7 +20,9 @@ def baselines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The baselines of a track; make one, or fuse runs. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     fuses = request.POST.get("action") == "fuse"
-    form = BaselineForm(None if fuses else request.POST or None, request.FILES or None, track=track)
+    form = BaselineForm(
+        None if fuses else request.POST or None, request.FILES or None, track=track, user=request.user
+    )
     fusion = FusionForm(request.POST if fuses else None, track=track, prefix="fusion")
     sent = fusion if fuses else form
     if sent.is_valid():

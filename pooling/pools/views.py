@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
 from assay.pools.preview import usual_seconds
 from pooling.baselines.selectors import question_pools
 from pooling.errors import StatisticsMissing
@@ -33,7 +33,7 @@ def pools(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @READ_AND_POST
-@organizer_required
+@organizer_form
 def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Request a pool. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -43,7 +43,7 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         with refusals_in(form):
             return redirect(services.request(track=track, by=request.user, **form.arguments))
     context = {"track": track, "form": form, "runs": selectors.runs_to_pool(track), "tab": "pools"}
-    context["question_pools"] = question_pools(track)
+    context["question_pools"] = question_pools(track, request.user)
     return render(request, "pooling/pools/new_pool.html", context)
 
 

@@ -32,7 +32,7 @@ def _check_team(run: Run, by: User, track: Track, states: list[acceptance.Accept
     """Refuse who is not in the team, and its members once the deadline has passed."""
     if not may_submit_for(by, run.team):
         raise ChangeRefused(f"{by} is not a member of {run.team} with the right to submit runs.")
-    if not by.is_organizer and not acceptance.is_accepting(states):
+    if not by.organizes(run.track_id) and not acceptance.is_accepting(states):
         raise ChangeRefused(f"Runs of {track} can no longer be changed: {acceptance.why_closed(states)}.")
 
 
@@ -89,7 +89,7 @@ def disqualify(*, run: Run, reason: str, by: User) -> Run:
 
     Nothing is deleted: existing leaderboards keep the run and mark it, and its units stay judged."""
     track, run = _lock(run)
-    _check_reason(reason, by)
+    _check_reason(run, reason, by)
     if acceptance.state(track, run.kind).is_accepting:
         raise ChangeRefused(
             f"{track} still accepts {run.kind} runs. Close it first, or withdraw {run.tag}: "
@@ -106,14 +106,14 @@ def disqualify(*, run: Run, reason: str, by: User) -> Run:
 def reinstate(*, run: Run, reason: str, by: User) -> Run:
     """Reverse a disqualification: new pools and leaderboards contain the run again."""
     _, run = _lock(run)
-    _check_reason(reason, by)
+    _check_reason(run, reason, by)
     if run.status != Run.Status.DISQUALIFIED:
         raise ChangeRefused(f"{run.tag} is {run.get_status_display()}, not disqualified.")
     return _set_status(run, kind=RunChange.Kind.REINSTATED, reason=reason, by=by)
 
 
-def _check_reason(reason: str, by: User) -> None:
-    if not by.is_organizer:
+def _check_reason(run: Run, reason: str, by: User) -> None:
+    if not by.organizes(run.track_id):
         raise ChangeRefused("Only organizers disqualify a run or reverse that.")
     if not reason.strip():
         raise ChangeRefused("Give a reason. The team sees it.")

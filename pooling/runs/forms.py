@@ -53,7 +53,7 @@ class RunForm(StyledForm):
         if rules.max_seconds_per_topic is None:
             del self.fields["seconds"]
         for name, statement in STATEMENTS.items():
-            field = _field(statement, rules, is_organizer=user.is_organizer)
+            field = _field(statement, rules, is_organizer=user.organizes(track.pk))
             if field is not None:
                 self.fields[statement.column or name] = field
         self.fields |= answer_fields(rules)

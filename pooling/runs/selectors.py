@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db.models import Case, F, Func, IntegerField, QuerySet, Value, When
+from django.db.models import Case, F, Func, IntegerField, Q, QuerySet, Value, When
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay.formats.reports import Report
 from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
@@ -124,7 +124,7 @@ def runs_page(user: AnyUser, track: Track) -> RunsPage:
         states=of_kinds,
         is_accepting_runs=is_accepting(of_kinds),
         why_closed=why_closed(of_kinds),
-        owing=owing_teams(track) if is_organizer(user) else [],
+        owing=owing_teams(track) if oversees(user, track.pk) else [],
     )
 
 
@@ -166,14 +166,15 @@ class Today(NamedTuple):
 
 
 def today_of(track: Track, team: Team, at: datetime) -> list[Today]:
-    """The state of each daily limit of a team on the day of an instant. Two queries; none without limits."""
+    """The state of each daily limit of a team on the day of an instant. Three queries; none without limits."""
     rules = track.protocol.parsed.runs
     limited = [phase for phase in rules.phases if phase.max_per_day is not None]
     if not limited:
         return []
     start, end, zone = day_of(track, at)
-    runs = team.runs.filter(submitted_at__gte=start, submitted_at__lt=end).select_related("submitted_by")
-    kinds = [run.kind for run in runs.defer("report").order_by() if not run.submitted_by.is_organizer]
+    runs = team.runs.filter(submitted_at__gte=start, submitted_at__lt=end)
+    organizers = track.organizers.filter(is_chair=False).values("user")
+    kinds = runs.exclude(submitted_by__in=organizers).order_by().values_list("kind", flat=True)
     n_of = Counter(rules.phase_of(kind).key for kind in kinds)
     return [Today(phase, n_of[phase.key], phase.max_per_day or 0, end, zone) for phase in limited]
 
@@ -214,7 +215,7 @@ def submit_page(user: AnyUser, track: Track) -> SubmitPage:
 
 
 def _today_for(user: AnyUser, track: Track) -> list[tuple[Team, list[Today]]]:
-    if is_organizer(user):
+    if oversees(user, track.pk):
         return []
     at = times.now()
     return [(team, today_of(track, team, at)) for team in teams_of(user, track)]
@@ -222,7 +223,7 @@ def _today_for(user: AnyUser, track: Track) -> list[tuple[Team, list[Today]]]:
 
 def may_see_runs(user: AnyUser, track: Track) -> bool:
     """Return whether a user may see runs of a track: assessors must not know which run retrieved a document."""
-    return is_organizer(user) or not is_assessor(user, track)
+    return oversees(user, track.pk) or not is_assessor(user, track)
 
 
 def runs_for(user: AnyUser) -> QuerySet[Run]:
@@ -230,9 +231,8 @@ def runs_for(user: AnyUser) -> QuerySet[Run]:
     if not isinstance(user, User):
         return Run.objects.none()
     runs = Run.objects.select_related("track__protocol", "team", "submitted_by", "withdrawn_by")
-    if user.is_organizer:
-        return runs
-    return runs.filter(team__members=user, track__in=tracks_for(user))
+    own = Q(team__in=Team.objects.filter(members=user), track__in=tracks_for(user))
+    return runs.filter(own | Q(track__in=[*user.roles]))
 
 
 def run_by_id(run_id: int) -> Run:
@@ -276,7 +276,7 @@ class RunPage:
 
 def run_page(user: User, run: Run) -> RunPage:
     is_open = state(run.track, run.kind).is_accepting
-    may_submit = may_submit_for(user, run.team)
+    may_submit, organizes = may_submit_for(user, run.team), user.organizes(run.track_id)
     changes = list(run.changes.select_related("by"))
     disqualified = [change for change in changes if change.kind == RunChange.Kind.DISQUALIFIED]
     return RunPage(
@@ -288,8 +288,8 @@ def run_page(user: User, run: Run) -> RunPage:
         changes=changes,
         disqualification=disqualified[-1] if run.status == Run.Status.DISQUALIFIED and disqualified else None,
         others=list(others_of(run)),
-        may_describe=run.status != Run.Status.WITHDRAWN and (is_open or user.is_organizer) and may_submit,
-        may_disqualify=user.is_organizer and run.is_submitted and not is_open,
+        may_describe=run.status != Run.Status.WITHDRAWN and (is_open or organizes) and may_submit,
+        may_disqualify=organizes and run.is_submitted and not is_open,
         may_submit_another=is_open and may_submit,
     )
 
@@ -380,7 +380,7 @@ def team_runs_page(user: User, team: Team) -> TeamRunsPage:
     return TeamRunsPage(
         track=track,
         team=team,
-        teams=list(own_teams(user, track)) if not user.is_organizer else [],
+        teams=list(own_teams(user, track)) if not user.oversees(track.pk) else [],
         rows=[RunRow(run, n if run.is_submitted else None, pools[run.pk]) for n, run in enumerate(runs, 1)],
         quotas=[Quota(kind.name, n_of[kind.key], kind.max_per_team) for kind in kinds],
         today=today_of(track, team, times.now()),
@@ -389,7 +389,7 @@ def team_runs_page(user: User, team: Team) -> TeamRunsPage:
         states=of_kinds,
         is_accepting_runs=is_open,
         why_closed=why_closed(of_kinds),
-        may_order=may_submit and n_submitted > 1 and (is_open_still or user.is_organizer),
+        may_order=may_submit and n_submitted > 1 and (is_open_still or user.organizes(track.pk)),
         may_submit=may_submit,
         missing=owing_of(team, rules, n_of).missing,
     )

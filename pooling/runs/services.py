@@ -262,7 +262,7 @@ def _check_open(track: Track, by: User, declared: Declaration, at: datetime | No
             f"Unknown kind of run {declared.kind!r}; {track} accepts {', '.join(rules.keys)}."
         )
     kind = rules.kind(declared.kind)
-    if kind.submitted_by == "organizers" and not by.is_organizer:
+    if kind.submitted_by == "organizers" and not by.organizes(track.pk):
         raise SubmissionRefused(f"Only organizers submit {kind.name} runs.")
     if declared.pooled_as and (complaint := rules.why_not_pooled_as(declared.kind, declared.pooled_as)):
         raise SubmissionRefused(f"The run cannot be pooled as {declared.pooled_as!r}: {complaint}.")
@@ -295,7 +295,7 @@ def _tag(track: Track, team: Team, declared: Declaration, checked: CheckedRun) -
 
 def _check_today(track: Track, team: Team, by: User, declared: Declaration, at: datetime) -> None:
     """Refuse a run beyond the daily limit of its phase. Organizers have none."""
-    if by.is_organizer:
+    if by.organizes(track.pk):
         return
     phase = track.protocol.parsed.runs.phase_of(declared.kind)
     for today in today_of(track, team, at) if phase.max_per_day else ():

@@ -13,7 +13,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from accounts.access import (
+    AuthenticatedRequest,
+    chairs_only_read,
+    login_required,
+    organizer_form,
+    organizer_required,
+)
 from assay.errors import Refused
 from participation.models import Team
 from participation.teams import selectors as team_selectors
@@ -51,7 +57,7 @@ def _run(request: AuthenticatedRequest, run_id: int) -> Run:
 def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The runs of all teams for organizers. Members of a team go to its runs, assessors see none."""
     track = _track(request, slug)
-    team = None if request.user.is_organizer else selectors.team_of(request.user, track)
+    team = None if request.user.oversees(track.pk) else selectors.team_of(request.user, track)
     if team is not None:
         return redirect("pooling:team_runs", track.slug, team.pk)
     return render(request, "pooling/runs/runs.html", context_of(selectors.runs_page(request.user, track)))
@@ -94,7 +100,7 @@ def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
 
 
 @READ_AND_POST
-@login_required
+@chairs_only_read
 def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for confirmation, then withdraw the run. Its team, and organizers, until the track closes."""
     run = _run(request, run_id)
@@ -200,7 +206,7 @@ def _repair(request: AuthenticatedRequest, track: Track, forms: list[RunForm], r
 
 
 @READ_AND_POST
-@login_required
+@chairs_only_read
 def describe(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Change the description of a run. Its team until the deadline, and organizers."""
     run = _run(request, run_id)
@@ -213,7 +219,7 @@ def describe(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@chairs_only_read
 def move(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Move a run up or down in the order of its team. Its team until the deadline, and organizers."""
     run = _run(request, run_id)
@@ -222,7 +228,7 @@ def move(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
 
 
 @READ_AND_POST
-@organizer_required
+@organizer_form
 def disqualify(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for a reason, then disqualify the run. Organizers only, after the track closed."""
     run, form = _run(request, run_id), ReasonForm(request.POST or None)
@@ -234,7 +240,7 @@ def disqualify(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
 
 
 @READ_AND_POST
-@organizer_required
+@organizer_form
 def reinstate(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for a reason, then reverse a disqualification. Organizers only."""
     run, form = _run(request, run_id), ReasonForm(request.POST or None)

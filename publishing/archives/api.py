@@ -17,7 +17,7 @@ from tracks.models import StoredProtocol
 from tracks.tracks.api import track_of
 from web.api.conditional import unless_known
 from web.api.filters import Filter
-from web.api.permissions import Organizer
+from web.api.permissions import Creator, LoggedIn, Organizer
 from web.api.serializers import Address, JobAddress, Strict, require_valid
 from web.api.views import Endpoints, accepted, delete, get, get_file, post
 from web.downloads import download
@@ -179,6 +179,7 @@ class Archives(Endpoints):
         status=202,
         parsers=[MultiPartParser],
         stores_files=True,
+        who=[Creator],
     )
     def load_archive(self, request: Request) -> Any:
         """Load an archive, or a test collection, as a new track: a job checks and stores all of it, or nothing."""
@@ -192,10 +193,10 @@ class Archives(Endpoints):
         )
         return _queued(loaded)
 
-    @get("archives/loaded/<int:loaded_id>/", "loaded_archive", LoadedSerializer)
+    @get("archives/loaded/<int:loaded_id>/", "loaded_archive", LoadedSerializer, who=[LoggedIn])
     def get_loaded_archive(self, request: Request, loaded_id: int) -> Any:
         """Read about an archive that is or was loaded, and what was checked of it."""
-        return get_object_or_404(selectors.loaded_archives(), pk=loaded_id)
+        return get_object_or_404(selectors.loaded_archives(person_of(request)), pk=loaded_id)
 
 
 urlpatterns = Archives.urls()

@@ -62,7 +62,7 @@ from scoring.qrels.selectors import qrels_page
 from tracks.assessors.machines import user_name
 from tracks.deadlines.services import MAX_REMINDER_DAYS
 from tracks.guidelines.rendering import rendered
-from tracks.models import Assessor, GuidelinesVersion, Machine, Row, StoredProtocol, Topic, Track
+from tracks.models import Assessor, GuidelinesVersion, Machine, Organizer, Row, StoredProtocol, Topic, Track
 from tracks.protocols import services as protocol_services
 
 PLAIN = ("scenario", "criteria", "split", "formula_id", "latex")  # plain texts of topics
@@ -157,6 +157,7 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
         else None,
     )
     track.save()
+    Organizer.objects.create(track=track, user=by)
     load = Loading(contents, track, by, protocols)
     _topics(load)
     _rows(load)

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
+from accounts.models import User
 from publishing.models import Archive, LoadedArchive
 from tracks.models import Track
 
@@ -30,6 +31,9 @@ def archives() -> QuerySet[Archive]:
     return Archive.objects.select_related("track", "job", "created_by")
 
 
-def loaded_archives() -> QuerySet[LoadedArchive]:
-    """Archives that were loaded, newest first."""
-    return LoadedArchive.objects.select_related("track", "job", "created_by")
+def loaded_archives(user: User) -> QuerySet[LoadedArchive]:
+    """The archives that a user loaded, or that became a track of theirs, newest first; administrators see all."""
+    loaded = LoadedArchive.objects.select_related("track", "job", "created_by")
+    if user.is_administrator:
+        return loaded
+    return loaded.filter(Q(created_by=user) | Q(track__in=[*user.roles]))

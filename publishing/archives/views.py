@@ -5,7 +5,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, creator_required, login_required, organizer_required
 from assay.errors import Refused
 from publishing.archives import selectors, services
 from publishing.archives.forms import ArchiveForm, LoadForm
@@ -52,7 +52,7 @@ def delete(request: AuthenticatedRequest, archive_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@creator_required
 def load(request: AuthenticatedRequest) -> HttpResponse:
     """Load an archive as a new track."""
     form = LoadForm(request.POST or None, request.FILES or None)
@@ -62,15 +62,14 @@ def load(request: AuthenticatedRequest) -> HttpResponse:
             return redirect(loaded)
         except Refused as refusal:
             form.add_error("upload", refusal.message)
-    return render(
-        request, "publishing/archives/load.html", {"form": form, "archives": selectors.loaded_archives()[:50]}
-    )
+    context = {"form": form, "archives": selectors.loaded_archives(request.user)[:50]}
+    return render(request, "publishing/archives/load.html", context)
 
 
 @require_safe
-@organizer_required
+@login_required
 def loaded(request: AuthenticatedRequest, loaded_id: int) -> HttpResponse:
     """An archive that is or was loaded, and the checks of its parts."""
-    loaded = get_object_or_404(selectors.loaded_archives(), pk=loaded_id)
+    loaded = get_object_or_404(selectors.loaded_archives(request.user), pk=loaded_id)
     context = {"loaded": loaded, "findings": loaded.findings}
     return render(request, "publishing/archives/loaded.html", context)

@@ -15,7 +15,7 @@ from publishing.papers import pages
 from publishing.papers.forms import DIGITS
 from publishing.papers.pages import ComparisonPage, Missing, TablesPage
 from tracks.tracks.api import track_of
-from web.api.permissions import Organizer
+from web.api.permissions import Organizer, WithRole
 from web.api.views import Endpoints, get, parameter
 
 MEASURE = {
@@ -155,7 +155,13 @@ class Papers(Endpoints):
         rows: Any = page.tables
         return rows
 
-    @get("comparison/", "compare_collections", ComparisonSerializer, parameters=_described(OF_COMPARISON))
+    @get(
+        "comparison/",
+        "compare_collections",
+        ComparisonSerializer,
+        parameters=_described(OF_COMPARISON),
+        who=[WithRole],
+    )
     def compare_collections(self, request: Request) -> Any:
         """Compare test collections: sizes, judging, judged and relevant units, and rankings of the same runs.
 

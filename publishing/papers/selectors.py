@@ -19,12 +19,12 @@ from scoring.models import Analysis, Leaderboard
 from scoring.qrels.selectors import grades_by_topic
 from scoring.selectors import leaderboards_for
 from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import tracks_overseen_by
 
 
 def tracks_to_choose(user: User) -> list[Track]:
-    """All tracks that a paper may report, oldest first."""
-    return list(tracks_for(user).select_related("protocol", "collection").order_by("pk"))
+    """The tracks that a paper of the user may report, oldest first: those of which they see all runs."""
+    return list(tracks_overseen_by(user).order_by("pk"))
 
 
 def board_of(user: User, track: Track) -> Leaderboard | None:

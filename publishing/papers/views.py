@@ -4,7 +4,7 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_required, role_required
 from publishing.papers import pages
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
@@ -32,7 +32,7 @@ def table_file(request: AuthenticatedRequest, slug: str, name: str, kind: str) -
 
 
 @require_safe
-@organizer_required
+@role_required
 def comparison(request: AuthenticatedRequest) -> HttpResponse:
     """Test collections side by side. Organizers only."""
     page = pages.comparison_page(request.user, request.GET)
@@ -40,7 +40,7 @@ def comparison(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @require_safe
-@organizer_required
+@role_required
 def comparison_file(request: AuthenticatedRequest, name: str, kind: str) -> HttpResponseBase:
     """One table of the comparison as LaTeX, CSV, TSV or JSON, or its figure as LaTeX. Organizers only."""
     text = pages.file_of(pages.comparison_page(request.user, request.GET), name, kind)

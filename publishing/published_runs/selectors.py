@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser, oversees
 from participation.models import Team
 from participation.teams.selectors import teams_of
 from pooling.models import Run
@@ -79,8 +79,9 @@ class PublicationPage:
 
 def publication_page(user: AnyUser, track: Track) -> PublicationPage:
     """Return what the page of published runs shows."""
-    sees_all = is_organizer(user)
-    own = set(teams_of(user, track).values_list("pk", flat=True))
+    sees_all = oversees(user, track.pk)
+    teams = track.teams.all() if sees_all else teams_of(user, track)
+    own = set(teams.values_list("pk", flat=True))
     answers = consents(track)
     current = publication_of(track)
     latest = track.publications.select_related("job").first() if sees_all else None

@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from accounts.access import AuthenticatedRequest, chairs_only_read, organizer_required
 from participation.teams import selectors as team_selectors
 from publishing.published_runs import selectors, services
 from tracks.tracks.selectors import tracks_for
@@ -34,7 +34,7 @@ def archive_file(request: HttpRequest, slug: str) -> HttpResponseBase:
 
 
 @require_POST
-@login_required
+@chairs_only_read
 def consent(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpResponse:
     """Record whether a team agrees to the publication of its runs. Its members, and organizers."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from numpy.typing import NDArray
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser, overseen_by
 from assay.protocols.description import label_value
 from assay.statistics.ranking_comparison import RankingComparison, compare_by_label
 from scoring.evaluations.selectors import topic_values
@@ -20,7 +20,8 @@ def analyses_for(user: AnyUser) -> QuerySet[Analysis]:
         "leaderboard__track", "leaderboard__qrels", "job", "created_by"
     ).defer("leaderboard__qrels__report")
     visible = analyses.filter(leaderboard__in=leaderboards_for(user).order_by().values("pk"))
-    return visible if is_organizer(user) else visible.filter(status=Analysis.Status.READY)
+    is_overseen = Q(leaderboard__track__in=overseen_by(user))
+    return visible.filter(Q(status=Analysis.Status.READY) | is_overseen)
 
 
 def newest(user: AnyUser, board: Leaderboard) -> dict[str, Analysis]:

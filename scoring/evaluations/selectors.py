@@ -9,7 +9,7 @@ import numpy as np
 from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser, overseen_by
 from accounts.models import User
 from assay import plots
 from assay.formats.spreadsheet import csv_lines
@@ -37,11 +37,10 @@ def evaluations_for(user: AnyUser) -> QuerySet[Evaluation]:
         "leaderboard__track__protocol", "leaderboard__qrels", "run__team"
     )
     evaluations = evaluations.defer("run__report", "leaderboard__qrels__report")
-    if is_organizer(user):
-        return evaluations
     may_see = Q(leaderboard__release=Leaderboard.Release.PUBLIC)
     if isinstance(user, User):
         may_see |= Q(run__team__in=Team.objects.filter(members=user))
+    may_see |= Q(leaderboard__track__in=overseen_by(user))
     return evaluations.filter(may_see, leaderboard__in=leaderboards_for(user).order_by().values("pk"))
 
 

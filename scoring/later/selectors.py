@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay.measures.scores import ALL, HEADER
 from assay.tables import one_word, shown, tsv_lines
@@ -26,7 +26,7 @@ class LaterPage(LeaderboardPage):
 def later_runs_for(user: AnyUser, board: Leaderboard) -> QuerySet[LaterRun]:
     """The later runs of a leaderboard that a user sees: organizers all, others those of their teams."""
     runs = board.later_runs.select_related("team__track")
-    if is_organizer(user):
+    if oversees(user, board.track_id):
         return runs
     return runs.filter(team__members=user) if isinstance(user, User) else runs.none()
 
@@ -34,9 +34,8 @@ def later_runs_for(user: AnyUser, board: Leaderboard) -> QuerySet[LaterRun]:
 def later_teams(user: User, track: Track) -> QuerySet[Team]:
     """The teams of other tracks for which a user may submit."""
     teams = Team.objects.exclude(track=track).select_related("track").order_by("track__name", "name")
-    if user.is_organizer:
-        return teams
-    return teams.filter(memberships__in=Membership.objects.filter(user=user, may_submit=True))
+    own = Membership.objects.filter(user=user, may_submit=True).values("team")
+    return teams.filter(Q(pk__in=own) | Q(track__in=user.organized))
 
 
 def later_page(user: User, board: Leaderboard) -> LaterPage:

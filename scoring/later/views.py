@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import AuthenticatedRequest
+from accounts.access import AuthenticatedRequest, chairs_only_read
 from assay.formats.declaration import STATEMENTS
 from participation.models import Team
 from scoring.later import selectors, services
@@ -42,7 +42,7 @@ def _board(request: HttpRequest, board_id: int) -> Leaderboard:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@login_required
+@chairs_only_read
 def later_runs(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """Score a run of a team of another track. Everyone who sees the leaderboard, with the runs of their teams."""
     board = _board(request, board_id)

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from django.shortcuts import get_object_or_404
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay.statistics.rank_correlation import kendall_tau, ranks
 from assay.tables import natural, shown
@@ -130,7 +130,7 @@ def comparison_page(user: AnyUser, left: Leaderboard, other_id: int) -> Comparis
         ],
         n_both=sum(row.pairs[0].is_on_both for row in rows),
         changes=qrels_changes(left.qrels, right.qrels) if is_other else None,
-        is_organizer=is_organizer(user),
+        is_organizer=oversees(user, left.track_id),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from django.db.models import Q, Value
 from django.db.models.functions import Concat, Lower
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay import plots
 from assay.protocols.measures import FAMILIES, parse_measure
@@ -250,7 +250,7 @@ def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatis
     own = set()
     if isinstance(user, User):
         own = set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
-    sees_all = is_organizer(user) or board.release == Leaderboard.Release.PUBLIC
+    sees_all = oversees(user, board.track_id) or board.release == Leaderboard.Release.PUBLIC
     best = [shown(max((of_run[name] for of_run in means.values()), default=0.0)) for name in board.measures]
     evaluations = board.evaluations.select_related("run__team").defer("run__report")
     rows = []

@@ -9,7 +9,7 @@ import numpy as np
 from django.core.paginator import Page, Paginator
 from django.http import Http404
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser, oversees
 from assay import plots
 from assay.answers import is_citation
 from assay.tables import natural, shown
@@ -190,7 +190,7 @@ def topic_page(
         ],
         documents=shown_documents(collection, listed),
         documents_page=listed,
-        unique=_unique(board, code) if is_organizer(user) and not has_pairs else None,
+        unique=_unique(board, code) if oversees(user, board.track_id) and not has_pairs else None,
     )
 
 

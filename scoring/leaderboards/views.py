@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
 from assay.protocols.schema import InteractionRules
 from scoring.errors import ReleaseHindered
 from scoring.evaluations import selectors as evaluation_selectors
@@ -36,7 +36,7 @@ def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "track": track,
         "boards": leaderboards_for(request.user).filter(track=track),
-        "is_organizer": access.is_organizer(request.user),
+        "is_organizer": access.oversees(request.user, track.pk),
     }
     return render(request, "scoring/leaderboards/leaderboards.html", context)
 
@@ -150,7 +150,7 @@ def score(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """Show what a release would show, and to which people; then release it, or withdraw the release.
 

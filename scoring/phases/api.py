@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import person_of, user_of
+from accounts.access import oversees, person_of, user_of
 from assay.protocols.schema import Phase
 from scoring.models import PhaseBoard, PhaseScore, Qrels
 from scoring.phases import selectors, services
@@ -73,7 +73,7 @@ class PhaseQrelsSerializer(Strict):
 def _shown(request: Request, track: Track, phase: Phase, board: PhaseBoard | None) -> dict[str, Any]:
     user = user_of(request)
     topics = track.topics.filter(split=phase.split) if phase.split else track.topics.all()
-    sees_qrels = board is not None and getattr(user, "is_organizer", False)
+    sees_qrels = board is not None and oversees(user, board.track_id)
     return {
         "key": phase.key,
         "name": phase.name,

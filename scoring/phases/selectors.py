@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay.measures.scores import ALL
 from assay.papers.tables import CHECK, Column, Group, PaperTable, Value, number, words
@@ -40,7 +40,7 @@ def scores_for(user: AnyUser, track: Track, phase: Phase) -> QuerySet[PhaseScore
     scores = PhaseScore.objects.filter(board__track=track, board__phase=phase.key)
     scores = scores.select_related("board", "run__team", "run__submitted_by").defer("run__report")
     scores = scores.order_by("run__team__name", "run__tag", "run__pk")
-    if is_organizer(user):
+    if oversees(user, track.pk):
         return scores
     if not phase.has_board or _is_secret(track, phase):
         return scores.none()
@@ -90,7 +90,7 @@ def phase_page(user: AnyUser, track: Track, phase: Phase) -> PhasePage:
     """The page of a phase. A fixed number of queries."""
     board, keys = boards_of(track).get(phase.key), track.protocol.parsed.runs.kinds_of(phase)
     topics = track.topics.filter(split=phase.split) if phase.split else track.topics.all()
-    may_choose = is_organizer(user) and phase.has_board
+    may_choose = oversees(user, track.pk) and phase.has_board
     versions = Qrels.objects.filter(track=track, archived_at=None).defer("report").order_by("-version")
     return PhasePage(
         track=track,
@@ -102,7 +102,7 @@ def phase_page(user: AnyUser, track: Track, phase: Phase) -> PhasePage:
         measures=titled(board.measures) if board else [],
         rows=board_rows(user, track, phase, board),
         versions=list(versions) if may_choose else [],
-        is_organizer=is_organizer(user),
+        is_organizer=oversees(user, track.pk),
     )
 
 

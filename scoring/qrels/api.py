@@ -23,6 +23,7 @@ from tracks.downloads.api import DownloadPartSerializer
 from tracks.models import Track
 from tracks.topics.api import TopicSerializer
 from tracks.tracks.api import track_of
+from tracks.tracks.selectors import tracks_organized_by
 from web.api.conditional import FOREVER
 from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
@@ -249,7 +250,7 @@ class QrelsVersions(Endpoints):
         """Attach a copy of a version to the downloads of another track, not released yet."""
         user = person_of(request)
         version = get_object_or_404(selectors.qrels_for(user), pk=qrels_id)
-        track = track_of(request, self.validated(request)["track"])
+        track = get_object_or_404(tracks_organized_by(user), slug=self.validated(request)["track"])
         return services.offer(qrels=version, track=track, by=user)
 
     @get_file(
@@ -301,7 +302,7 @@ class QrelsVersions(Endpoints):
         """Show examples of a version's grades to the assessors of another track, or no longer."""
         version = get_object_or_404(selectors.qrels_for(person_of(request)), pk=qrels_id)
         data = self.validated(request)
-        track = track_of(request, data["track"])
+        track = get_object_or_404(tracks_organized_by(person_of(request)), slug=data["track"])
         services.set_training(qrels=version, track=track, is_shown=data["is_shown"], by=person_of(request))
         return version
 

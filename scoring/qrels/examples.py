@@ -61,7 +61,7 @@ def material_page(user: User, track: Track, qrels_id: str, code: str) -> Materia
         rendered = render_topic(topic, readable, has_rules=chosen.protocol.parsed.cites_posts)
         grades = list(_grades(chosen, topic, readable))
     codes = [(each, _codes(each)) for each in versions]
-    return MaterialPage(track, codes, chosen, topic, rendered, grades, user.is_organizer)
+    return MaterialPage(track, codes, chosen, topic, rendered, grades, user.oversees(track.pk))
 
 
 def _codes(qrels: Qrels) -> list[str]:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, Q, QuerySet
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser, overseen_by, oversees
+from accounts.models import User
 from assay.formats.qrels.parts import documents, with_parts
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels, kind_of
 from assay.protocols.description import grade_rule
@@ -29,9 +30,8 @@ def qrels_for(user: AnyUser) -> QuerySet[Qrels]:
     """Versions of qrels that the user may see."""
     versions = Qrels.objects.select_related("track__protocol", "protocol", "pool", "created_by")
     versions = versions.defer("pool__statistics")
-    if is_organizer(user):
-        return versions
-    return versions.filter(pk__in=leaderboards_for(user).order_by().values("qrels"))
+    shown = leaderboards_for(user).order_by().values("qrels")
+    return versions.filter(Q(pk__in=shown) | Q(track__in=overseen_by(user)))
 
 
 def qrels_of(user: AnyUser, track: Track) -> QuerySet[Qrels]:
@@ -42,7 +42,7 @@ def qrels_of(user: AnyUser, track: Track) -> QuerySet[Qrels]:
 def archived_qrels_of(user: AnyUser, track: Track) -> QuerySet[Qrels]:
     """Archived versions of a track's qrels, newest first. For organizers; others do not get a list of them."""
     versions = _listed(user, track).exclude(archived_at=None)
-    return versions if is_organizer(user) else versions.none()
+    return versions if oversees(user, track.pk) else versions.none()
 
 
 def _listed(user: AnyUser, track: Track) -> QuerySet[Qrels]:
@@ -152,7 +152,8 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
         TopicCounts(topic, sum(counts.values()), [counts.get(grade, 0) for grade in grades])
         for topic, counts in sorted(by_topic.items(), key=lambda item: natural(item[0]))
     ]
-    sees_all = is_organizer(user)
+    sees_all = oversees(user, qrels.track_id)
+    organized = user.organized if isinstance(user, User) else []
     if sees_all:
         report = _labeled(qrels.report, qrels.protocol.parsed)
     else:
@@ -169,7 +170,7 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
         leaderboards=leaderboards_for(user).filter(qrels=qrels),
         is_organizer=sees_all,
         has_judgments=sees_all and qrels.source == Qrels.Source.FROZEN,
-        others=list(Track.objects.exclude(pk=qrels.track_id).order_by("-pk")) if sees_all else [],
+        others=list(Track.objects.filter(pk__in=organized).exclude(pk=qrels.track_id).order_by("-pk")),
     )
 
 

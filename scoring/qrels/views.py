@@ -7,7 +7,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
 from assay.formats.qrels.exports import SplitError, sealed, zipped
 from scoring.models import Qrels
 from scoring.qrels import exports, selectors, services
@@ -15,7 +15,7 @@ from scoring.qrels.examples import material_page
 from scoring.qrels.forms import ExportForm, FreezeForm, ImportForm
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import tracks_for, tracks_organized_by
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import context_of
@@ -30,13 +30,13 @@ def qrels_list(request: HttpRequest, slug: str) -> HttpResponse:
         "track": track,
         "versions": selectors.qrels_of(request.user, track),
         "archived": selectors.archived_qrels_of(request.user, track),
-        "is_organizer": access.is_organizer(request.user),
+        "is_organizer": access.oversees(request.user, track.pk),
     }
     return render(request, "scoring/qrels/qrels_list.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Show what the judgments of a pool become; then freeze them into a version. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -57,7 +57,7 @@ def _losses(track: Track, form: FreezeForm) -> list[str]:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def import_qrels(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import a qrels file as a version. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -145,7 +145,7 @@ def archive(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
 def offer(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """Offer a version in the downloads of another track, not released yet. Organizers only."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
-    track = get_object_or_404(tracks_for(request.user), slug=request.POST.get("track", ""))
+    track = get_object_or_404(tracks_organized_by(request.user), slug=request.POST.get("track", ""))
     row = services.offer(qrels=version, track=track, by=request.user)
     messages.success(request, f"{row.name} is attached to {track}. Release it when participants may have it.")
     return redirect("tracks:edit_download", track.slug, row.pk)
@@ -157,7 +157,7 @@ def offer(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
 def judged_examples(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Topics of earlier tracks, with documents of each grade. Assessors of the track, and organizers."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    if not (request.user.is_organizer or is_assessor(request.user, track)):
+    if not (request.user.oversees(track.pk) or is_assessor(request.user, track)):
         raise Http404
     chosen = request.GET.get("qrels", ""), request.GET.get("topic", "")
     page = material_page(request.user, track, *chosen)
@@ -169,7 +169,7 @@ def judged_examples(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def train(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """Show examples of a version to the assessors of another track, or no longer. Organizers only."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
-    track = get_object_or_404(tracks_for(request.user), slug=request.POST.get("track", ""))
+    track = get_object_or_404(tracks_organized_by(request.user), slug=request.POST.get("track", ""))
     is_shown = request.POST.get("action") != "hide"
     services.set_training(qrels=version, track=track, is_shown=is_shown, by=request.user)
     verb = "now see" if is_shown else "no longer see"

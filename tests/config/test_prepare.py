@@ -24,7 +24,10 @@ def test_site_without_an_organizer_says_how_to_create_one() -> None:
     make_organizer()
     call_command("prepare", no_static=True, stdout=after)
 
-    assert "There is no organizer yet. Create the first with `manage.py createsuperuser`" in before.getvalue()
+    assert (
+        "There is no administrator yet. Create the first with `manage.py createsuperuser`"
+        in before.getvalue()
+    )
     assert after.getvalue() == ""
 
 

@@ -13,7 +13,7 @@ from assay.protocols.loader import parse_protocol, shipped_text
 from corpus.models import Collection, Comment, Document, Image
 from jobs.models import Job
 from publishing.models import Archive, LoadedArchive
-from tracks.models import Assessor, Deadline, StoredProtocol, Topic, Track
+from tracks.models import Assessor, Deadline, Organizer, StoredProtocol, Topic, Track
 from web.times import now
 
 PASSWORD = "correct horse battery staple"  # of every user
@@ -33,7 +33,17 @@ def make_user(username: str = "", **fields: Any) -> User:
 
 
 def make_organizer(username: str = "", **fields: Any) -> User:
-    return make_user(username or f"organizer-{next(_number)}", is_staff=True, **fields)
+    """An administrator who organizes every track that there is, and every one that `make_track` makes later."""
+    user = make_user(username or f"organizer-{next(_number)}", is_staff=True, **fields)
+    Organizer.objects.bulk_create(Organizer(track=track, user=user) for track in Track.objects.all())
+    return user
+
+
+def make_role(track: Track, username: str, *, is_chair: bool = False) -> User:
+    """An organizer or a chair of one track, who is no administrator."""
+    user = make_user(username)
+    Organizer.objects.create(track=track, user=user, is_chair=is_chair)
+    return user
 
 
 def make_assessor(track: Track, username: str = "", **fields: Any) -> User:
@@ -95,7 +105,10 @@ def make_track(slug: str = "", *, protocol: str = "arqmath-2020-task1", **fields
     if "collection" not in fields:
         fields["collection"] = make_collection(f"{slug}-posts")
     fields = {"name": slug, "status": Track.Status.OPEN} | fields
-    return Track.objects.create(slug=slug, protocol=make_protocol(protocol), **fields)
+    track = Track.objects.create(slug=slug, protocol=make_protocol(protocol), **fields)
+    staff = User.objects.filter(is_staff=True)
+    Organizer.objects.bulk_create(Organizer(track=track, user=user) for user in staff)
+    return track
 
 
 def make_deadline(track: Track, kind: str = "", **fields: Any) -> Deadline:

@@ -7,7 +7,7 @@ from django.utils.safestring import mark_safe
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from accounts.access import AuthenticatedRequest, login_required, organizer_form
 from assay.errors import Refused
 from tracks.agreements import selectors, services
 from tracks.guidelines.forms import MarkdownForm
@@ -55,7 +55,7 @@ def accept(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write the next version: preview, publish or withdraw it. Organizers only."""
     track = _track(request, slug)

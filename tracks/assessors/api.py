@@ -12,7 +12,7 @@ from tracks.assessors import selectors, services
 from tracks.models import Assessor
 from tracks.tracks.api import track_of
 from web.api.filters import Filter
-from web.api.permissions import Organizer
+from web.api.permissions import OfPeople
 from web.api.serializers import Strict, named
 from web.api.views import Endpoints, delete, get, post, put
 
@@ -47,7 +47,7 @@ class GroupsSerializer(Strict):
 
 class Assessors(Endpoints):
     tag = "Tracks"
-    permission_classes = [Organizer]
+    permission_classes = [OfPeople]
 
     @get(
         "tracks/<slug:slug>/assessors/",

@@ -148,7 +148,7 @@ class Candidates(Endpoints):
         track, data = track_of(request, slug), self.validated(request)
         files = {"upload": data["file"]} if "file" in data else {}
         given = {name: data[name] for name in ("path", "questions")}
-        form = ImportForm(given, files, track=track)
+        form = ImportForm(given, files, track=track, user=person_of(request))
         require_valid(form)
         job = jobs.request_import(track=track, **form.cleaned_data, by=person_of(request))
         response = accepted(JobSerializer(job).data, job.pk)

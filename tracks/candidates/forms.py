@@ -45,10 +45,10 @@ class ImportForm(StyledForm):
         help_text="An imported collection. Its questions that runs do not search become candidates.",
     )
 
-    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, track: Track, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         questions = cast("forms.ModelChoiceField[Collection]", self.fields["questions"])
-        questions.queryset = collections_with_questions(track)
+        questions.queryset = collections_with_questions(track, user)
         self.offered = offered_paths()
         files = BuildFile.objects.filter(build__collection=track.collection_id, is_private=True)
         self.built = files.filter(name__endswith="-candidates.jsonl").first()

@@ -10,15 +10,18 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
+from accounts.models import User
+from corpus.collections.selectors import collections_for
 from corpus.models import Author, Collection, Document, DocumentLink
 from tracks.models import Track
 
 BATCH = 1_000
 
 
-def collections_with_questions(track: Track) -> QuerySet[Collection]:
-    """The imported collections whose questions may become topics: all but the one that runs search."""
-    ready = Collection.objects.filter(status=Collection.Status.READY)
+def collections_with_questions(track: Track, user: User) -> QuerySet[Collection]:
+    """The collections that a user may read whose questions may become topics: all but the one that runs search."""
+    readable = collections_for(user).order_by().values("pk")
+    ready = Collection.objects.filter(status=Collection.Status.READY, pk__in=readable)
     if track.collection_id is not None:
         ready = ready.exclude(pk=track.collection_id)
     with_questions = Document.objects.filter(kind=Document.Kind.QUESTION).values("collection")

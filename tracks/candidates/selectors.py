@@ -10,7 +10,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils.safestring import SafeString
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser
 from accounts.models import User
 from assay import plots
 from assay.candidates.conditions import LISTS, NUMBERS, Condition
@@ -18,7 +18,15 @@ from assay.candidates.distributions import SHOWN_TAGS, bins
 from assay.formats.spreadsheet import as_csv
 from corpus.threads.selectors import addresses, resolve_links, safe_html
 from jobs.models import Job
-from tracks.models import Candidate, CandidateDecision, CandidateFile, CandidateSample, Seat, Track
+from tracks.models import (
+    Candidate,
+    CandidateChooser,
+    CandidateDecision,
+    CandidateFile,
+    CandidateSample,
+    Seat,
+    Track,
+)
 
 PAGE_SIZE = 50
 SORTED = ("docno", "date", *NUMBERS)
@@ -203,11 +211,10 @@ def candidate_page(track: Track, candidate: Candidate) -> CandidatePage:
 def samples_for(user: AnyUser) -> QuerySet[CandidateSample]:
     """The samples that a user may see: organizers all, others those that they decide on, until the track is opened."""
     samples = CandidateSample.objects.select_related("track__protocol", "track__collection")
-    if is_organizer(user):
-        return samples
     if not isinstance(user, User) or not user.is_active:
         return samples.none()
-    return samples.filter(choosers__user=user, track__status=Track.Status.DRAFT)
+    chosen = CandidateChooser.objects.filter(user=user, sample__track__status=Track.Status.DRAFT)
+    return samples.filter(Q(pk__in=chosen.values("sample")) | Q(track__in=[*user.roles]))
 
 
 def samples_of(user: User) -> QuerySet[CandidateSample]:
@@ -218,7 +225,8 @@ def samples_of(user: User) -> QuerySet[CandidateSample]:
 def people_who_may_choose(track: Track) -> QuerySet[User]:
     """Organizers, and the people who judge for the track. No member of a team is among the latter."""
     judges = track.assessors.filter(user=OuterRef("pk"), machine=None, ended_at=None)
-    return User.objects.filter(Q(is_staff=True) | Exists(judges), is_active=True).order_by("username")
+    organizers = track.organizers.filter(user=OuterRef("pk"), is_chair=False)
+    return User.objects.filter(Exists(organizers) | Exists(judges), is_active=True).order_by("username")
 
 
 def label_words(track: Track) -> Mapping[str, Sequence[str]]:

@@ -5,7 +5,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
 from tracks.candidates import jobs, selectors, services
 from tracks.candidates.forms import FilterForm, ImportForm, SampleForm
 from tracks.tracks.selectors import tracks_for
@@ -38,11 +38,11 @@ def candidate(request: AuthenticatedRequest, slug: str, docno: str) -> HttpRespo
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def import_candidates(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import candidates from a file. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = ImportForm(request.POST or None, request.FILES or None, track=track)
+    form = ImportForm(request.POST or None, request.FILES or None, track=track, user=request.user)
     if request.method == "POST" and form.is_valid():
         with refusals_in(form):
             jobs.request_import(track=track, **form.cleaned_data, by=request.user)
@@ -53,7 +53,7 @@ def import_candidates(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def new_sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Draw a sample of candidates by quotas. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

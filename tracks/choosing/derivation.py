@@ -20,7 +20,7 @@ from tracks.choosing.services import DecisionRefused, Made
 from tracks.models import Topic, Track
 from tracks.topics import services as topics
 from tracks.topics.selectors import FORMULA_UNITS
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import tracks_overseen_by
 from web.pages import counted
 
 PREFIX = "B."
@@ -59,8 +59,13 @@ class DerivePage:
 
 
 def sources_for(user: AnyUser, track: Track) -> QuerySet[Track]:
-    """The tracks whose topics are questions, and that have some."""
-    tracks = tracks_for(user).exclude(pk=track.pk).annotate(n_topics=Count("topics")).filter(n_topics__gt=0)
+    """The tracks overseen whose topics are questions, and that have some."""
+    tracks = (
+        tracks_overseen_by(user)
+        .exclude(pk=track.pk)
+        .annotate(n_topics=Count("topics"))
+        .filter(n_topics__gt=0)
+    )
     formulas = [each.pk for each in tracks if each.protocol.parsed.unit in FORMULA_UNITS]
     return tracks.exclude(pk__in=formulas)
 

@@ -6,7 +6,13 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from accounts.access import (
+    AuthenticatedRequest,
+    chairs_only_read,
+    login_required,
+    organizer_form,
+    organizer_required,
+)
 from assay.candidates.topics import FIRST
 from tracks.candidates import services as candidate_services
 from tracks.candidates.forms import PeopleForm
@@ -43,7 +49,7 @@ def sample(request: AuthenticatedRequest, slug: str, sample: int) -> HttpRespons
     drawn = _sample(request, slug, sample)
     page = selectors.sample_page(request.user, drawn, show=request.GET.get("show", ""))
     forms = {}
-    if request.user.is_organizer:
+    if request.user.oversees(drawn.track_id):
         initial = dict(zip(("first_person", "second_person"), page.people, strict=False))
         forms = {"people_form": PeopleForm(track=drawn.track, initial=initial), "topics_form": TopicsForm()}
     return render(request, "tracks/choosing/sample.html", context_of(page) | forms)
@@ -78,7 +84,7 @@ def sample_file(request: AuthenticatedRequest, slug: str, sample: int, file: str
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@chairs_only_read
 def decide(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
     """Decide on one candidate after the other. The two people of the sample only."""
     drawn = _sample(request, slug, sample)
@@ -101,7 +107,7 @@ def decide(request: AuthenticatedRequest, slug: str, sample: int) -> HttpRespons
 
 
 @require_POST
-@login_required
+@chairs_only_read
 def undo_decision(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
     """Take back one's latest decision. The two people of the sample only."""
     drawn = _sample(request, slug, sample)
@@ -114,7 +120,7 @@ def undo_decision(request: AuthenticatedRequest, slug: str, sample: int) -> Http
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@chairs_only_read
 def settle(request: AuthenticatedRequest, slug: str, sample: int, docno: str) -> HttpResponse:
     """Settle a disagreement. Organizers and the two people, after both have decided."""
     drawn = _sample(request, slug, sample)
@@ -147,7 +153,7 @@ def make_topics(request: AuthenticatedRequest, slug: str, sample: int) -> HttpRe
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def derive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Derive the formula topics of a draft from the topics of another track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

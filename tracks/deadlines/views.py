@@ -6,7 +6,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_form
 from tracks import acceptance
 from tracks.deadlines import services
 from tracks.deadlines.calendar import ical
@@ -19,7 +19,7 @@ from web.pages import site_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Set when runs of each kind are accepted. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -41,7 +41,7 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def milestones(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Set the milestones of a track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.db.models import QuerySet
 from django.utils.safestring import SafeString, mark_safe
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser, oversees
 from jobs.models import Job
 from tracks.agreements.selectors import has_accepted
 from tracks.downloads.contents import Item, is_private, original_name, originals, sample_runs, topic_files
@@ -61,7 +61,7 @@ def downloads_page(user: AnyUser, track: Track) -> DownloadsPage:
     kinds = _kinds_for(user, track, rows)
     items = list(items_for(user, track))
     text = rows["instructions"].text if "instructions" in rows and "instructions" in kinds else ""
-    organizes, now = is_organizer(user), times.now()
+    organizes, now = oversees(user, track.pk), times.now()
     sections = [_section(kind, items, rows, organizes=organizes, now=now) for kind in Download.Kind]
     subject = track.get_absolute_url().lstrip("/")
     recent = Job.objects.filter(kind__in=JOBS, subject_path__endswith=subject).order_by("-pk")
@@ -85,7 +85,7 @@ def items_for(user: AnyUser, track: Track) -> Iterator[Item]:
         text = rows["instructions"].text.encode()
         yield Item.made(Download.Kind.INSTRUCTIONS, f"{track.slug}-instructions.md", "", text)
     if Download.Kind.TOPICS in kinds:
-        for each in originals(track, with_private=is_organizer(user)):
+        for each in originals(track, with_private=oversees(user, track.pk)):
             about = "As imported; only organizers get it." if is_private(each) else "As imported."
             yield Item("topics", original_name(each), about, each.size, each.sha256, str(each.file))
         yield from topic_files(track)

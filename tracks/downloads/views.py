@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
 from assay.formats.spreadsheet import csv_lines
 from jobs.models import Job
 from tracks.agreements.selectors import has_accepted
@@ -58,7 +58,7 @@ def checksums(request: HttpRequest, slug: str) -> HttpResponseBase:
 
 
 @READ_AND_POST
-@organizer_required
+@organizer_form
 def attach(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Attach a file or a link. Organizers only."""
     track = _track(request, slug)
@@ -79,7 +79,7 @@ def attach(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @READ_AND_POST
-@organizer_required
+@organizer_form
 def edit(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
     """Release a part, and edit its text. Organizers only."""
     track = _track(request, slug)

@@ -5,7 +5,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from accounts.access import AuthenticatedRequest, login_required, organizer_form
 from assay.errors import Refused
 from tracks.guidelines import selectors, services
 from tracks.guidelines.differences import differences
@@ -55,7 +55,7 @@ def changes(request: AuthenticatedRequest, slug: str, old: int, new: int) -> Htt
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write the next version: save, preview or publish it, or add an example. Organizers only."""
     track = get_object_or_404(selectors.tracks_with_guidelines(request.user), slug=slug)

@@ -107,6 +107,18 @@ class Migration(FirstMigration):
             },
         ),
         migrations.CreateModel(
+            name='Organizer',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('is_chair', models.BooleanField(default=False, verbose_name='chair')),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='organizer_of', to=settings.AUTH_USER_MODEL)),
+                ('track', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='organizers', to='tracks.track')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('track', 'user'), name='organizer_unique')],
+            },
+        ),
+        migrations.CreateModel(
             name='Assessor',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

@@ -1,5 +1,5 @@
 from tracks.models.agreements import AgreementAcceptance, AgreementVersion
-from tracks.models.assessors import Assessor, Machine
+from tracks.models.assessors import Assessor, Machine, Organizer
 from tracks.models.candidates import (
     Candidate,
     CandidateChooser,
@@ -37,6 +37,7 @@ __all__ = [
     "LeakCheck",
     "Machine",
     "Milestone",
+    "Organizer",
     "Row",
     "SampledCandidate",
     "Seat",

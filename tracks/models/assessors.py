@@ -1,10 +1,28 @@
-"""Assessors of tracks."""
+"""The people of tracks: organizers, chairs and assessors. Members of teams are a layer above."""
 
 from django.db import models
 from django.urls import reverse
 
 from accounts.models import User
 from tracks.models.tracks import Track
+
+
+class Organizer(models.Model):
+    """A user who organizes a track, or chairs it: a chair sees what an organizer sees, and changes nothing."""
+
+    track = models.ForeignKey(Track, models.CASCADE, related_name="organizers")
+    user = models.ForeignKey(User, models.PROTECT, related_name="organizer_of")
+    is_chair = models.BooleanField("chair", default=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["track", "user"], name="organizer_unique")]
+
+    def __str__(self) -> str:
+        return self.user.username
+
+    @property
+    def role(self) -> str:
+        return "chair" if self.is_chair else "organizer"
 
 
 class Assessor(models.Model):

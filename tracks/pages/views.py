@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, administrator_required
 from assay.errors import Refused
 from tracks.guidelines.forms import MarkdownForm
 from tracks.markdown import plain_html
@@ -20,7 +20,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@administrator_required
 def edit(request: AuthenticatedRequest, name: str) -> HttpResponse:
     """Write the next version: preview or publish it. Organizers only."""
     current = selectors.page_text(name)

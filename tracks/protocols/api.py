@@ -11,7 +11,7 @@ from accounts.access import person_of
 from tracks.models import StoredProtocol
 from tracks.protocols import selectors, services
 from web.api.filters import Filter
-from web.api.permissions import Everyone, Organizer
+from web.api.permissions import Creator, Everyone
 from web.api.serializers import Strict
 from web.api.views import Endpoints, created, get, post
 
@@ -56,7 +56,7 @@ class Protocols(Endpoints):
         "protocols",
         ProtocolDetailSerializer,
         takes=ProtocolTextSerializer,
-        who=[Organizer],
+        who=[Creator],
         status=201,
     )
     def add_protocol(self, request: Request) -> Any:

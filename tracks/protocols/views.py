@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, creator_required
 from tracks.protocols import selectors, services
 from tracks.protocols.forms import ProtocolForm
 from web.pages import context_of
@@ -27,7 +27,7 @@ def protocols(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@creator_required
 def new_protocol(request: AuthenticatedRequest) -> HttpResponse:
     """Add a protocol, optionally starting from the text of another one. Organizers only."""
     start = selectors.protocols().filter(slug=request.GET.get("from", "")).first()

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser, oversees
 from assay.formats.topics.bolt import citations, visible_source
 from assay.formats.topics.subtopics import labels_of
 from assay.html.highlight import mark
@@ -85,7 +85,7 @@ class TopicPage:
 
 def topics_for(user: AnyUser, track: Track) -> QuerySet[Topic]:
     """The topics of a track that a user may see: none before their release."""
-    if is_organizer(user) or is_assessor(user, track) or are_topics_released(user, track):
+    if oversees(user, track.pk) or is_assessor(user, track) or are_topics_released(user, track):
         return track.topics.all()
     return track.topics.none()
 
@@ -101,7 +101,7 @@ def hide_fields(user: AnyUser, track: Track, topics: Iterable[Topic]) -> list[To
     rows = list(topics)
     for topic in rows:
         topic.labels = dict(sorted(topic.labels.items(), key=lambda item: order.get(item[0], len(order))))
-    if is_organizer(user):
+    if oversees(user, track.pk):
         return rows
     return _without_known_items(rows) if is_assessor(user, track) else participants_view(track, rows)
 
@@ -155,10 +155,10 @@ def topics_page(user: AnyUser, track: Track) -> TopicsPage:
         topics=topics,
         has_formulas=any(topic.latex for topic in topics),
         has_labels=any(topic.labels or topic.split for topic in topics),
-        n_without_criteria=n_without if is_organizer(user) and n_without < len(topics) else 0,
-        n_without_item=n_without_item if is_organizer(user) and is_known_item else 0,
+        n_without_criteria=n_without if oversees(user, track.pk) and n_without < len(topics) else 0,
+        n_without_item=n_without_item if oversees(user, track.pk) and is_known_item else 0,
         n_without_subtopics=sum(not topic.subtopics for topic in topics)
-        * (is_organizer(user) and has_subtopics),
+        * (oversees(user, track.pk) and has_subtopics),
         is_formula_task=track.protocol.parsed.unit in FORMULA_UNITS,
     )
 
@@ -193,7 +193,7 @@ def topic_page(user: AnyUser, track: Track, topic: Topic) -> TopicPage:
         ],
         previous=codes[place - 1] if place else "",
         next=codes[place + 1] if place + 1 < len(codes) else "",
-        is_organizer=is_organizer(user),
+        is_organizer=oversees(user, track.pk),
     )
 
 

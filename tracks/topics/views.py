@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, creator_required, organizer_form, organizer_required
 from assay.errors import Refused
 from tracks.models import Topic
 from tracks.topics import selectors, services
@@ -16,10 +16,12 @@ from web.pages import context_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@creator_required
 def new_track(request: AuthenticatedRequest) -> HttpResponse:
     """Create a track. Organizers only."""
-    form = NewTrackForm(request.POST or None, request.FILES or None, initial=request.GET.dict())
+    form = NewTrackForm(
+        request.POST or None, request.FILES or None, initial=request.GET.dict(), user=request.user
+    )
     if form.is_valid():
         try:
             report = services.create_track(
@@ -34,7 +36,7 @@ def new_track(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import topics, or labels for them. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -70,7 +72,7 @@ def topic(request: HttpRequest, slug: str, code: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def edit(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """Edit a topic: all of it in a draft, otherwise its scenario, criteria and labels. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -92,7 +94,7 @@ def _is_preview(request: AuthenticatedRequest) -> bool:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def new_topic(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write a topic of a draft. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

@@ -12,14 +12,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of, user_of
-from corpus.collections.selectors import all_collections
+from accounts.models import User
+from corpus.collections.selectors import collections_for
 from tracks.models import Track
 from tracks.protocols.selectors import protocols
 from tracks.tracks import selectors, services
 from tracks.tracks.forms import TrackForm
 from web.api.conditional import require_match
 from web.api.filters import Filter
-from web.api.permissions import Everyone, Organizer
+from web.api.permissions import Creator, Everyone, Organizer
 from web.api.serializers import Strict, require_valid
 from web.api.views import Endpoints, created, get, patch, post
 
@@ -95,7 +96,7 @@ class NewTrackSerializer(TrackChangeSerializer):
     protocol = serializers.CharField(help_text="The short name of a protocol.")
 
 
-def _form(changes: dict[str, Any], track: Track) -> TrackForm:
+def _form(changes: dict[str, Any], track: Track, user: User) -> TrackForm:
     """The form of the page, filled with the track and the changes.
 
     Raises:
@@ -105,8 +106,8 @@ def _form(changes: dict[str, Any], track: Track) -> TrackForm:
     if "protocol" in changes:
         data["protocol"] = _pk_of("protocol", protocols(), changes["protocol"])
     for name in {"collection", "topic_collection"} & set(changes):
-        data[name] = _pk_of(name, all_collections(), changes[name])
-    form = TrackForm(data, instance=track)
+        data[name] = _pk_of(name, collections_for(user), changes[name])
+    form = TrackForm(data, instance=track, user=user)
     require_valid(form)
     return form
 
@@ -143,13 +144,13 @@ class Tracks(Endpoints):
         searches=("slug", "name", "description"),
     )
     def list_tracks(self, request: Request) -> Any:
-        """List the tracks. Only organizers see drafts."""
+        """List the tracks. Drafts are for their organizers and administrators."""
         return selectors.tracks_for(user_of(request))
 
-    @post("tracks/", "tracks", TrackDetailSerializer, takes=NewTrackSerializer, who=[Organizer], status=201)
+    @post("tracks/", "tracks", TrackDetailSerializer, takes=NewTrackSerializer, who=[Creator], status=201)
     def create_track(self, request: Request) -> Any:
         """Create a track, as a draft that only organizers see."""
-        form = _form(self.validated(request), Track())
+        form = _form(self.validated(request), Track(), person_of(request))
         track = services.create(track=form.save(commit=False), by=person_of(request))
         return created(_detail(request, track), reverse("api:track", args=[track.slug]))
 
@@ -175,7 +176,7 @@ class Tracks(Endpoints):
         fixed = sorted(set(changes) & services.FIXED_ONCE_OPENED)
         if fixed and track.status != Track.Status.DRAFT:
             raise services.TrackRefused(f"{track} was opened: its {', '.join(fixed)} cannot change.")
-        form = _form(changes, track)
+        form = _form(changes, track, user)
         services.edit(track=form.save(commit=False), changed=form.changed_data)
         return Response(_detail(request, get_object_or_404(selectors.tracks_for(user), pk=track.pk)))
 

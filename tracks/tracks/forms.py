@@ -1,9 +1,12 @@
 """The forms of a track: to edit it, on the site and in the admin, and to clone it."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 
+from accounts.models import User
+from corpus.collections.selectors import collections_for
+from corpus.models import Collection
 from tracks.models import Track
 from tracks.tracks.services import FIXED_ONCE_OPENED
 from web.forms import StyledForm
@@ -19,8 +22,12 @@ class TrackForm(StyledForm, forms.ModelForm[Track]):
         help_texts = {"slug": "For the address of the track, such as arqmath-2020."}
         widgets = {"description": forms.Textarea(attrs={"rows": 4})}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: User | None = None, **kwargs: Any) -> None:
+        """The fields offer the collections that a user may read; without a user all, as in the admin and commands."""
         super().__init__(*args, **kwargs)
+        if user is not None:
+            for name in ("collection", "topic_collection"):
+                cast("forms.ModelChoiceField[Collection]", self.fields[name]).queryset = collections_for(user)
         if self.instance.pk and self.instance.status != Track.Status.DRAFT:
             for name in FIXED_ONCE_OPENED & set(self.fields):
                 del self.fields[name]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from accounts.access import AnyUser, is_organizer
+from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
 from assay.protocols.schema import Protocol
 from tracks.acceptance import Acceptance, is_due, states_for
@@ -26,11 +26,21 @@ class TrackPage:
 
 
 def tracks_for(user: AnyUser) -> QuerySet[Track]:
-    """The tracks that a user may see: organizers see all, others all but drafts whose opening time has not come."""
+    """The tracks that a user may see: all but drafts of others whose opening time has not come; administrators all."""
     tracks = Track.objects.select_related("protocol", "collection")
-    if is_organizer(user):
+    if isinstance(user, User) and user.is_administrator:
         return tracks
-    return tracks.filter(~Q(status=Track.Status.DRAFT) | is_due())
+    return tracks.filter(~Q(status=Track.Status.DRAFT) | is_due() | Q(pk__in=overseen_by(user)))
+
+
+def tracks_organized_by(user: User) -> QuerySet[Track]:
+    """The tracks that a user may change."""
+    return Track.objects.filter(pk__in=user.organized).select_related("protocol", "collection")
+
+
+def tracks_overseen_by(user: AnyUser) -> QuerySet[Track]:
+    """The tracks of which a user sees everything."""
+    return Track.objects.filter(pk__in=overseen_by(user)).select_related("protocol", "collection")
 
 
 def track_named(slug: str) -> Track | None:
@@ -45,7 +55,7 @@ def is_member(user: AnyUser, track: Track) -> bool:
 
 def released_to(user: AnyUser, track: Track) -> Q:
     """The downloads of a track that a user who sees the track gets, by the clock of the database. One query."""
-    if is_organizer(user):
+    if oversees(user, track.pk):
         return Q(track=track)
     released = Q(track=track, released_at__lte=Now())
     return released if is_member(user, track) else released & Q(audience=Download.Audience.EVERYONE)

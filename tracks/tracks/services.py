@@ -9,7 +9,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from tracks import acceptance
-from tracks.models import Deadline, Track
+from tracks.models import Deadline, Organizer, Track
 
 FIXED_ONCE_OPENED = {"slug", "protocol", "collection"}  # runs are checked against these fields
 
@@ -59,7 +59,7 @@ def _settle(track: Track) -> None:
 
 @transaction.atomic
 def create(*, track: Track, by: User, cloned_from: Track | None = None) -> Track:
-    """Store a new track, as a draft that only organizers see.
+    """Store a new track, as a draft that only its organizers see. Who creates it is the first of them.
 
     Raises:
         TrackRefused: There is a track with this short name.
@@ -68,6 +68,7 @@ def create(*, track: Track, by: User, cloned_from: Track | None = None) -> Track
         raise TrackRefused(f"There is already a track with the short name {track.slug}; choose another one.")
     track.status = Track.Status.DRAFT
     track.save(force_insert=True)
+    Organizer.objects.create(track=track, user=by)
     details = {"protocol": track.protocol.slug, "cloned from": cloned_from.slug if cloned_from else ""}
     audit.record(action="track.created", subject=track, track=track, details=details, by=by)
     return track

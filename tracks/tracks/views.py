@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
 from tracks.tracks import selectors, services
 from tracks.tracks.forms import TrackForm
 from web.forms import refusals_in
@@ -40,11 +40,11 @@ def close_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@organizer_required
+@organizer_form
 def edit_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Edit a track. Organizers only."""
     track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
-    form = TrackForm(request.POST or None, instance=track)
+    form = TrackForm(request.POST or None, instance=track, user=request.user)
     if form.is_valid():
         with refusals_in(form):
             messages.success(request, f"Saved {services.edit(track=track, changed=form.changed_data)}.")

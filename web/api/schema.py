@@ -11,7 +11,17 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.permissions import SAFE_METHODS
 
 from web.api.idempotency import HEADER
-from web.api.permissions import Everyone, LoggedIn, Organizer, scopes_of
+from web.api.permissions import (
+    Administrator,
+    Creator,
+    Everyone,
+    LoggedIn,
+    OfInvitations,
+    OfPeople,
+    Organizer,
+    WithRole,
+    scopes_of,
+)
 from web.api.problems import CONTENT_TYPE
 from web.api.serializers import ProblemSerializer
 from web.api.views import Endpoints
@@ -49,7 +59,16 @@ HEADERS = {
     "202": {"Location": {"description": "The address of the job.", "schema": _TEXT}},
     "429": {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}},
 }
-WHO: dict[Any, str] = {Everyone: "Everyone", LoggedIn: "Everyone with a token", Organizer: "Organizers"}
+WHO: dict[Any, str] = {
+    Everyone: "Everyone",
+    LoggedIn: "Everyone with a token",
+    Organizer: "Organizers of the track; its chairs for what only reads",
+    OfPeople: "Organizers of the track and administrators; its chairs for what only reads",
+    OfInvitations: "Organizers of the track and administrators",
+    Creator: "Organizers of any track and administrators",
+    WithRole: "Organizers and chairs of any track",
+    Administrator: "Administrators",
+}
 
 
 class Schema(AutoSchema):

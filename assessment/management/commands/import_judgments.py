@@ -7,7 +7,7 @@ from typing import Any
 from django.core.files import File
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.selectors import organizer_named
+from accounts.selectors import creator_named
 from assay.errors import Refused
 from assessment.imports import services
 from assessment.models import Batch, JudgmentImport
@@ -66,7 +66,7 @@ class Command(BaseCommand):
             raise CommandError(refusal.message) from refusal
 
     def _start(self, **options: Any) -> JudgmentImport:
-        track, user = track_named(options["track"]), organizer_named(options["by"])
+        track, user = track_named(options["track"]), creator_named(options["by"])
         if track is None or user is None:
             missing = f"track {options['track']}" if track is None else f"organizer {options['by']}"
             raise CommandError(f"There is no {missing}.")

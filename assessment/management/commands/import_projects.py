@@ -7,7 +7,7 @@ from typing import Any
 from django.core.files import File
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.selectors import organizer_named
+from accounts.selectors import creator_named
 from assay.errors import Refused
 from assessment.management.commands.import_judgments import pair
 from assessment.models import ProjectImport
@@ -53,7 +53,7 @@ class Command(BaseCommand):
         parser.add_argument("--check", action="store_true", help="say what would be made, and import nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user = organizer_named(options["by"])
+        user = creator_named(options["by"])
         if user is None:
             raise CommandError(f"There is no organizer {options['by']}.")
         mapping = {f"{kind}s": dict(options[kind]) for kind in ("title", "slug", "account")}

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import connection
 
-from accounts.selectors import has_organizer
+from accounts.selectors import has_administrator
 
 LOCK = 0x61737361  # of the database, while it is migrated
 
@@ -41,9 +41,9 @@ class Command(BaseCommand):
             collect_changed()
         if demo:
             call_command("demo", stdout=self.stdout)
-        if not has_organizer():
+        if not has_administrator():
             self.stdout.write(
-                "There is no organizer yet. Create the first with `manage.py createsuperuser`: in a checkout "
+                "There is no administrator yet. Create the first with `manage.py createsuperuser`: in a checkout "
                 "`.venv/bin/python manage.py createsuperuser`."
             )
 

@@ -1,0 +1,88 @@
+"""What a chair of a track would be refused does not appear on the pages of the track. Decision: ADR 65.
+
+Whether a view takes a form from chairs is decided by its decorator (`accounts.access`), and by nothing else. So this
+middleware asks the decorators: it looks up where each form and link of a page leads, and cuts out a form that chairs
+may not send, and a link to a page that is only such a form. It does nothing for anybody but chairs.
+"""
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import Resolver404, ResolverMatch, resolve
+
+from accounts.models import User
+from config.middleware import Middleware
+from web.addresses import belongs_to_track, track_at
+
+# Templates write each tag like this, and text of people is escaped or sanitized, so that it contains no form.
+FORM = re.compile(r"<form\b(?P<tag>[^>]*)>.*?</form>", re.DOTALL)
+LINK = re.compile(r"<a\b(?P<tag>[^>]*)>(?P<text>.*?)</a>", re.DOTALL)
+BUTTON = re.compile(r"<button\b(?P<tag>[^>]*)>.*?</button>", re.DOTALL)
+ATTRIBUTE = re.compile(r'\b(action|class|form|href|id|method)="([^"]*)"')
+
+
+class ChairMiddleware(Middleware):
+    """Cuts what a chair would be refused out of a page of the track."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        is_page = not response.streaming and response.get("Content-Type", "").startswith("text/html")
+        if is_page and is_chair(request):
+            response.content = without_changes(response.content.decode(), request.path).encode()
+            if response.has_header("Content-Length"):
+                response["Content-Length"] = str(len(response.content))
+        return response
+
+
+def is_chair(request: HttpRequest) -> bool:
+    """Return whether the page of a request belongs to a track that its user chairs. No query for others."""
+    match = request.resolver_match
+    if match is None or not belongs_to_track(
+        match
+    ):  # the user is not asked for: public pages do not depend on one
+        return False
+    user = request.user
+    if not isinstance(user, User) or not any(role.is_chair for role in user.roles.values()):
+        return False
+    role = user.role_at(track_at(match))
+    return role is not None and role.is_chair
+
+
+def without_changes(page: str, path: str) -> str:
+    """The page at a path without forms that change the track, their buttons elsewhere, and links to pages of forms."""
+    cut: set[str] = set()
+
+    def form(match: re.Match[str]) -> str:
+        tag = _attributes(match["tag"])
+        if tag.get("method", "get").lower() != "post" or not _is_of_organizers(tag.get("action") or path):
+            return match[0]
+        cut.add(tag.get("id", ""))
+        return ""
+
+    def link(match: re.Match[str]) -> str:
+        tag = _attributes(match["tag"])
+        if not _is_of_organizers(tag.get("href", ""), attribute="is_form"):
+            return match[0]
+        return "" if "btn" in tag.get("class", "") else match["text"]
+
+    page = LINK.sub(link, FORM.sub(form, page))
+    outside = cut - {""}
+    return BUTTON.sub(
+        lambda match: "" if _attributes(match["tag"]).get("form") in outside else match[0], page
+    )
+
+
+def _attributes(tag: str) -> dict[str, str]:
+    return dict(ATTRIBUTE.findall(tag))
+
+
+def _is_of_organizers(address: str, attribute: str = "is_of_organizers") -> bool:
+    """Return whether the view at an address of this site refuses what chairs would send to it."""
+    try:
+        target: ResolverMatch = resolve(urlsplit(address).path)
+    except (Resolver404, ValueError):
+        return False
+    view: Any = target.func
+    return bool(vars(view).get(attribute))

@@ -1,0 +1,226 @@
+"""Organizers of single tracks, chairs and administrators: what the tables of `test_access` do not show.
+
+Chairs are offered nothing that would be refused, and refused everything that changes something. An organizer of another
+track gets nowhere with forms and ids either.
+"""
+
+import re
+
+import pytest
+from django.contrib.admin import site
+from django.test import Client
+from django.urls import Resolver404, resolve, reverse
+
+from accounts.models import Event, User
+from assessment.models import Judgment
+from pooling.models import Run
+from tests.helpers.api import api, call
+from tests.helpers.factories import make_assessor, make_collection, make_role, make_track, make_user
+from tests.scoring.conftest import Scene
+from tests.test_access import addresses, scene
+from tracks.models import Organizer
+
+__all__ = ["addresses", "scene"]  # fixtures
+
+pytestmark = pytest.mark.django_db
+FORM = re.compile(r'<form\b[^>]*method="post"[^>]*>')
+TARGET = re.compile(r'\baction="([^"?]*)|<a\b[^>]*\bhref="(/[^"?#]*)')
+# What everybody may send: it changes only what is theirs.
+OWN = {
+    *(
+        "assessment:accepting",
+        "assessment:highlighting",
+        "assessment:keys",
+        "account",
+        "tokens",
+        "revoke_token",
+    ),
+    *("login", "logout", "request_link", "password_change", "login_link", "participation:join"),
+    *(
+        "participation:leave_team",
+        "participation:ask_to_join",
+        "tracks:accept_agreement",
+        "participation:invitation_link",
+    ),
+}
+CREATING = {"corpus:start_import", "corpus:start_build", "publishing:load_archive", "assessment:projects"}
+CREATING |= {"tracks:new_track", "tracks:new_protocol"}
+
+
+def as_user(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_chair_is_offered_no_form_and_no_page_that_would_be_refused(
+    scene: Scene, addresses: dict[str, str]
+) -> None:
+    chair = as_user(make_role(scene.track, "chair", is_chair=True))
+    organizer = as_user(scene.organizer)
+
+    def refused(client: Client, address: str) -> set[str]:
+        """The places to which a page leads that refuse chairs: of its forms that change something, and its links."""
+        response = client.get(address)
+        content = b"".join(response)  # also to the end of a file, which closes it
+        if response.status_code != 200 or response.streaming or "html" not in response["Content-Type"]:
+            return set()
+        page = content.decode()
+        forms = [TARGET.search(tag) for tag in FORM.findall(page)]
+        sent = {match[1] if match and match[1] else address for match in forms}
+        linked = {
+            link for _, link in TARGET.findall(page) if link and not link.startswith(("/static", "/help"))
+        }
+        return {each for each in sent if _has(each, "is_of_organizers")} | {
+            each for each in linked if _has(each, "is_form")
+        }
+
+    pages = {name: address for name, address in addresses.items() if not name.startswith("documentation")}
+    offered = {name: places for name, address in pages.items() if (places := refused(chair, address))}
+    usual = ("pooling:pools", "assessment:judging", "participation:people", "tracks:track")
+
+    assert offered == {}
+    assert all(refused(organizer, addresses[name]) for name in usual), "organizers are offered them"
+
+
+def _has(address: str, mark: str) -> bool:
+    try:
+        return bool(vars(resolve(address).func).get(mark))
+    except (Resolver404, ValueError):
+        return False
+
+
+def test_forms_of_a_track_are_refused_to_chairs_and_to_organizers_of_others(
+    scene: Scene, addresses: dict[str, str]
+) -> None:
+    chair = as_user(make_role(scene.track, "chair", is_chair=True))
+    foreign = as_user(make_role(make_track("elsewhere"), "foreign"))
+    n_events = Event.objects.count()
+
+    answers = {
+        name: (chair.post(address).status_code, foreign.post(address).status_code)
+        for name, address in addresses.items()
+        if name not in OWN | CREATING
+    }
+
+    let_in = {name: each for name, each in answers.items() if not set(each) <= {403, 404, 405}}
+    assert let_in == {}
+    assert Event.objects.count() == n_events
+
+
+def test_chair_changes_no_run_and_reads_the_reason(scene: Scene) -> None:
+    run = scene.submit(scene.ours, "good", "10 é 9")
+    chair = api(make_role(scene.track, "chair", is_chair=True))
+
+    described = call(chair, "PATCH", "run", run.pk, data={"description": "mine"})
+    withdrawn = call(chair, "POST", "withdraw_run", run.pk)
+    closed = call(chair, "POST", "close_track", scene.track.slug)
+
+    assert (described.status_code, withdrawn.status_code) == (403, 403)
+    assert Run.objects.get(pk=run.pk).status == Run.Status.SUBMITTED
+    assert (closed.status_code, closed.json()["detail"]) == (
+        403,
+        "You chair this track: you see all of it, and change nothing. Ask one of its organizers.",
+    )
+
+
+def test_roles_are_given_exchanged_and_taken_and_a_track_keeps_an_organizer(scene: Scene) -> None:
+    Organizer.objects.filter(track=scene.track).delete()
+    first, other = make_role(scene.track, "first"), make_user("other")
+    client, address = as_user(first), reverse("participation:set_organizer", args=[scene.track.slug])
+
+    alone = client.post(address, {"username": "first", "role": "chair"})
+    client.post(address, {"username": "other", "role": "chair"})
+    as_chair = as_user(other).get(reverse("participation:people", args=[scene.track.slug])).content.decode()
+    client.post(address, {"username": "other", "role": "organizer"})
+    call(api(other), "DELETE", "organizer", scene.track.slug, "first")
+    missing = as_user(other).post(address, {"username": "nobody", "role": "chair"})
+    last = call(api(other), "DELETE", "organizer", scene.track.slug, "other")
+
+    assert (alone.status_code, last.status_code, missing.status_code) == (409, 409, 422)
+    assert "first is the only organizer of" in alone.content.decode()
+    assert "Set the role" not in as_chair
+    assert [row.user.username for row in scene.track.organizers.all()] == ["other"]
+    assert client.get(reverse("pooling:pools", args=[scene.track.slug])).status_code == 403
+    log = Event.objects.filter(track_id=scene.track.pk, action__startswith="organizer.").order_by("pk")
+    assert [(event.action, event.subject, event.details["role"]) for event in log] == [
+        ("organizer.appointed", "other", {"from": "", "to": "chair"}),
+        ("organizer.appointed", "other", {"from": "chair", "to": "organizer"}),
+        ("organizer.dismissed", "first", "organizer"),
+    ]
+
+
+def test_organizer_gets_into_no_other_track_with_a_link_for_its_people(scene: Scene) -> None:
+    elsewhere = make_track("elsewhere")
+    foreign, shared = make_role(elsewhere, "foreign"), make_assessor(scene.track, "shared")
+    elsewhere.assessors.create(user=shared)
+    elsewhere.assessors.create(user=make_user("root", is_staff=True))
+    own = make_assessor(elsewhere, "own")
+    client = as_user(foreign)
+
+    def link_for(name: str) -> str:
+        user = User.objects.get(username=name)
+        address = reverse("participation:make_login_link", args=[elsewhere.slug, user.pk])
+        return client.post(address, follow=True).content.decode()
+
+    assert "No link can be made for this account" in link_for("shared")
+    assert "No link can be made for this account" in link_for("root")
+    assert f"/login/link/{own.pk}/" in link_for("own")
+
+
+def test_organizer_uses_nothing_of_tracks_of_others(scene: Scene) -> None:
+    """Neither in forms nor in comparisons: hidden collections, pools, topics, qrels, runs."""
+    elsewhere = make_track("elsewhere")
+    foreign = make_role(elsewhere, "foreign")
+    hidden = make_collection("secret-threads")
+    make_collection("theirs", imported_by=scene.ada)
+    scene.track.topic_collection = hidden
+    scene.track.save()
+    scene.submit(scene.ours, "good", "10 é 9")
+    board = scene.leaderboard()
+    client, programs = as_user(foreign), api(foreign)
+    Organizer.objects.create(track=make_track("target"), user=foreign)
+
+    form = client.get(reverse("tracks:new_track")).content.decode()
+    comparison = client.get(reverse("publishing:comparison")).content.decode()
+    taken = call(
+        programs,
+        "POST",
+        "tracks",
+        data={
+            "slug": "x",
+            "name": "X",
+            "protocol": scene.track.protocol.slug,
+            "topic_collection": hidden.slug,
+        },
+    )
+    offered = call(programs, "POST", "offer_qrels", board.qrels_id, data={"track": "target"})
+    to_others = call(
+        api(scene.organizer), "POST", "train_with_qrels", board.qrels_id, data={"track": "no-such-track"}
+    )
+
+    assert "secret-threads" not in form
+    assert "theirs" not in form
+    assert scene.track.name not in comparison
+    assert (taken.status_code, offered.status_code, to_others.status_code) == (400, 404, 404)
+    assert call(programs, "GET", "jobs").json()["results"] == []
+    assert call(programs, "GET", "events").json()["results"] == []
+
+
+def test_administrator_sees_no_judgments_in_the_admin_either(scene: Scene) -> None:
+    scene.judged("high", "medium", "low")
+    client = as_user(User.objects.create(username="root", is_staff=True, is_superuser=True))
+    judgment = Judgment.objects.earliest("pk")
+
+    lists = {
+        model.__name__: client.get(
+            reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        ).context["cl"]
+        for model, admin in site._registry.items()
+        if getattr(admin, "track_way", "")
+    }
+    opened = client.get(reverse("admin:assessment_judgment_change", args=[judgment.pk]))
+
+    assert {name: len(rows.result_list) for name, rows in lists.items()} == dict.fromkeys(lists, 0)
+    assert {"Judgment", "Task", "Batch", "Run", "Pool", "Qrels"} <= set(lists)
+    assert opened.status_code == 302

@@ -1,0 +1,72 @@
+"""Appoint and dismiss the organizers and chairs of a track. A track always keeps an organizer. Decision: ADR 65."""
+
+from django.db import transaction
+
+from accounts.audit import services as audit
+from accounts.models import User
+from tracks.models import Organizer, Track
+from tracks.tracks import services as track_services
+from tracks.tracks.services import TrackRefused
+
+ROLES = ("organizer", "chair")
+
+
+@transaction.atomic
+def appoint(*, track: Track, user: User, role: str, by: User | None = None) -> Organizer:
+    """Make a user an organizer or a chair of a track, or change between the two. Repeated, it changes nothing.
+
+    Raises:
+        TrackRefused: There is no such role, the user is a machine or deactivated, or the last organizer would become a
+            chair.
+    """
+    current = track_services.lock(track.pk)
+    if role not in ROLES:
+        raise TrackRefused(f"{role} is not a role in a track; use {' or '.join(ROLES)}.")
+    check(user=user)
+    row = Organizer.objects.filter(track=current, user=user).first()
+    if row is not None and row.role == role:
+        return row
+    before = row.role if row is not None else ""
+    if row is None:
+        row = Organizer(track=current, user=user)
+    elif not row.is_chair:
+        _check_others(current, user)
+    row.is_chair = role == "chair"
+    row.save()
+    details = {"role": {"from": before, "to": role}}
+    audit.record(action="organizer.appointed", subject=user, track=current, details=details, by=by)
+    return row
+
+
+@transaction.atomic
+def dismiss(*, track: Track, user: User, by: User | None = None) -> None:
+    """Take the role of an organizer or chair from a user. What they made stays.
+
+    Raises:
+        TrackRefused: The user has no such role, or is the last organizer.
+    """
+    current = track_services.lock(track.pk)
+    row = Organizer.objects.filter(track=current, user=user).first()
+    if row is None:
+        raise TrackRefused(f"{user} neither organizes nor chairs {current}.")
+    if not row.is_chair:
+        _check_others(current, user)
+    row.delete()
+    audit.record(action="organizer.dismissed", subject=user, track=current, details={"role": row.role}, by=by)
+
+
+def check(*, user: User) -> None:
+    """Refuse who cannot log in.
+
+    Raises:
+        TrackRefused: The user is a machine or deactivated.
+    """
+    if user.is_machine or not user.is_active:
+        raise TrackRefused(f"{user} cannot log in, and so can neither organize nor chair a track.")
+
+
+def _check_others(track: Track, user: User) -> None:
+    """Refuse to take the role from the last organizer who can log in."""
+    others = track.organizers.filter(is_chair=False, user__is_active=True).exclude(user=user)
+    if not others.exists():
+        raise TrackRefused(f"{user} is the only organizer of {track}. Appoint another one first.")
