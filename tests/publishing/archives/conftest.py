@@ -93,7 +93,7 @@ def build_campaign() -> Campaign:
     judge(task, "medium", comment="on second thoughts", seconds=7)
     late = scene.submit(scene.ours, "late", "11 10", kind="alternate")
     scene.pool = _pool(scene, "Second", tops_up=scene.pool)
-    second = make_batch(scene.pool, {scene.bob: list(scene.topics.values())})
+    second = make_batch(scene.pool, {scene.bob: list(scene.topics.values())}, judges=1)
     while (task_of_bob := task_services.accept_next(batch=second, assessor=scene.bob)) is not None:
         judge(task_of_bob, "low")
     scene.track.refresh_from_db()

@@ -100,6 +100,8 @@ LEFT_OUT = {
     "scoring.PhaseScore": PHASES,
     "pooling.PoolEntry.answer": ANSWERS,
     "assessment.BatchEntry": WORK,
+    "assessment.BatchLink": RUNNING,
+    "assessment.ProjectImport": FILES,
     "assessment.GoldUnit": WORK,
     "assessment.Check": WORK,
     "assessment.DiscussionNote": WORK,
@@ -180,6 +182,8 @@ NOT_IN_THE_CAMPAIGN = {
     "pooling.PoolMember",
     "pooling.MemberContribution",
     "tracks.Topic.source",
+    "assessment.Batch.is_shared",  # see the test of batches to join
+    "assessment.TopicAssignment.is_shared",
     "participation.Team.documents",  # see the test of BOLT
     "pooling.Run.pooled_as",
     "pooling.Pool.max_runs_per_team",
