@@ -105,6 +105,7 @@ pooling:make_ids: POST make_visual_ids
 participation:leave_team: POST leave_team
 participation:change_member: PATCH team_member, DELETE team_member
 participation:set_groups: PUT assessor_groups
+participation:set_organizer: PUT organizer, DELETE organizer
 participation:remove_assessor: DELETE assessor
 participation:nominate: PUT nominations
 participation:set_address: PUT system

@@ -35,7 +35,15 @@ OWN = {
         "tokens",
         "revoke_token",
     ),
-    *("login", "logout", "request_link", "password_change", "login_link", "participation:join"),
+    *(
+        "login",
+        "logout",
+        "request_link",
+        "password_change",
+        "login_link",
+        "participation:join",
+        "assessment:link",
+    ),
     *(
         "participation:leave_team",
         "participation:ask_to_join",

@@ -34,6 +34,7 @@ NO_PAGES = {
         "participation:end_session",
         "participation:remove_assessor",
         "participation:set_groups",
+        "participation:set_organizer",
         "participation:interaction_data",
         "participation:interaction_file",
         "participation:invitation_links",

@@ -11,7 +11,7 @@ from pooling.models import Pool
 from pooling.pools import services as pool_services
 from tests.helpers.factories import make_assessor, make_organizer
 from tests.helpers.judging import make_batch
-from tracks.models import StoredProtocol, Topic, Track
+from tracks.models import Organizer, StoredProtocol, Topic, Track
 from tracks.rows.services import import_rows
 
 CAPTIONS = samples.path("captions-lab.toml").read_text()
@@ -85,6 +85,8 @@ def store_protocol(text: str) -> StoredProtocol:
 def make_row_track(text: str = CAPTIONS, rows: str = ROWS) -> Track:
     stored = store_protocol(text)
     track = Track.objects.create(slug=stored.slug, name=stored.title, protocol=stored)
+    staff = User.objects.filter(is_staff=True)
+    Organizer.objects.bulk_create(Organizer(track=track, user=user) for user in staff)
     if rows:
         import_rows(track=track, data=rows.encode(), name="rows.csv")
     return track

@@ -83,6 +83,7 @@ LEFT_OUT = {
     "participation.Membership": PEOPLE,
     "participation.EndedMembership": PEOPLE,
     "participation.Interaction": PEOPLE,
+    "tracks.Organizer": PEOPLE,
     "participation.Invitation": PEOPLE,
     "participation.InvitationUse": PEOPLE,
     "participation.JoinRequest": PEOPLE,

@@ -33,7 +33,7 @@ from tests.helpers.factories import make_assessor, make_collection, make_organiz
 from tests.helpers.judging import make_batch
 from tests.publishing.archives.conftest import archive_of, written
 from tests.publishing.archives.test_services import findings_of, load
-from tracks.models import Track
+from tracks.models import Organizer, Track
 from tracks.protocols import services as protocol_services
 from tracks.topics.services import import_topics
 
@@ -102,6 +102,7 @@ def build_campaign(
     track = Track.objects.create(
         slug="touche", name="Arguments", collection=collection, protocol=protocol, status=Track.Status.DRAFT
     )
+    Organizer.objects.create(track=track, user=organizer)
     topics = "".join(
         json.dumps({"id": code, "title": title}) + "\n" for code, title in TOPICS.items()
     ).encode()
