@@ -18,7 +18,8 @@ class RunFacts(NamedTuple):
     """A run. `pooled_as` is another kind than its own, or empty.
 
     `made` and `uses` are empty if nobody stated them; `means` is empty if it was not scored. `first` has the number of
-    topics by the grade of their first document, as `assay.statistics.leaderboard.first_grades` counts them.
+    topics by the grade of their first document, as `assay.statistics.leaderboard.first_grades` counts them; `answers`
+    has those to the public questions of the protocol in words, by key.
     """
 
     team: str
@@ -30,6 +31,7 @@ class RunFacts(NamedTuple):
     means: Mapping[str, float] = {}
     is_baseline: bool = False
     first: Mapping[str, int] = {}
+    answers: Mapping[str, str] = {}
 
     @property
     def pooled_kind(self) -> str:

@@ -45,6 +45,7 @@ from assay.papers.facts import CollectionFacts, Rankings, RunFacts, TopicFacts, 
 from assay.pools.files import PoolSummary, read_summary
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import Measure, parse_measures, with_level
+from assay.protocols.run_answers import answers_of_run, public_answers
 from assay.protocols.schema import Protocol
 from assay.statistics.leaderboard import first_grades
 from assay.statistics.qrels_summary import grades_by_topic
@@ -313,10 +314,20 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
     for run in [run for run in manifest if protocol.runs.is_of_campaign(run.kind)]:
         pooled_as = protocol.runs.pooled_as(run.kind, run.tag, run.pooled_as)
         other, of_run = pooled_as if pooled_as != run.kind else "", means.get(run.tag, {})
-        is_baseline = protocol.runs.kind(run.kind).baseline
-        made = columns_of(run)["made"]
-        grades = first.get(run.tag, {})
-        runs.append(RunFacts(run.team, run.tag, run.kind, other, made, run.uses, of_run, is_baseline, grades))
+        made, is_baseline = columns_of(run)["made"], protocol.runs.kind(run.kind).baseline
+        answers = answers_of_run(protocol.runs, run.answers) if run.answers else {}
+        stated = (
+            run.team,
+            run.tag,
+            run.kind,
+            other,
+            made,
+            run.uses,
+            of_run,
+            is_baseline,
+            first.get(run.tag, {}),
+        )
+        runs.append(RunFacts(*stated, public_answers(protocol.runs, answers)))
     facts = TrackFacts(
         name=files.name,
         protocol=protocol,

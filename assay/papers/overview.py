@@ -5,15 +5,17 @@ runs match by team and tag, whatever their case.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
+from assay.html.sanitize import beginning
 from assay.measures.scores import step_or_name
-from assay.papers.facts import RunFacts, TrackFacts
+from assay.papers.facts import MOST_LETTERS, RunFacts, TrackFacts
 from assay.papers.tables import CHECK, Column, Group, PaperTable, Row, Value, number, words
 from assay.protocols.description import label_title
-from assay.protocols.schema import RunKind
+from assay.protocols.run_answers import public_questions
+from assay.protocols.schema import RunKind, RunQuestion
 
 BASELINES = "Baselines"
 TOTAL = "Total"
@@ -22,7 +24,11 @@ MADE = ("automatic", "manual")
 
 
 def overview_tables(
-    tracks: Sequence[TrackFacts], *, measures: Sequence[str] = (), digits: int = 4
+    tracks: Sequence[TrackFacts],
+    *,
+    measures: Sequence[str] = (),
+    digits: int = 4,
+    questions: Sequence[str] = (),
 ) -> list[PaperTable]:
     """All tables of an overview; there are no results until runs are scored.
 
@@ -30,10 +36,11 @@ def overview_tables(
         tracks: in the order of the columns. The last one gives the order of teams and runs in the results.
         measures: to print; if empty, all of the tracks but the shares of judged documents.
         digits: decimals of the results.
+        questions: keys of public questions about runs whose answers the results have; if empty, all.
     """
     tables = [runs_table(tracks), participants_table(tracks), topics_table(tracks)]
     if any(run.means for track in tracks for run in track.runs):
-        tables.append(results_table(tracks, measures=measures, digits=digits))
+        tables.append(results_table(tracks, measures=measures, digits=digits, questions=questions))
         tables.append(gains_table(tracks, measures=measures, digits=digits))
     return [table for table in tables if table.groups]
 
@@ -158,8 +165,40 @@ def default_measures(track: TrackFacts, wanted: Sequence[str]) -> list[str]:
     return chosen or [measure for measure in track.measures if not measure.startswith("judged@")]
 
 
+def asked_of(tracks: Sequence[TrackFacts], wanted: Sequence[str] = ()) -> dict[str, RunQuestion]:
+    """The public questions about the runs of some tracks that are wanted, or all, by key."""
+    asked = public_questions(*(track.protocol.runs for track in tracks))
+    return {key: question for key, question in asked.items() if not wanted or key in wanted}
+
+
+def answer_columns(questions: Mapping[str, RunQuestion]) -> list[Column]:
+    """A column for the answers to each question about runs; `explained` says for the caption what it is."""
+    return [Column(_heading(key)) for key in questions]
+
+
+def answer_cells(questions: Mapping[str, RunQuestion], answers: Mapping[str, str]) -> list[str]:
+    """The beginnings of the answers about a run."""
+    return [beginning(" ".join(answers.get(key, "").split()), MOST_LETTERS) for key in questions]
+
+
+def explained(questions: Mapping[str, RunQuestion]) -> str:
+    """The questions of the columns of answers, for a caption; they end with a space."""
+    return "".join(
+        f"{_heading(key)}: {question.label}{' ' if question.label.endswith(('?', '.')) else '. '}"
+        for key, question in questions.items()
+    )
+
+
+def _heading(key: str) -> str:
+    return label_title(key)[:1].upper() + label_title(key)[1:]
+
+
 def results_table(
-    tracks: Sequence[TrackFacts], *, measures: Sequence[str] = (), digits: int = 4
+    tracks: Sequence[TrackFacts],
+    *,
+    measures: Sequence[str] = (),
+    digits: int = 4,
+    questions: Sequence[str] = (),
 ) -> PaperTable:
     """Results by team, baselines first. Each column has a bold best baseline and a bold best participant."""
     shown = [(n, name) for n, track in enumerate(tracks) for name in default_measures(track, measures)]
@@ -170,7 +209,8 @@ def results_table(
     main = tracks[-1].protocol.runs.kinds[0] if len(mains) == 1 and len(kinds) <= 2 else None
     kind = Column(main.name[0].upper(), is_mark=True) if main else Column("Kind")
     data = [Column("Data")] if _uses(tracks) else []
-    columns = [Column("Run"), *data, kind, Column("M", is_mark=True)]
+    asked = asked_of(tracks, questions)
+    columns = [Column("Run"), *data, *answer_columns(asked), kind, Column("M", is_mark=True)]
     for n, measure in shown:
         over = f"{tracks[n].name} ({tracks[n].n_topics} topics)" if len(tracks) > 1 else ""
         columns.append(Column(measure, over, is_number=True, is_measure=True))
@@ -180,8 +220,8 @@ def results_table(
         else "Kind: the kind of the run. "
     )
     caption = (
-        f"Results. {marks}M: {CHECK} is a manual run. The best value of the baselines and the best value of the "
-        "participants are bold in each column."
+        f"Results. {marks}M: {CHECK} is a manual run. {explained(asked)}The best value of the "
+        "baselines and the best value of the participants are bold in each column."
     )
     if len(tracks) == 1:
         caption = f"{tracks[0].name}, {tracks[0].n_topics} topics: {caption[0].lower()}{caption[1:]}"
@@ -201,7 +241,8 @@ def results_table(
                 cell._replace(is_best=bool(cell.text) and cell.text == highest)
                 for cell, highest in zip(cells, best, strict=True)
             ]
-            texts = [run.tag, *([run.uses.capitalize()] if data else []), _kind(run, main)]
+            texts = [run.tag, *([run.uses.capitalize()] if data else [])]
+            texts += [*answer_cells(asked, run.answers), _kind(run, main)]
             row = (*words(*texts, CHECK if run.made == MADE[1] else ""), *marked)
             by_team.setdefault(BASELINES if is_baseline else team.casefold(), []).append(row)
     groups = tuple(Group(names[team], tuple(rows)) for team, rows in by_team.items())

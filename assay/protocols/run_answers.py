@@ -67,6 +67,22 @@ def answers_in_words(rules: schema.RunRules, answers: dict[str, Any]) -> list[tu
     ]
 
 
+def public_questions(*of_tracks: schema.RunRules) -> dict[str, schema.RunQuestion]:
+    """The questions whose answers leaderboards and papers show, by key; those of the last track come first."""
+    asked = [question for rules in of_tracks for question in rules.questions if question.public]
+    by_key = {question.key: question for question in asked}
+    last = [question.key for question in of_tracks[-1].questions if question.public]
+    return {key: by_key[key] for key in dict.fromkeys([*last, *by_key])}
+
+
+def public_answers(rules: schema.RunRules, answers: dict[str, Any]) -> dict[str, str]:
+    """The answer to each public question in words, by key; empty where there is none."""
+    return {
+        key: in_words(as_question(asked), answers[key]) if key in answers else ""
+        for key, asked in public_questions(rules).items()
+    }
+
+
 def run_question_complaints(runs: schema.RunRules) -> Iterator[str]:
     """Yield what is wrong with the questions about runs, each with its key."""
     keys = [asked.key for asked in runs.questions]

@@ -157,7 +157,7 @@ class RunQuestion:
     given_choices: tuple[RunChoice, ...] = field(default=(), metadata={"key": "choice"})
     required: bool = True  # whether a run without an answer is refused
     help: str = ""  # a sentence below the question
-    public: bool = False  # whether the files of leaderboards have the answers
+    public: bool = False  # whether files of leaderboards and tables of papers have the answers
 
     @property
     def choices(self) -> tuple[RunChoice, ...]:

@@ -118,7 +118,9 @@ def _answer_field(asked: RunQuestion, answer: Any) -> forms.Field:
     choices = [(choice.key, choice.label) for choice in asked.choices]
     if asked.kind == "any-of":
         widget = forms.CheckboxSelectMultiple
-        return forms.MultipleChoiceField(choices=choices, widget=widget, initial=answer, **options)
+        several = forms.MultipleChoiceField(choices=choices, widget=widget, initial=answer, **options)
+        several.states_optional = not asked.required  # type: ignore[attr-defined]  # for components/field.html
+        return several
     if choices:
         return forms.ChoiceField(choices=[("", "Choose"), *choices], initial=answer, **options)
     return forms.CharField(max_length=MAX_CHARACTERS, initial=answer, **options)

@@ -25,6 +25,8 @@ MEASURE = {
 OF_TABLES = {
     "other": "Slug of a track whose columns are left of those of this track; repeat it for more.",
     **MEASURE,
+    "question": "Key of a public question about runs whose answers the results have; repeat it for more. All, "
+    "if it is missing.",
 }
 OF_COMPARISON = {
     "track": "Slug of a track; repeat it for each test collection.",
@@ -32,7 +34,7 @@ OF_COMPARISON = {
     "label": "The label that divides topics into classes: complexity, or the most common one, if it is missing.",
     **MEASURE,
 }
-SEVERAL = {"track", "other", "measure"}
+SEVERAL = {"track", "other", "measure", "question"}
 
 
 def _described(parameters: Mapping[str, str]) -> list[OpenApiParameter]:

@@ -6,6 +6,7 @@ from typing import Any, cast
 from django import forms
 
 from assay.protocols.description import label_title
+from assay.protocols.schema import RunQuestion
 from tracks.models import Track
 from web.forms import StyledForm
 
@@ -34,14 +35,31 @@ class PaperForm(StyledForm):
 
 
 class TablesForm(PaperForm):
-    """The tracks next to a track, the measures and the decimals of its tables."""
+    """The tracks next to a track, the measures, the answers about runs and the decimals of its tables."""
 
     other = forms.MultipleChoiceField(
         required=False, label="Other tracks, left of this one", widget=forms.CheckboxSelectMultiple
     )
 
-    def __init__(self, data: Mapping[str, Any], *, others: Sequence[Track], measures: Sequence[str]) -> None:
+    question = forms.MultipleChoiceField(
+        required=False,
+        label="Answers about runs",
+        help_text="Columns of the results. None chosen: the answers to all public questions.",
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    field_order = ("other", "measure", "question", "digits")
+
+    def __init__(
+        self,
+        data: Mapping[str, Any],
+        *,
+        others: Sequence[Track],
+        measures: Sequence[str],
+        questions: Mapping[str, RunQuestion],
+    ) -> None:
         super().__init__(data)
+        self._choices("question", [(key, asked.label) for key, asked in questions.items()])
         self._choices("other", [(track.slug, track.name) for track in others])
         self._choices("measure", [(measure, measure) for measure in measures])
 

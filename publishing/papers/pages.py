@@ -14,6 +14,7 @@ from assay.papers.facts import CollectionFacts
 from assay.papers.figures import as_pgfplots
 from assay.papers.overview import overview_tables
 from assay.papers.tables import PaperTable, as_file
+from assay.protocols.run_answers import public_questions
 from publishing.papers import selectors
 from publishing.papers.forms import ComparisonForm, TablesForm
 from scoring.models import Leaderboard
@@ -44,13 +45,20 @@ def tables_page(user: User, track: Track, asked: QueryDict) -> TablesPage:
     tracks = selectors.tracks_to_choose(user)
     own = selectors.board_of(user, track)
     others = [other for other in tracks if other.pk != track.pk]
-    form = TablesForm(asked, others=others, measures=own.measures if own else [])
+    shown = [*(other for other in others if other.slug in asked.getlist("other")), track]
+    questions = public_questions(*(each.protocol.parsed.runs for each in shown))
+    measures = own.measures if own else []
+    form = TablesForm(asked, others=others, measures=measures, questions=questions)
     form.is_valid()
     chosen: Mapping[str, Any] = form.cleaned_data
-    shown = [other for other in others if other.slug in chosen.get("other", [])]
-    boards = [*(selectors.board_of(user, other) for other in shown), own]
-    facts = [selectors.facts_of(each, board) for each, board in zip([*shown, track], boards, strict=True)]
-    tables = overview_tables(facts, measures=chosen.get("measure", []), digits=form.n_digits)
+    boards = [*(selectors.board_of(user, other) for other in shown[:-1]), own]
+    facts = [selectors.facts_of(each, board) for each, board in zip(shown, boards, strict=True)]
+    tables = overview_tables(
+        facts,
+        measures=chosen.get("measure", []),
+        digits=form.n_digits,
+        questions=chosen.get("question", []),
+    )
     return TablesPage(track, form, tables, [board for board in boards if board], asked.urlencode())
 
 

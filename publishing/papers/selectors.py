@@ -9,6 +9,7 @@ from accounts.models import User
 from assay.papers.facts import CollectionFacts, Rankings, RunFacts, TopicFacts, TrackFacts, UnitFacts, text_of
 from assay.papers.overview import default_measures
 from assay.pools.statistics import partly_shown
+from assay.protocols.run_answers import public_answers
 from assay.statistics.ranking_comparison import RankingComparison, compare_rankings
 from participation.models import Team
 from pooling.models import Pool, Run
@@ -54,6 +55,7 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
                 means.get(by_run.get(run.pk, (0, {}))[0], {}),
                 rules.kind(run.kind).baseline,
                 by_run.get(run.pk, (0, {}))[1],
+                public_answers(rules, run.answers),
             )
         )
     rows = track.topics.values_list("code", "labels", "split", "title", "latex")

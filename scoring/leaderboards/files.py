@@ -9,10 +9,9 @@ from typing import Any
 
 from accounts.access import AnyUser
 from assay.formats.spreadsheet import as_csv
+from assay.papers.overview import answer_cells, answer_columns, explained
 from assay.papers.tables import CHECK, Column, Group, PaperTable, Value, as_latex
-from assay.protocols.questions import in_words
-from assay.protocols.run_answers import as_question
-from assay.protocols.schema import RunQuestion
+from assay.protocols.run_answers import public_answers, public_questions
 from assay.tables import as_tsv, one_word
 from scoring.leaderboards.selectors import BoardRow, leaderboard_page, mean_seconds, number_of
 from scoring.models import Leaderboard
@@ -34,7 +33,7 @@ def _table(board: Leaderboard, rows: Sequence[BoardRow]) -> tuple[list[str], lis
     for measure in board.measures:
         header += [f"{measure} low", f"{measure} high", f"{measure} tier"]
     header += ["judged in the top 10", "unjudged"]
-    header += [asked.key for asked in _public_questions(board)]
+    header += public_questions(board.track.protocol.parsed.runs)
     seconds = mean_seconds(board)
     if seconds is None:
         return header, [_cells(board, row) for row in rows]
@@ -43,17 +42,8 @@ def _table(board: Leaderboard, rows: Sequence[BoardRow]) -> tuple[list[str], lis
     return [*header, "seconds per topic"], cells
 
 
-def _public_questions(board: Leaderboard) -> list[RunQuestion]:
-    return [asked for asked in board.track.protocol.parsed.runs.questions if asked.public]
-
-
 def _answers(board: Leaderboard, row: BoardRow) -> dict[str, str]:
-    """The answers to the public questions about a run, in words."""
-    given = row.run.answers
-    return {
-        asked.key: in_words(as_question(asked), given[asked.key]) if asked.key in given else ""
-        for asked in _public_questions(board)
-    }
+    return public_answers(board.track.protocol.parsed.runs, row.run.answers)
 
 
 def _has_uses(board: Leaderboard) -> bool:
@@ -134,19 +124,23 @@ def _json_row(board: Leaderboard, row: BoardRow) -> dict[str, Any]:
 
 
 def _latex(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
-    main = board.track.protocol.parsed.runs.kinds[0]
+    rules = board.track.protocol.parsed.runs
+    main, questions = rules.kinds[0], public_questions(rules)
     letter = main.name[0].upper()
     caption = (
         f"{board.track.name}: qrels {board.qrels}, {board.qrels.n_topics} topics. "
-        f"{letter}: {main.name} run, in parentheses a run pooled as one; M: manual run. The best values are bold."
+        f"{letter}: {main.name} run, in parentheses a run pooled as one; M: manual run. "
+        f"{explained(questions)}The best values are bold."
     )
-    words = (Column("Team"), Column("Run"), Column(letter, is_mark=True), Column("M", is_mark=True))
+    marked = (Column(letter, is_mark=True), Column("M", is_mark=True))
+    words = (Column("Team"), Column("Run"), *answer_columns(questions), *marked)
     measures = (Column(measure, is_number=True, is_measure=True) for measure in board.measures)
     lines = []
     for row in rows:
         mark = CHECK if row.run.kind == main.key else f"({CHECK})"
         marks = (mark if row.as_kind == main.key else "", CHECK if row.run.is_manual else "")
-        names = map(Value, (row.run.team.name, row.run.tag, *marks))
+        answers = answer_cells(questions, _answers(board, row))
+        names = map(Value, (row.run.team.name, row.run.tag, *answers, *marks))
         lines.append((*names, *(Value(cell.text, cell.is_best) for cell in row.cells)))
     group = Group("", tuple(lines))
     return as_latex(PaperTable("leaderboard", "Leaderboard", caption, (*words, *measures), (group,)))

@@ -1,9 +1,12 @@
 """The tables of overview papers, from runs, topics and scores."""
 
+from dataclasses import replace
+
 from assay.papers.facts import RunFacts, TopicFacts, TrackFacts
 from assay.papers.overview import overview_tables, results_table
 from assay.papers.tables import PaperTable, rows_of
 from assay.protocols.loader import load_protocol
+from assay.protocols.schema import RunQuestion
 
 MEASURES = ("nDCG'", "AP(rel=2)'", "judged@10")
 
@@ -88,6 +91,24 @@ def test_results_are_by_team_with_tracks_side_by_side() -> None:
     ]
     best = [cell.text for group in table.groups for row in group.rows for cell in row if cell.is_best]
     assert best == ["0.100", "0.100", "0.600", "0.600", "0.400", "0.400"]
+
+
+def test_results_have_the_answers_to_the_chosen_public_questions() -> None:
+    questions = tuple(
+        RunQuestion(key, f"{key}?", public=key != "secret") for key in ("models", "gpu", "secret")
+    )
+    protocol = replace(NEW.protocol, runs=replace(NEW.protocol.runs, questions=questions))
+    long = run("Ours", "a", 0.5)._replace(answers={"models": "word " * 30, "gpu": "none"})
+    asking = replace(NEW, protocol=protocol, runs=(long,))
+
+    everything, chosen = (results_table([OLD, asking], questions=keys) for keys in ((), ["gpu"]))
+
+    assert [column.label for column in everything.columns][:5] == ["Run", "Data", "Models", "Gpu", "P"]
+    row = next(row for row in rows_of(everything) if row[:2] == ["Ours", "a"])
+    assert row[3:5] == ["word " * 16 + "…", "none"]
+    assert [column.label for column in chosen.columns][:4] == ["Run", "Data", "Gpu", "P"]
+    assert "Gpu: gpu? " in chosen.caption
+    assert "secret" not in everything.caption
 
 
 def test_best_run_is_compared_with_the_strongest_baseline() -> None:

@@ -261,9 +261,22 @@ def test_files_of_a_leaderboard_have_the_answers_to_public_questions(asking: Sco
     accepted = api(asking.member).post(address, {**submission, "answers": answers})
     board = asking.leaderboard()
 
-    file = client_of(asking, "organizer").get(reverse("scoring:leaderboard_file", args=[board.pk, "csv"]))
+    organizer = client_of(asking, "organizer")
+    file, latex = [
+        organizer.get(reverse("scoring:leaderboard_file", args=[board.pk, kind])) for kind in ("csv", "tex")
+    ]
     header, row = file.getvalue().decode().splitlines()
+    tables = reverse("publishing:tables", args=[asking.track.slug])
+    printed = [organizer.get(f"{tables}results.csv{query}") for query in ("", "?question=models")]
+    refused_key = organizer.get(tables, {"question": "hours"}).content.decode()
+    results = [each.content.decode().splitlines() for each in printed]
     assert (refused.status_code, accepted.status_code) == (409, 201)
     assert "The answers are no JSON object, such as" in refused.json()["detail"]
     assert accepted.json()["answers"] == {"models": "BM25", "data": ["train"]}
     assert (header.endswith(",models"), row.endswith(",BM25")) == (True, True)
+    assert "Models: Which models does it use?" in latex.getvalue().decode()
+    assert r"Team & Run & Models & P & M" in latex.getvalue().decode()
+    assert results[0][0].startswith("team,Run,Data,Models,")
+    assert results[0][1].startswith("Ours,one,Both,BM25,")
+    assert results[0] == results[1]
+    assert "hours is not one of the available choices" in refused_key, "it is not public"
