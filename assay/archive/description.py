@@ -74,7 +74,7 @@ WORDS = {
     "analyses with their seeds",
 }
 KEYWORDS = ["information retrieval", "evaluation", "test collection", "relevance judgments"]
-ORCID = re.compile(r"(.*?)[\s,;(]*(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])\)?")
+ORCID = re.compile(r"\d{4}-\d{4}-\d{4}-\d{3}[\dX]")
 
 
 class Author(NamedTuple):
@@ -90,10 +90,11 @@ def author(line: str) -> Author:
     Raises:
         ValueError: The iD has another check digit, or there is no name.
     """
-    match = ORCID.fullmatch(line.strip())
-    if match is None:
+    text = line.strip().removesuffix(")")
+    orcid = text[-19:]
+    if not ORCID.fullmatch(orcid):
         return Author(line.strip(), "")
-    name, orcid = match.groups()
+    name = text[:-19].removesuffix("orcid.org/").removesuffix("https://").rstrip(" \t,;(")
     if not name:
         raise ValueError(f"{orcid} comes without a name")
     rest = 0

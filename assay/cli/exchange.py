@@ -18,7 +18,7 @@ from assay.exchange.library import PREFIX, of_files, of_ir_datasets
 from assay.exchange.registry import FORMS, STEP, Add, read
 from assay.formats.qrels.exports import CHECKSUMS
 
-EXAMPLE = "assay collection export scifact --to hugging-face --output scifact-hf"
+EXAMPLE = "assay collection export scifact --to beir --output scifact-beir"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -115,7 +115,7 @@ def test_wheel_contains_only_the_library(wheel: Path) -> None:
 def test_wheel_declares_few_dependencies_and_its_types(wheel: Path, metadata: Message) -> None:
     assert metadata["Version"] == VERSION
     assert sorted(declared(metadata)) == ["lxml", "nh3", "numpy", "tqdm"]
-    assert sorted(metadata.get_all("Provides-Extra") or []) == ["baselines", "client", "formulas"]
+    assert sorted(metadata.get_all("Provides-Extra") or []) == ["baselines", "client", "formulas", "parquet"]
     with zipfile.ZipFile(wheel) as archive:
         assert "assay/py.typed" in archive.namelist()
 
