@@ -5,7 +5,9 @@ runs, pools, judgments, tags, labels and negative grades, which mean that a docu
 """
 
 import json
+import lzma
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -124,11 +126,17 @@ class Zipped:
             yield cast("BinaryIO", file)
 
 
+_BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError),
+    *(EOFError, NotImplementedError, RuntimeError),
+)
+
+
 @contextmanager
 def _damage(name: str) -> Iterator[None]:
     try:
         yield
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except _BROKEN as error:
         raise BadFile(f"{name} is damaged: {error}.") from None
 
 

@@ -7,6 +7,7 @@ whose rows they have.
 """
 
 import json
+import lzma
 import re
 import zipfile
 import zlib
@@ -32,6 +33,11 @@ from assay.protocols.schema import JudgingRules, Protocol
 MAX_FILES, MAX_BYTES = 1_000, 128 << 20  # of an upload, unpacked
 MAX_PROBLEMS = 100
 RESULTS_NAME = re.compile(r"(.+)-Batch_\d+_results")  # as Turkle names the results of a batch
+BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, UnicodeDecodeError),
+    *(EOFError, NotImplementedError, RuntimeError),
+)
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # JSON can write them
 TEMPLATES = (".html", ".htm")
 LAB_FILES = (LAB_FILE, ROWS_FILE, JUDGMENTS_FILE)
 ACCEPTED = "accepted: a template in HTML, batches and results in CSV, or lab.toml, rows.csv and judgments.csv"
@@ -99,8 +105,17 @@ def unpacked(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
     """The files of an upload with their paths, those of a zip file too.
 
     Raises:
-        InputError: They are too many or too large, or a zip file is damaged.
+        InputError: They are too many or too large, two have the same path, or a zip file is damaged.
     """
+    seen: set[str] = set()
+    for name, data in _unpacked(files):
+        if name in seen:
+            raise InputError(f"{name}: a second file of this name; give each project a folder of its own")
+        seen.add(name)
+        yield name, data
+
+
+def _unpacked(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
     left = MAX_BYTES
     for name, data in files.items():
         if not data.startswith((ZIP, EMPTY_ZIP)):
@@ -113,7 +128,7 @@ def unpacked(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
                 left -= sum(each.file_size for each in members)
                 _check_size(name, left, len(members))
                 yield from ((each.filename, archive.read(each)) for each in members)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        except BROKEN as error:
             raise InputError(f"{name}: a damaged or encrypted zip file: {error}") from None
     _check_size("the files", left, len(files))
 
@@ -155,12 +170,16 @@ def _path(folder: str, name: str) -> str:
 
 def _text(data: bytes, name: str) -> str:
     try:
-        return data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise InputError(
             f"{name}: line {line}: not UTF-8 (byte {error.start + 1}); save it as UTF-8"
         ) from None
+    if (place := text.find("\0")) >= 0:
+        line = text.count("\n", 0, place) + 1
+        raise InputError(f"{name}: line {line}: a NUL character; save it as plain text in UTF-8")
+    return text
 
 
 def _add(project: ProjectFiles, name: str, text: str, tables: list[Table]) -> None:
@@ -189,7 +208,10 @@ def _of_client(text: str, name: str) -> tuple[str, str]:
         raise InputError(
             f"{name}: line 1: expected one project with html_template, as turkle-client prints it"
         )
-    return str(project.get("name") or PurePosixPath(name).stem), html
+    title = str(project.get("name") or PurePosixPath(name).stem)
+    if UNSTORABLE.search(title + html):
+        raise InputError(f"{name}: line 1: a NUL character or half of a surrogate pair, which no text has")
+    return title, html
 
 
 def _sort(project: ProjectFiles, tables: Iterable[Table]) -> None:

@@ -110,12 +110,21 @@ def _of_accounts(plan: ProjectsPlan) -> Iterator[str]:
         user, other = plan.users.get(name), worker_of.setdefault(name.casefold(), worker)
         if other != worker:
             yield f"{worker} and {other} have the same account, {name}; one person judges a row once"
-        if user is not None and (user.is_machine or not user.is_active):
-            yield f"{worker}: the account {name} is {'a program' if user.is_machine else 'deactivated'}; choose another"
+        if user is not None and (why_not := _why_not(user)):
+            yield f"{worker}: the account {name} is {why_not}; choose another"
         try:
             field_of_names.run_validators(name)
         except ValidationError as error:
             yield f"{worker}: {name} cannot be the name of an account. {' '.join(error.messages)}"
+
+
+def _why_not(user: User) -> str:
+    """What an account is that cannot be a worker's; empty if it can."""
+    if user.guest_until is not None:  # who has that link would get the rows of this track too
+        return "of somebody who judges by a link"
+    if user.is_machine:
+        return "a program"
+    return "" if user.is_active else "deactivated"
 
 
 def report_of(plan: ProjectsPlan) -> dict[str, Any]:

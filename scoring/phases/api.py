@@ -2,17 +2,19 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import oversees, person_of, user_of
+from accounts.access import AnyUser, oversees, person_of, user_of
 from assay.protocols.schema import Phase
 from scoring.models import PhaseBoard, PhaseScore, Qrels
 from scoring.phases import selectors, services
-from tracks.models import Track
+from tracks.models import Topic, Track
+from tracks.topics.selectors import topics_for
 from tracks.tracks.api import track_of
 from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
@@ -28,7 +30,9 @@ class PhaseSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     kinds = serializers.ListField(child=serializers.CharField(), help_text="The kinds of runs in the phase.")
     split = serializers.CharField(help_text="Runs have the topics of this split; empty: all topics.")
-    topics = serializers.ListField(child=serializers.CharField(), help_text="The codes of these topics.")
+    topics = serializers.ListField(
+        child=serializers.CharField(), help_text="The codes of these topics, once you may see them."
+    )
     scores = serializers.CharField(
         help_text="Who sees scores: `release`, as the leaderboard; or at once `team`, `teams` or `everybody`."
     )
@@ -70,16 +74,17 @@ class PhaseQrelsSerializer(Strict):
     version = serializers.IntegerField(min_value=1, help_text="A version of the qrels of the track.")
 
 
-def _shown(request: Request, track: Track, phase: Phase, board: PhaseBoard | None) -> dict[str, Any]:
-    user = user_of(request)
-    topics = track.topics.filter(split=phase.split) if phase.split else track.topics.all()
+def _shown(
+    user: AnyUser, track: Track, topics: QuerySet[Topic], phase: Phase, board: PhaseBoard | None
+) -> dict[str, Any]:
+    of_split = {"split": phase.split} if phase.split else {}
     sees_qrels = board is not None and oversees(user, board.track_id)
     return {
         "key": phase.key,
         "name": phase.name,
         "kinds": track.protocol.parsed.runs.kinds_of(phase),
         "split": phase.split,
-        "topics": list(topics.values_list("code", flat=True)),
+        "topics": list(topics.filter(**of_split).values_list("code", flat=True)),
         "scores": phase.scores,
         "max_per_day": phase.max_per_day,
         "after_closing": phase.after_closing,
@@ -104,10 +109,10 @@ class Phases(Endpoints):
     @get("tracks/<slug:slug>/phases/", "phases", PhaseSerializer(many=True))
     def list_phases(self, request: Request, slug: str) -> Any:
         """List the phases of a track, in the order of its protocol."""
-        track = track_of(request, slug)
-        boards = selectors.boards_of(track)
+        user, track = user_of(request), track_of(request, slug)
+        boards, topics = selectors.boards_of(track), topics_for(user, track)
         phases = selectors.phases_of(track).values()
-        return [_shown(request, track, phase, boards.get(phase.key)) for phase in phases]
+        return [_shown(user, track, topics, phase, boards.get(phase.key)) for phase in phases]
 
     @get(
         "tracks/<slug:slug>/phases/<slug:key>/scores/",
@@ -136,8 +141,10 @@ class Phases(Endpoints):
         """Choose the qrels that score the runs of a phase, and score those that it has."""
         track, data = track_of(request, slug), self.validated(request)
         phase, qrels = _found(track, key), get_object_or_404(Qrels, track=track, version=data["version"])
-        board = services.set_qrels(track=track, phase=key, qrels=qrels, by=person_of(request))
-        return Response(PhaseSerializer(_shown(request, track, phase, board)).data)
+        user = person_of(request)
+        board = services.set_qrels(track=track, phase=key, qrels=qrels, by=user)
+        shown = _shown(user, track, topics_for(user, track), phase, board)
+        return Response(PhaseSerializer(shown).data)
 
 
 urlpatterns = Phases.urls()

@@ -4,7 +4,7 @@ import json
 import sys
 from io import BytesIO
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
@@ -143,6 +143,17 @@ def test_other_folder_zip_and_parquet_are_refused(tmp_path: Path) -> None:
         read(Folder(tmp_path))
     with pytest.raises(BadFile):
         Zipped(BytesIO(b"PK\x03\x04 no zip"), "x.zip")
+    packed = BytesIO()
+    with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("documents.jsonl", "{}" * 999)
+    data = bytearray(packed.getvalue())
+    data[30 + len("documents.jsonl")] = 0xFF  # the first byte of the content: a block of no known type
+    damaged = Zipped(BytesIO(data), "x.zip")
+    with (
+        pytest.raises(BadFile, match=r"documents.jsonl is damaged"),
+        damaged.opened("documents.jsonl") as file,
+    ):
+        file.read()
     folder = written("hugging-face", tmp_path / "h")
     (folder / "queries/queries.parquet").write_bytes(b"PAR1 not parquet")
     with pytest.raises(BadFile, match=r"queries/queries.parquet is not a parquet file"):

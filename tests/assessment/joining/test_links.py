@@ -22,7 +22,7 @@ from participation.invitations.services import Terms
 from participation.people.selectors import people_of
 from tests.assessment.conftest import Scene
 from tests.helpers.api import api, call
-from tests.helpers.factories import make_image, make_organizer
+from tests.helpers.factories import make_image, make_organizer, make_user
 from tests.test_access import MATRIX
 from tracks.guidelines import services as guidelines
 from tracks.models import Assessor
@@ -257,6 +257,15 @@ def test_link_is_for_so_many_people_and_until_its_end(scene: Scene) -> None:
     assert again == 200
     assert over.status_code == 409
     assert "This work has ended" in over.content.decode()
+
+
+def test_guest_gets_another_name_if_somebody_took_theirs(scene: Scene) -> None:
+    link = make_link(scene)
+    make_user(f"Link-{link.invitation_id}-1")
+
+    started(address_of(link))
+
+    assert User.objects.exclude(guest_until=None).get().username == f"link-{link.invitation_id}-2"
 
 
 def test_revoked_link_ends_the_work_at_the_next_request_and_judgments_count(scene: Scene) -> None:

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from django.http import HttpResponse
 from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
+from django.utils import timezone
 
 from accounts.models import User
 from assay import samples
@@ -175,6 +176,14 @@ def test_errors_name_file_and_line_and_nothing_is_imported(
         ({**FILES, "batch.csv": b"a\n\xff\n"}, "batch.csv: line 2: not UTF-8"),
         ({"lab.toml": "x", "rows.csv": "x", "x.txt": "x"}, "x.txt: not a file of a lab"),
         ({"project.json": "[]", "batch.csv": "a\n1\n"}, "project.json: line 1: expected one project"),
+        (
+            {"p.json": r'{"name": "a\u0000b", "html_template": "x"}', "b.csv": "a\n1\n"},
+            "p.json: line 1: a NUL",
+        ),
+        ({"p.json": r'{"name": "\ud800", "html_template": "x"}', "b.csv": "a\n1\n"}, "p.json: line 1: a NUL"),
+        ({**FILES, "batch.csv": "a\n\0\n"}, "batch.csv: line 2: a NUL character"),
+        ({**FILES, "z.zip": zipped({"batch.csv": "a\n1\n"})}, "batch.csv: a second file of this name"),
+        ({"a.zip": zipped({"é.csv": "a"}).replace("é".encode(), b"\xff\xff")}, "a damaged or encrypted zip"),
     ],
 )
 def test_files_of_no_project_are_named(
@@ -189,6 +198,7 @@ def test_names_and_accounts_that_are_taken_are_refused_and_chosen_again(organize
     make_track(slug="passages")
     make_user("ann", is_active=False)
     ben = make_user("Ben")
+    make_user("link-1-1", guest_until=timezone.now())
     _, page = uploaded(organizer, FILES)
     assert "there is a track with the short name passages" in page
     assert "the account ann is deactivated" in page
@@ -199,11 +209,14 @@ def test_names_and_accounts_that_are_taken_are_refused_and_chosen_again(organize
     source.refresh_from_db()
     organizer.post(f"/projects/{source.pk}/", names_of(source) | {"accounts-2": "a nn"})
     wrong = organizer.get(f"/projects/{source.pk}/").content.decode()
+    organizer.post(f"/projects/{source.pk}/", names_of(source) | {"accounts-2": "link-1-1"})
+    guest = organizer.get(f"/projects/{source.pk}/").content.decode()
     organizer.post(f"/projects/{source.pk}/", names_of(source) | {"accounts-2": "anna"})
     imported(organizer)
 
     assert "ben and ann have the same account, Ben" in same
     assert "a nn cannot be the name of an account" in wrong
+    assert "the account link-1-1 is of somebody who judges by a link" in guest
     users = Judgment.objects.order_by("assessor__username").values_list("assessor__username", flat=True)
     assert sorted(set(users)) == ["Ben", "anna"]
     assert ben.judgments.count() == 2

@@ -31,7 +31,7 @@ from tests.helpers.api import api, call
 from tests.helpers.factories import make_deadline
 from tests.publishing.archives.test_services import findings_of, load, rewritten
 from tests.scoring.conftest import Scene, build_scene
-from tracks.models import StoredProtocol, Track
+from tracks.models import Download, StoredProtocol, Track
 from tracks.tracks import services as track_services
 from tracks.tracks.services import TrackRefused
 from web import times
@@ -155,6 +155,15 @@ def test_training_run_is_scored_at_once_and_reveals_nothing_of_the_test(scene: S
     listed = {each["key"]: each for each in api(scene.member).get(reverse("api:phases", args=["arq"])).json()}
     assert (listed["practice"]["qrels"], listed["test"]["is_scoring"]) == (None, False)
     assert api(scene.organizer).get(reverse("api:phases", args=["arq"])).json()[0]["qrels"] == 1
+
+
+def test_topics_of_a_phase_are_listed_once_they_are_released(scene: Scene) -> None:
+    address = reverse("api:phases", args=["arq"])
+    assert Client().get(address).json()[0]["topics"] == ["A.1"]
+    Download.objects.create(track=scene.track, kind=Download.Kind.TOPICS, created_by=scene.organizer)
+
+    assert Client().get(address).json()[0]["topics"] == []
+    assert api(scene.organizer).get(address).json()[0]["topics"] == ["A.1"]
 
 
 def test_run_has_the_topics_of_the_split_of_its_phase(scene: Scene) -> None:
