@@ -214,6 +214,14 @@ def test_walk_from_judgments_to_the_leaderboard(lab: AnswersLab) -> None:
     board = scored(pool, lab)
     topic = client_of(lab.organizer).get(reverse("scoring:topic", args=[board.pk, "bees"])).content.decode()
     compared = client_of(lab.organizer).get(reverse("pooling:compare_runs", args=[owls.pk, crows.pk]))
+    ranking, qrels, run = (
+        client_of(lab.organizer).get(each.get_absolute_url()).content.decode()
+        for each in (board, board.qrels, owls)
+    )
+    assert "judged@10" not in ranking
+    assert "Unjudged" not in ranking
+    assert "nugget of the list" not in qrels
+    assert "Sentences by topic" in run
 
     assert "2 Full support" in topic, "a citation has its own label"
     assert "nugget of the list" not in topic

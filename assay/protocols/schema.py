@@ -730,6 +730,22 @@ class Protocol:
         return {"formula-instances": "instance", "pair": "pair"}.get(self.judging.layout, "unit")
 
     @property
+    def judged_heading(self) -> str:
+        """The heading of a column of what was judged."""
+        is_other = self.judged_noun != "unit" or self.is_of_answers
+        return self.judged_noun.capitalize() if is_other else "Document"
+
+    @property
+    def lines_heading(self) -> str:
+        """The heading of the counts of a run by topic: a run of answers has sentences."""
+        return "Sentences" if self.is_of_answers else "Lines"
+
+    @property
+    def takes_runs(self) -> bool:
+        """Whether anything is submitted and scored; rows are judged without runs."""
+        return bool(self.runs.kinds)
+
+    @property
     def is_of_answers(self) -> bool:
         """Whether a run has generated answers, whose nuggets and citations are judged."""
         return self.unit == "generated-answer"

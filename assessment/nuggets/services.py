@@ -184,8 +184,12 @@ def _add_all(topic: Topic, read: lists.NuggetList, name: str, by: User) -> int:
 def choose_sources(*, track: Track, judged_in: Track, from_grade: int, by: User) -> NuggetSources:
     """Choose the track whose relevant documents people read while they write nuggets.
 
-    Raises NuggetRefused: its protocol has no such grade.
+    Raises NuggetRefused: it is the track of the answers itself, or its protocol has no such grade.
     """
+    if judged_in == track:
+        raise NuggetRefused(
+            f"{track} judges answers itself; choose the track that judged relevance for its topics."
+        )
     grades = [grade.value for grade in judged_in.protocol.parsed.judging.grades]
     if from_grade not in grades:
         accepted = ", ".join(map(str, sorted(grades)))

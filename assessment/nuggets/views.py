@@ -105,7 +105,10 @@ def _simple(request: AuthenticatedRequest, topic: Topic) -> None:
         case "restore":
             services.restore(nugget=_one(request, topic), by=request.user)
         case "freeze" if request.user.organizes(topic.track_id):
-            services.freeze(topic=topic, by=request.user)
+            version = services.freeze(topic=topic, by=request.user)
+            messages.success(
+                request, f"Froze version {version.version} of the nuggets of topic {topic.code}."
+            )
         case "freeze":
             raise PermissionDenied
         case _:

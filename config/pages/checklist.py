@@ -72,7 +72,7 @@ def checklist(track: Track) -> Checklist:
         ("Judging", _judging(campaign)),
         ("Results", _results(campaign)),
     ]
-    if not campaign.protocol.runs.kinds:
+    if not campaign.protocol.takes_runs:
         groups = [
             (heading, [point for point in points if point.label not in OF_RUNS]) for heading, points in groups
         ]

@@ -75,12 +75,12 @@ def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
     request = context["request"]
     tabs = []
     is_organizer = oversees(request.user, track.pk)
-    judges = is_assessor(request.user, track)
+    judges, takes_runs = is_assessor(request.user, track), track.protocol.parsed.takes_runs
     pages = [
         ("Overview", "tracks:track", True),
         ("Topics", "tracks:topics", True),
         ("Downloads", "tracks:downloads", True),
-        ("Runs", "pooling:runs", request.user.is_authenticated and not judges),
+        ("Runs", "pooling:runs", takes_runs and request.user.is_authenticated and not judges),
         ("Interaction", "participation:interaction", may_see_interaction(request.user, track)),
         ("People", "participation:people", is_organizer or getattr(request.user, "is_administrator", False)),
         ("Pools", "pooling:pools", is_organizer),
@@ -88,7 +88,7 @@ def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
         ("Judging", "assessment:judging", is_organizer or judges),
         ("Guidelines", "tracks:guidelines", is_organizer or judges),
         ("Qrels", "scoring:qrels_list", True),
-        ("Leaderboard", "scoring:leaderboards", True),
+        ("Leaderboard", "scoring:leaderboards", takes_runs),
         ("Archive", "publishing:archives", is_organizer),
     ]
     for label, name, is_shown in pages:
@@ -117,7 +117,7 @@ def next_step(context: template.Context, track: Track) -> dict[str, object]:
     user = context["request"].user
     organizes = isinstance(user, User) and user.organizes(track.pk)
     step = checklist(track).following if organizes else None
-    return {"step": step, "csrf_token": context.get("csrf_token")}
+    return {"step": step, "csrf_token": context.get("csrf_token"), "request": context["request"]}
 
 
 @register.simple_tag

@@ -316,9 +316,11 @@ def _sort_keys(board: Leaderboard) -> dict[str, Callable[[BoardRow], Any]]:
 def _columns(board: Leaderboard, key: str, sort: str) -> list[Column]:
     """Team, run, kind, each measure, shares of judged documents, missing topics."""
     labels = {"team": "Team", "run": "Run", "kind": "Kind"} | {name: name for name in board.measures}
-    if "judged@10" not in board.measures:
-        labels["judged"] = "judged@10"
-    labels |= {"unjudged": "Unjudged", "missing": "Missing"}
+    if board.has_shares:
+        if "judged@10" not in board.measures:
+            labels["judged"] = "judged@10"
+        labels["unjudged"] = "Unjudged"
+    labels["missing"] = "Missing"
     titles = {name: parse_measure(name).title for name in board.measures} | {
         "kind": "the kind of run; in parentheses, the other kind that it is pooled as",
         "judged": "share of the top 10 ranks that is judged",

@@ -73,6 +73,11 @@ class Leaderboard(models.Model):
         return reverse("scoring:leaderboard", args=[self.pk])
 
     @property
+    def has_shares(self) -> bool:
+        """Whether shares of judged documents are counted; runs of answers have none."""
+        return not self.track.protocol.parsed.is_of_answers
+
+    @property
     def relevant_from(self) -> int:
         """The lowest relevant grade: another one in the qrels of a single group of assessors."""
         return self.track.protocol.parsed.scoring.level_of(self.qrels.report)

@@ -147,6 +147,8 @@ class QrelsPage:
 def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
     """Counts by topic and grade, and the report on how the version was made: for others, only the dropped topics."""
     by_topic = grades_by_topic(qrels)
+    if qrels.protocol.parsed.is_of_answers:  # lines of the nugget list have no grade, and are no units
+        by_topic = {code: {g: n for g, n in of.items() if g >= 0} for code, of in by_topic.items()}
     grades = sorted({grade for counts in by_topic.values() for grade in counts}, reverse=True)
     rows = [
         TopicCounts(topic, sum(counts.values()), [counts.get(grade, 0) for grade in grades])

@@ -40,6 +40,16 @@ def test_page_has_the_row_with_its_questions_in_their_places() -> None:
     assert "<b>" not in html
 
 
+def test_track_of_rows_offers_nothing_about_runs() -> None:
+    scene = build_rows()
+
+    html = client_of(scene.organizer).get(scene.track.get_absolute_url()).content.decode()
+
+    for name in ("tracks:open_track", "pooling:runs", "scoring:leaderboards"):
+        assert f'"{reverse(name, args=[scene.track.slug])}"' not in html
+    assert reverse("scoring:qrels_list", args=[scene.track.slug]) in html
+
+
 def test_answers_are_stored_without_a_grade_to_choose() -> None:
     scene = build_rows()
     task = accept(scene.batch, scene.ada)

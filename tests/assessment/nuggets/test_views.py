@@ -104,6 +104,25 @@ def test_grade_that_the_track_of_segments_lacks_is_refused(lab: AnswersLab) -> N
     assert "no grade 7; use 0, 1, 2" in response.content.decode()
 
 
+def test_track_of_answers_is_not_its_own_track_of_relevance(lab: AnswersLab) -> None:
+    fields = {"judged_in": lab.track.slug, "from_grade": 0}
+
+    response = call(api(lab.organizer), "PUT", "nugget_segments", lab.track.slug, data=fields)
+
+    assert response.status_code in {400, 409, 422}
+    assert "choose the track that judged relevance" in response.content.decode()
+
+
+def test_page_says_which_version_it_froze(lab: AnswersLab) -> None:
+    write_nuggets(lab, is_frozen=False)
+
+    html = (
+        client_of(lab.organizer).post(address(lab.bees), {"action": "freeze"}, follow=True).content.decode()
+    )
+
+    assert f"Froze version 1 of the nuggets of topic {lab.bees.code}." in html
+
+
 def test_merge_keeps_the_keys_and_sources_of_both(lab: AnswersLab) -> None:
     add(lab.ada, lab.bees, "A bee dances on the comb", sources=["bees#1"])
     add(lab.bob, lab.bees, "Bees dance on the comb", "okay", sources=["bees#2"])
