@@ -10,7 +10,7 @@ from django.db import transaction
 from django.test import Client
 
 from tests.scoring.conftest import Scene
-from tests.test_access import MATRIX, PEOPLE, addresses, rows_of, scene
+from tests.test_access import MATRIX, PEOPLE, addresses, known, rows_of, scene
 
 __all__ = ["addresses", "scene"]  # fixtures
 
@@ -82,9 +82,8 @@ NO_FORMS = [
 
 
 def clients(scene: Scene) -> dict[str, Client]:
-    users = (None, scene.stranger, scene.member, scene.other, scene.ada, scene.bob, scene.organizer)
     made = {}
-    for name, user in zip(PEOPLE, users, strict=True):
+    for name, user in zip(PEOPLE, (None, *known(scene)), strict=True):
         made[name] = Client(raise_request_exception=False)
         if user is not None:
             made[name].force_login(user)

@@ -18,7 +18,10 @@ from assay.exchange.library import PREFIX, of_files, of_ir_datasets
 from assay.exchange.registry import FORMS, STEP, Add, read
 from assay.formats.qrels.exports import CHECKSUMS
 
-EXAMPLE = "assay collection export scifact --to beir --output scifact-beir"
+EXAMPLE = (
+    "assay collection export --documents documents.jsonl --topics topics.xml --qrels qrels.txt --to beir "
+    "--output converted"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
