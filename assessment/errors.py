@@ -40,6 +40,16 @@ class TopicWithdrawn(Refused):
         super().__init__(f"Topic {topic} is no longer assigned to you, so your judgment did not change.")
 
 
+class UnitTaken(Refused):
+    title = "Somebody else has this unit now"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Your time for this unit was over, and somebody else has it or has judged it. Go on with another one.",
+            code="unit-taken",
+        )
+
+
 class NotAnAssessor(Refused):
     def __init__(self, user: User, track: object) -> None:
         super().__init__(f"{user} is not an assessor of {track}; add them to the track's assessors first.")

@@ -122,6 +122,7 @@ def readme(index: Index, names: Iterable[str]) -> str:
     """A description for people. `names` are the other files."""
     track, names = index.track, sorted({*names, README, CHECKSUMS})
     machines = [f"{each.machine.name} {each.machine.version}" for each in index.assessors if each.machine]
+    n_by_link = sum(each.is_by_link for each in index.assessors)
     judged_by = "under their names" if index.has_names else "under code names"
     facts = [
         f"Protocol: {track.protocol}",
@@ -129,6 +130,7 @@ def readme(index: Index, names: Iterable[str]) -> str:
         f"Pools: {len(index.pools):,}",
         f"Judgments: {index.n_judgments:,}; assessors: {len(index.assessors) - len(machines):,}, {judged_by}, "
         + ("with their comments" if index.has_comments else "without comments"),
+        f"Assessors who came by a link, without an account: {n_by_link:,}" if n_by_link else "",
         f"Machines that judged: {', '.join(machines)}" if machines else "",
         f"Versions of the qrels: {len(index.qrels):,}; leaderboards: {len(index.leaderboards):,}",
         *(

@@ -112,12 +112,16 @@ class MachineRecord:
 
 @dataclass(frozen=True)
 class AssessorRecord:
-    """An assessor under the name that the judgments use. `ended_at` is when they left the track."""
+    """An assessor under the name that the judgments use. `ended_at` is when they left the track.
+
+    `is_by_link` is true for somebody who judged by a link, without an account.
+    """
 
     name: str
     group: str = ""
     ended_at: str = ""
     machine: MachineRecord | None = None
+    is_by_link: bool = False
 
 
 @dataclass(frozen=True)

@@ -313,7 +313,7 @@ class Tasks(Endpoints):
 
     @post("tasks/<int:task_id>/extend/", "extend_task", TaskSerializer)
     def extend_task(self, request: Request, task_id: int) -> Any:
-        """Start the time of a task again."""
+        """Start the time of a task again. Refused if it was over and somebody else has the unit now."""
         return self.answer(request, services.extend(task=self.task(request, task_id)))
 
     @post("tasks/<int:task_id>/undo/", "undo_judgment", TaskSerializer)

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Least
 from django.utils import timezone
 
@@ -19,6 +19,7 @@ from assessment.errors import (
     NotAnAssessor,
     NothingToUndo,
     TopicWithdrawn,
+    UnitTaken,
 )
 from assessment.judging import queue
 from assessment.judging.queue import NextEntry
@@ -153,11 +154,8 @@ def _take_skipped(batch: Batch, assessor: User) -> Task | None:
         if task.is_check:
             return _accept(task, batch, 0)
         assignment, seat = of_topic[task.entry.topic_id]
-        held = Q(status=Task.Status.ACCEPTED, expires_at__gt=timezone.now())
-        in_seat = Task.objects.filter(
-            held | Q(status=Task.Status.SUBMITTED), batch=batch, entry=task.entry_id, seat=seat
-        )
-        if task.entry_id not in settled[assignment] and not in_seat.exists():
+        task.seat = seat
+        if task.entry_id not in settled[assignment] and not _in_seat(task).exists():
             return _accept(task, batch, seat)
     return None
 
@@ -192,23 +190,34 @@ def extend(*, task: Task) -> Task:
     """Start the task's time again. A task that has expired is taken again if the assessor still has to judge it.
 
     It stays expired while the assessor has another open task.
+
+    Raises:
+        UnitTaken: The time is over, and another person has the unit or has judged it in the same seat.
     """
     batch = lock_for_judging(task.batch_id)
     hold_assessor(batch, task.assessor_id)
     locked = _lock_open(task)
     others = Task.objects.filter(batch=batch, assessor=task.assessor_id, status=Task.Status.ACCEPTED)
-    if locked.status == Task.Status.ACCEPTED or (not others.exists() and _is_due(locked)):
+    is_over = locked.status == Task.Status.EXPIRED or locked.expires_at <= timezone.now()
+    if is_over and not locked.is_check and _in_seat(locked).exclude(pk=locked.pk).exists():
+        raise UnitTaken
+    if locked.status == Task.Status.ACCEPTED or (not others.exists() and _is_held(locked)):
         locked.status = Task.Status.ACCEPTED
         locked.expires_at = timezone.now() + timedelta(minutes=batch.minutes_allotted)
         locked.save(update_fields=["status", "expires_at"])
     return locked
 
 
-def _is_due(task: Task) -> bool:
-    """True if the topic is assigned to the assessor in the task's seat, where nobody has judged the entry."""
-    judged = Task.objects.filter(batch=task.batch_id, entry=task.entry_id, seat=task.seat)
-    is_judged = judged.filter(status=Task.Status.SUBMITTED).exists()
-    return not is_judged and TopicAssignment.objects.filter(**_seat_of(task), is_withdrawn=False).exists()
+def _in_seat(task: Task) -> QuerySet[Task]:
+    """The tasks of an entry and a seat that are in somebody's hands or judged."""
+    held = Q(status=Task.Status.ACCEPTED, expires_at__gt=timezone.now())
+    of_seat = Task.objects.filter(batch=task.batch_id, entry=task.entry_id, seat=task.seat, is_check=False)
+    return of_seat.filter(held | Q(status=Task.Status.SUBMITTED))
+
+
+def _is_held(task: Task) -> bool:
+    """True if the topic is assigned to the assessor in the task's seat."""
+    return TopicAssignment.objects.filter(**_seat_of(task), is_withdrawn=False).exists()
 
 
 @transaction.atomic

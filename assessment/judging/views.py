@@ -22,7 +22,7 @@ from accounts.access import AuthenticatedRequest, as_guest, guests_welcome
 from accounts.models import User
 from assay.errors import Refused
 from assessment.batches.selectors import batches_of
-from assessment.errors import JudgedElsewhere
+from assessment.errors import JudgedElsewhere, UnitTaken
 from assessment.judging import selectors, services
 from assessment.judging.forms import JudgmentForm, MembersForm, SkipForm
 from assessment.judging.page import TaskPage, following, task_page, task_to_submit, with_texts
@@ -260,9 +260,15 @@ def undo(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
 @require_POST
 @guests_welcome
 def extend(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
-    """Start the task's time again. Only the assessor who took the task."""
+    """Start the task's time again, or go to another if it is taken. Only the assessor who took the task."""
     task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
-    extended = services.extend(task=task)
+    try:
+        extended = services.extend(task=task)
+    except UnitTaken as taken:
+        if _wants_json(request):
+            raise
+        messages.info(request, taken.message)
+        return redirect(_address(task.batch, services.accept_next(batch=task.batch, assessor=request.user)))
     if _wants_json(request):
         return JsonResponse({"expires": extended.expires_at.isoformat()})
     return redirect(task)

@@ -226,13 +226,16 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
 def _assessors(track: Track, names: Mapping[int, str]) -> list[AssessorRecord]:
     """The assessors by name, A2 before A10."""
     assessors = {
-        each.user_id: each for each in Assessor.objects.filter(track=track).select_related("machine")
+        each.user_id: each for each in Assessor.objects.filter(track=track).select_related("machine", "user")
     }
     records = []
     for pk, name in sorted(names.items(), key=lambda item: (len(item[1]), item[1])):
         machine = getattr(assessors[pk], "machine", None)
         record = machine and record_of(MachineRecord, machine)
-        records.append(record_of(AssessorRecord, assessors[pk], name=name, machine=record))
+        is_by_link = assessors[pk].user.guest_until is not None
+        records.append(
+            record_of(AssessorRecord, assessors[pk], name=name, machine=record, is_by_link=is_by_link)
+        )
     return records
 
 

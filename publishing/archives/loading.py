@@ -282,6 +282,7 @@ def _assessors(load: Loading) -> None:
     for place, record in enumerate(load.index.assessors, 1):
         machine = record.machine
         user = User(username=load.assessors[record.name], is_active=False, is_machine=machine is not None)
+        user.guest_until = timezone.now() if record.is_by_link else None  # the work is over
         user.set_unusable_password()
         user.save()
         pseudonym = None if machine is not None else place

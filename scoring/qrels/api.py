@@ -134,6 +134,8 @@ class PreviewSerializer(serializers.Serializer[Any]):
     n_judged = serializers.IntegerField()
     n_topics = serializers.IntegerField()
     report = serializers.DictField(help_text="Dropped topics, unjudged units, non-answers.")
+    n_short = serializers.IntegerField(help_text="Judged units with fewer judgments than a batch asked for.")
+    short = serializers.ListField(child=serializers.CharField(), help_text="The first of them.")
     same = serializers.IntegerField(
         source="same.pk",
         default=None,

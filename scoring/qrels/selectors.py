@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
@@ -15,7 +16,9 @@ from assay.protocols.description import grade_rule
 from assay.protocols.form_rules import is_of_subtopics
 from assay.protocols.schema import Grade, Protocol, QrelsRules, QrelsSet, QuestionChoice
 from assay.tables import natural
+from assessment.models import Batch, Task
 from pooling.models import Pool, Run
+from pooling.pools.selectors import chain
 from scoring.errors import QrelsRefused
 from scoring.models import Leaderboard, Qrels, QrelsEntry
 from scoring.qrels.frozen import freeze_pool
@@ -24,6 +27,7 @@ from tracks.models import Machine, Track
 from web.pages import counted
 
 CHUNK = 5_000
+SHORT_NAMED = 20  # units with too few judgments
 
 
 def qrels_for(user: AnyUser) -> QuerySet[Qrels]:
@@ -181,7 +185,7 @@ class FreezePreview:
     """The content of a version if it were frozen now.
 
     `same` is a version that has the same grades already; `parts` are the groups and sets with a version of their own,
-    each with its number of judged units.
+    each with its number of judged units; `n_short` units were judged by fewer people than their batch asked for.
     """
 
     digest: str
@@ -190,6 +194,8 @@ class FreezePreview:
     parts: list[tuple[str, int]]
     report: dict[str, Any]
     same: Qrels | None
+    n_short: int = 0
+    short: Sequence[str] = ()  # the first of them
 
     @property
     def losses(self) -> list[str]:
@@ -230,6 +236,7 @@ def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:
 
 def freeze_preview(track: Track, pool: Pool, also: Sequence[str], machine: Machine | None) -> FreezePreview:
     frozen = freeze_pool(pool, also, machine)
+    short = short_units(pool) if machine is None else []
     return FreezePreview(
         digest=frozen.digest,
         n_judged=frozen.n_judged,
@@ -237,7 +244,19 @@ def freeze_preview(track: Track, pool: Pool, also: Sequence[str], machine: Machi
         parts=[(name, int((columns.grade >= 0).sum())) for name, (columns, _) in frozen.parts.items()],
         report=_labeled(frozen.report, pool.protocol.parsed),
         same=Qrels.objects.filter(track=track, sha256=frozen.sha256, machine=machine).first(),
+        n_short=len(short),
+        short=short[:SHORT_NAMED],
     )
+
+
+def short_units(pool: Pool) -> list[str]:
+    """The judged units of a pool and of those that it tops up with fewer judgments than a main batch asked for."""
+    asked = Coalesce("batch__judges", pool.protocol.parsed.judging.judges)
+    of_main = Task.objects.filter(batch__pool__in=chain(pool), batch__kind=Batch.Kind.MAIN, is_check=False)
+    counts = of_main.filter(status=Task.Status.SUBMITTED).values("batch", "entry").annotate(n=Count("pk"))
+    few = counts.filter(n__lt=asked).order_by("entry__topic__natural_code", "entry__position", "batch")
+    named = few.values_list("entry__topic__code", "entry__docno")
+    return list(dict.fromkeys(f"{topic} {docno}" for topic, docno in named))
 
 
 def grade_label(protocol: Protocol, qrels: Qrels, grade: int) -> str:

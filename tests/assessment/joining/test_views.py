@@ -193,6 +193,50 @@ def test_unit_whose_time_is_over_goes_to_another_person_and_counts_once(scene: S
     assert (judged.is_current, kept.is_current) == (True, False)
 
 
+@pytest.mark.parametrize("is_expired", [True, False])
+def test_time_of_a_unit_that_somebody_else_has_does_not_start_again(scene: Scene, is_expired: bool) -> None:
+    batch = make_open(scene, judges=1)
+    for user in (scene.ada, scene.bob):
+        assignments.join(batch=batch, assessor=user)
+    late = accept(batch, scene.ada)
+    Task.objects.filter(pk=late.pk).update(expires_at=timezone.now() - timedelta(minutes=1))
+    if is_expired:
+        task_services.expire()
+    held = accept(batch, scene.bob)
+    address = reverse("assessment:extend", args=[late.pk])
+
+    by_script = client_of(scene.ada).post(address, headers={"Accept": "application/json"})
+    page = client_of(scene.ada).post(address, follow=True)
+    kept = judgment_services.submit(task=late, choice="low", request_id=uuid4())
+
+    following = accept(batch, scene.ada)
+    assert (held.entry_id, by_script.status_code) == (late.entry_id, 409)
+    assert page.redirect_chain[0][0] == following.get_absolute_url()
+    assert "somebody else has it or has judged it" in page.content.decode()
+    assert following.entry_id != late.entry_id
+    assert kept.pk, "a late submission is kept"
+
+
+def test_freezing_names_units_with_fewer_judgments_than_the_batch_asks_for(scene: Scene) -> None:
+    batch = make_open(scene, judges=2)
+    assignments.join(batch=batch, assessor=scene.ada)
+    assignments.join(batch=batch, assessor=scene.bob)
+    first, second = judge(accept(batch, scene.ada)), judge(accept(batch, scene.bob))
+    while first.docno == second.docno:  # both places of one unit: one more has a judge
+        second = judge(accept(batch, scene.ada))
+    organizer = make_organizer()
+    query = {"pool": scene.pool.pk}
+
+    page = client_of(organizer).get(reverse("scoring:freeze", args=[scene.track.slug]), query)
+    shown = call(api(organizer), "post", "preview_qrels", scene.track.slug, data=query).json()
+
+    few = [f"{each.topic.code} {each.docno}" for each in Judgment.objects.filter(batch=batch)]
+    few = sorted(unit for unit in set(few) if few.count(unit) == 1)
+    assert (shown["n_short"], sorted(shown["short"])) == (len(few), few)
+    assert "fewer judgments than the batch asked for" in page.content.decode()
+    assert few[0] in page.content.decode()
+
+
 def test_hidden_checks_that_are_not_due_at_the_end_are_forgotten(scene: Scene) -> None:
     batch, organizer = make_open(scene, judges=1), make_organizer()
     topic = make_topic(scene.track, "A.9")  # which nobody has in the batch
@@ -257,6 +301,8 @@ def test_archive_keeps_who_shared_which_place(tmp_path: Path) -> None:
         task = accept(batch, user)
         judgment_services.submit(task=task, choice="answered", answers=answers, request_id=uuid4())
 
+    User.objects.filter(pk=people[0].pk).update(guest_until=timezone.now())
+
     path = written(archive_of(scene.track, scene.organizer), tmp_path)
     wrong = [finding for finding in findings_of(path) if not finding.is_right]
     load(path, scene.organizer, slug="again")
@@ -270,6 +316,8 @@ def test_archive_keeps_who_shared_which_place(tmp_path: Path) -> None:
     ]
     assert seats[1] == seats[0]
     assert not loaded.topic_assignments.filter(is_withdrawn=True).exists()
+    by_link = User.objects.filter(topic_assignments__batch=loaded).exclude(guest_until=None).distinct()
+    assert by_link.count() == 1, "who came by a link"
 
 
 # --- Previews of every kind of unit
