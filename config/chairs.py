@@ -6,6 +6,7 @@ may not send, and a link to a page that is only such a form. It does nothing for
 """
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,10 +17,6 @@ from accounts.models import User
 from config.middleware import Middleware
 from web.addresses import belongs_to_track, track_at
 
-# Templates write each tag like this, and text of people is escaped or sanitized, so that it contains no form.
-FORM = re.compile(r"<form\b(?P<tag>[^>]*)>.*?</form>", re.DOTALL)
-LINK = re.compile(r"<a\b(?P<tag>[^>]*)>(?P<text>.*?)</a>", re.DOTALL)
-BUTTON = re.compile(r"<button\b(?P<tag>[^>]*)>.*?</button>", re.DOTALL)
 ATTRIBUTE = re.compile(r'\b(action|class|form|href|id|method)="([^"]*)"')
 
 
@@ -54,24 +51,41 @@ def without_changes(page: str, path: str) -> str:
     """The page at a path without forms that change the track, their buttons elsewhere, and links to pages of forms."""
     cut: set[str] = set()
 
-    def form(match: re.Match[str]) -> str:
-        tag = _attributes(match["tag"])
+    def form(tag: Mapping[str, str], whole: str) -> str:
         if tag.get("method", "get").lower() != "post" or not _is_of_organizers(tag.get("action") or path):
-            return match[0]
+            return whole
         cut.add(tag.get("id", ""))
         return ""
 
-    def link(match: re.Match[str]) -> str:
-        tag = _attributes(match["tag"])
+    def link(tag: Mapping[str, str], whole: str) -> str:
         if not _is_of_organizers(tag.get("href", ""), attribute="is_form"):
-            return match[0]
-        return "" if "btn" in tag.get("class", "") else match["text"]
+            return whole
+        return "" if "btn" in tag.get("class", "") else whole[whole.index(">") + 1 : -len("</a>")]
 
-    page = LINK.sub(link, FORM.sub(form, page))
+    page = _replaced(_replaced(page, "form", form), "a", link)
     outside = cut - {""}
-    return BUTTON.sub(
-        lambda match: "" if _attributes(match["tag"]).get("form") in outside else match[0], page
-    )
+    return _replaced(page, "button", lambda tag, whole: "" if tag.get("form") in outside else whole)
+
+
+def _replaced(page: str, name: str, change: Callable[[Mapping[str, str], str], str]) -> str:
+    """The page with what `change` makes of each element of a name, from its attributes and the whole element.
+
+    Templates write each tag in the same way, and text of people is escaped or sanitized, so that it contains no form.
+    """
+    parts: list[str] = []
+    done, start = 0, page.find(f"<{name}")
+    while start >= 0:
+        end_of_tag = page.find(">", start)
+        end = page.find(f"</{name}>", end_of_tag)
+        if min(end_of_tag, end) < 0:
+            break
+        after = start
+        if not page[start + len(name) + 1].isalnum():  # not <article> for <a>
+            after = end + len(name) + 3
+            parts += [page[done:start], change(_attributes(page[start:end_of_tag]), page[start:after])]
+            done = after
+        start = page.find(f"<{name}", max(after, start + 1))
+    return "".join([*parts, page[done:]])
 
 
 def _attributes(tag: str) -> dict[str, str]:
