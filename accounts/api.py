@@ -156,7 +156,7 @@ class Accounts(Endpoints):
             "name": user.get_full_name(),
             "is_administrator": user.is_administrator,
             "is_organizer": user.is_organizer,
-            "roles": RoleInTrackSerializer(user.roles.values(), many=True).data,
+            "roles": [{"track": role.slug, "is_chair": role.is_chair} for role in user.roles.values()],
             "is_machine": user.is_machine,
             "token": token,
         }
