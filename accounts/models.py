@@ -108,17 +108,17 @@ class User(AbstractUser):
 
     @property
     def is_administrator(self) -> bool:
-        """Whether the user looks after the site: accounts, collections, people of tracks, jobs. Sees no judgments."""
+        """True for who looks after the site: accounts, collections, people of tracks, jobs. Sees no judgments."""
         return self.is_active and self.is_staff
 
     @property
     def is_organizer(self) -> bool:
-        """Whether the user organizes any track."""
+        """True for an organizer of any track."""
         return bool(self.organized)
 
     @property
     def may_create(self) -> bool:
-        """Whether the user may create tracks and protocols, and import collections and archives."""
+        """True for who may create tracks and protocols, and import collections and archives."""
         return self.is_administrator or self.is_organizer
 
 

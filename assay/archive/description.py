@@ -78,7 +78,7 @@ ORCID = re.compile(r"\d{4}-\d{4}-\d{4}-\d{3}[\dX]")
 
 
 class Author(NamedTuple):
-    """Who made a test collection. `orcid` is an iD such as 0000-0002-1825-0097, or empty."""
+    """An author of a test collection. `orcid` is an iD such as 0000-0002-1825-0097, or empty."""
 
     name: str
     orcid: str

@@ -201,7 +201,7 @@ def _problem(response: "httpx.Response") -> ServerError:
 
 
 def _message(response: "httpx.Response") -> str:
-    """What another service than Assay says is wrong."""
+    """The problem as another service than Assay states it."""
     try:
         answer = response.json()
         fields = [f"{each['field']}: {each['message']}" for each in answer.get("errors", ())]

@@ -46,7 +46,7 @@ class Topic(NamedTuple):
 
     @property
     def query(self) -> str:
-        """What a system searches for if it takes one text."""
+        """The text that a system searches for if it takes one."""
         return self.title or self.text
 
     @property
