@@ -322,12 +322,12 @@ from django.conf import settings
 import accounts.views
 
 def fail(**_):
-    name = "ada@example.org"
+    name = "grace@example.org"
     raise RuntimeError(f"{name} cannot be found")
 
 accounts.views.services.user_of_link = fail
 answer = Client(raise_request_exception=False, HTTP_HOST="localhost").get(
-    "/login/link/7/secret-of-the-link/?q=ada", headers={"Authorization": "Bearer assay_secret-token"})
+    "/login/link/7/secret-of-the-link/?q=grace", headers={"Authorization": "Bearer assay_secret-token"})
 print(answer.status_code, answer["X-Request-ID"])
 """
 
@@ -359,7 +359,7 @@ def test_an_error_and_a_span_arrive_without_addresses_and_values(
     for body in arrived.values():
         assert identity.encode() in body
         assert b"/login/link/<int:user_id>/<str:token>/" in body
-        for secret in (b"ada", b"secret-of", b"assay_secret", b"127.0.0.1"):
+        for secret in (b"grace", b"secret-of", b"assay_secret", b"127.0.0.1"):
             assert secret not in body
     event = json.loads(arrived["/api/1/envelope/"].splitlines()[-1])
     (error,) = event["exception"]["values"]

@@ -254,7 +254,7 @@ def database() -> Iterator[str]:
         cursor.execute(f"CREATE DATABASE {name}")
     yield urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
     with connection.cursor() as cursor:
-        cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        cursor.execute(f"DROP DATABASE {name}")
     connection.close()
 
 

@@ -108,11 +108,11 @@ def empty_database() -> Iterator[str]:
     name = f"restored_{os.getpid()}"
     admin = connect("postgres")
     with admin.cursor() as cursor:
-        cursor.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        cursor.execute(f"DROP DATABASE IF EXISTS {name}")
         cursor.execute(f"CREATE DATABASE {name}")
     yield name
-    with admin.cursor() as cursor:
-        cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with admin.cursor() as cursor:  # WITH (FORCE) fails if autovacuum is in it
+        cursor.execute(f"DROP DATABASE {name}")
     admin.close()
 
 
