@@ -32,6 +32,7 @@ NOUNS = [
     "tracks.choosing",
     "tracks.downloads",
     "tracks.assessors",
+    "tracks.webhooks",
     "corpus.imports",
     "corpus.builds",
     "corpus.collections",

@@ -210,6 +210,7 @@ CELERY_BEAT_SCHEDULE = {
     "remind-teams": {"task": "pooling.runs.remind_due", "schedule": 300.0},
     "expire-tasks": {"task": "assessment.tasks.expire", "schedule": 60.0},
     "send-letters": {"task": "accounts.tasks.send_letters", "schedule": 60.0},
+    "deliver-to-webhooks": {"task": "tracks.webhooks.deliver", "schedule": 60.0},
     "delete-built-folders": {"task": "corpus.tasks.delete_work_folders", "schedule": 600.0},
     "clear-expired": {"task": "accounts.tasks.clear_expired", "schedule": 3600.0},
 }
@@ -222,6 +223,10 @@ BACKUP_MAX_AGE_HOURS = environment.number("BACKUP_MAX_AGE_HOURS", 26, least=1)
 if BACKUP_DIR:
     CELERY_TASK_QUEUES.append(Queue("backups"))
     CELERY_BEAT_SCHEDULE["watch-backups"] = {"task": "jobs.backups.tasks.watch", "schedule": 300.0}
+
+# Webhooks: what an address may be, apart from https:// and a public one
+WEBHOOKS_OVER_HTTP = environment.boolean("WEBHOOKS_OVER_HTTP")
+WEBHOOKS_TO_PRIVATE_ADDRESSES = environment.boolean("WEBHOOKS_TO_PRIVATE_ADDRESSES")
 
 # The API. Limits are per minute: of a user, and of an address without a token.
 API_REQUESTS_PER_MINUTE = int(environment.number("API_REQUESTS_PER_MINUTE", 1200, least=1))

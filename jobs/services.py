@@ -63,6 +63,16 @@ class RegisteredHandler:
 _handlers: dict[str, RegisteredHandler] = {}
 
 
+FailureListener = Callable[[Job], None]  # in the transaction that marks the job as failed
+_failure_listeners: list[FailureListener] = []
+
+
+def on_failure(listener: FailureListener) -> FailureListener:
+    """Register a function of an app above this one that is called for each job that fails."""
+    _failure_listeners.append(listener)
+    return listener
+
+
 class JobLost(Exception):
     """Another worker took the job over, so this attempt must stop and store nothing."""
 
@@ -295,6 +305,8 @@ def _mark_failed(job: Job, registered: RegisteredHandler | None, reason: str) ->
     job.save()
     if registered is not None and registered.failed is not None:
         registered.failed(**job.arguments)
+    for listener in _failure_listeners:
+        listener(job)
 
 
 def relaunch_lost() -> int:

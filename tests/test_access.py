@@ -7,6 +7,7 @@ address without a row fails a test. Staff whose account is deactivated must get 
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from django.conf import LazySettings
@@ -35,6 +36,7 @@ from tests.helpers.factories import (
     make_role,
     make_track,
     make_user,
+    make_webhook,
 )
 from tests.helpers.judging import make_import, make_machine, make_project_import
 from tests.scoring.conftest import Scene, build_scene
@@ -340,6 +342,12 @@ tracks:guidelines_version               L444000044
 tracks:guidelines_versions              L444000044
 tracks:history                          L333330043
 tracks:history_csv                      L333330043
+tracks:webhooks                         L333330043
+tracks:webhook                          L333330043
+tracks:test_webhook                     5555555555
+tracks:renew_secret                     5555555555
+tracks:send_again                       5555555555
+tracks:remove_webhook                   5555555555
 tracks:import_topics                    L333330343
 tracks:open_track                       5555555555
 tracks:edit_topic                       L333330343
@@ -502,6 +510,8 @@ def addresses(scene: Scene) -> dict[str, str]:
         "slug file": [*track, f"{scene.track.slug}-topics.tsv"],
         "slug docno": [*track, "9"],
         "slug row_id": [*track, 1],
+        "slug webhook_id": [*track, make_webhook(scene.track, scene.organizer).pk],
+        "slug webhook_id delivery_key": [*track, 1, UUID(int=1)],
         "slug sample": [*track, 1],
         "slug sample file": [*track, 1, "sample.json"],
         "slug sample docno": [*track, 1, "9"],

@@ -32,6 +32,7 @@ from tests.helpers.factories import (
     make_document,
     make_loaded_archive,
     make_organizer,
+    make_webhook,
 )
 from tests.helpers.judging import make_import, make_machine, make_project_import
 from tests.scoring.conftest import Scene, build_scene
@@ -239,6 +240,15 @@ GET download_part                        13333301043 0333
 PATCH download_part                      13333301343 3330
 DELETE download_part                     13333301343 3330
 POST export_collection                   13333301343 3330
+GET webhooks                             13333301043 0333
+POST webhooks                            13333301343 3330
+GET webhook                              13333301043 0333
+PATCH webhook                            13333301343 3330
+DELETE webhook                           13333301343 3330
+POST test_webhook                        13333301343 3330
+POST renew_webhook_secret                13333301343 3330
+POST send_again                          13333301343 3330
+GET deliveries                           13333301043 0333
 GET fetches                              13333301043 0333
 POST cluster_formulas                    13333301330 3330
 GET preview_pool                         13333301043 0333
@@ -384,6 +394,7 @@ def addresses(scene: Scene) -> dict[str, str]:
     searched = make_collection("posts")
     document = make_document(searched, "1")
     make_candidate(scene.track, scene.organizer, scene.ada)
+    webhook = make_webhook(scene.track, scene.organizer)
     arguments: dict[str, object] = {
         "sample": 1,
         "run_id": run.pk,
@@ -423,6 +434,8 @@ def addresses(scene: Scene) -> dict[str, str]:
             leaderboard=board, kind="topics", seed=1, created_by=scene.organizer
         ).pk,
         "session_id": 1,
+        "webhook_id": webhook.pk,
+        "delivery_key": webhook.deliveries.create(event="webhook.tested").key,
         "nugget_id": 1,
         "form": "nuggetizer",
         "table": "topics",

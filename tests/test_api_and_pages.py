@@ -132,6 +132,12 @@ scoring:later_runs: POST later_runs
 scoring:score_phase: PUT phase_qrels
 scoring:train: POST train_with_qrels
 tracks:milestones: PUT milestones
+tracks:webhooks: POST webhooks
+tracks:webhook: PATCH webhook
+tracks:test_webhook: POST test_webhook
+tracks:renew_secret: POST renew_webhook_secret
+tracks:send_again: POST send_again
+tracks:remove_webhook: DELETE webhook
 tracks:import_candidates: POST candidates
 tracks:leaks: POST leaks
 tracks:accept_leaks: POST accept_leaks

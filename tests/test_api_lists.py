@@ -30,7 +30,14 @@ from web.api.views import Endpoint
 pytestmark = pytest.mark.django_db
 __all__ = ["addresses", "scene"]  # fixtures
 # a few numbered versions, samples and batches to join; candidates are filtered by conditions (`where`)
-WITHOUT_FILTER = {"guidelines", "candidate_samples", "candidates", "open_batches", "project_imports"}
+WITHOUT_FILTER = {
+    "guidelines",
+    "candidate_samples",
+    "candidates",
+    "open_batches",
+    "project_imports",
+    "webhooks",
+}
 
 
 def lists(addresses: dict[str, str]) -> Iterator[tuple[str, Endpoint]]:
@@ -108,6 +115,9 @@ def varied(scene: Scene, addresses: dict[str, str]) -> Scene:
         make_token(user, name="more")
     for name in ("a.tsv", "b.tsv"):
         Fetch.objects.create(track=track, user=make_user(name[0]), name=name, sha256="0" * 64)
+    webhook = track.webhooks.get()
+    for event in ("batch.closed", "qrels.frozen"):
+        webhook.deliveries.create(event=event, body="{}")
     make_user("gone", is_active=False)
     return scene
 

@@ -17,6 +17,7 @@ from tracks.protocols import views as protocols
 from tracks.rows import views as rows
 from tracks.topics import views as topics
 from tracks.tracks import views as tracks
+from tracks.webhooks import views as webhooks
 
 
 class PageName(StringConverter):
@@ -82,6 +83,16 @@ urlpatterns = [
     path("tracks/<slug:slug>/data-agreement/accept/", agreements.accept, name="accept_agreement"),
     path("tracks/<slug:slug>/data-agreement/edit/", agreements.edit, name="edit_agreement"),
     path("tracks/<slug:slug>/data-agreement/<int:number>/", agreements.version, name="agreement_version"),
+    path("tracks/<slug:slug>/webhooks/", webhooks.webhooks, name="webhooks"),
+    path("tracks/<slug:slug>/webhooks/<int:webhook_id>/", webhooks.webhook, name="webhook"),
+    path("tracks/<slug:slug>/webhooks/<int:webhook_id>/test/", webhooks.test, name="test_webhook"),
+    path("tracks/<slug:slug>/webhooks/<int:webhook_id>/secret/", webhooks.renew_secret, name="renew_secret"),
+    path(
+        "tracks/<slug:slug>/webhooks/<int:webhook_id>/deliveries/<uuid:delivery_key>/again/",
+        webhooks.send_again,
+        name="send_again",
+    ),
+    path("tracks/<slug:slug>/webhooks/<int:webhook_id>/remove/", webhooks.remove, name="remove_webhook"),
     path("audit-log/", history.site_history, name="site_history"),
     path("audit-log/events.csv", history.site_history_csv, name="site_history_csv"),
     path("tracks/<slug:slug>/audit-log/", history.history, name="history"),

@@ -44,6 +44,16 @@ class Track(Protocol):
     slug: str
 
 
+Listener = Callable[[Event, object], None]  # (event, subject): in the transaction that records the event
+_listeners: list[Listener] = []
+
+
+def on_event(listener: Listener) -> Listener:
+    """Register a function of an app above this one that is called for each event of a track."""
+    _listeners.append(listener)
+    return listener
+
+
 def _in_transaction() -> bool:
     """Return whether a transaction is open. That around a test does not count, as for Django's durable blocks."""
     return any(not getattr(block, "_from_testcase", False) for block in connection.atomic_blocks)
@@ -73,7 +83,7 @@ def record(
     actor = _current.get()
     person = by or (actor.user() if actor else None)
     address = getattr(subject, "get_absolute_url", str)()
-    return Event.objects.create(
+    event = Event.objects.create(
         by_id=person.pk if person else None,
         via=actor.via if actor else Event.Via.COMMAND,
         action=action,
@@ -83,6 +93,9 @@ def record(
         track_slug=track.slug if track else "",
         details=dict(details or {}),
     )
+    for listener in _listeners if track else ():
+        listener(event, subject)
+    return event
 
 
 def changes(before: object, after: object, names: Iterable[str]) -> dict[str, dict[str, str]]:

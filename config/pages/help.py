@@ -57,6 +57,7 @@ EXPLAINED = {
         "tracks:guidelines tracks:guidelines_version tracks:guidelines_versions tracks:guidelines_changes "
         "tracks:edit_guidelines assessment:examples"
     ),
+    "reference/api.html#webhooks": "tracks:webhooks tracks:webhook",
     "roles/organizer.html#pages-about-the-site": "tracks:edit_site_page",
     "roles/participant.html#join-a-track": (
         "tracks:agreement tracks:agreement_version participation:join participation:ask_to_join"

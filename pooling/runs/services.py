@@ -47,6 +47,7 @@ from pooling.runs.selectors import Owing, n_of_kinds, owing_teams, today_of
 from pooling.runs.units import formula_lookup, post_lookup, unit_lookup
 from tracks import acceptance
 from tracks.agreements.services import check_accepted
+from tracks.announcements import announce
 from tracks.models import Track
 from tracks.tracks import services as track_services
 from web import times
@@ -232,6 +233,7 @@ def submit(
         team_services.notify_members(team=run.team, kind=ACCEPTED, data={"run": run.pk})
         for hook in _submitted_hooks:
             hook(run=run)
+        announce(event="run.submitted", track_id=track.pk, subject=run)
         on_stored(run)
         return run
 

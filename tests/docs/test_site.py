@@ -18,6 +18,10 @@ from maintenance.docs.outputs import pages as pages_of_commands
 NO_PAGES = {
     *(
         "tracks:row_frame",
+        "tracks:test_webhook",
+        "tracks:renew_secret",
+        "tracks:send_again",
+        "tracks:remove_webhook",
         "assessment:task_frame",
         "assessment:preview_frame",
         "assessment:join",

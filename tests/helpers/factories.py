@@ -13,7 +13,7 @@ from assay.protocols.loader import parse_protocol, shipped_text
 from corpus.models import Collection, Comment, Document, Image
 from jobs.models import Job
 from publishing.models import Archive, LoadedArchive
-from tracks.models import Assessor, Deadline, Organizer, StoredProtocol, Topic, Track
+from tracks.models import Assessor, Deadline, Organizer, StoredProtocol, Topic, Track, Webhook
 from web.times import now
 
 PASSWORD = "correct horse battery staple"  # of every user
@@ -109,6 +109,11 @@ def make_track(slug: str = "", *, protocol: str = "arqmath-2020-task1", **fields
     staff = User.objects.filter(is_staff=True)
     Organizer.objects.bulk_create(Organizer(track=track, user=user) for user in staff)
     return track
+
+
+def make_webhook(track: Track, by: User, url: str = "https://lab.example.org/hook", *events: str) -> Webhook:
+    """A webhook of a track, by default for closed batches."""
+    return Webhook.objects.create(track=track, url=url, events=events or ["batch.closed"], created_by=by)
 
 
 def make_deadline(track: Track, kind: str = "", **fields: Any) -> Deadline:

@@ -18,6 +18,7 @@ from tracks.models.protocols import StoredProtocol
 from tracks.models.rows import Row
 from tracks.models.topics import Topic, TopicImport, natural_order
 from tracks.models.tracks import Track
+from tracks.models.webhooks import Delivery, Webhook
 
 __all__ = [
     "AgreementAcceptance",
@@ -29,6 +30,7 @@ __all__ = [
     "CandidateFile",
     "CandidateSample",
     "Deadline",
+    "Delivery",
     "Download",
     "Fetch",
     "GuidelinesDraft",
@@ -46,5 +48,6 @@ __all__ = [
     "Topic",
     "TopicImport",
     "Track",
+    "Webhook",
     "natural_order",
 ]

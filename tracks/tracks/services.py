@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
-from tracks import acceptance
+from tracks import acceptance, announcements  # noqa: F401  the second listens to the audit log
 from tracks.models import Deadline, Organizer, Track
 
 FIXED_ONCE_OPENED = {"slug", "protocol", "collection"}  # runs are checked against these fields

@@ -71,6 +71,8 @@ LEFT_OUT = {
     "scoring.LaterRun": "it came after the campaign, from a team of another track",
     "tracks.Download": FILES,
     "tracks.Fetch": PEOPLE,
+    "tracks.Webhook": RUNNING,
+    "tracks.Delivery": RUNNING,
     "tracks.GuidelinesDraft": WORK,
     "tracks.GuidelinesReading": WORK,
     "tracks.TopicImport": FILES,

@@ -1,0 +1,181 @@
+"""Webhooks for programs."""
+
+from typing import Any
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from accounts.access import person_of
+from tracks.announcements import EVENTS
+from tracks.models import Delivery, Webhook
+from tracks.tracks.api import track_of
+from tracks.webhooks import services
+from web.api.conditional import require_match
+from web.api.filters import Filter
+from web.api.permissions import Organizer
+from web.api.serializers import Strict
+from web.api.views import Endpoints, created, delete, get, patch, post
+
+
+class WebhookSerializer(serializers.ModelSerializer[Webhook]):
+    """An address to which the events of a track are sent."""
+
+    url = serializers.SerializerMethodField(help_text="The address of this webhook in the API.")
+    address = serializers.CharField(source="url", help_text="It gets a POST for each event.")
+    events = serializers.ListField(child=serializers.CharField(), help_text=f"Of {', '.join(EVENTS)}.")
+
+    class Meta:
+        model = Webhook
+        fields = ["id", "url", "address", "events", "created_at"]
+
+    def get_url(self, row: Webhook) -> str:
+        return reverse("api:webhook", args=[row.track.slug, row.pk])
+
+
+class AddedWebhookSerializer(WebhookSerializer):
+    """A webhook with its new secret, which is shown once."""
+
+    secret = serializers.CharField(help_text="The key of the signatures.")
+
+    class Meta(WebhookSerializer.Meta):
+        fields = [*WebhookSerializer.Meta.fields, "secret"]
+
+
+class ChangedWebhookSerializer(Strict):
+    """The changes of a webhook. What is left out stays."""
+
+    address = serializers.CharField(max_length=500, required=False)
+    events = serializers.ListField(
+        child=serializers.ChoiceField(list(EVENTS)), required=False, max_length=len(EVENTS)
+    )
+
+
+class NewWebhookSerializer(Strict):
+    """The address and the events of a new webhook."""
+
+    address = serializers.CharField(max_length=500)
+    events = serializers.ListField(child=serializers.ChoiceField(list(EVENTS)), max_length=len(EVENTS))
+
+
+class DeliverySerializer(serializers.ModelSerializer[Delivery]):
+    """An event for a webhook, and the answer to the latest try."""
+
+    id = serializers.UUIDField(source="key", help_text="As in the body and in `Assay-Delivery`.")
+    state = serializers.CharField(help_text="waiting, waiting for another try, accepted, or given up.")
+
+    class Meta:
+        model = Delivery
+        fields = [
+            "id",
+            "event",
+            "state",
+            "n_tries",
+            "status",
+            "error",
+            "created_at",
+            "delivered_at",
+            "due_at",
+        ]
+
+
+def _webhook(request: Request, slug: str, webhook_id: int) -> Webhook:
+    track = track_of(request, slug)
+    return get_object_or_404(Webhook.objects.select_related("track"), track=track, pk=webhook_id)
+
+
+class Webhooks(Endpoints):
+    tag = "Webhooks"
+    permission_classes = [Organizer]
+
+    @get("tracks/<slug:slug>/webhooks/", "webhooks", WebhookSerializer, ordering=("pk",))
+    def list_webhooks(self, request: Request, slug: str) -> Any:
+        """List the webhooks of a track, oldest first."""
+        return track_of(request, slug).webhooks.select_related("track")
+
+    @post(
+        "tracks/<slug:slug>/webhooks/",
+        "webhooks",
+        AddedWebhookSerializer,
+        takes=NewWebhookSerializer,
+        status=201,
+        secrets=("secret",),
+    )
+    def add_webhook(self, request: Request, slug: str) -> Any:
+        """Add a webhook. The answer has the secret of its signatures."""
+        data, by = self.validated(request), person_of(request)
+        row = services.add(track=track_of(request, slug), url=data["address"], events=data["events"], by=by)
+        shown = AddedWebhookSerializer(row).data
+        return created(shown, shown["url"])
+
+    @get("tracks/<slug:slug>/webhooks/<int:webhook_id>/", "webhook", WebhookSerializer)
+    def get_webhook(self, request: Request, slug: str, webhook_id: int) -> Any:
+        """Read a webhook, without its secret."""
+        return _webhook(request, slug, webhook_id)
+
+    @patch(
+        "tracks/<slug:slug>/webhooks/<int:webhook_id>/",
+        "webhook",
+        WebhookSerializer,
+        takes=ChangedWebhookSerializer,
+    )
+    def change_webhook(self, request: Request, slug: str, webhook_id: int) -> Any:
+        """Change the address and the events of a webhook. Its secret stays."""
+        row = _webhook(request, slug, webhook_id)
+        require_match(request, WebhookSerializer(row).data)
+        data = {"address": row.url, "events": row.events} | self.validated(request)
+        return services.edit(webhook=row, url=data["address"], events=data["events"])
+
+    @delete("tracks/<slug:slug>/webhooks/<int:webhook_id>/", "webhook")
+    def remove_webhook(self, request: Request, slug: str, webhook_id: int) -> None:
+        """Remove a webhook with the log of its deliveries. What waits is not sent."""
+        row = _webhook(request, slug, webhook_id)
+        require_match(request, WebhookSerializer(row).data)
+        services.remove(webhook=row)
+
+    @post(
+        "tracks/<slug:slug>/webhooks/<int:webhook_id>/test/",
+        "test_webhook",
+        DeliverySerializer,
+        status=202,
+    )
+    def test_webhook(self, request: Request, slug: str, webhook_id: int) -> Any:
+        """Send the event `webhook.tested`. The deliveries show the answer."""
+        return services.test(webhook=_webhook(request, slug, webhook_id))
+
+    @post(
+        "tracks/<slug:slug>/webhooks/<int:webhook_id>/secret/",
+        "renew_webhook_secret",
+        AddedWebhookSerializer,
+        secrets=("secret",),
+    )
+    def renew_webhook_secret(self, request: Request, slug: str, webhook_id: int) -> Any:
+        """Give a webhook a new secret, which signs everything from now on, also what already waits."""
+        return services.renew_secret(webhook=_webhook(request, slug, webhook_id))
+
+    @post(
+        "tracks/<slug:slug>/webhooks/<int:webhook_id>/deliveries/<uuid:delivery_key>/again/",
+        "send_again",
+        DeliverySerializer,
+        status=202,
+    )
+    def send_again(self, request: Request, slug: str, webhook_id: int, delivery_key: UUID) -> Any:
+        """Send an event again, with the same id and body, also if it was accepted or given up."""
+        row = _webhook(request, slug, webhook_id)
+        return services.send_again(delivery=get_object_or_404(row.deliveries, key=delivery_key))
+
+    @get(
+        "tracks/<slug:slug>/webhooks/<int:webhook_id>/deliveries/",
+        "deliveries",
+        DeliverySerializer,
+        ordering=("-pk",),
+        filters=[Filter("event")],
+    )
+    def list_deliveries(self, request: Request, slug: str, webhook_id: int) -> Any:
+        """List what was sent to a webhook in the last 30 days, newest first."""
+        return _webhook(request, slug, webhook_id).deliveries.all()
+
+
+urlpatterns = Webhooks.urls()

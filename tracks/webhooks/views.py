@@ -1,0 +1,115 @@
+"""The pages of webhooks: their list, and each with the log of its deliveries. Organizers only; chairs read."""
+
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.access import AuthenticatedRequest, organizer_required
+from tracks.announcements import EVENTS, TEST
+from tracks.models import Track, Webhook
+from tracks.tracks.selectors import tracks_for
+from tracks.webhooks import services
+from web.forms import StyledForm, refusals_in
+
+READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
+SHOWN = 100  # deliveries
+WORDS = EVENTS | {TEST: "Test"}
+
+
+class WebhookForm(StyledForm):
+    """The address of a webhook, and its events."""
+
+    url = forms.CharField(max_length=500, label="Address", help_text="It gets a POST for each event.")
+    events = forms.MultipleChoiceField(
+        choices=list(EVENTS.items()), widget=forms.CheckboxSelectMultiple, label="Events"
+    )
+
+
+def _track(request: AuthenticatedRequest, slug: str) -> Track:
+    return get_object_or_404(tracks_for(request.user), slug=slug)
+
+
+def _webhook(request: AuthenticatedRequest, slug: str, webhook_id: int) -> Webhook:
+    return get_object_or_404(Webhook.objects.select_related("track"), track__slug=slug, pk=webhook_id)
+
+
+@READ_AND_POST
+@organizer_required
+def webhooks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The webhooks of a track, and the form of a new one. The answer to the form shows the secret, once."""
+    track, form = _track(request, slug), WebhookForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        with refusals_in(form):
+            added = services.add(track=track, by=request.user, **form.cleaned_data)
+            return _shown(request, added, secret=added.secret)
+    rows = [
+        (each, [WORDS[event] for event in each.events]) for each in track.webhooks.select_related("track")
+    ]
+    context = {"track": track, "form": form, "webhooks": rows}
+    return render(request, "tracks/webhooks/webhooks.html", context, status=422 if form.errors else 200)
+
+
+@READ_AND_POST
+@organizer_required
+def webhook(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpResponse:
+    """A webhook: its address and events, to change, and what was sent to it."""
+    row = _webhook(request, slug, webhook_id)
+    form = WebhookForm(request.POST or None, initial={"url": row.url, "events": row.events})
+    if request.method == "POST" and form.is_valid():
+        with refusals_in(form):
+            services.edit(webhook=row, **form.cleaned_data)
+            messages.success(request, "The webhook is changed.")
+            return redirect(row)
+    return _shown(request, row, form=form, status=422 if form.errors else 200)
+
+
+@require_POST
+@organizer_required
+def test(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpResponse:
+    """Send a test event."""
+    row = _webhook(request, slug, webhook_id)
+    services.test(webhook=row)
+    messages.success(request, "A test is on its way. Load this page again to see the answer.")
+    return redirect(row)
+
+
+@require_POST
+@organizer_required
+def renew_secret(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpResponse:
+    """Renew the secret. The answer shows it, once."""
+    row = services.renew_secret(webhook=_webhook(request, slug, webhook_id))
+    return _shown(request, row, secret=row.secret)
+
+
+@require_POST
+@organizer_required
+def send_again(request: AuthenticatedRequest, slug: str, webhook_id: int, delivery_key: UUID) -> HttpResponse:
+    """Send an event again."""
+    row = _webhook(request, slug, webhook_id)
+    services.send_again(delivery=get_object_or_404(row.deliveries, key=delivery_key))
+    messages.success(request, "The event is on its way again. Load this page again to see the answer.")
+    return redirect(row)
+
+
+@require_POST
+@organizer_required
+def remove(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpResponse:
+    """Remove a webhook with its log."""
+    row = _webhook(request, slug, webhook_id)
+    services.remove(webhook=row)
+    messages.success(request, f"The webhook of {row} is removed.")
+    return redirect("tracks:webhooks", slug)
+
+
+@never_cache
+def _shown(request: AuthenticatedRequest, row: Webhook, *, status: int = 200, **context: Any) -> HttpResponse:
+    form = context.pop("form", None) or WebhookForm(initial={"url": row.url, "events": row.events})
+    deliveries = [(each, WORDS[each.event]) for each in row.deliveries.all()[:SHOWN]]
+    context |= {"track": row.track, "webhook": row, "form": form, "deliveries": deliveries}
+    return render(request, "tracks/webhooks/webhook.html", context, status=status)
