@@ -23,7 +23,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from assay.version import VERSION
 from assessment.judgments.selectors import last_number
-from config.middleware import Middleware
+from config.middleware import Middleware, client_address
 from config.monitoring.requests import method_of
 from config.pages.health import health
 from jobs import selectors
@@ -31,6 +31,13 @@ from jobs.backups.schedule import last_backup
 from web.throttling import parsed_address
 
 PATH = "/metrics"
+SET_BY_PROXIES = (
+    "HTTP_X_FORWARDED_FOR",
+    "HTTP_FORWARDED",
+    "HTTP_X_FORWARDED_HOST",
+    "HTTP_X_REAL_IP",
+    "HTTP_VIA",
+)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 SECONDS = (0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)  # of requests: bounds of the histogram
@@ -67,7 +74,21 @@ def _may_read(request: HttpRequest) -> bool:
     if settings.METRICS_TOKEN and hmac.compare_digest(given, f"Bearer {settings.METRICS_TOKEN}".encode()):
         return True
     address = parsed_address(request.META.get("REMOTE_ADDR", ""))
-    return address is not None and any(address in network for network in settings.METRICS_ALLOWED)
+    is_allowed = address is not None and any(address in network for network in settings.METRICS_ALLOWED)
+    return is_allowed and _is_address_of_client(request)
+
+
+def _is_address_of_client(request: HttpRequest) -> bool:
+    """False if `REMOTE_ADDR` is that of a proxy that is not trusted, which passes on requests of anybody."""
+    if not any(header in request.META for header in SET_BY_PROXIES):
+        return True
+    rest, _, nearest = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")
+    trusted, address = settings.TRUSTED_PROXIES, parsed_address(nearest)
+    if not trusted or address is None:
+        return False
+    before = trusted - 1 if isinstance(trusted, int) else trusted
+    client: str = request.META["REMOTE_ADDR"]
+    return client_address(str(address), rest, before) == client
 
 
 class Recorder:

@@ -161,6 +161,31 @@ def test_metrics_need_the_token_or_an_allowed_address(watched: Client, settings:
     assert b"METRICS_TOKEN" in far.content
 
 
+@pytest.mark.parametrize(
+    ("trusted", "headers", "status"),
+    [
+        ((), {}, 200),
+        ((), {"X-Forwarded-For": "198.51.100.7"}, 403),
+        ((), {"X-Forwarded-For": "127.0.0.1, 198.51.100.7"}, 403),
+        ((), {"Forwarded": "for=198.51.100.7"}, 403),
+        (1, {"Forwarded": "for=198.51.100.7"}, 403),
+        (1, {"X-Forwarded-For": "198.51.100.7"}, 403),
+        (1, {"X-Forwarded-For": "127.0.0.1"}, 200),
+        (2, {"X-Forwarded-For": "127.0.0.1, 10.0.0.9"}, 200),
+        ((ip_network("10.0.0.0/8"),), {"X-Forwarded-For": "127.0.0.1, 198.51.100.7"}, 403),
+    ],
+)
+def test_proxy_on_the_machine_opens_no_metrics_to_everybody(
+    trusted: Any, headers: dict[str, str], status: int, watched: Client, settings: Any
+) -> None:
+    """127.0.0.1 is then also the address from which the proxy asks."""
+    settings.METRICS_ALLOWED, settings.TRUSTED_PROXIES = (ip_network("127.0.0.0/8"),), trusted
+
+    answer = watched.get("/metrics", headers=headers)
+
+    assert answer.status_code == status
+
+
 def test_metrics_are_off_by_default_and_then_cost_nothing(client: Client) -> None:
     assert client.get("/metrics").status_code == 404
     assert not any("monitoring" in each for each in django_settings.MIDDLEWARE)

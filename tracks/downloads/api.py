@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.datastructures import MultiValueDict
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
-from rest_framework.parsers import JSONParser, MultiPartParser
+from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -23,6 +23,7 @@ from tracks.models import Download, Fetch, Track
 from tracks.tracks.api import track_of
 from web.api.conditional import require_match
 from web.api.filters import Filter
+from web.api.parsers import JSONParser
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Strict, require_valid
 from web.api.views import Endpoints, accepted, created, delete, get, get_file, patch, post

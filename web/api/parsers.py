@@ -1,6 +1,7 @@
 """Reads the body of a request: JSON, or a file."""
 
 import os
+import re
 from collections.abc import Mapping
 from io import BytesIO
 from typing import IO, Any
@@ -9,16 +10,18 @@ from django.conf import settings
 from django.core.files.uploadedfile import InMemoryUploadedFile, TemporaryUploadedFile, UploadedFile
 from django.utils.datastructures import MultiValueDict
 from django.utils.http import parse_header_parameters
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import BaseParser
 from rest_framework.parsers import JSONParser as BaseJSONParser
 
 MAX_NAME = 200
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # halves of surrogate pairs have no UTF-8
+CANNOT = "has a character that cannot be stored: NUL, or half a surrogate pair."
 CHUNK = 1024 * 1024
 
 
 class JSONParser(BaseJSONParser):
-    """A body of JSON. One that is nested too deeply for Python is an error of the request."""
+    """A body of JSON. What Python or PostgreSQL cannot take is an error of the request, wherever it is."""
 
     def parse(
         self,
@@ -27,9 +30,33 @@ class JSONParser(BaseJSONParser):
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
         try:
-            return super().parse(stream, media_type, parser_context)
+            data = super().parse(stream, media_type, parser_context)
         except RecursionError:
             raise ParseError("The JSON is nested too deeply.") from None
+        _check_texts(data)
+        return data
+
+
+def _check_texts(data: Any) -> None:
+    """Refuse texts and keys that PostgreSQL cannot store.
+
+    Raises:
+        ValidationError: With the field, of an object.
+    """
+    fields = data.items() if isinstance(data, dict) else [("", data)]
+    for name, value in fields:
+        if not _is_storable(name):
+            raise ValidationError(f"The name of a field {CANNOT}")
+        if not _is_storable(value):
+            raise ValidationError({name: f"A text {CANNOT}"} if name else f"A text {CANNOT}")
+
+
+def _is_storable(value: Any) -> bool:
+    if isinstance(value, str):
+        return not UNSTORABLE.search(value)
+    if isinstance(value, dict):
+        return all(map(_is_storable, [*value, *value.values()]))
+    return not isinstance(value, list) or all(map(_is_storable, value))
 
 
 class FileParser(BaseParser):
@@ -52,6 +79,8 @@ class FileParser(BaseParser):
         except ValueError as error:
             raise ParseError("The header Content-Disposition is malformed.") from error
         name, kind = disposition.get("filename", "")[-MAX_NAME:] or "run", media_type or self.media_type
+        if not _is_storable(name):
+            raise ParseError(f"The name of the file {CANNOT}")
         file: UploadedFile[Any]
         # As Django's own handlers do it
         if int(request.META.get("CONTENT_LENGTH") or 0) <= settings.FILE_UPLOAD_MAX_MEMORY_SIZE:

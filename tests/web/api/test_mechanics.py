@@ -11,7 +11,8 @@ from django.test import Client
 
 from jobs.models import Job
 from tests.helpers.api import api, call
-from tests.helpers.factories import make_organizer, make_user
+from tests.helpers.factories import make_organizer, make_track, make_user
+from tests.helpers.judging import make_project_import, make_team
 from web.api import idempotency
 from web.models import KeptAnswer
 
@@ -204,3 +205,38 @@ def test_answer_has_the_digest_of_its_content() -> None:
 
     digest = base64.b64encode(hashlib.sha256(answer.content).digest()).decode()
     assert answer["Repr-Digest"] == f"sha-256=:{digest}:"
+
+
+@pytest.mark.parametrize("bad", ["\0", "\ud800", "x\udfff"])
+@pytest.mark.parametrize("place", ["key", "nested key", "value", "value of a list", "whole"])
+def test_text_that_cannot_be_stored_is_an_error_wherever_it_is(place: str, bad: str) -> None:
+    imported = make_project_import(make_organizer())
+    contents: dict[str, Any] = {
+        "key": {bad: "x"},
+        "nested key": {"titles": {bad: "x"}},
+        "value": {"titles": {"x": bad}},
+        "value of a list": {"accounts": [{"x": [bad]}]},
+        "whole": bad,
+    }
+
+    client = api(imported.created_by)
+    answer = call(client, "PATCH", "project_import", imported.pk, data=contents[place])
+
+    assert (answer.status_code, answer["Content-Type"]) == (400, PROBLEM)
+    assert "a character that cannot be stored: NUL" in answer.json()["errors"][0]["message"]
+
+
+def test_name_of_a_file_that_cannot_be_stored_is_an_error() -> None:
+    organizer = make_organizer()
+    track = make_track()
+    make_team(track)
+
+    answer = api(organizer).post(
+        f"/api/v1/tracks/{track.slug}/runs/",
+        b"x",
+        content_type="application/octet-stream",
+        headers={"Content-Disposition": "attachment; filename*=UTF-8''a%00b.zip"},
+    )
+
+    assert answer.status_code == 400
+    assert "The name of the file has" in answer.json()["detail"]
