@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.middleware.csrf import rotate_token
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_POST, require_safe
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
@@ -18,6 +19,7 @@ from rest_framework.request import Request
 from accounts.models import User
 from assay.errors import Refused
 from web.addresses import enter, refuse_chair
+from web.pages import read_and_post
 
 P = ParamSpec("P")
 GUEST = "guest"  # in the session: the id of the account of somebody who judges by a link
@@ -114,9 +116,19 @@ def organizer_required(view: UserView[P]) -> View[P]:
     return _of_track(view)
 
 
+def organizer_page(view: UserView[P]) -> View[P]:
+    """As `organizer_required`, for a page or a file that is only read."""
+    return require_safe(_of_track(view))
+
+
+def organizer_action(view: UserView[P]) -> View[P]:
+    """As `organizer_required`, for what a button does: chairs do not press it."""
+    return require_POST(_of_track(view))
+
+
 def organizer_form(view: UserView[P]) -> View[P]:
     """As `organizer_required`, for a page that is only a form: chairs do not open it."""
-    return _of_track(view, is_form=True)
+    return read_and_post(_of_track(view, is_form=True))
 
 
 def people_required(view: UserView[P]) -> View[P]:

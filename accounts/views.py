@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from accounts import services
 from accounts import tokens as access_tokens
@@ -21,12 +21,11 @@ from accounts.access import AuthenticatedRequest, login_required, secret_address
 from accounts.forms import LinkForm, NewPasswordForm, PasswordForm, TokenForm
 from accounts.selectors import tokens_of
 from web.forms import refusals_in
-from web.pages import site_of
+from web.pages import read_and_post, site_of
 from web.throttling import limited
 
 BACKEND = "accounts.backends.SiteBackend"
 BY_LINK = "logged_in_by_link_at"
-READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 
 
 class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.PasswordChangeView):
@@ -47,7 +46,7 @@ class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.Passwor
 
 
 @never_cache
-@READ_AND_POST
+@read_and_post
 @limited("login_link", per_hour=60)
 def request_link(request: HttpRequest) -> HttpResponse:
     """Request an e-mail with a login link. Everyone; the page does not show whether an account exists."""
@@ -62,7 +61,7 @@ def request_link(request: HttpRequest) -> HttpResponse:
     )
 
 
-@READ_AND_POST
+@read_and_post
 @secret_address
 def use_link(request: HttpRequest, user_id: int, token: str) -> HttpResponse:
     """Log in with a link, by a button: programs that look at the links of an e-mail use up nothing. Everyone."""
@@ -89,7 +88,7 @@ def locked(request: HttpRequest, response: HttpResponse | None, credentials: dic
     return render(request, "accounts/locked.html", {"sends_mail": settings.SENDS_MAIL}, status=429)
 
 
-@READ_AND_POST
+@read_and_post
 @login_required
 def tokens(request: AuthenticatedRequest) -> HttpResponse:
     """The user's tokens, and the form that creates one. Its text is shown once. Everyone who has logged in."""

@@ -1,15 +1,17 @@
-"""What every page needs: its context, the addresses that it goes on to, counted nouns, sizes and durations."""
+"""What every page needs: context and methods, the addresses that it goes on to, counted nouns, sizes and durations."""
 
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from django.http import HttpRequest
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_http_methods
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 MEGABYTE = 1024 * 1024
+read_and_post = require_http_methods(["GET", "HEAD", "POST"])  # decorates the view of a page with a form
 
 
 def context_of(page: "DataclassInstance") -> dict[str, object]:

@@ -5,9 +5,9 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from accounts.access import AuthenticatedRequest, login_required, organizer_action, organizer_page
 from assessment.agreement import discussions, exports, selectors, services
 from assessment.agreement.exports import discussion_csv
 from assessment.agreement.forms import DisagreementsForm, DiscussionForm, NoteForm
@@ -22,8 +22,7 @@ from web.forms import refusals_in
 from web.pages import context_of
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def agreement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Kappa and alpha in one round of a track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -32,8 +31,7 @@ def agreement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "assessment/agreement/agreement.html", context_of(page))
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpResponseBase:
     """A table of the agreement page as TSV. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -51,8 +49,7 @@ def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpR
     return download(content, f"{track.slug}-agreement-{name}.tsv")
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def disagreements(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The units on which assessors disagree, with their comments. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -69,8 +66,7 @@ def disagreements(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "assessment/agreement/disagreements.html", context, status=status)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The disagreements of the page as CSV, with every judgment and comment. Organizers only.
 
@@ -95,8 +91,7 @@ def discussion(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     return render(request, "assessment/agreement/discussion.html", context_of(page) | {"form": form})
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def discussion_file(request: AuthenticatedRequest, batch_id: int) -> HttpResponseBase:
     """The discussion as CSV. Organizers only."""
     batch = get_object_or_404(discussions.discussions_for(request.user), pk=batch_id)
@@ -105,8 +100,7 @@ def discussion_file(request: AuthenticatedRequest, batch_id: int) -> HttpRespons
     return download(discussion_csv(units), f"discussion-batch-{batch.pk}.csv")
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def share(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Set who sees the discussion. Organizers only."""
     batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
@@ -119,8 +113,7 @@ def share(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     return redirect("assessment:discussion", batch.pk)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def note(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Store the outcome for a unit. Organizers only."""
     batch = get_object_or_404(batches_for_organizer(), pk=batch_id)

@@ -3,9 +3,8 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
 from assessment.batches import selectors, services
 from assessment.batches.forms import EditBatchForm, NewBatchForm
 from assessment.batches.page import batch_page
@@ -15,7 +14,6 @@ from web.forms import refusals_in
 from web.pages import context_of
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Create a batch of a pool. Organizers only."""
@@ -37,8 +35,7 @@ def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "assessment/batches/new.html", context, status=422 if form.errors else 200)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """A batch: progress by assessor and topic, choices, remarks. Organizers only."""
     return render(request, "assessment/batches/batch.html", context_of(batch_page(_batch(batch_id))))
@@ -48,7 +45,6 @@ def _batch(batch_id: int) -> Batch:
     return get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def edit(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Change the name of a batch, the minutes for a task, the people per unit, and who may join. Organizers only."""
@@ -63,8 +59,7 @@ def edit(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     return render(request, "assessment/batches/edit.html", context, status=422 if form.errors else 200)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def open_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Let assessors take tasks. Organizers only."""
     batch = services.open_for_judging(batch=_batch(batch_id))
@@ -72,8 +67,7 @@ def open_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     return redirect(batch)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def close_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Give out no more tasks. Organizers only."""
     batch = services.close(batch=_batch(batch_id))

@@ -3,9 +3,8 @@
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_form, organizer_page
 from assessment.board import differences as same
 from assessment.board import exports, selectors
 from assessment.judging import services as task_services
@@ -16,8 +15,7 @@ from web.downloads import download
 from web.pages import context_of
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def board(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Show the progress of a track or of one batch; htmx gets the changing part only. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -27,8 +25,7 @@ def board(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, f"assessment/board/{name}.html", context_of(page) | {"is_paused": is_paused})
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def board_file(request: AuthenticatedRequest, slug: str, table: str) -> HttpResponseBase:
     """A table of the board as TSV. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -38,7 +35,6 @@ def board_file(request: AuthenticatedRequest, slug: str, table: str) -> HttpResp
     return download(exports.tsv(page, table), f"{track.slug}-judging-{table}.tsv")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def return_non_answer(request: AuthenticatedRequest, judgment_id: int) -> HttpResponse:
     """Return the unit of a non-answer to its queue, with a reason. Organizers only."""
@@ -55,8 +51,7 @@ def return_non_answer(request: AuthenticatedRequest, judgment_id: int) -> HttpRe
     return render(request, "assessment/board/return.html", context, status=422 if form.errors else 200)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def differences(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Documents that are the same, or nearly, and were judged differently. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -69,8 +64,7 @@ def differences(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "assessment/board/differences.html", context_of(page))
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def differences_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The differences of the page as CSV, with the near-duplicates of all topics. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

@@ -3,9 +3,8 @@
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_page, organizer_required
 from assessment.batches.selectors import batches_for_organizer
 from assessment.checks import results as check_results
 from assessment.checks import selectors, services
@@ -13,10 +12,10 @@ from assessment.checks.forms import ChecksForm, GoldForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.forms import refusals_in
-from web.pages import context_of, counted
+from web.pages import context_of, counted, read_and_post
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @organizer_required
 def checks(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Set how many hidden checks a batch has. Organizers only."""
@@ -32,7 +31,7 @@ def checks(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     return render(request, "assessment/checks/checks.html", context, status=status)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @organizer_required
 def gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The units with known grades of a track, and the import of a file. Organizers only."""
@@ -46,8 +45,7 @@ def gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "assessment/checks/gold.html", context, status=422 if form.errors else 200)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def add_agreed(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Take agreed grades of training rounds as known grades. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -58,8 +56,7 @@ def add_agreed(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect("assessment:gold", slug)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def remove_gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Forget known grades. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -69,8 +66,7 @@ def remove_gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect("assessment:gold", slug)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Show the results of the hidden checks, by assessor. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -78,8 +74,7 @@ def results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "assessment/checks/results.html", context_of(page))
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def results_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The results as TSV. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

@@ -3,18 +3,17 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_required
 from assessment.imports import selectors, services
 from assessment.imports.forms import MappingForm, StartForm
 from assessment.models import JudgmentImport
 from tracks.tracks.selectors import tracks_for
 from web.forms import refusals_in
-from web.pages import counted
+from web.pages import counted, read_and_post
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @organizer_required
 def imports(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The imports of a track, and the form that starts one. Organizers only."""
@@ -28,7 +27,7 @@ def imports(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "assessment/imports/imports.html", context, status=400 if form.errors else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @organizer_required
 def import_judgments(request: AuthenticatedRequest, import_id: int) -> HttpResponse:
     """Show what an import would do; a POST sets what words of the file mean, and checks it again. Organizers only."""
@@ -55,8 +54,7 @@ def _import(import_id: int) -> JudgmentImport:
     return get_object_or_404(selectors.imports(), pk=import_id)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def run_import(request: AuthenticatedRequest, import_id: int) -> HttpResponse:
     """Import the judgments of a checked file. Organizers only."""
     source = _import(import_id)
@@ -67,8 +65,7 @@ def run_import(request: AuthenticatedRequest, import_id: int) -> HttpResponse:
     return redirect(source)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def discard_import(request: AuthenticatedRequest, import_id: int) -> HttpResponse:
     """Delete a file that was not imported. Organizers only."""
     source = _import(import_id)

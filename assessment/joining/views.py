@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import (
     AuthenticatedRequest,
@@ -16,6 +16,7 @@ from accounts.access import (
     as_guest,
     begin_as_guest,
     login_required,
+    organizer_action,
     organizer_required,
 )
 from accounts.models import User
@@ -30,7 +31,7 @@ from tracks.guidelines.selectors import html_of
 from tracks.rows.frames import framed
 from tracks.rows.selectors import values_of
 from web.forms import refusals_in
-from web.pages import context_of, counted, site_of
+from web.pages import context_of, counted, read_and_post, site_of
 from web.throttling import limited
 
 MAX_DIGITS = 9
@@ -102,7 +103,7 @@ def join(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 # --- Links, for organizers
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @organizer_required
 def batch_link(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The link of a batch, the form that makes one, and everyone who came by it. Organizers only."""
@@ -120,8 +121,7 @@ def batch_link(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     return render(request, "assessment/joining/link.html", context, status=422 if form.errors else 200)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def revoke_link(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """End the link of a batch, and the work of those who came by it. Organizers only."""
     batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
@@ -132,8 +132,7 @@ def revoke_link(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     return redirect("assessment:batch_link", batch.pk)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def exclude(request: AuthenticatedRequest, batch_id: int, user_id: int) -> HttpResponse:
     """Let nothing count that somebody judged who came by a link. Organizers only."""
     batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
@@ -152,7 +151,7 @@ def exclude(request: AuthenticatedRequest, batch_id: int, user_id: int) -> HttpR
 # --- Links, for those who have one
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @never_cache
 @limited("join", per_hour=60)
 def link(request: HttpRequest) -> HttpResponse:

@@ -4,7 +4,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts import services as account_services
 from accounts.access import AuthenticatedRequest, guests_welcome, login_required, organizer_required
@@ -21,7 +21,7 @@ from tracks.candidates.selectors import samples_of
 from tracks.guidelines import services as guidelines_services
 from tracks.guidelines.selectors import tracks_with_guidelines
 from tracks.tracks.selectors import tracks_for
-from web.pages import context_of, local_address
+from web.pages import context_of, local_address, read_and_post
 
 
 @require_safe
@@ -104,7 +104,7 @@ def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "assessment/judging/track_desk.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @login_required
 def keys(request: AuthenticatedRequest) -> HttpResponse:
     """The keys of the judging page. Every logged-in user, for themselves."""
@@ -137,7 +137,7 @@ def guidelines(request: AuthenticatedRequest, batch_id: int, *, template: str = 
     return render(request, f"assessment/judging/{template}.html", context_of(page))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @organizer_required
 def examples(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Pick worked examples from judged training units. Organizers only."""

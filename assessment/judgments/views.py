@@ -4,7 +4,7 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, guests_welcome, login_required, organizer_required
+from accounts.access import AuthenticatedRequest, guests_welcome, login_required, organizer_page
 from assessment.batches.selectors import batches_for_organizer, batches_of
 from assessment.judgments import selectors, services, statistics
 from assessment.judgments.exports import lines_of
@@ -14,8 +14,7 @@ from web.downloads import download
 from web.pages import context_of
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def judgments_csv(request: AuthenticatedRequest, batch_id: int) -> HttpResponseBase:
     """All judgments of a batch as CSV, with those that were replaced. Organizers only."""
     batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
@@ -23,8 +22,7 @@ def judgments_csv(request: AuthenticatedRequest, batch_id: int) -> HttpResponseB
     return download(lines_of(batch.judgments.all(), "csv"), f"judgments-batch-{batch.pk}.csv")
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """All judgments of a track as a file, or the form that chooses what it contains. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

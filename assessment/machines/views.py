@@ -6,9 +6,8 @@ from django.contrib import messages
 from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
 from accounts.selectors import tokens_of
 from assessment.machines import selectors, services
 from assessment.machines.forms import MachineForm, MachineTokenForm, StartMachineForm
@@ -19,8 +18,7 @@ from web.forms import refusals_in
 from web.pages import context_of
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def machines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The programs and models that judge for a track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -28,7 +26,6 @@ def machines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "assessment/machines/machines.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Add a machine to a track. Organizers only."""
@@ -41,8 +38,7 @@ def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "assessment/machines/new.html", context, status=422 if form.errors else 200)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def machine(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
     """A machine: what it has judged, and how it agrees with people. Organizers only."""
     page = selectors.machine_page(get_object_or_404(selectors.machines(), pk=machine_id))
@@ -56,8 +52,7 @@ def _answer(request: AuthenticatedRequest, page: MachinePage, more: dict[str, An
     return render(request, "assessment/machines/machine.html", context, status=status)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def start(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
     """Let a machine judge a pool. Organizers only."""
     page = selectors.machine_page(get_object_or_404(selectors.machines(), pk=machine_id))
@@ -69,8 +64,7 @@ def start(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
     return redirect(page.machine)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def create_token(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
     """Create a token of a machine. Its text is shown once. Organizers only."""
     machine = get_object_or_404(selectors.machines(), pk=machine_id)
@@ -84,8 +78,7 @@ def create_token(request: AuthenticatedRequest, machine_id: int) -> HttpResponse
     return _answer(request, selectors.machine_page(machine), shown)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def revoke_token(request: AuthenticatedRequest, machine_id: int, token_id: int) -> HttpResponse:
     """Revoke a token of a machine. Organizers only."""
     machine = get_object_or_404(selectors.machines(), pk=machine_id)

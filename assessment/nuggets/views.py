@@ -7,9 +7,8 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import AuthenticatedRequest, chairs_only_read, organizer_required
+from accounts.access import AuthenticatedRequest, chairs_only_read, organizer_page
 from assay.nuggets.files import write_nuggets
 from assessment.nuggets import selectors, services
 from assessment.nuggets.forms import ChangeForm, ImportForm, MergeForm, NuggetForm, SegmentsForm
@@ -18,14 +17,13 @@ from tracks.models import Topic, Track
 from tracks.tracks.selectors import tracks_overseen_by
 from web.downloads import download
 from web.forms import bytes_of, refusals_in
-from web.pages import context_of, counted
+from web.pages import context_of, counted, read_and_post
 
 FILES = {
     "nuggetizer": "nuggetizer",
     "nugget-bank": "AutoJudge",
     "ragtime": "RAGTIME",
 }  # forms, each with its reader
-READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 
 
 def _track(request: AuthenticatedRequest, slug: str) -> Track:
@@ -35,7 +33,7 @@ def _track(request: AuthenticatedRequest, slug: str) -> Track:
     return track
 
 
-@READ_AND_POST
+@read_and_post
 @chairs_only_read
 def nuggets(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The lists of a track; organizers import files there. Assessors of the track, and organizers."""
@@ -115,7 +113,7 @@ def _simple(request: AuthenticatedRequest, topic: Topic) -> None:
             raise Http404
 
 
-@READ_AND_POST
+@read_and_post
 @chairs_only_read
 def nugget_list(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """The list of a topic. Assessors of the track, and organizers, who freeze it."""
@@ -137,8 +135,7 @@ def nugget_list(request: AuthenticatedRequest, slug: str, code: str) -> HttpResp
     return render(request, "assessment/nuggets/nugget_list.html", context)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def nuggets_file(request: AuthenticatedRequest, slug: str, form: str) -> HttpResponseBase:
     """The latest frozen lists as a file of nuggetizer or AutoJudge. Organizers only."""
     track = _track(request, slug)

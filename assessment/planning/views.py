@@ -3,9 +3,8 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_required
 from assessment.batches.selectors import batches_for_organizer
 from assessment.models import Batch
 from assessment.planning import services as assignment_services
@@ -13,10 +12,10 @@ from assessment.planning.forms import FORMS, ConfirmForm
 from assessment.planning.grid import grid_of, packed, preview
 from assessment.planning.rules import Change
 from web.forms import refusals_in
-from web.pages import counted
+from web.pages import counted, read_and_post
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @organizer_required
 def plan(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The grid of a batch, and the preview of a change of it. Organizers only."""
@@ -40,8 +39,7 @@ def plan(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     return render(request, "assessment/planning/plan.html", context, status=422 if action else 200)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def change(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Make the changes of a preview: all, or none. Organizers only."""
     batch = get_object_or_404(batches_for_organizer(), pk=batch_id)

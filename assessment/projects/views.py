@@ -3,18 +3,19 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from accounts.access import AuthenticatedRequest, creator_required
 from assessment.imports.selectors import project_imports
 from assessment.projects import services
 from assessment.projects.forms import NamesForm, ProjectsForm
 from web.forms import refusals_in
+from web.pages import read_and_post
 
 SHOWN = 50
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @creator_required
 def projects(request: AuthenticatedRequest) -> HttpResponse:
     """The imports of projects, and the form that starts one. Organizers only."""
@@ -26,7 +27,7 @@ def projects(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "assessment/projects/projects.html", context, status=400 if form.errors else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @creator_required
 def project_import(request: AuthenticatedRequest, upload_id: int) -> HttpResponse:
     """Show what an import would make; a POST sets names and accounts, and checks it again. Organizers only."""

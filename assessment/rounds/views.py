@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
 
 from accounts.access import AuthenticatedRequest, organizer_form
 from assessment.batches import selectors
@@ -19,7 +18,6 @@ OPEN = "The batch is open. Its assessors now see it under Judge."
 DRAFT = "The batch is a draft."
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def dual(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """Plan a dual batch by the protocol's rule. Organizers only."""
@@ -37,7 +35,6 @@ def dual(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     return render(request, "assessment/rounds/dual.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def training(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """Plan a training round. Organizers only."""
@@ -58,7 +55,6 @@ def training(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     return render(request, "assessment/rounds/training.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def adjudication(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Create an adjudication batch of disagreements. Organizers only."""

@@ -3,17 +3,17 @@
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, creator_required
 from corpus.builds import selectors, services
 from corpus.builds.forms import BuildForm, OptionsForm, options_of
 from web.downloads import download
 from web.forms import refusals_in
-from web.pages import context_of
+from web.pages import context_of, read_and_post
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @creator_required
 def start_build(request: AuthenticatedRequest) -> HttpResponse:
     """Build a collection. Organizers only."""
@@ -32,7 +32,7 @@ def build(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "corpus/builds/build.html", context_of(selectors.build_page(row)))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @creator_required
 def change_build(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Start a failed build again with other options. Organizers only."""

@@ -2,7 +2,7 @@
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, creator_required
 from corpus.collections.selectors import collections_for, import_jobs
@@ -10,7 +10,7 @@ from corpus.imports import selectors, services
 from corpus.imports.forms import ImportForm
 from jobs.selectors import jobs_for
 from web.forms import refusals_in
-from web.pages import context_of
+from web.pages import context_of, read_and_post
 
 
 @require_safe
@@ -39,7 +39,7 @@ def import_job(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     return render(request, "corpus/imports/import.html", context_of(selectors.import_page(job)))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @creator_required
 def start_import(request: AuthenticatedRequest) -> HttpResponse:
     """Start an import. Organizers only."""

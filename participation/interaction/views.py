@@ -6,7 +6,7 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_required
+from accounts.access import AuthenticatedRequest, login_required, organizer_action
 from participation.interaction import selectors, services
 from participation.interaction.forms import AddressForm, NominationForm, PlanForm, UploadForm, forms_of
 from participation.models import Team
@@ -79,8 +79,7 @@ def set_address(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     return _back(team)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def plan(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Give nominated topics of a team to an assessor. Organizers only."""
     team = _team(request, team_id)
@@ -93,8 +92,7 @@ def plan(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     return _back(team)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def take_back(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     """Take a planned session from its assessor. Organizers only."""
     nomination = get_object_or_404(selectors.sessions_for(request.user), pk=nomination_id)

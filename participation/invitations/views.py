@@ -5,7 +5,7 @@ from django.contrib.auth import login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, secret_address
 from accounts.forms import NewPasswordForm
@@ -16,7 +16,7 @@ from participation.invitations import selectors, services
 from participation.invitations.forms import RegisterForm
 from participation.models import Invitation
 from tracks.agreements.selectors import has_accepted
-from web.pages import local_address
+from web.pages import local_address, read_and_post
 from web.throttling import limited
 
 INVITED_BY = "invitation"  # in the session: the digest, so that no token is stored
@@ -36,7 +36,7 @@ def invitation_link(request: HttpRequest, token: str) -> HttpResponse:
     return redirect("assessment:link" if is_work else "participation:join")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @never_cache
 @limited("join", per_hour=60)
 def join(request: HttpRequest) -> HttpResponse:

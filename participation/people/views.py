@@ -4,15 +4,9 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import (
-    AuthenticatedRequest,
-    login_required,
-    organizer_form,
-    people_form,
-    people_required,
-)
+from accounts.access import AuthenticatedRequest, login_required, organizer_form, people_form, people_required
 from accounts.services import path_of_link
 from assay.formats.spreadsheet import as_csv
 from participation.invitations import services as invitation_services
@@ -41,7 +35,7 @@ from tracks.tracks.forms import CloneForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.forms import refusals_in
-from web.pages import context_of, counted, site_of
+from web.pages import context_of, counted, read_and_post, site_of
 
 
 def _track(request: HttpRequest, slug: str) -> Track:
@@ -81,7 +75,7 @@ def _page(
     return render(request, "participation/people/people.html", context_of(page) | forms, status=status)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @people_form
 def add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Check a pasted list, then carry it out. Organizers only."""
@@ -307,7 +301,6 @@ def change_member(request: AuthenticatedRequest, team_id: int, user_id: int) -> 
     return redirect(team if action != "remove" or member != request.user else team.track)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def clone_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Create a track like this one. Organizers only."""

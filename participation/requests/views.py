@@ -4,18 +4,18 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from accounts.access import AuthenticatedRequest, people_form
 from accounts.models import User
 from participation.requests import selectors, services
 from participation.requests.forms import AcceptForm, RefusalForm, RequestForm
 from tracks.tracks.selectors import tracks_for
-from web.pages import context_of, site_of
+from web.pages import context_of, read_and_post, site_of
 from web.throttling import limited
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @never_cache
 @limited("ask_to_join", per_hour=20)
 def ask(request: HttpRequest, slug: str) -> HttpResponse:

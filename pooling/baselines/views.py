@@ -3,18 +3,17 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_required
 from pooling.baselines import selectors, services
 from pooling.baselines.forms import BaselineForm, FusionForm
 from pooling.runs.selectors import runs_for
 from tracks.tracks.selectors import tracks_for
 from web.forms import refusals_in
-from web.pages import context_of
+from web.pages import context_of, read_and_post
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @organizer_required
 def baselines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The baselines of a track; make one, or fuse runs. Organizers only."""
@@ -35,8 +34,7 @@ def baselines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "pooling/baselines/baselines.html", context, status=422 if sent.errors else 200)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def offer(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Offer the file of a baseline in the downloads of its track, not released yet. Organizers only."""
     run = get_object_or_404(runs_for(request.user), pk=run_id)

@@ -7,9 +7,15 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
+from accounts.access import (
+    AuthenticatedRequest,
+    organizer_action,
+    organizer_form,
+    organizer_page,
+    organizer_required,
+)
 from assay.pools.preview import usual_seconds
 from pooling.baselines.selectors import question_pools
 from pooling.errors import StatisticsMissing
@@ -21,18 +27,14 @@ from web.downloads import Content, download
 from web.forms import refusals_in
 from web.pages import context_of
 
-READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 
-
-@require_safe
-@organizer_required
+@organizer_page
 def pools(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The pools of a track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     return render(request, "pooling/pools/pools.html", {"track": track, "pools": selectors.pools_of(track)})
 
 
-@READ_AND_POST
 @organizer_form
 def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Request a pool. Organizers only."""
@@ -47,8 +49,7 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "pooling/pools/new_pool.html", context)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The size and cost of a pool at each depth, before it is built. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -58,8 +59,7 @@ def preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "pooling/pools/preview.html", context_of(page) | {"form": form})
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def compute_preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Start the job that computes a preview, and go back to the preview. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -70,16 +70,14 @@ def compute_preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect(f"{reverse('pooling:preview', args=[track.slug])}?{form.query}")
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def make_ids(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Start the job that makes visual ids for the submitted formulas, and go to its page. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     return redirect(services.request_ids(track=track, by=request.user))
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def pool(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """A pool: its job while it is built, then its contents. Organizers only."""
     pool = get_object_or_404(selectors.pools(), pk=pool_id)
@@ -132,24 +130,21 @@ pool_record = _file(
 pool_overlap_file = _file(exports.overlap_lines, "-overlap.tsv", _with_statistics)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def pool_depths(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """By topic: the units of only one team, and the last pooled rank of each run. Organizers only."""
     page = selectors.depths_page(_with_statistics(pool_id), request.GET.get("from", ""))
     return render(request, "pooling/pools/depths.html", context_of(page))
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def pool_overlap(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """The overlap of runs: a matrix, or one run with all others. Organizers only."""
     page = selectors.overlap_page(_with_statistics(pool_id), request.GET.get("run", ""))
     return render(request, "pooling/pools/overlap.html", context_of(page))
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def pool_topic(request: AuthenticatedRequest, pool_id: int, code: str) -> HttpResponse:
     """The entries of a topic, with their members and contributing runs. Organizers only."""
     pool = _ready(pool_id)
@@ -158,8 +153,7 @@ def pool_topic(request: AuthenticatedRequest, pool_id: int, code: str) -> HttpRe
     return render(request, "pooling/pools/topic.html", context_of(page))
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def pool_entry(request: AuthenticatedRequest, pool_id: int, entry_id: int) -> HttpResponse:
     """One entry with all its members. Organizers only."""
     pool = _ready(pool_id)

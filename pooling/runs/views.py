@@ -11,14 +11,14 @@ from django.forms import Form
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import (
     AuthenticatedRequest,
     chairs_only_read,
     login_required,
+    organizer_action,
     organizer_form,
-    organizer_required,
 )
 from assay.errors import Refused
 from participation.models import Team
@@ -33,10 +33,8 @@ from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.forms import CompareForm
-from web.pages import context_of
+from web.pages import context_of, read_and_post
 from web.times import arrived_at
-
-READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 
 
 def _track(request: AuthenticatedRequest, slug: str) -> Track:
@@ -63,8 +61,7 @@ def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "pooling/runs/runs.html", context_of(selectors.runs_page(request.user, track)))
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def remind(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write to the teams that owe runs. Organizers only."""
     track = _track(request, slug)
@@ -99,7 +96,7 @@ def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
     return download(run.original.open("rb"), run.file_name, is_checked=False)
 
 
-@READ_AND_POST
+@read_and_post
 @chairs_only_read
 def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for confirmation, then withdraw the run. Its team, and organizers, until the track closes."""
@@ -112,7 +109,7 @@ def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     return redirect("pooling:team_runs", run.track.slug, run.team_id)
 
 
-@READ_AND_POST
+@read_and_post
 @login_required
 def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """Check, repair or submit runs. Members of the track's teams, and organizers."""
@@ -205,7 +202,7 @@ def _repair(request: AuthenticatedRequest, track: Track, forms: list[RunForm], r
     return download(repaired, "repaired-run.tsv")
 
 
-@READ_AND_POST
+@read_and_post
 @chairs_only_read
 def describe(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Change the description of a run. Its team until the deadline, and organizers."""
@@ -227,7 +224,6 @@ def move(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     return redirect("pooling:team_runs", run.track.slug, run.team_id)
 
 
-@READ_AND_POST
 @organizer_form
 def disqualify(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for a reason, then disqualify the run. Organizers only, after the track closed."""
@@ -239,7 +235,6 @@ def disqualify(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     return redirect(run)
 
 
-@READ_AND_POST
 @organizer_form
 def reinstate(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for a reason, then reverse a disqualification. Organizers only."""

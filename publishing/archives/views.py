@@ -3,19 +3,26 @@
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, creator_required, login_required, organizer_required
+from accounts.access import (
+    AuthenticatedRequest,
+    creator_required,
+    login_required,
+    organizer_action,
+    organizer_page,
+    organizer_required,
+)
 from assay.errors import Refused
 from publishing.archives import selectors, services
 from publishing.archives.forms import ArchiveForm, LoadForm
 from publishing.models import Archive
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
-from web.pages import context_of
+from web.pages import context_of, read_and_post
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @organizer_required
 def archives(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The archives of a track, and the form that makes one."""
@@ -32,8 +39,7 @@ def archives(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "publishing/archives/archives.html", page)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def archive_file(request: AuthenticatedRequest, archive_id: int) -> HttpResponseBase:
     """The file of an archive."""
     ready = selectors.archives().filter(status=Archive.Status.READY)
@@ -41,8 +47,7 @@ def archive_file(request: AuthenticatedRequest, archive_id: int) -> HttpResponse
     return download(archive.file.open("rb"), str(archive))
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def delete(request: AuthenticatedRequest, archive_id: int) -> HttpResponse:
     """Delete an archive."""
     archive = get_object_or_404(selectors.archives(), pk=archive_id)
@@ -51,7 +56,7 @@ def delete(request: AuthenticatedRequest, archive_id: int) -> HttpResponse:
     return redirect("publishing:archives", archive.track.slug)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @creator_required
 def load(request: AuthenticatedRequest) -> HttpResponse:
     """Load an archive as a new track."""

@@ -4,15 +4,14 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required, role_required
+from accounts.access import AuthenticatedRequest, organizer_page, role_required
 from publishing.papers import pages
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.pages import context_of
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def tables(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The tables of an overview paper. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -20,8 +19,7 @@ def tables(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "publishing/papers/tables.html", context_of(page))
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def table_file(request: AuthenticatedRequest, slug: str, name: str, kind: str) -> HttpResponseBase:
     """One table of an overview paper as LaTeX, CSV, TSV or JSON. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

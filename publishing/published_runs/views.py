@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, chairs_only_read, organizer_required
+from accounts.access import AuthenticatedRequest, chairs_only_read, organizer_action
 from participation.teams import selectors as team_selectors
 from publishing.published_runs import selectors, services
 from tracks.tracks.selectors import tracks_for
@@ -46,8 +46,7 @@ def consent(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpRespo
     return redirect("publishing:publication", slug)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def publish(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Start the job that publishes the runs. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -55,8 +54,7 @@ def publish(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect("publishing:publication", slug)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def withdraw(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Withdraw the published archive. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

@@ -5,9 +5,8 @@ from django.db import transaction
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_page
 from scoring.analyses import report_pages, selectors, services
 from scoring.models import Leaderboard
 from scoring.selectors import leaderboards_for
@@ -16,8 +15,7 @@ from web.downloads import download
 from web.pages import context_of
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def reports(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """The reports of a leaderboard. Organizers only."""
     board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
@@ -26,8 +24,7 @@ def reports(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     return render(request, "scoring/analyses/reports.html", context)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def effect(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Redirect to the effect of disagreement on the newest leaderboard of a track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -43,8 +40,7 @@ def effect(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect(f"{reverse('scoring:reports', args=[board.pk])}#section-judges")
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def analyze(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """Start an analysis, or several that need no choice. Organizers only."""
     board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
@@ -56,8 +52,7 @@ def analyze(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     return redirect("scoring:reports", board.pk)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def report_table(request: AuthenticatedRequest, board_id: int, name: str, kind: str) -> HttpResponseBase:
     """One table of stored scores as TSV or CSV. Organizers only."""
     board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
@@ -65,8 +60,7 @@ def report_table(request: AuthenticatedRequest, board_id: int, name: str, kind: 
     return _table(content, f"{board.track.slug}-leaderboard-{board.pk}-{name}.{kind}")
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def analysis_table(request: AuthenticatedRequest, analysis_id: int, name: str, kind: str) -> HttpResponseBase:
     """One table of an analysis as TSV or CSV. Organizers only."""
     analysis = get_object_or_404(selectors.analyses_for(request.user), pk=analysis_id)
@@ -80,8 +74,7 @@ def _table(content: str | None, name: str) -> HttpResponseBase:
     return download(content, name)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def analysis_json(request: AuthenticatedRequest, analysis_id: int) -> HttpResponseBase:
     """The complete result of an analysis as JSON, with its inputs. Organizers only."""
     analysis = get_object_or_404(selectors.analyses_for(request.user), pk=analysis_id)

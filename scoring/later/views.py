@@ -8,7 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, chairs_only_read
 from assay.formats.declaration import STATEMENTS
@@ -18,7 +18,7 @@ from scoring.models import Leaderboard
 from scoring.selectors import leaderboards_for
 from web.downloads import download
 from web.forms import StyledForm, bytes_of, refusals_in
-from web.pages import context_of
+from web.pages import context_of, read_and_post
 
 
 class TeamChoice(forms.ModelChoiceField[Team]):
@@ -40,7 +40,7 @@ def _board(request: HttpRequest, board_id: int) -> Leaderboard:
     return get_object_or_404(leaderboards_for(request.user), pk=board_id, status=Leaderboard.Status.READY)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @never_cache
 @chairs_only_read
 def later_runs(request: AuthenticatedRequest, board_id: int) -> HttpResponse:

@@ -6,10 +6,10 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from accounts import access
-from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_form
 from assay.protocols.schema import InteractionRules
 from scoring.errors import ReleaseHindered
 from scoring.evaluations import selectors as evaluation_selectors
@@ -141,15 +141,13 @@ def topic(request: HttpRequest, board_id: int, code: str) -> HttpResponse:
     return render(request, "scoring/leaderboards/topic.html", context_of(page))
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def score(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """Score the runs against a version. Organizers only."""
     version = get_object_or_404(qrels_for(request.user), pk=qrels_id)
     return redirect(services.request_with_parts(qrels=version, by=request.user))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """Show what a release would show, and to which people; then release it, or withdraw the release.
@@ -180,8 +178,7 @@ def _release(request: AuthenticatedRequest, board: Leaderboard, data: dict[str, 
     return f"It will be visible to {row.get_level_display()} from {times.in_words(row.release_at, row.zone)}."
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def cancel_release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """Cancel the release at a set time. Organizers only."""
     board = get_object_or_404(leaderboards_for(request.user), pk=board_id)

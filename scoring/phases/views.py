@@ -4,9 +4,9 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action
 from assay.papers.tables import as_file
 from assay.protocols.schema import Phase
 from scoring.models import Qrels
@@ -43,8 +43,7 @@ def phase_file(request: HttpRequest, slug: str, key: str, kind: str) -> HttpResp
     return download(as_file(selectors.board_table(request.user, board), kind), f"{slug}-{key}.{kind}")
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def score_phase(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
     """Choose the qrels that score the runs of a phase. Organizers only."""
     track, _ = _phase(request, slug, key)

@@ -4,10 +4,10 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from accounts import access
-from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
 from assay.formats.qrels.exports import SplitError, sealed, zipped
 from scoring.models import Qrels
 from scoring.qrels import exports, selectors, services
@@ -35,7 +35,6 @@ def qrels_list(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "scoring/qrels/qrels_list.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Show what the judgments of a pool become; then freeze them into a version. Organizers only."""
@@ -56,7 +55,6 @@ def _losses(track: Track, form: FreezeForm) -> list[str]:
     return [] if preview is None else preview.losses
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def import_qrels(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import a qrels file as a version. Organizers only."""
@@ -119,16 +117,14 @@ def export(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     return render(request, "scoring/qrels/export.html", context)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def judgments(request: AuthenticatedRequest, qrels_id: int) -> HttpResponseBase:
     """The judgments of a version's track, without names of assessors. Organizers only."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
     return download(*exports.noted_package(version))
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def archive(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """Hide a version from lists, or show it again. Organizers only."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
@@ -140,8 +136,7 @@ def archive(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     return redirect("scoring:qrels_list", version.track.slug)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def offer(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """Offer a version in the downloads of another track, not released yet. Organizers only."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
@@ -164,8 +159,7 @@ def judged_examples(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "scoring/qrels/judged_examples.html", context_of(page))
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def train(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """Show examples of a version to the assessors of another track, or no longer. Organizers only."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)

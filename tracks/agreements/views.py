@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.safestring import mark_safe
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_form
 from assay.errors import Refused
@@ -54,7 +54,6 @@ def accept(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect(local_address(request, request.POST.get("next", "")) or track.get_absolute_url())
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write the next version: preview, publish or withdraw it. Organizers only."""

@@ -3,9 +3,8 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_form, organizer_page
 from tracks.candidates import jobs, selectors, services
 from tracks.candidates.forms import FilterForm, ImportForm, SampleForm
 from tracks.tracks.selectors import tracks_for
@@ -13,8 +12,7 @@ from web.forms import refusals_in
 from web.pages import context_of
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def candidates(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The candidates for the topics of a track, with filters and distributions. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -27,8 +25,7 @@ def candidates(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/candidates/candidates.html", context_of(page) | {"form": form})
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def candidate(request: AuthenticatedRequest, slug: str, docno: str) -> HttpResponse:
     """A candidate with its text and counts. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -37,7 +34,6 @@ def candidate(request: AuthenticatedRequest, slug: str, docno: str) -> HttpRespo
     return render(request, "tracks/candidates/candidate.html", context_of(page))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def import_candidates(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import candidates from a file. Organizers only."""
@@ -52,7 +48,6 @@ def import_candidates(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/candidates/import.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def new_sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Draw a sample of candidates by quotas. Organizers only."""

@@ -4,14 +4,15 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import (
     AuthenticatedRequest,
     chairs_only_read,
     login_required,
+    organizer_action,
     organizer_form,
-    organizer_required,
+    organizer_page,
 )
 from assay.candidates.topics import FIRST
 from tracks.candidates import services as candidate_services
@@ -23,7 +24,7 @@ from tracks.models import CandidateSample
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.forms import refusals_in
-from web.pages import context_of
+from web.pages import context_of, read_and_post
 
 REFUSED = 422
 PART = "part"  # a request of the page's script for the main element only
@@ -55,8 +56,7 @@ def sample(request: AuthenticatedRequest, slug: str, sample: int) -> HttpRespons
     return render(request, "tracks/choosing/sample.html", context_of(page) | forms)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def name_people(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
     """Name the two people who decide on a sample. Organizers only."""
     drawn = _sample(request, slug, sample)
@@ -70,8 +70,7 @@ def name_people(request: AuthenticatedRequest, slug: str, sample: int) -> HttpRe
     return redirect(drawn)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def sample_file(request: AuthenticatedRequest, slug: str, sample: int, file: str) -> HttpResponseBase:
     """A file of a sample. Organizers only."""
     drawn = _sample(request, slug, sample)
@@ -83,7 +82,7 @@ def sample_file(request: AuthenticatedRequest, slug: str, sample: int, file: str
     return download(content, f"{drawn.track.slug}-sample-{drawn.number}-{file}")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @chairs_only_read
 def decide(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
     """Decide on one candidate after the other. The two people of the sample only."""
@@ -119,7 +118,7 @@ def undo_decision(request: AuthenticatedRequest, slug: str, sample: int) -> Http
     return address
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @chairs_only_read
 def settle(request: AuthenticatedRequest, slug: str, sample: int, docno: str) -> HttpResponse:
     """Settle a disagreement. Organizers and the two people, after both have decided."""
@@ -138,8 +137,7 @@ def settle(request: AuthenticatedRequest, slug: str, sample: int, docno: str) ->
     return render(request, "tracks/choosing/settle.html", context)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def make_topics(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
     """Make topics of the accepted candidates. Organizers only."""
     drawn = _sample(request, slug, sample)
@@ -152,7 +150,6 @@ def make_topics(request: AuthenticatedRequest, slug: str, sample: int) -> HttpRe
     return redirect(drawn)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def derive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Derive the formula topics of a draft from the topics of another track. Organizers only."""

@@ -4,7 +4,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_form
 from tracks import acceptance
@@ -18,7 +18,6 @@ from web.forms import refusals_in
 from web.pages import site_of
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Set when runs of each kind are accepted. Organizers only."""
@@ -40,7 +39,6 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/deadlines/deadlines.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def milestones(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Set the milestones of a track. Organizers only."""

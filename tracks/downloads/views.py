@@ -6,9 +6,9 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
 from assay.formats.spreadsheet import csv_lines
 from jobs.models import Job
 from tracks.agreements.selectors import has_accepted
@@ -19,8 +19,6 @@ from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import context_of
-
-READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 
 
 def _track(request: HttpRequest, slug: str) -> Track:
@@ -57,7 +55,6 @@ def checksums(request: HttpRequest, slug: str) -> HttpResponseBase:
     return download(selectors.checksums(request.user, _track(request, slug)), "SHA256SUMS")
 
 
-@READ_AND_POST
 @organizer_form
 def attach(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Attach a file or a link. Organizers only."""
@@ -78,7 +75,6 @@ def attach(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/downloads/attach.html", context)
 
 
-@READ_AND_POST
 @organizer_form
 def edit(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
     """Release a part, and edit its text. Organizers only."""
@@ -95,8 +91,7 @@ def edit(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
     return render(request, "tracks/downloads/edit.html", context)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def remove(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
     """Remove an attached file or link. Organizers only."""
     track = _track(request, slug)
@@ -108,8 +103,7 @@ def remove(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
     return redirect("tracks:downloads", track.slug)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def export_collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Export the collection in a job. Organizers only."""
     track = _track(request, slug)
@@ -118,8 +112,7 @@ def export_collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect("tracks:downloads", track.slug)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def log(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The log of who fetched which file, newest first. Organizers only."""
     track = _track(request, slug)
@@ -128,8 +121,7 @@ def log(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/downloads/log.html", context)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def log_csv(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The log of who fetched which file, as CSV. Organizers only."""
     track = _track(request, slug)

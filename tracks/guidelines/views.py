@@ -3,7 +3,7 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_form
 from assay.errors import Refused
@@ -54,7 +54,6 @@ def changes(request: AuthenticatedRequest, slug: str, old: int, new: int) -> Htt
     return render(request, "tracks/guidelines/changes.html", context_of(page))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write the next version: save, preview or publish it, or add an example. Organizers only."""

@@ -2,16 +2,15 @@
 
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_page, organizer_required
 from tracks.leaks import selectors, services
 from tracks.leaks.forms import AcceptForm, CheckForm
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.forms import refusals_in
-from web.pages import context_of
+from web.pages import context_of, read_and_post
 
 
 def _page(request: AuthenticatedRequest, track: Track, form: CheckForm, accept: AcceptForm) -> HttpResponse:
@@ -20,7 +19,7 @@ def _page(request: AuthenticatedRequest, track: Track, form: CheckForm, accept: 
     return render(request, "tracks/leaks/leaks.html", context, status=status)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @organizer_required
 def leaks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """What the latest check for leaks found, and the form that starts another. Organizers only."""
@@ -33,8 +32,7 @@ def leaks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return _page(request, track, form, AcceptForm())
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def accept_leaks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Accept the leaks of the latest check, so that the track can open. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
@@ -46,8 +44,7 @@ def accept_leaks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return _page(request, track, CheckForm(), form)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def leaks_tsv(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The report of the latest check as the command writes it. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

@@ -4,13 +4,14 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.safestring import mark_safe
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, administrator_required
 from assay.errors import Refused
 from tracks.guidelines.forms import MarkdownForm
 from tracks.markdown import plain_html
 from tracks.pages import selectors, services
+from web.pages import read_and_post
 
 
 @require_safe
@@ -19,7 +20,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "tracks/pages/page.html", {"text": selectors.page_text(name)})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @administrator_required
 def edit(request: AuthenticatedRequest, name: str) -> HttpResponse:
     """Write the next version: preview or publish it. Organizers only."""

@@ -3,12 +3,12 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, creator_required
 from tracks.protocols import selectors, services
 from tracks.protocols.forms import ProtocolForm
-from web.pages import context_of
+from web.pages import context_of, read_and_post
 
 
 @require_safe
@@ -26,7 +26,7 @@ def protocols(request: HttpRequest) -> HttpResponse:
     return render(request, "tracks/protocols/protocols.html", {"protocols": selectors.protocols()})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @creator_required
 def new_protocol(request: AuthenticatedRequest) -> HttpResponse:
     """Add a protocol, optionally starting from the text of another one. Organizers only."""

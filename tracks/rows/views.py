@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_page, organizer_required
 from assay.protocols.schema import FormRules
 from tracks.models import Track
 from tracks.rows import selectors
@@ -21,8 +21,7 @@ def _form_of(track: Track) -> FormRules:
     return form
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def rows(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The rows of a track, with one of them shown. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

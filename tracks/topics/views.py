@@ -3,19 +3,19 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, creator_required, organizer_form, organizer_required
+from accounts.access import AuthenticatedRequest, creator_required, organizer_action, organizer_form
 from assay.errors import Refused
 from tracks.models import Topic
 from tracks.topics import selectors, services
 from tracks.topics.forms import NewTopicForm, NewTrackForm, TopicFileForm, form_for
 from tracks.tracks.selectors import tracks_for
 from web.forms import refusals_in
-from web.pages import context_of
+from web.pages import context_of, read_and_post
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@read_and_post
 @creator_required
 def new_track(request: AuthenticatedRequest) -> HttpResponse:
     """Create a track. Organizers only."""
@@ -35,7 +35,6 @@ def new_track(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "tracks/topics/new_track.html", {"form": form})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import topics, or labels for them. Organizers only."""
@@ -71,7 +70,6 @@ def topic(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def edit(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """Edit a topic: all of it in a draft, otherwise its scenario, criteria and labels. Organizers only."""
@@ -93,7 +91,6 @@ def _is_preview(request: AuthenticatedRequest) -> bool:
     return request.POST.get("action") == "preview"
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def new_topic(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write a topic of a draft. Organizers only."""
@@ -110,8 +107,7 @@ def new_topic(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/topics/new.html", context)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def delete_topic(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """Delete a topic of a draft. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

@@ -3,9 +3,9 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_form
 from tracks.tracks import selectors, services
 from tracks.tracks.forms import TrackForm
 from web.forms import refusals_in
@@ -19,8 +19,7 @@ def track(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/tracks/track.html", context_of(selectors.track_page(request.user, track)))
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def open_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Let teams submit runs. Organizers only."""
     track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
@@ -29,8 +28,7 @@ def open_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect(track)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def close_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Accept no more runs. Organizers only."""
     track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
@@ -39,7 +37,6 @@ def close_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect(track)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def edit_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Edit a track. Organizers only."""
