@@ -19,6 +19,12 @@ from assessment.rounds import views as rounds
 
 app_name = "assessment"
 urlpatterns = [
+    path("judge/tasks/<int:task_id>/", judging.task, name="task"),
+    path("judge/tasks/<int:task_id>/frame/", judging.task_frame, name="task_frame"),
+    path("judge/tasks/<int:task_id>/skip/", judging.skip, name="skip"),
+    path("judge/tasks/<int:task_id>/return/", judging.give_back, name="give_back"),
+    path("judge/tasks/<int:task_id>/undo/", judging.undo, name="undo"),
+    path("judge/tasks/<int:task_id>/extend/", judging.extend, name="extend"),
     path("judge/", desk.mine, name="mine"),
     path("judge/back/", desk.back, name="back"),
     path("judge/highlighting/", desk.highlighting, name="highlighting"),
@@ -35,12 +41,6 @@ urlpatterns = [
     path("judge/next/", desk.accepting, name="accepting"),
     path("judge/batches/<int:batch_id>/stored/", desk.stored, name="stored"),
     path("judge/batches/<int:batch_id>/done/", desk.done, name="done"),
-    path("judge/tasks/<int:task_id>/", judging.task, name="task"),
-    path("judge/tasks/<int:task_id>/frame/", judging.task_frame, name="task_frame"),
-    path("judge/tasks/<int:task_id>/skip/", judging.skip, name="skip"),
-    path("judge/tasks/<int:task_id>/return/", judging.give_back, name="give_back"),
-    path("judge/tasks/<int:task_id>/undo/", judging.undo, name="undo"),
-    path("judge/tasks/<int:task_id>/extend/", judging.extend, name="extend"),
     path("judge/batches/<int:batch_id>/guidelines/", desk.guidelines, name="guidelines"),
     path(
         "judge/batches/<int:batch_id>/guidelines/panel/",

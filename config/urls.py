@@ -23,6 +23,7 @@ register_converter(TableExtension, "table")
 register_converter(LeaderboardExtension, "board")
 
 urlpatterns = [
+    path("", include("assessment.urls")),  # first, because nothing is asked for as often as the next task
     path("", views.home, name="home"),
     path("tracks/", views.all_tracks, name="all_tracks"),
     path("start/", views.start, name="start"),
@@ -36,7 +37,6 @@ urlpatterns = [
     path("", include("tracks.urls")),
     path("", include("pooling.urls")),
     path("", include("participation.urls")),
-    path("", include("assessment.urls")),
     path("", include("scoring.urls")),
     path("", include("publishing.urls")),
     path("api/", include("config.api")),
