@@ -31,14 +31,8 @@ class PersonSerializer(serializers.ModelSerializer[User]):
     class Meta:
         model = User
         fields = [
-            "username",
-            "name",
-            "email",
-            "is_administrator",
-            "is_active",
-            "date_joined",
-            "last_login",
-        ]
+            "username", "name", "email", "is_administrator", "is_active", "date_joined", "last_login",
+        ]  # fmt: skip
 
 
 class TokenSerializer(serializers.ModelSerializer[Token]):
@@ -57,13 +51,8 @@ class KnownTokenSerializer(TokenSerializer):
     class Meta:
         model = Token
         fields = [
-            "id",
-            *TokenSerializer.Meta.fields,
-            "shown",
-            "created_at",
-            "revoked_at",
-            "last_used_at",
-        ]
+            "id", *TokenSerializer.Meta.fields, "shown", "created_at", "revoked_at", "last_used_at",
+        ]  # fmt: skip
 
 
 class CreatedTokenSerializer(KnownTokenSerializer):

@@ -33,8 +33,6 @@ BETWEEN_USES = timedelta(minutes=1)  # the time of the latest use is that exact
 
 
 class TokenRefused(Refused):
-    """A token that cannot be created."""
-
     title = "The token was not created"
 
 

@@ -55,16 +55,8 @@ class BatchAdmin(OnTheSite, Checked, admin.ModelAdmin[Batch]):
 
     track_way = "pool__track"
     list_display = [
-        "name",
-        "pool",
-        "pool__track",
-        "kind",
-        "status",
-        "progress",
-        "topics",
-        "assessors",
-        "created_at",
-    ]
+        "name", "pool", "pool__track", "kind", "status", "progress", "topics", "assessors", "created_at",
+    ]  # fmt: skip
     list_per_page = 25
     list_filter = ["status", "kind", "pool__track"]
     search_fields = ["name", "pool__name"]
@@ -132,16 +124,9 @@ class BatchAdmin(OnTheSite, Checked, admin.ModelAdmin[Batch]):
 class TaskAdmin(LargeTableAdmin):
     track_way = "batch__pool__track"
     list_display = [
-        "id",
-        "batch",
-        "entry__topic",
-        "entry__docno",
-        "assessor",
-        "status",
-        "accepted_at",
-        "expires_at",
+        "id", "batch", "entry__topic", "entry__docno", "assessor", "status", "accepted_at", "expires_at",
         "submitted_at",
-    ]
+    ]  # fmt: skip
     list_filter = ["status", ("batch", admin.RelatedOnlyFieldListFilter)]
     list_select_related = ["batch", "entry__topic", "assessor"]
     search_fields = ["entry__docno__exact", "entry__topic__code__exact", "assessor__username"]
@@ -153,18 +138,9 @@ class TaskAdmin(LargeTableAdmin):
 class JudgmentAdmin(LargeTableAdmin):
     track_way = "batch__pool__track"
     list_display = [
-        "id",
-        "batch",
-        "topic",
-        "docno",
-        "assessor",
-        "choice",
-        "grade",
-        "seconds",
-        "is_current",
-        "source",
+        "id", "batch", "topic", "docno", "assessor", "choice", "grade", "seconds", "is_current", "source",
         "created_at",
-    ]
+    ]  # fmt: skip
     list_filter = ["is_current", "source", "track", "choice", ("batch", admin.RelatedOnlyFieldListFilter)]
     list_select_related = ["batch", "topic", "assessor"]
     search_fields = ["docno__exact", "topic__code__exact", "assessor__username"]

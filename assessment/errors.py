@@ -115,6 +115,4 @@ class NotReady(Refused):
 
 
 class NuggetRefused(Refused):
-    """A nugget or a list of nuggets that cannot be changed in this way."""
-
     title = "The nuggets were not changed"

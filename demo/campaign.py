@@ -63,8 +63,6 @@ Say = Callable[[str, bool], None]  # a message, and whether the user must read i
 
 
 class DemoRefused(Refused):
-    """A step of the demo failed."""
-
     title = "The demo was not completed"
 
 

@@ -20,8 +20,6 @@ USERNAMES = (ORGANIZER, *ASSESSORS, *MEMBERS)
 
 
 class NameTaken(Refused):
-    """The name of a demo login belongs to another user."""
-
     title = "The demo was not created"
 
 

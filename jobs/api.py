@@ -28,22 +28,9 @@ class JobSerializer(serializers.ModelSerializer[Job]):
     class Meta:
         model = Job
         fields = [
-            "id",
-            "url",
-            "kind",
-            "title",
-            "subject",
-            "state",
-            "done",
-            "total",
-            "message",
-            "result",
-            "error",
-            "created_at",
-            "started_at",
-            "finished_at",
-            "created_by",
-        ]
+            "id", "url", "kind", "title", "subject", "state", "done", "total", "message", "result", "error",
+            "created_at", "started_at", "finished_at", "created_by",
+        ]  # fmt: skip
 
 
 class Jobs(Endpoints):

@@ -6,14 +6,10 @@ from assay.errors import Refused
 
 
 class TeamRefused(Refused):
-    """A team that cannot be created, or a user who cannot be a member."""
-
     title = "The team was not changed"
 
 
 class InvitationRefused(Refused):
-    """An invitation that cannot be made, or that this user cannot accept."""
-
     title = "The invitation was refused"
 
 
@@ -27,14 +23,10 @@ class InvitationGone(Refused):
 
 
 class RequestRefused(Refused):
-    """A request to join that cannot be made or decided now."""
-
     title = "The request was not changed"
 
 
 class PeopleRefused(Refused):
-    """A list of people that cannot be carried out."""
-
     title = "Nobody was added"
 
 
@@ -51,6 +43,4 @@ class BadPeople(PeopleRefused):
 
 
 class InteractionRefused(Refused):
-    """The rules of the interaction do not allow it."""
-
     title = "The interaction was not changed"

@@ -44,15 +44,8 @@ class NuggetAdmin(ReadOnly, admin.ModelAdmin[Nugget]):
     """Lists the nuggets of all tracks, also removed and merged ones. People edit them on the pages of the track."""
 
     list_display = [
-        "text",
-        "topic",
-        "topic__track",
-        "importance",
-        "creator",
-        "is_removed",
-        "replaced_by",
-        "created_at",
-    ]
+        "text", "topic", "topic__track", "importance", "creator", "is_removed", "replaced_by", "created_at",
+    ]  # fmt: skip
     list_filter = ["topic__track", "importance", "is_removed"]
     list_select_related = ["topic__track", "replaced_by"]
     search_fields = ["text", "key", "creator", "topic__code"]

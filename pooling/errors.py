@@ -29,14 +29,10 @@ class RunRefused(Refused):
 
 
 class SubmissionRefused(Refused):
-    """A run that the user may not submit, or that the track does not accept."""
-
     title = "The run was not accepted"
 
 
 class RemindersRefused(Refused):
-    """Nobody can be reminded."""
-
     title = "No reminder was sent"
 
 
@@ -77,14 +73,10 @@ class DiskLimitReached(SubmissionRefused):
 
 
 class ChangeRefused(Refused):
-    """A run that cannot be changed in this way now, or not by this user."""
-
     title = "The run was not changed"
 
 
 class WithdrawalRefused(Refused):
-    """A run that cannot be withdrawn, or not by this user."""
-
     title = "The run was not withdrawn"
 
 

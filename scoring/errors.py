@@ -6,8 +6,6 @@ from assay.errors import Refused
 
 
 class QrelsRefused(Refused):
-    """The qrels cannot be created."""
-
     title = "No qrels were created"
 
 
@@ -21,8 +19,6 @@ class JudgmentsChanged(QrelsRefused):
 
 
 class LeaderboardRefused(Refused):
-    """The leaderboard cannot be scored or released."""
-
     title = "The leaderboard was not changed"
 
 
@@ -36,18 +32,12 @@ class ReleaseHindered(LeaderboardRefused):
 
 
 class LaterRunRefused(Refused):
-    """The run of another track's team cannot be scored here."""
-
     title = "The run was not scored"
 
 
 class PhaseRefused(Refused):
-    """The runs of a phase cannot be scored against these qrels."""
-
     title = "The board of the phase was not changed"
 
 
 class AnalysisRefused(Refused):
-    """The analysis cannot be computed."""
-
     title = "No analysis was started"

@@ -31,8 +31,6 @@ OnStored = Callable[[Any], None]  # called in the transaction of an import with 
 
 
 class TopicsRefused(Refused):
-    """The track does not accept these topics or labels."""
-
     title = "These topics cannot be imported"
 
 

@@ -39,23 +39,9 @@ class JudgmentImportSerializer(serializers.ModelSerializer[JudgmentImport]):
     class Meta:
         model = JudgmentImport
         fields = [
-            "id",
-            "url",
-            "track",
-            "name",
-            "size",
-            "sha256",
-            "pool",
-            "batch",
-            "kind",
-            "mapping",
-            "report",
-            "is_ready",
-            "job",
-            "n_imported",
-            "imported_at",
-            "created_at",
-        ]
+            "id", "url", "track", "name", "size", "sha256", "pool", "batch", "kind", "mapping", "report", "is_ready",
+            "job", "n_imported", "imported_at", "created_at",
+        ]  # fmt: skip
 
 
 class NewImportSerializer(Strict):

@@ -47,19 +47,9 @@ class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
     class Meta:
         model = Judgment
         fields = [
-            "id",
-            "batch",
-            "task",
-            "topic",
-            "document",
-            "assessor",
-            "choice",
-            "grade",
-            "comment",
-            "answers",
-            "seconds",
-            "judged_at",
-        ]
+            "id", "batch", "task", "topic", "document", "assessor", "choice", "grade", "comment", "answers",
+            "seconds", "judged_at",
+        ]  # fmt: skip
 
 
 class FullJudgmentSerializer(JudgmentSerializer):
@@ -72,13 +62,8 @@ class FullJudgmentSerializer(JudgmentSerializer):
 
     class Meta(JudgmentSerializer.Meta):
         fields = [
-            *JudgmentSerializer.Meta.fields,
-            "replaces",
-            "is_current",
-            "is_check",
-            "is_machine",
-            "source",
-        ]
+            *JudgmentSerializer.Meta.fields, "replaces", "is_current", "is_check", "is_machine", "source",
+        ]  # fmt: skip
 
 
 class Judgments(Endpoints):

@@ -45,19 +45,9 @@ class BatchSerializer(serializers.ModelSerializer[Batch]):
     class Meta:
         model = Batch
         fields = [
-            "id",
-            "url",
-            "track",
-            "pool",
-            "name",
-            "kind",
-            "status",
-            "minutes_allotted",
-            "judges",
-            "is_shared",
-            "created_at",
-            "closed_at",
-        ]
+            "id", "url", "track", "pool", "name", "kind", "status", "minutes_allotted", "judges", "is_shared",
+            "created_at", "closed_at",
+        ]  # fmt: skip
 
 
 class BatchDetailSerializer(BatchSerializer):

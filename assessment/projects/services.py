@@ -44,8 +44,6 @@ Names = Mapping[str, Mapping[str, str]]  # by kind: titles, slugs and accounts
 
 
 class ProjectsRefused(Refused):
-    """An upload of projects cannot be imported as it is."""
-
     title = "The projects were not imported"
 
 

@@ -56,19 +56,9 @@ class BuildSerializer(serializers.ModelSerializer[Build]):
     class Meta:
         model = Build
         fields = [
-            "collection",
-            "job",
-            "import_job",
-            "settings",
-            "removed",
-            "converter",
-            "conversion",
-            "manifest",
-            "files",
-            "work_bytes",
-            "work_host",
-            "created_at",
-        ]
+            "collection", "job", "import_job", "settings", "removed", "converter", "conversion", "manifest", "files",
+            "work_bytes", "work_host", "created_at",
+        ]  # fmt: skip
 
 
 class OptionsSerializer(Strict):

@@ -38,8 +38,6 @@ DELETED_AT_ONCE = 20  # parts
 
 
 class ClusteringRefused(Refused):
-    """The formulas of the collection cannot be clustered now."""
-
     title = "These formulas cannot be clustered"
 
 

@@ -23,8 +23,6 @@ ORDER = ("jsonl", TABLE, FORUM, TREC, *DUMPS, articles.FORM, *FORMS, images.FORM
 
 
 class ImportRefused(Refused):
-    """An import cannot start."""
-
     title = "This cannot be imported"
 
 

@@ -30,8 +30,6 @@ OWN_PLACES = (
 
 
 class DrillFailed(Refused):
-    """The backup cannot be relied on."""
-
     title = "The drill failed"
 
 

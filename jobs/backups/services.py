@@ -58,14 +58,10 @@ CLIENT_POLL_SECONDS = 0.2
 
 
 class BackupRefused(Refused):
-    """No archive was written."""
-
     title = "No backup was made"
 
 
 class RestoreRefused(Refused):
-    """Nothing was restored: the database and the files are as they were."""
-
     title = "Nothing was restored"
 
 

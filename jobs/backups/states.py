@@ -22,8 +22,6 @@ UPLOADS = {("corpus_import", "location"): "upload:"}
 
 
 class NewerDatabase(Refused):
-    """The database was migrated by a version of Assay that this one does not know."""
-
     title = "The database is of another version of Assay"
 
 

@@ -27,8 +27,6 @@ Store = Callable[[str, "File[bytes]"], str]  # (folder, content) -> name
 
 
 class NotStored(Refused):
-    """The storage did not take a file: it is full, or it does not answer."""
-
     title = "The file could not be stored"
 
 

@@ -36,19 +36,9 @@ class InvitationSerializer(serializers.ModelSerializer[Invitation]):
     class Meta:
         model = Invitation
         fields = [
-            "id",
-            "url",
-            "track",
-            "role",
-            "team",
-            "may_submit",
-            "group",
-            "username",
-            "email",
-            "max_uses",
-            "n_uses",
+            "id", "url", "track", "role", "team", "may_submit", "group", "username", "email", "max_uses", "n_uses",
             "expires_at",
-        ]
+        ]  # fmt: skip
 
 
 class InvitationLinkSerializer(InvitationSerializer):

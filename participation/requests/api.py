@@ -35,21 +35,9 @@ class JoinRequestSerializer(serializers.ModelSerializer[JoinRequest]):
     class Meta:
         model = JoinRequest
         fields = [
-            "id",
-            "url",
-            "track",
-            "username",
-            "name",
-            "email",
-            "organization",
-            "team_name",
-            "message",
-            "state",
-            "reason",
-            "invitation",
-            "created_at",
-            "decided_at",
-        ]
+            "id", "url", "track", "username", "name", "email", "organization", "team_name", "message", "state",
+            "reason", "invitation", "created_at", "decided_at",
+        ]  # fmt: skip
 
 
 class NewJoinRequestSerializer(Strict):

@@ -69,8 +69,6 @@ _NO_TOPIC_FORMULAS = (
 
 
 class BaselineRefused(Refused):
-    """A baseline that cannot be made for this track now."""
-
     title = "The baseline was not made"
 
 

@@ -36,22 +36,9 @@ class PoolSerializer(serializers.ModelSerializer[Pool]):
     class Meta:
         model = Pool
         fields = [
-            "id",
-            "url",
-            "track",
-            "name",
-            "status",
-            "protocol",
-            "protocol_digest",
-            "seed",
-            "depth",
-            "max_runs_per_team",
-            "order",
-            "tops_up",
-            "sha256",
-            "job",
-            "created_at",
-        ]
+            "id", "url", "track", "name", "status", "protocol", "protocol_digest", "seed", "depth",
+            "max_runs_per_team", "order", "tops_up", "sha256", "job", "created_at",
+        ]  # fmt: skip
 
 
 class PoolDetailSerializer(PoolSerializer):

@@ -62,29 +62,10 @@ class RunSerializer(serializers.ModelSerializer[Run]):
     class Meta:
         model = Run
         fields = [
-            "id",
-            "url",
-            "track",
-            "team",
-            "tag",
-            "kind",
-            "phase",
-            "status",
-            "priority",
-            "is_manual",
-            "uses",
-            "pooled_as",
-            "description",
-            "answers",
-            "is_late",
-            "file_name",
-            "sha256",
-            "n_lines",
-            "n_topics",
-            "submitted_at",
-            "submitted_by",
-            "withdrawn_at",
-        ]
+            "id", "url", "track", "team", "tag", "kind", "phase", "status", "priority", "is_manual", "uses",
+            "pooled_as", "description", "answers", "is_late", "file_name", "sha256", "n_lines", "n_topics",
+            "submitted_at", "submitted_by", "withdrawn_at",
+        ]  # fmt: skip
 
 
 class PooledSerializer(serializers.Serializer[Any]):

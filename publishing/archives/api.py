@@ -37,22 +37,9 @@ class ArchiveSerializer(serializers.ModelSerializer[Archive]):
     class Meta:
         model = Archive
         fields = [
-            "id",
-            "url",
-            "track",
-            "form",
-            "status",
-            "has_names",
-            "has_comments",
-            "authors",
-            "license",
-            "doi",
-            "size",
-            "sha256",
-            "counts",
-            "job",
-            "created_at",
-        ]
+            "id", "url", "track", "form", "status", "has_names", "has_comments", "authors", "license", "doi", "size",
+            "sha256", "counts", "job", "created_at",
+        ]  # fmt: skip
 
 
 class NewArchiveSerializer(Strict):

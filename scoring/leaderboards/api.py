@@ -53,20 +53,9 @@ class LeaderboardSerializer(serializers.ModelSerializer[Leaderboard]):
     class Meta:
         model = Leaderboard
         fields = [
-            "id",
-            "url",
-            "track",
-            "qrels",
-            "version",
-            "machine",
-            "status",
-            "release",
-            "released_at",
-            "measures",
-            "average",
-            "seed",
-            "created_at",
-        ]
+            "id", "url", "track", "qrels", "version", "machine", "status", "release", "released_at", "measures",
+            "average", "seed", "created_at",
+        ]  # fmt: skip
 
 
 class CellSerializer(serializers.Serializer[Cell]):

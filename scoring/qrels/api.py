@@ -46,18 +46,9 @@ class QrelsSerializer(serializers.ModelSerializer[Qrels]):
     class Meta:
         model = Qrels
         fields = [
-            "id",
-            "url",
-            "track",
-            "version",
-            "name",
-            "source",
-            "machine",
-            "sha256",
-            "n_topics",
-            "n_judged",
+            "id", "url", "track", "version", "name", "source", "machine", "sha256", "n_topics", "n_judged",
             "created_at",
-        ]
+        ]  # fmt: skip
 
 
 class TopicCountsSerializer(serializers.Serializer[selectors.TopicCounts]):

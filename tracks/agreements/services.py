@@ -37,8 +37,6 @@ class VersionChanged(AgreementRefused):
 
 
 class AgreementNeeded(Refused):
-    """A person wants what only those may do who have accepted the agreement."""
-
     title = "Accept the data agreement first"
 
 

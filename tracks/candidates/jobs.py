@@ -40,8 +40,6 @@ COLUMNS = (
 
 
 class CandidatesRefused(Refused):
-    """The track does not take these candidates."""
-
     title = "These candidates cannot be imported"
 
 

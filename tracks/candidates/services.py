@@ -31,8 +31,6 @@ NAMES = (
 
 
 class SampleRefused(Refused):
-    """The sample cannot be drawn, or these people cannot decide on it."""
-
     title = "This sample cannot be drawn"
 
 

@@ -26,8 +26,6 @@ FORMULA_PREFIX = "q_"
 
 
 class DecisionRefused(Refused):
-    """The decision cannot be stored."""
-
     title = "This decision was not saved"
 
 

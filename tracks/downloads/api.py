@@ -61,19 +61,9 @@ class DownloadPartSerializer(serializers.ModelSerializer[Download]):
     class Meta:
         model = Download
         fields = [
-            "url",
-            "key",
-            "kind",
-            "name",
-            "description",
-            "link",
-            "text",
-            "sha256",
-            "n_bytes",
-            "audience",
-            "released_at",
-            "zone",
-        ]
+            "url", "key", "kind", "name", "description", "link", "text", "sha256", "n_bytes", "audience",
+            "released_at", "zone",
+        ]  # fmt: skip
 
     def get_url(self, row: Download) -> str:
         return reverse("api:download_part", args=[row.track.slug, row.key])

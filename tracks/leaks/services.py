@@ -15,8 +15,6 @@ from web.pages import counted
 
 
 class LeaksRefused(Refused):
-    """The topics of the track cannot be checked, or must be checked again."""
-
     title = "Leaks of topics"
 
 

@@ -69,16 +69,8 @@ class DeliverySerializer(serializers.ModelSerializer[Delivery]):
     class Meta:
         model = Delivery
         fields = [
-            "id",
-            "event",
-            "state",
-            "n_tries",
-            "status",
-            "error",
-            "created_at",
-            "delivered_at",
-            "due_at",
-        ]
+            "id", "event", "state", "n_tries", "status", "error", "created_at", "delivered_at", "due_at",
+        ]  # fmt: skip
 
 
 def _webhook(request: Request, slug: str, webhook_id: int) -> Webhook:

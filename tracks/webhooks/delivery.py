@@ -36,8 +36,6 @@ TRANSLATED = ip_network("64:ff9b::/96")  # NAT64: the last 32 bits are an addres
 
 
 class AddressRefused(Refused):
-    """A webhook may not have the address, or its name leads into a private network."""
-
     title = "This address is not accepted"
 
 
