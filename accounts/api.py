@@ -131,6 +131,9 @@ class EventSerializer(serializers.ModelSerializer[Event]):
         fields = ["id", "at", "by", "via", "action", "subject", "track", "details"]
 
 
+TOKENS = ("tokens/", "tokens")
+
+
 class Accounts(Endpoints):
     tag = "People"
     permission_classes = [Administrator]
@@ -151,21 +154,13 @@ class Accounts(Endpoints):
         }
         return Response(data)
 
-    @get(
-        "tokens/",
-        "tokens",
-        KnownTokenSerializer,
-        ordering=("-pk",),
-        who=[LoggedIn],
-        filters=[Filter("name")],
-    )
+    @get(*TOKENS, KnownTokenSerializer, ordering=("-pk",), who=[LoggedIn], filters=[Filter("name")])
     def list_tokens(self, request: Request) -> Any:
         """List your tokens, newest first, without their texts."""
         return selectors.tokens_of(person_of(request))
 
     @post(
-        "tokens/",
-        "tokens",
+        *TOKENS,
         CreatedTokenSerializer,
         takes=NewOwnTokenSerializer,
         status=201,

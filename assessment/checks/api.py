@@ -71,6 +71,9 @@ class CountSerializer(serializers.Serializer[Any]):
     n = serializers.IntegerField()
 
 
+KNOWN_GRADES = ("tracks/<slug:slug>/known-grades/", "known_grades")
+
+
 class Checks(Endpoints):
     tag = "Hidden checks"
     permission_classes = [Organizer]
@@ -93,8 +96,7 @@ class Checks(Endpoints):
         return download(results.results_tsv(track), f"{track.slug}-hidden-checks.tsv")
 
     @get(
-        "tracks/<slug:slug>/known-grades/",
-        "known_grades",
+        *KNOWN_GRADES,
         GoldSerializer,
         ordering=("pk",),
         filters=[Filter("topic", "topic__code"), Filter("grade", kind="whole number")],
@@ -103,13 +105,7 @@ class Checks(Endpoints):
         """List the units with known grades of a track."""
         return GoldUnit.objects.filter(track=track_of(request, slug)).select_related("topic")
 
-    @post(
-        "tracks/<slug:slug>/known-grades/",
-        "known_grades",
-        CountSerializer,
-        takes=GoldFileSerializer,
-        parsers=[MultiPartParser],
-    )
+    @post(*KNOWN_GRADES, CountSerializer, takes=GoldFileSerializer, parsers=[MultiPartParser])
     def import_known_grades(self, request: Request, slug: str) -> Any:
         """Import a file of known grades, which replace earlier ones of the same units."""
         track = track_of(request, slug)

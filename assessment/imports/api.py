@@ -83,16 +83,15 @@ def _import(import_id: int) -> JudgmentImport:
     return get_object_or_404(selectors.imports(), pk=import_id)
 
 
+JUDGMENT_IMPORTS = ("tracks/<slug:slug>/judgment-imports/", "judgment_imports", JudgmentImportSerializer)
+
+
 class Imports(Endpoints):
     tag = "Judgments"
     permission_classes = [Organizer]
 
     @get(
-        "tracks/<slug:slug>/judgment-imports/",
-        "judgment_imports",
-        JudgmentImportSerializer,
-        parsers=[MultiPartParser],
-        stores_files=True,
+        *JUDGMENT_IMPORTS,
         ordering=("-pk",),
         filters=[Filter("kind", values=Batch.Kind.values), Filter("pool", "pool_id", kind="whole number")],
     )
@@ -101,13 +100,7 @@ class Imports(Endpoints):
         return selectors.imports().filter(track=track_of(request, slug))
 
     @post(
-        "tracks/<slug:slug>/judgment-imports/",
-        "judgment_imports",
-        JudgmentImportSerializer,
-        takes=NewImportSerializer,
-        status=201,
-        parsers=[MultiPartParser],
-        stores_files=True,
+        *JUDGMENT_IMPORTS, takes=NewImportSerializer, status=201, parsers=[MultiPartParser], stores_files=True
     )
     def start_judgment_import(self, request: Request, slug: str) -> Any:
         """Upload a file of judgments and check it. Nothing is imported yet. A large file is checked by a job."""

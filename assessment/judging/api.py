@@ -240,6 +240,9 @@ def _submit(task: Task, data: dict[str, Any]) -> list[Any]:
     return [judgments.submit(task=task, request_id=request_id, seconds=seconds, **choice)]
 
 
+TASK_JUDGMENTS = ("tasks/<int:task_id>/judgments/", "task_judgments")
+
+
 class Tasks(Endpoints):
     tag = "Judging"
     write_scopes = (Scope.JUDGE,)
@@ -270,22 +273,14 @@ class Tasks(Endpoints):
         """Read a task that you have taken."""
         return self.answer(request, self.task(request, task_id))
 
-    @get(
-        "tasks/<int:task_id>/judgments/",
-        "task_judgments",
-        JudgmentSerializer,
-        read_scopes=(Scope.READ, Scope.JUDGE),
-        ordering=("-pk",),
-        filters=[Filter("choice")],
-    )
+    @get(*TASK_JUDGMENTS, JudgmentSerializer, ordering=("-pk",), filters=[Filter("choice")])
     def list_judgments_of_task(self, request: Request, task_id: int) -> Any:
         """List your judgments of a task, newest first, with those that you revised."""
         task = get_object_or_404(selectors.tasks_of(person_of(request)), pk=task_id)
         return task.judgments.select_related("topic", "assessor")
 
     @post(
-        "tasks/<int:task_id>/judgments/",
-        "task_judgments",
+        *TASK_JUDGMENTS,
         JudgmentSerializer(many=True),
         takes=SubmissionSerializer,
         status=201,

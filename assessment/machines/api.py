@@ -78,30 +78,21 @@ class StartSerializer(Strict):
     pool = serializers.IntegerField(min_value=1, help_text="The id of a pool that is ready.")
 
 
+MACHINES = ("tracks/<slug:slug>/machines/", "machines")
+MACHINE_TOKENS = ("machines/<int:machine_id>/tokens/", "machine_tokens")
+
+
 class Machines(Endpoints):
     tag = "Machines"
     permission_classes = [Organizer]
 
-    @get(
-        "tracks/<slug:slug>/machines/",
-        "machines",
-        MachineSerializer,
-        ordering=("pk",),
-        filters=[Filter("name")],
-    )
+    @get(*MACHINES, MachineSerializer, ordering=("pk",), filters=[Filter("name")])
     def list_machines(self, request: Request, slug: str) -> Any:
         """List the programs and models that judge for a track, oldest first."""
         track = track_of(request, slug)
         return selectors.machines().filter(assessor__track=track)
 
-    @post(
-        "tracks/<slug:slug>/machines/",
-        "machines",
-        AddedMachineSerializer,
-        takes=NewMachineSerializer,
-        status=201,
-        secrets=("token",),
-    )
+    @post(*MACHINES, AddedMachineSerializer, takes=NewMachineSerializer, status=201, secrets=("token",))
     def add_machine(self, request: Request, slug: str) -> Any:
         """Add a machine to a track. The answer has the token of its program."""
         user = person_of(request)
@@ -136,26 +127,13 @@ class Machines(Endpoints):
         pool = get_object_or_404(pools, pk=self.validated(request)["pool"])
         return services.start(machine=machine, pool=pool, by=person_of(request))
 
-    @get(
-        "machines/<int:machine_id>/tokens/",
-        "machine_tokens",
-        KnownTokenSerializer,
-        ordering=("-pk",),
-        filters=[Filter("name")],
-    )
+    @get(*MACHINE_TOKENS, KnownTokenSerializer, ordering=("-pk",), filters=[Filter("name")])
     def list_machine_tokens(self, request: Request, machine_id: int) -> Any:
         """List the tokens of a machine, newest first, without their texts."""
         machine = get_object_or_404(selectors.machines(), pk=machine_id)
         return tokens_of(machine.assessor.user)
 
-    @post(
-        "machines/<int:machine_id>/tokens/",
-        "machine_tokens",
-        CreatedTokenSerializer,
-        takes=NewTokenSerializer,
-        status=201,
-        secrets=("text",),
-    )
+    @post(*MACHINE_TOKENS, CreatedTokenSerializer, takes=NewTokenSerializer, status=201, secrets=("text",))
     def create_machine_token(self, request: Request, machine_id: int) -> Any:
         """Create another token of a machine, for example before the first one ends."""
         machine = get_object_or_404(selectors.machines(), pk=machine_id)

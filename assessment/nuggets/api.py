@@ -149,6 +149,9 @@ def _nugget(user: User, nugget_id: int) -> Nugget:
     return get_object_or_404(nuggets.select_related("topic__track"), pk=nugget_id)
 
 
+NUGGET = ("nuggets/<int:nugget_id>/", "nugget")
+
+
 class Nuggets(Endpoints):
     tag = "Nuggets"
     permission_classes = [LoggedIn]
@@ -185,13 +188,7 @@ class Nuggets(Endpoints):
         track, data = _track(user, slug), self.validated(request)
         return services.merge(topic=_topic(track, data.pop("topic")), by=user, **data)
 
-    @patch(
-        "nuggets/<int:nugget_id>/",
-        "nugget",
-        NuggetSerializer,
-        takes=NuggetChangeSerializer,
-        write_scopes=WRITING,
-    )
+    @patch(*NUGGET, NuggetSerializer, takes=NuggetChangeSerializer, write_scopes=WRITING)
     def change_nugget(self, request: Request, nugget_id: int) -> Any:
         """Change a nugget of a list. A frozen version keeps what it has."""
         user = person_of(request)
@@ -200,7 +197,7 @@ class Nuggets(Endpoints):
         values = {name: getattr(nugget, name) for name in ("text", "importance", "sources")}
         return services.change(nugget=nugget, shown=nugget.key, by=user, **values | self.validated(request))
 
-    @delete("nuggets/<int:nugget_id>/", "nugget")
+    @delete(*NUGGET)
     def remove_nugget(self, request: Request, nugget_id: int) -> None:
         """Take a nugget from its list. It can be restored."""
         user = person_of(request)
@@ -213,14 +210,15 @@ class Nuggets(Endpoints):
         return services.restore(nugget=_nugget(user, nugget_id), by=user)
 
 
+NUGGET_VERSIONS = ("tracks/<slug:slug>/nugget-versions/", "nugget_versions", NuggetVersionSerializer)
+
+
 class NuggetLists(Endpoints):
     tag = "Nuggets"
     permission_classes = [Organizer]
 
     @get(
-        "tracks/<slug:slug>/nugget-versions/",
-        "nugget_versions",
-        NuggetVersionSerializer,
+        *NUGGET_VERSIONS,
         ordering=("-pk",),
         filters=[Filter("topic", "topic__code"), Filter("version", kind="whole number")],
     )
@@ -228,12 +226,7 @@ class NuggetLists(Endpoints):
         """List the frozen lists of a track, newest first."""
         return selectors.versions_of(_track(person_of(request), slug))
 
-    @post(
-        "tracks/<slug:slug>/nugget-versions/",
-        "nugget_versions",
-        NuggetVersionSerializer,
-        takes=TopicToFreezeSerializer,
-    )
+    @post(*NUGGET_VERSIONS, takes=TopicToFreezeSerializer)
     def freeze_nuggets(self, request: Request, slug: str) -> Any:
         """Freeze the list of a topic as its next version."""
         user = person_of(request)

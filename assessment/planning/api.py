@@ -136,6 +136,9 @@ def _people(batch: Batch) -> dict[str, User]:
     return {judge.user.username: judge.user for judge in judges.values()}
 
 
+BATCHES_OF_TRACK = ("tracks/<slug:slug>/batches/", "batches_of_track", BatchSerializer)
+
+
 class Batches(Endpoints):
     tag = "Batches"
     permission_classes = [Organizer]
@@ -162,26 +165,13 @@ class Batches(Endpoints):
         """
         return batches_for(person_of(request))
 
-    @get(
-        "tracks/<slug:slug>/batches/",
-        "batches_of_track",
-        BatchSerializer,
-        ordering=("-pk",),
-        filters=FILTERS,
-        orders=["created_at", "name"],
-    )
+    @get(*BATCHES_OF_TRACK, ordering=("-pk",), filters=FILTERS, orders=["created_at", "name"])
     def list_batches_of_track(self, request: Request, slug: str) -> Any:
         """List the batches of a track, newest first."""
         track = track_of(request, slug)
         return selectors.batches_for_organizer().filter(pool__track=track)
 
-    @post(
-        "tracks/<slug:slug>/batches/",
-        "batches_of_track",
-        BatchSerializer,
-        takes=NewBatchSerializer,
-        status=201,
-    )
+    @post(*BATCHES_OF_TRACK, takes=NewBatchSerializer, status=201)
     def create_batch(self, request: Request, slug: str) -> Any:
         """Create a batch as a draft. Assign its topics, then open it."""
         track = track_of(request, slug)

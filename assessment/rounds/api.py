@@ -147,6 +147,9 @@ class AdjudicationBatchesSerializer(serializers.Serializer[Any]):
     results = BatchSerializer(many=True)
 
 
+DUAL_BATCHES = ("pools/<int:pool_id>/dual-batches/", "dual_batches")
+
+
 class Planning(Endpoints):
     tag = "Batches"
     permission_classes = [Organizer]
@@ -154,19 +157,13 @@ class Planning(Endpoints):
     def pool(self, pool_id: int) -> Pool:
         return get_object_or_404(pools_to_plan(), pk=pool_id)
 
-    @get("pools/<int:pool_id>/dual-batches/", "dual_batches", DualProposalSerializer)
+    @get(*DUAL_BATCHES, DualProposalSerializer)
     def get_dual_proposal(self, request: Request, pool_id: int) -> Any:
         """Read which topics the rule of the protocol has judged twice, and by which second assessor."""
         pool = self.pool(pool_id)
         return {"rule": rule_in_words(pool), "topics": dual_proposal(pool)}
 
-    @post(
-        "pools/<int:pool_id>/dual-batches/",
-        "dual_batches",
-        BatchSerializer,
-        takes=DualBatchSerializer,
-        status=201,
-    )
+    @post(*DUAL_BATCHES, BatchSerializer, takes=DualBatchSerializer, status=201)
     def create_dual_batch(self, request: Request, pool_id: int) -> Any:
         """Create a dual batch as a draft. Change its assignments as you like, then open it."""
         pool, data = self.pool(pool_id), self.validated(request)

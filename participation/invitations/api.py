@@ -97,13 +97,15 @@ class InvitationTokenSerializer(Strict):
         return value.rstrip("/").rpartition("/")[2]
 
 
+INVITATIONS = ("tracks/<slug:slug>/invitations/", "invitations")
+
+
 class Invitations(Endpoints):
     tag = "People"
     permission_classes = [OfInvitations]
 
     @get(
-        "tracks/<slug:slug>/invitations/",
-        "invitations",
+        *INVITATIONS,
         InvitationLinkSerializer,
         ordering=("-pk",),
         filters=[
@@ -116,13 +118,7 @@ class Invitations(Endpoints):
         """List the invitations of a track that can be accepted now, with their links, newest first."""
         return selectors.invitations_of(track_of(request, slug))
 
-    @post(
-        "tracks/<slug:slug>/invitations/",
-        "invitations",
-        InvitationSerializer,
-        takes=NewInvitationSerializer,
-        status=201,
-    )
+    @post(*INVITATIONS, InvitationSerializer, takes=NewInvitationSerializer, status=201)
     def create_invitation(self, request: Request, slug: str) -> Any:
         """Make a link to a team, or to the assessors of a track. Read the link at `Location`."""
         track, data = track_of(request, slug), self.validated(request)

@@ -119,32 +119,21 @@ class TeamMemberSerializer(Strict):
         return value
 
 
+TEAMS = ("tracks/<slug:slug>/teams/", "teams", TeamSerializer)
+TEAM_MEMBER = ("teams/<int:team_id>/members/<str:username>/", "team_member")
+
+
 class Teams(Endpoints):
     tag = "Teams"
 
-    @get(
-        "tracks/<slug:slug>/teams/",
-        "teams",
-        TeamSerializer,
-        ordering=("pk",),
-        filters=[Filter("name")],
-        orders=["name"],
-        searches=("name",),
-    )
+    @get(*TEAMS, ordering=("pk",), filters=[Filter("name")], orders=["name"], searches=("name",))
     def list_teams(self, request: Request, slug: str) -> Any:
         """List the teams of a track: organizers see all, others their own."""
         user = person_of(request)
         track = track_of(request, slug)
         return selectors.with_members(selectors.visible_teams(user, track))
 
-    @post(
-        "tracks/<slug:slug>/teams/",
-        "teams",
-        TeamSerializer,
-        takes=NewTeamSerializer,
-        who=[Organizer],
-        status=201,
-    )
+    @post(*TEAMS, takes=NewTeamSerializer, who=[Organizer], status=201)
     def create_team(self, request: Request, slug: str) -> Any:
         """Create a team."""
         track = track_of(request, slug)
@@ -186,12 +175,7 @@ class Teams(Endpoints):
         user = person_of(request)
         services.end_membership(team=_team(request, team_id), user=user, by=user)
 
-    @patch(
-        "teams/<int:team_id>/members/<str:username>/",
-        "team_member",
-        TeamSerializer,
-        takes=TeamMemberSerializer,
-    )
+    @patch(*TEAM_MEMBER, TeamSerializer, takes=TeamMemberSerializer)
     def change_member(self, request: Request, team_id: int, username: str) -> Any:
         """Let a member submit runs or not, or make them the contact person. Those who manage the team."""
         team, member = _member(request, team_id, username)
@@ -203,10 +187,7 @@ class Teams(Endpoints):
                 services.set_contact(team=team, user=member)
         return selectors.with_members(Team.objects.filter(pk=team.pk)).get()
 
-    @delete(
-        "teams/<int:team_id>/members/<str:username>/",
-        "team_member",
-    )
+    @delete(*TEAM_MEMBER)
     def remove_member(self, request: Request, team_id: int, username: str) -> None:
         """Remove a member. Their runs stay with the team. Those who manage the team."""
         team, member = _member(request, team_id, username)

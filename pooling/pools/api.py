@@ -145,6 +145,9 @@ class EntrySerializer(serializers.Serializer[Any]):
     n_members = serializers.IntegerField(help_text="All members, also those that are not shown.")
 
 
+PREVIEW_POOL = ("tracks/<slug:slug>/pools/preview/", "preview_pool")
+
+
 class Pools(Endpoints):
     tag = "Pools"
     permission_classes = [Organizer]
@@ -178,8 +181,7 @@ class Pools(Endpoints):
         return accepted(PoolSerializer(pool).data, pool.job_id)
 
     @get(
-        "tracks/<slug:slug>/pools/preview/",
-        "preview_pool",
+        *PREVIEW_POOL,
         PoolPreviewSerializer,
         parameters=[
             parameter("max_runs_per_team", "As in the request of the preview.", kind="whole number"),
@@ -196,13 +198,7 @@ class Pools(Endpoints):
         require_valid(form)
         return previews.preview_page(track, query=form.query, arguments=form.arguments)
 
-    @post(
-        "tracks/<slug:slug>/pools/preview/",
-        "preview_pool",
-        JobSerializer,
-        takes=PoolPreviewRequestSerializer,
-        status=202,
-    )
+    @post(*PREVIEW_POOL, JobSerializer, takes=PoolPreviewRequestSerializer, status=202)
     def preview_pool(self, request: Request, slug: str) -> Any:
         """Compute a preview of a pool of the submitted runs, in a job. It is the same job until something changes."""
         track = track_of(request, slug)

@@ -263,6 +263,9 @@ class OwingSerializer(serializers.Serializer[selectors.Owing]):
     )
 
 
+RUNS_ADDRESS = ("tracks/<slug:slug>/runs/", "runs", RunSerializer)
+
+
 class Runs(Endpoints):
     tag = "Runs"
     read_scopes = READ
@@ -296,11 +299,7 @@ class Runs(Endpoints):
         return get_object_or_404(selectors.runs_for(person_of(request)), pk=run_id)
 
     @get(
-        "tracks/<slug:slug>/runs/",
-        "runs",
-        RunSerializer,
-        parsers=[MultiPartParser, FileParser],
-        stores_files=True,
+        *RUNS_ADDRESS,
         ordering=("pk",),
         filters=[
             Filter("team", "team__name"),
@@ -321,9 +320,7 @@ class Runs(Endpoints):
         return selectors.runs_of(person_of(request), _track(request, slug))
 
     @post(
-        "tracks/<slug:slug>/runs/",
-        "runs",
-        RunSerializer,
+        *RUNS_ADDRESS,
         takes=RunSubmissionSerializer,
         status=201,
         parameters=AS_PARAMETERS,

@@ -114,24 +114,19 @@ def _queued(loaded: LoadedArchive) -> Response:
     return accepted(LoadedSerializer(loaded).data, loaded.job_id)
 
 
+ARCHIVES = ("tracks/<slug:slug>/archives/", "archives", ArchiveSerializer)
+
+
 class Archives(Endpoints):
     tag = "Archives"
     permission_classes = [Organizer]
 
-    @get(
-        "tracks/<slug:slug>/archives/",
-        "archives",
-        ArchiveSerializer,
-        ordering=("-pk",),
-        filters=[Filter("status", values=Archive.Status.values)],
-    )
+    @get(*ARCHIVES, ordering=("-pk",), filters=[Filter("status", values=Archive.Status.values)])
     def list_archives(self, request: Request, slug: str) -> Any:
         """List the archives of a track, newest first."""
         return selectors.archives().filter(track=track_of(request, slug))
 
-    @post(
-        "tracks/<slug:slug>/archives/", "archives", ArchiveSerializer, takes=NewArchiveSerializer, status=202
-    )
+    @post(*ARCHIVES, takes=NewArchiveSerializer, status=202)
     def request_archive(self, request: Request, slug: str) -> Any:
         """Make an archive of a track."""
         track, data = track_of(request, slug), self.validated(request)

@@ -54,14 +54,15 @@ class NewAnalysisSerializer(Strict):
     )
 
 
+ANALYSES = ("leaderboards/<int:board_id>/analyses/", "analyses", AnalysisSerializer)
+
+
 class Analyses(Endpoints):
     tag = "Leaderboards"
     permission_classes = [Organizer]
 
     @get(
-        "leaderboards/<int:board_id>/analyses/",
-        "analyses",
-        AnalysisSerializer,
+        *ANALYSES,
         ordering=("-pk",),
         filters=[Filter("kind", values=Analysis.Kind.values)],
         orders=["created_at"],
@@ -72,13 +73,7 @@ class Analyses(Endpoints):
         board = get_object_or_404(leaderboards_for(user), pk=board_id)
         return selectors.analyses_for(user).filter(leaderboard=board)
 
-    @post(
-        "leaderboards/<int:board_id>/analyses/",
-        "analyses",
-        AnalysisSerializer,
-        takes=NewAnalysisSerializer,
-        status=202,
-    )
+    @post(*ANALYSES, takes=NewAnalysisSerializer, status=202)
     def request_analysis(self, request: Request, board_id: int) -> Any:
         """Compute an analysis of a leaderboard, in a job."""
         user = person_of(request)

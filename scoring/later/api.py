@@ -44,6 +44,9 @@ class NewLaterRunSerializer(Strict):
     )
 
 
+LATER_RUNS = ("leaderboards/<int:board_id>/later-runs/", "later_runs", LaterRunSerializer)
+
+
 class LaterRuns(Endpoints):
     tag = "Leaderboards"
     read_scopes = (Scope.READ, Scope.RUNS)
@@ -54,10 +57,7 @@ class LaterRuns(Endpoints):
         return get_object_or_404(ready, pk=board_id)
 
     @get(
-        "leaderboards/<int:board_id>/later-runs/",
-        "later_runs",
-        LaterRunSerializer,
-        parsers=[MultiPartParser],
+        *LATER_RUNS,
         ordering=("pk",),
         filters=[Filter("track", "team__track__slug"), Filter("team", "team__name"), Filter("tag")],
     )
@@ -65,13 +65,7 @@ class LaterRuns(Endpoints):
         """List runs of other tracks' teams that were scored here: organizers see all, others those of their teams."""
         return selectors.later_runs_for(person_of(request), self.board(request, board_id))
 
-    @post(
-        "leaderboards/<int:board_id>/later-runs/",
-        "later_runs",
-        LaterRunSerializer,
-        takes=NewLaterRunSerializer,
-        parsers=[MultiPartParser],
-    )
+    @post(*LATER_RUNS, takes=NewLaterRunSerializer, parsers=[MultiPartParser])
     def score_later_run(self, request: Request, board_id: int) -> Any:
         """Score a run of a team of another track. The leaderboard and its track stay as they are.
 

@@ -165,6 +165,9 @@ class ScoringSerializer(Strict):
     )
 
 
+SCHEDULED_RELEASE = ("leaderboards/<int:board_id>/scheduled-release/", "scheduled_release")
+
+
 class Leaderboards(Endpoints):
     tag = "Leaderboards"
     permission_classes = [Everyone]
@@ -270,24 +273,13 @@ class Leaderboards(Endpoints):
         services.release(leaderboard=board, by=user, **self.validated(request))
         return leaderboards_for(user).get(pk=board.pk)
 
-    @get(
-        "leaderboards/<int:board_id>/scheduled-release/",
-        "scheduled_release",
-        ScheduledReleaseSerializer,
-        who=[Organizer],
-    )
+    @get(*SCHEDULED_RELEASE, ScheduledReleaseSerializer, who=[Organizer])
     def get_scheduled_release(self, request: Request, board_id: int) -> Any:
         """Read when a leaderboard is to be released. 404 if no time is set."""
         board = get_object_or_404(leaderboards_for(user_of(request)), pk=board_id)
         return get_object_or_404(ScheduledRelease, leaderboard=board)
 
-    @put(
-        "leaderboards/<int:board_id>/scheduled-release/",
-        "scheduled_release",
-        ScheduledReleaseSerializer,
-        takes=ScheduleSerializer,
-        who=[Organizer],
-    )
+    @put(*SCHEDULED_RELEASE, ScheduledReleaseSerializer, takes=ScheduleSerializer, who=[Organizer])
     def schedule_release(self, request: Request, board_id: int) -> Any:
         """Release a leaderboard at a set time, instead of a time that was set before."""
         user = person_of(request)
@@ -296,7 +288,7 @@ class Leaderboards(Endpoints):
         data["release_at"] = instant(data["release_at"], data["zone"], "release_at")
         return schedules.schedule(leaderboard=board, by=user, **data)
 
-    @delete("leaderboards/<int:board_id>/scheduled-release/", "scheduled_release", who=[Organizer])
+    @delete(*SCHEDULED_RELEASE, who=[Organizer])
     def cancel_scheduled_release(self, request: Request, board_id: int) -> None:
         """Release a leaderboard at no set time."""
         user = person_of(request)

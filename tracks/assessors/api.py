@@ -45,23 +45,20 @@ class GroupsSerializer(Strict):
     )
 
 
+ASSESSORS = ("tracks/<slug:slug>/assessors/", "assessors", AssessorSerializer)
+
+
 class Assessors(Endpoints):
     tag = "Tracks"
     permission_classes = [OfPeople]
 
-    @get(
-        "tracks/<slug:slug>/assessors/",
-        "assessors",
-        AssessorSerializer,
-        ordering=("pk",),
-        filters=[Filter("group")],
-    )
+    @get(*ASSESSORS, ordering=("pk",), filters=[Filter("group")])
     def list_assessors(self, request: Request, slug: str) -> Any:
         """List the people who judge for a track."""
         track = track_of(request, slug)
         return selectors.people_judging(track)
 
-    @post("tracks/<slug:slug>/assessors/", "assessors", AssessorSerializer, takes=NewAssessorSerializer)
+    @post(*ASSESSORS, takes=NewAssessorSerializer)
     def add_assessor(self, request: Request, slug: str) -> Any:
         """Let a person judge for a track. Repeated, it changes nothing."""
         track = track_of(request, slug)

@@ -114,13 +114,15 @@ def _settings(data: dict[str, Any], track: Track) -> Settings:
         raise serializers.ValidationError({"quotas": str(error)}) from None
 
 
+CANDIDATES = ("tracks/<slug:slug>/candidates/", "candidates")
+
+
 class Candidates(Endpoints):
     tag = "Topics"
     permission_classes = [Organizer]
 
     @get(
-        "tracks/<slug:slug>/candidates/",
-        "candidates",
+        *CANDIDATES,
         CandidateSerializer,
         ordering=("docno",),
         parameters=[parameter("where", "Only candidates that meet these conditions, such as `score=5..`.")],
@@ -136,13 +138,7 @@ class Candidates(Endpoints):
             raise serializers.ValidationError({"where": str(error)}) from None
         return selectors.meeting(track.candidates.all(), conditions)
 
-    @post(
-        "tracks/<slug:slug>/candidates/",
-        "candidates",
-        JobSerializer,
-        takes=CandidateFileSerializer,
-        status=202,
-    )
+    @post(*CANDIDATES, JobSerializer, takes=CandidateFileSerializer, status=202)
     def import_candidates(self, request: Request, slug: str) -> Any:
         """Import the candidates of a file in a job. They replace those of an earlier file."""
         track, data = track_of(request, slug), self.validated(request)

@@ -133,22 +133,20 @@ def _milestones(track: Track) -> Any:
     return MilestonesSerializer({"milestones": track.milestones.all()}).data
 
 
+DEADLINES = ("tracks/<slug:slug>/deadlines/", "deadlines", DeadlinesSerializer)
+MILESTONES = ("tracks/<slug:slug>/milestones/", "milestones", MilestonesSerializer)
+
+
 class Dates(Endpoints):
     tag = "Tracks"
     permission_classes = [Everyone]
 
-    @get("tracks/<slug:slug>/deadlines/", "deadlines", DeadlinesSerializer)
+    @get(*DEADLINES)
     def get_deadlines(self, request: Request, slug: str) -> Any:
         """Read the deadlines of a track. What is accepted now is with the track itself."""
         return Response(_deadlines(track_of(request, slug)))
 
-    @put(
-        "tracks/<slug:slug>/deadlines/",
-        "deadlines",
-        DeadlinesSerializer,
-        takes=NewDeadlinesSerializer,
-        who=[Organizer],
-    )
+    @put(*DEADLINES, takes=NewDeadlinesSerializer, who=[Organizer])
     @transaction.atomic
     def set_deadlines(self, request: Request, slug: str) -> Any:
         """Set all deadlines of a track."""
@@ -158,18 +156,12 @@ class Dates(Endpoints):
         services.set_deadlines(track=track, zone=data["zone"], windows=windows, reminder_days=days)
         return Response(_deadlines(track_of(request, slug)))
 
-    @get("tracks/<slug:slug>/milestones/", "milestones", MilestonesSerializer)
+    @get(*MILESTONES)
     def get_milestones(self, request: Request, slug: str) -> Any:
         """Read the milestones of a track. Its page has them with the deadlines as an iCalendar file."""
         return Response(_milestones(track_of(request, slug)))
 
-    @put(
-        "tracks/<slug:slug>/milestones/",
-        "milestones",
-        MilestonesSerializer,
-        takes=NewMilestonesSerializer,
-        who=[Organizer],
-    )
+    @put(*MILESTONES, takes=NewMilestonesSerializer, who=[Organizer])
     @transaction.atomic
     def set_milestones(self, request: Request, slug: str) -> Any:
         """Set all milestones of a track."""

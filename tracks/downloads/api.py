@@ -137,6 +137,9 @@ def _part(track: Track, key: str) -> Download:
     return row
 
 
+DOWNLOAD_PART = ("tracks/<slug:slug>/downloads/parts/<slug:key>/", "download_part")
+
+
 class Downloads(Endpoints):
     tag = "Downloads"
     permission_classes = [Everyone]
@@ -190,23 +193,12 @@ class Downloads(Endpoints):
         shown = DownloadPartSerializer(attached).data
         return created(shown, shown["url"])
 
-    @get(
-        "tracks/<slug:slug>/downloads/parts/<slug:key>/",
-        "download_part",
-        DownloadPartSerializer,
-        who=[Organizer],
-    )
+    @get(*DOWNLOAD_PART, DownloadPartSerializer, who=[Organizer])
     def get_download_part(self, request: Request, slug: str, key: str) -> Any:
         """Read who gets a part of the downloads, and its start."""
         return _part(track_of(request, slug), key)
 
-    @patch(
-        "tracks/<slug:slug>/downloads/parts/<slug:key>/",
-        "download_part",
-        DownloadPartSerializer,
-        takes=ChangedDownloadSerializer,
-        who=[Organizer],
-    )
+    @patch(*DOWNLOAD_PART, DownloadPartSerializer, takes=ChangedDownloadSerializer, who=[Organizer])
     def change_download_part(self, request: Request, slug: str, key: str) -> Any:
         """Release a part, and change its text."""
         track = track_of(request, slug)
@@ -224,7 +216,7 @@ class Downloads(Endpoints):
         require_valid(form)
         return services.edit(download=row, **form.arguments)
 
-    @delete("tracks/<slug:slug>/downloads/parts/<slug:key>/", "download_part", who=[Organizer])
+    @delete(*DOWNLOAD_PART, who=[Organizer])
     def remove_download(self, request: Request, slug: str, key: str) -> None:
         """Remove an attached file or link. The log of who fetched it stays."""
         row = _part(track_of(request, slug), key)

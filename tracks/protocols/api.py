@@ -35,13 +35,15 @@ class ProtocolTextSerializer(Strict):
     text = serializers.CharField(trim_whitespace=False, max_length=1_000_000, help_text="TOML.")
 
 
+PROTOCOLS = ("protocols/", "protocols")
+
+
 class Protocols(Endpoints):
     tag = "Protocols"
     permission_classes = [Everyone]
 
     @get(
-        "protocols/",
-        "protocols",
+        *PROTOCOLS,
         ProtocolSerializer,
         ordering=("slug",),
         filters=[Filter("is_shipped", kind="true or false")],
@@ -51,14 +53,7 @@ class Protocols(Endpoints):
         """List the protocols."""
         return selectors.protocols()
 
-    @post(
-        "protocols/",
-        "protocols",
-        ProtocolDetailSerializer,
-        takes=ProtocolTextSerializer,
-        who=[Creator],
-        status=201,
-    )
+    @post(*PROTOCOLS, ProtocolDetailSerializer, takes=ProtocolTextSerializer, who=[Creator], status=201)
     def add_protocol(self, request: Request) -> Any:
         """Add a protocol. The same text twice is one protocol."""
         protocol = services.store(text=self.validated(request)["text"], by=person_of(request))

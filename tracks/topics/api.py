@@ -132,6 +132,9 @@ class ImportedSerializer(serializers.Serializer[Any]):
     result = serializers.CharField(source="__str__", help_text="All of it in a sentence.")
 
 
+TOPIC = ("tracks/<slug:slug>/topics/<path:code>/", "topic")
+
+
 class Topics(Endpoints):
     tag = "Topics"
     permission_classes = [Everyone]
@@ -192,7 +195,7 @@ class Topics(Endpoints):
         track = track_of(request, slug)
         return services.write(track=track, by=person_of(request), **self.validated(request))
 
-    @get("tracks/<slug:slug>/topics/<path:code>/", "topic", TopicSerializer)
+    @get(*TOPIC, TopicSerializer)
     def get_topic(self, request: Request, slug: str, code: str) -> Any:
         """Read a topic."""
         user = user_of(request)
@@ -201,7 +204,7 @@ class Topics(Endpoints):
         [visible] = selectors.hide_fields(user, track, [topic])
         return visible
 
-    @delete("tracks/<slug:slug>/topics/<path:code>/", "topic", who=[Organizer])
+    @delete(*TOPIC, who=[Organizer])
     def delete_topic(self, request: Request, slug: str, code: str) -> None:
         """Delete a topic of a draft."""
         user = person_of(request)
@@ -209,13 +212,7 @@ class Topics(Endpoints):
         topic = get_object_or_404(selectors.topics_for(user, track), code=code)
         services.delete(topic=topic, by=user)
 
-    @patch(
-        "tracks/<slug:slug>/topics/<path:code>/",
-        "topic",
-        TopicSerializer,
-        takes=TopicContentSerializer,
-        who=[Organizer],
-    )
+    @patch(*TOPIC, TopicSerializer, takes=TopicContentSerializer, who=[Organizer])
     def update_topic(self, request: Request, slug: str, code: str) -> Any:
         """Change a topic. In a track that was opened, only scenario, criteria, known item, split, labels and the
         texts of subtopics can change.

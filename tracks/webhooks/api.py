@@ -78,23 +78,19 @@ def _webhook(request: Request, slug: str, webhook_id: int) -> Webhook:
     return get_object_or_404(Webhook.objects.select_related("track"), track=track, pk=webhook_id)
 
 
+WEBHOOKS = ("tracks/<slug:slug>/webhooks/", "webhooks")
+
+
 class Webhooks(Endpoints):
     tag = "Webhooks"
     permission_classes = [Organizer]
 
-    @get("tracks/<slug:slug>/webhooks/", "webhooks", WebhookSerializer, ordering=("pk",))
+    @get(*WEBHOOKS, WebhookSerializer, ordering=("pk",))
     def list_webhooks(self, request: Request, slug: str) -> Any:
         """List the webhooks of a track, oldest first."""
         return track_of(request, slug).webhooks.select_related("track")
 
-    @post(
-        "tracks/<slug:slug>/webhooks/",
-        "webhooks",
-        AddedWebhookSerializer,
-        takes=NewWebhookSerializer,
-        status=201,
-        secrets=("secret",),
-    )
+    @post(*WEBHOOKS, AddedWebhookSerializer, takes=NewWebhookSerializer, status=201, secrets=("secret",))
     def add_webhook(self, request: Request, slug: str) -> Any:
         """Add a webhook. The answer has the secret of its signatures."""
         data, by = self.validated(request), person_of(request)
