@@ -16,7 +16,7 @@ from accounts.audit.selectors import events_for, filtered
 from accounts.models import Event, Role, Token, User
 from accounts.tokens import MAX_DAYS, NewToken
 from web.api.filters import Filter
-from web.api.permissions import Administrator, LoggedIn
+from web.api.permissions import EVERYWHERE, Administrator, LoggedIn
 from web.api.scopes import Scope
 from web.api.serializers import Strict
 from web.api.views import Endpoints, created, get, parameter, post
@@ -38,9 +38,16 @@ class PersonSerializer(serializers.ModelSerializer[User]):
 class TokenSerializer(serializers.ModelSerializer[Token]):
     scopes = serializers.ListField(child=serializers.ChoiceField(Scope.choices))
 
+    track = serializers.CharField(
+        source="track_slug",
+        default=None,
+        allow_null=True,
+        help_text="The only track where it is valid; null: all.",
+    )
+
     class Meta:
         model = Token
-        fields = ["name", "scopes", "expires_at"]
+        fields = ["name", "scopes", "track", "expires_at"]
 
 
 class KnownTokenSerializer(TokenSerializer):
@@ -86,12 +93,15 @@ class NewOwnTokenSerializer(NewTokenSerializer):
         max_length=len(Scope),
         help_text="Of those of the token of the request. A session has all.",
     )
+    track = serializers.CharField(
+        default="", help_text="The slug of a track in which you have a role. The token is valid only there."
+    )
 
 
 def created_token(new: NewToken) -> dict[str, Any]:
     """The fields that show a new token once."""
-    new.token.refresh_from_db()
-    return {**KnownTokenSerializer(new.token).data, "text": new.text}
+    token = selectors.tokens_of(new.token.user).get(pk=new.token.pk)
+    return {**KnownTokenSerializer(token).data, "text": new.text}
 
 
 class RoleInTrackSerializer(serializers.Serializer[Role]):
@@ -138,11 +148,12 @@ class Accounts(Endpoints):
     tag = "People"
     permission_classes = [Administrator]
 
-    @get("me/", "me", MeSerializer, who=[LoggedIn], read_scopes=tuple(Scope))
+    @get("me/", "me", MeSerializer, who=[LoggedIn], in_track=EVERYWHERE, read_scopes=tuple(Scope))
     def get_me(self, request: Request) -> Any:
         """Read whose token this is, what it may do, and when it ends."""
-        user = person_of(request)
-        token = TokenSerializer(request.auth).data if isinstance(request.auth, Token) else None
+        user, token = person_of(request), None
+        if isinstance(request.auth, Token):
+            token = TokenSerializer(selectors.tokens_of(user).get(pk=request.auth.pk)).data
         data = {
             "username": user.username,
             "name": user.get_full_name(),
@@ -174,6 +185,7 @@ class Accounts(Endpoints):
             user=person_of(request),
             name=data["name"],
             scopes=data["scopes"],
+            track=data["track"],
             expires_at=timezone.now() + timedelta(days=data["days"]),
             within=request.auth if isinstance(request.auth, Token) else None,
         )
@@ -191,6 +203,7 @@ class Accounts(Endpoints):
         "events/",
         "events",
         EventSerializer,
+        in_track="track_id",
         ordering=("-pk",),
         filters=[Filter("track", "track_slug"), Filter("action")],
         parameters=[

@@ -1,11 +1,14 @@
 """Forms of a user's account: passwords, login links and access tokens."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django import forms
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.utils import timezone
 
+from accounts.models import User
+from accounts.selectors import tracks_of_tokens
 from web.api.scopes import Scope
 from web.forms import StyledForm
 
@@ -39,7 +42,19 @@ class TokenForm(StyledForm):
         label="It may",
         help_text="A token can never do more than you can.",
     )
+    track = forms.ChoiceField(
+        required=False,
+        label="Where",
+        help_text="A token of one track gets no further than its pages in the API, so that a leaked one harms less.",
+    )
     days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=90, label="It expires after")
+
+    def __init__(self, *args: Any, user: User | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        field = self.fields.get("track")
+        if isinstance(field, forms.ChoiceField) and user is not None:
+            tracks = tracks_of_tokens(user)
+            field.choices = [("", "All tracks"), *((track.slug, f"Only {track.name}") for track in tracks)]
 
     @property
     def expires_at(self) -> datetime:

@@ -168,6 +168,7 @@ class Token(models.Model):
     user = models.ForeignKey(User, models.PROTECT, related_name="tokens")
     name = models.CharField(max_length=100)
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
+    track_id = models.BigIntegerField(null=True, help_text="The only track where it is valid; empty: all.")
     shown = models.CharField(max_length=20, help_text="The first characters, to recognize it.")
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the text.")
     created_at = models.DateTimeField(db_default=Now())

@@ -1,8 +1,10 @@
 """Users by name, their access tokens, and the times at which their login was locked."""
 
 from collections.abc import Collection
+from typing import Any, cast
 
-from django.db.models import QuerySet
+from django.apps import apps
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from accounts.models import IS_PERSON, Lockout, Token, User
 
@@ -54,5 +56,17 @@ def lockouts_of(user: User) -> QuerySet[Lockout]:
 
 
 def tokens_of(user: User) -> QuerySet[Token]:
-    """The tokens of a user: valid ones first, then by their end."""
-    return user.tokens.order_by("revoked_at", "-expires_at", "-pk")
+    """The tokens of a user: valid ones first, then by their end. `track_slug` names the only track of a token."""
+    slug = _tracks().filter(pk=OuterRef("track_id")).values("slug")
+    return user.tokens.annotate(track_slug=Subquery(slug)).order_by("revoked_at", "-expires_at", "-pk")
+
+
+def tracks_of_tokens(user: User) -> QuerySet[Any]:
+    """The tracks to which a user can limit a token: those of their roles and teams; for administrators, all."""
+    with_role = Q(organizers__user=user) | Q(assessors__user=user) | Q(teams__members=user)
+    return _tracks().filter(Q() if user.is_administrator else with_role).order_by("slug").distinct()
+
+
+def _tracks() -> QuerySet[Any]:
+    """Of an app above this one."""
+    return cast("QuerySet[Any]", apps.get_model("tracks.Track")._default_manager.all())

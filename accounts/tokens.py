@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.audit import services as audit
 from accounts.models import Token, User
+from accounts.selectors import tracks_of_tokens
 from assay.errors import Refused
 from web.api.scopes import Scope
 from web.statements import Statement, Table, joined
@@ -46,10 +47,17 @@ class NewToken:
 
 @transaction.atomic
 def create(
-    *, user: User, name: str, scopes: Collection[str], expires_at: datetime, within: Token | None = None
+    *,
+    user: User,
+    name: str,
+    scopes: Collection[str],
+    expires_at: datetime,
+    track: str = "",
+    within: Token | None = None,
 ) -> NewToken:
     """Create a token for a user. It has a free name, known scopes, and an end within a year.
 
+    `track` is the slug of the only track where it is valid. A token of one track does not get here.
     `within` is the token that asks for it: the new one has no scope that it lacks, and does not outlive it.
     """
     user = User.objects.select_for_update(no_key=True).get(pk=user.pk)
@@ -72,11 +80,13 @@ def create(
         raise TokenRefused(f"You already have a token named {name}. Revoke it, or choose another name.")
     if valid.filter(expires_at__gt=now).count() >= MAX_TOKENS:
         raise TokenRefused(f"You already have {MAX_TOKENS} valid tokens. Revoke one of them first.")
+    track_id = _track_id(user, track) if track else None
     text = PREFIX + "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH))
     token = Token.objects.create(
         user=user,
         name=name,
         scopes=[scope for scope in Scope.values if scope in scopes],
+        track_id=track_id,
         shown=text[:SHOWN],
         digest=digest_of(text),
         expires_at=expires_at,
@@ -84,10 +94,20 @@ def create(
     details = {
         "user": user.username,
         "scopes": token.scopes,
+        **({"track": track} if track else {}),
         "expires": expires_at.isoformat(timespec="minutes"),
     }
     audit.record(action="token.created", subject=token.name, details=details)
     return NewToken(token, text)
+
+
+def _track_id(user: User, slug: str) -> int:
+    track_id: int | None = tracks_of_tokens(user).filter(slug=slug).values_list("pk", flat=True).first()
+    if track_id is None:
+        raise TokenRefused(
+            f"There is no track {slug} in which {user} has a role, as a token of one track needs."
+        )
+    return track_id
 
 
 def digest_of(text: str) -> str:

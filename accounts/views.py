@@ -92,15 +92,13 @@ def locked(request: HttpRequest, response: HttpResponse | None, credentials: dic
 @login_required
 def tokens(request: AuthenticatedRequest) -> HttpResponse:
     """The user's tokens, and the form that creates one. Its text is shown once. Everyone who has logged in."""
-    form, new = TokenForm(request.POST if request.method == "POST" else None), None
+    user, new = request.user, None
+    form = TokenForm(request.POST if request.method == "POST" else None, user=user)
     if form.is_valid():
-        data = form.cleaned_data
+        stated = {name: form.cleaned_data[name] for name in ("name", "scopes", "track")}
         with refusals_in(form):
-            new = access_tokens.create(
-                user=request.user, name=data["name"], scopes=data["scopes"], expires_at=form.expires_at
-            )
-    shown = tokens_of(request.user)
-    context = {"tokens": shown, "form": TokenForm() if new else form, "new": new}
+            new = access_tokens.create(user=user, expires_at=form.expires_at, **stated)
+    context = {"tokens": tokens_of(user), "form": TokenForm(user=user) if new else form, "new": new}
     return render(request, "accounts/tokens/tokens.html", context)
 
 

@@ -13,10 +13,10 @@ from django.conf import LazySettings
 from django.core.cache import cache
 from django.db import transaction
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
 from django.utils import timezone
 
-from accounts.models import Token
+from accounts.models import Token, User
 from accounts.tokens import digest_of
 from assessment.models import GoldUnit
 from jobs import services as jobs
@@ -24,7 +24,7 @@ from jobs.models import Job
 from participation.invitations.services import Place, Terms, invite
 from participation.models import JoinRequest
 from scoring.models import Analysis
-from tests.helpers.api import api, make_token
+from tests.helpers.api import api, call, make_token
 from tests.helpers.candidates import make_candidate
 from tests.helpers.factories import (
     make_archive,
@@ -32,12 +32,14 @@ from tests.helpers.factories import (
     make_document,
     make_loaded_archive,
     make_organizer,
+    make_track,
     make_webhook,
 )
 from tests.helpers.judging import make_import, make_machine, make_project_import
 from tests.scoring.conftest import Scene, build_scene
 from tests.test_access import known
-from tracks.models import Download
+from tracks.models import Download, Organizer, Track
+from web.addresses import OF_TRACK, WAYS, belongs_to_track, names_job
 from web.api.scopes import Scope
 
 pytestmark = pytest.mark.django_db
@@ -342,6 +344,26 @@ OF_COLLECTIONS = (
     "cluster_formulas",
     "visual_id_disagreements",
 )
+# The names of addresses that belong to no track, so that a token of one track is refused there
+OUTSIDE = {
+    name: reason
+    for reason, names in {
+        "of the site": "tracks protocols protocol people person me tokens revoke_token events",
+        "collections are shared by tracks": "collections collection threads thread document import_collection "
+        "build_collection build change_build build_file cluster_formulas visual_id_disagreements",
+        "the batches of all tracks": "batches open_batches",
+        "the jobs of all tracks": "jobs",
+        "it becomes a track": "load_archive loaded_archive project_imports project_import run_project_import",
+        "several tracks": "compare_collections",
+        "it says itself where it leads": "accept_invitation",
+    }.items()
+    for name in names.split()
+}
+# but lets it in: these show one track, or what is the same for all
+LIMITED = [
+    *(("GET", name) for name in ("tracks", "batches", "open_batches", "events")),
+    *(("GET", name) for name in ("me", "protocol", "protocols")),
+]
 ELSEWHERE = {"docs", "schema", "missing"}  # for everyone
 
 
@@ -353,17 +375,17 @@ def scene(db: None, settings: LazySettings, tmp_path: Path, monkeypatch: pytest.
     return build_scene()
 
 
+def patterns(within: URLPattern | URLResolver) -> Iterator[URLPattern]:
+    if isinstance(within, URLPattern):
+        yield within
+        return
+    for pattern in within.url_patterns:
+        yield from patterns(pattern)
+
+
 def endpoints() -> Iterator[tuple[str, str]]:
     """Method and name of every endpoint."""
-
-    def walk(patterns: list[URLPattern | URLResolver]) -> Iterator[URLPattern]:
-        for pattern in patterns:
-            if isinstance(pattern, URLPattern):
-                yield pattern
-            else:
-                yield from walk(pattern.url_patterns)
-
-    for pattern in walk([_api()]):
+    for pattern in patterns(_api()):
         if pattern.name not in ELSEWHERE:
             methods = set(pattern.callback.actions) - {"head"}
             yield from ((method.upper(), str(pattern.name)) for method in methods)
@@ -477,6 +499,52 @@ def test_each_person_and_token_does_what_it_may_and_nothing_else(
     }
 
     assert answers == rows()
+
+
+def test_token_of_a_track_stays_in_it(scene: Scene, addresses: dict[str, str]) -> None:
+    elsewhere = make_track("elsewhere")
+    Organizer.objects.get_or_create(track=elsewhere, user=scene.organizer)
+    Job.objects.update(subject_path=f"tracks/{scene.track.slug}/")
+    own, other = (limited(scene.organizer, track) for track in (scene.track, elsewhere))
+
+    of_organizer = {key: digits[PEOPLE.index("organizer")] for key, digits in rows().items()}
+    refused = {key for key in rows() if key[1] in OUTSIDE} - set(LIMITED) | {("POST", "clone_track")}
+
+    in_own = {
+        key: answer(own, key[0], addresses[key[1]]) for key in rows() if key in refused or key[0] == "GET"
+    }
+    in_other = {key: answer(other, key[0], addresses[key[1]]) for key in rows()}
+
+    assert in_own == {key: "3" if key in refused else of_organizer[key] for key in in_own}
+    assert in_other == {key: "0" if key in LIMITED else "3" for key in rows()}
+    assert [row["slug"] for row in call(other, "GET", "tracks").json()["results"]] == ["elsewhere"]
+    assert call(other, "GET", "batches").json()["results"] == []
+    assert len(call(own, "GET", "batches").json()["results"]) == 1
+    assert [role["track"] for role in call(other, "GET", "me").json()["roles"]] == ["elsewhere"]
+    assert call(other, "GET", "track", scene.track.slug).json()["code"] == "token-of-track"
+
+
+def test_every_operation_and_every_page_of_organizers_names_a_track_or_says_why_not(
+    addresses: dict[str, str],
+) -> None:
+    matches = {name: resolve(address) for name, address in addresses.items()}
+    outside = {name for name, match in matches.items() if not (belongs_to_track(match) or names_job(match))}
+    pages = {
+        pattern.name
+        for pattern in patterns(get_resolver())
+        if vars(pattern.callback).get("is_of_organizers") and not set(pattern.pattern.converters) & set(WAYS)
+        if OF_TRACK not in str(pattern.pattern)
+    }
+
+    assert outside == set(OUTSIDE)
+    assert pages == set()
+
+
+def limited(user: User, track: Track) -> Client:
+    """A client with a token of one track."""
+    client = api(user)
+    Token.objects.filter(user=user, track_id=None).update(track_id=track.pk)
+    return client
 
 
 def answer(client: Client, method: str, address: str) -> str:

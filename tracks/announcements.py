@@ -11,7 +11,7 @@ import logging
 from celery import current_app
 from django.db import transaction
 from django.db.models import Model
-from django.urls import Resolver404, resolve, reverse
+from django.urls import reverse
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
@@ -20,7 +20,7 @@ from accounts.models import Event
 from jobs import services as jobs
 from jobs.models import Job
 from tracks.models import Delivery, Track, Webhook
-from web.addresses import track_at
+from web.addresses import track_of_page
 
 logger = logging.getLogger(__name__)
 
@@ -92,10 +92,7 @@ def _announce_event(event: Event, subject: object) -> None:
 @jobs.on_failure
 def _announce_failure(job: Job) -> None:
     """Jobs know the page of their subject only: the track is that of the page."""
-    try:
-        at = track_at(resolve(f"/{job.subject_path}"))
-    except Resolver404:
-        return
+    at = track_of_page(job.subject_path)
     track = Track.objects.filter(**{"slug" if isinstance(at, str) else "pk": at}).only("pk").first()
     if track is not None:
         announce(event="job.failed", track_id=track.pk, subject=job)

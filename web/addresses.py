@@ -12,7 +12,7 @@ from typing import Any
 from django.apps import apps
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
-from django.urls import ResolverMatch
+from django.urls import Resolver404, ResolverMatch, resolve
 
 OF_CHAIRS = "You chair this track: you see all of it, and change nothing. Ask one of its organizers."
 OF_TRACK = "tracks/<slug:slug>"  # in the route of each address whose `slug` is that of a track
@@ -60,6 +60,32 @@ def track_at(match: ResolverMatch) -> str | int | None:
             track_id: int | None = rows.filter(pk=match.kwargs[name]).values_list(way, flat=True).first()
             return track_id
     return None
+
+
+def track_of_page(path: str) -> str | int | None:
+    """As `track_at`, for the path of a page without its first slash; None also if there is no such page."""
+    try:
+        return track_at(resolve(f"/{path}"))
+    except Resolver404:
+        return None
+
+
+def names_job(match: ResolverMatch) -> bool:
+    """Return whether an address is that of a job, which belongs to the track of its subject, if it has one."""
+    return "job_id" in match.kwargs
+
+
+def is_within(match: ResolverMatch, track_id: int) -> bool:
+    """Return whether an address names a track, something in it, or a job for it. One or two queries."""
+    at = track_at(match)
+    if names_job(match):
+        jobs: Any = apps.get_model("jobs.Job")._default_manager
+        path = jobs.filter(pk=match.kwargs["job_id"]).values_list("subject_path", flat=True).first()
+        at = track_of_page(path or "")
+    if not isinstance(at, str):
+        return at == track_id
+    tracks: Any = apps.get_model("tracks.Track")._default_manager
+    return bool(tracks.filter(pk=track_id, slug=at).exists())
 
 
 def refuse_chair(user: Any, match: ResolverMatch) -> None:

@@ -135,6 +135,7 @@ class Migration(FirstMigration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=100)),
                 ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('read', 'read: see whatever you see on the site'), ('runs', 'runs: check, submit, describe and withdraw runs'), ('judge', 'judge: get tasks and record judgments'), ('manage', 'manage: change tracks, teams, pools, batches, qrels and people, if you may')], max_length=10), size=None)),
+                ('track_id', models.BigIntegerField(help_text='The only track where it is valid; empty: all.', null=True)),
                 ('shown', models.CharField(help_text='The first characters, to recognize it.', max_length=20)),
                 ('digest', models.CharField(help_text='SHA-256 of the text.', max_length=64, unique=True)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),

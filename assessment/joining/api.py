@@ -129,6 +129,7 @@ class Joining(Endpoints):
         "open_batches",
         BatchSerializer,
         who=[LoggedIn],
+        in_track="pool__track",
         ordering=("-pk",),
         read_scopes=(Scope.READ, Scope.JUDGE),
     )

@@ -39,7 +39,7 @@ class StartMachineForm(StyledForm):
 class MachineTokenForm(TokenForm):
     """A token with which a machine judges, and nothing else."""
 
-    scopes = None  # type: ignore[assignment]  # takes the field of the base away
+    scopes = track = None  # type: ignore[assignment]  # takes the fields of the base away
     name = forms.CharField(
         max_length=100, initial="judging", help_text="What will use it, such as “GPU server”."
     )

@@ -154,6 +154,7 @@ class Batches(Endpoints):
         "batches",
         BatchSerializer,
         who=[LoggedIn],
+        in_track="pool__track",
         ordering=("-pk",),
         filters=[Filter("track", "pool__track__slug"), *FILTERS],
         orders=["created_at", "name"],

@@ -19,7 +19,7 @@ from tracks.models import Organizer as TrackOrganizer
 from tracks.tracks.api import TrackDetailSerializer, track_of
 from tracks.tracks.forms import CloneForm
 from tracks.tracks.selectors import track_page
-from web.api.permissions import OfPeople, Organizer
+from web.api.permissions import ELSEWHERE, OfPeople, Organizer
 from web.api.serializers import Strict, require_valid
 from web.api.views import Endpoints, created, delete, get, post, put
 from web.pages import site_of
@@ -216,6 +216,7 @@ class People(Endpoints):
         status=201,
         tag="Tracks",
         who=[Organizer],
+        in_track=ELSEWHERE,
     )
     def clone_track(self, request: Request, slug: str) -> Any:
         """Create a draft with the protocol, the settings and the guidelines of another track."""

@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts import tokens as services
 from accounts.models import Token
 from tests.helpers.api import api, call, make_token
-from tests.helpers.factories import make_user
+from tests.helpers.factories import make_role, make_track, make_user
 from web.logs import RedactingFormatter
 from web.models import KeptAnswer
 
@@ -45,6 +45,31 @@ def test_page_shows_a_new_token_once_and_revokes_it(client: Client) -> None:
     assert text[:12] in again.text
     assert refused.json()["code"] == "invalid-token"
     assert refused["WWW-Authenticate"] == 'Bearer realm="Assay"'
+
+
+def test_token_is_limited_to_a_track_of_its_user_on_the_page_by_a_program_and_by_the_command(
+    client: Client,
+) -> None:
+    olga, other = make_role(make_track("arq"), "olga"), make_track("other")
+    client.force_login(olga)
+    form = {"name": "arq", "scopes": ["read"], "days": "90"}
+
+    wrong = client.post(reverse("tokens"), form | {"track": other.slug})
+    page = client.post(reverse("tokens"), form | {"track": "arq"})
+    data = {"name": "b", "scopes": ["read"], "track": "arq", "days": 5}
+    made = call(api(olga), "POST", "tokens", data=data)
+    refused = call(api(olga), "POST", "tokens", data=data | {"name": "c", "track": "other"})
+    text = StringIO()
+    call_command("create_token", "olga", "--track=arq", stdout=text)
+
+    assert "other is not one of the available choices" in wrong.text
+    assert "read in arq only" in page.text
+    assert (made.status_code, made.json()["track"], refused.status_code) == (201, "arq", 409)
+    assert refused.json()["detail"].startswith("There is no track other in which olga has a role")
+    for each in (page.context["new"].text, made.json()["text"], text.getvalue().strip()):
+        program = Client(headers={"Authorization": f"Bearer {each}"})
+        assert call(program, "GET", "me").json()["token"]["track"] == "arq"
+        assert call(program, "GET", "track", "other").status_code == 403
 
 
 def test_database_has_the_digest_only() -> None:

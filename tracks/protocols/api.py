@@ -11,7 +11,7 @@ from accounts.access import person_of
 from tracks.models import StoredProtocol
 from tracks.protocols import selectors, services
 from web.api.filters import Filter
-from web.api.permissions import Creator, Everyone
+from web.api.permissions import EVERYWHERE, Creator, Everyone
 from web.api.serializers import Strict
 from web.api.views import Endpoints, created, get, post
 
@@ -45,6 +45,7 @@ class Protocols(Endpoints):
     @get(
         *PROTOCOLS,
         ProtocolSerializer,
+        in_track=EVERYWHERE,
         ordering=("slug",),
         filters=[Filter("is_shipped", kind="true or false")],
         orders=["slug"],
@@ -60,7 +61,7 @@ class Protocols(Endpoints):
         location = reverse("api:protocol", args=[protocol.slug])
         return created(ProtocolDetailSerializer(protocol).data, location)
 
-    @get("protocols/<slug:slug>/", "protocol", ProtocolDetailSerializer)
+    @get("protocols/<slug:slug>/", "protocol", ProtocolDetailSerializer, in_track=EVERYWHERE)
     def get_protocol(self, request: Request, slug: str) -> Any:
         """Read a protocol with its text."""
         return get_object_or_404(selectors.protocols(), slug=slug)

@@ -138,6 +138,7 @@ class Tracks(Endpoints):
         "tracks/",
         "tracks",
         TrackSerializer,
+        in_track="pk",
         ordering=("slug",),
         filters=[Filter("status", values=Track.Status.values), Filter("protocol", "protocol__slug")],
         orders=["created_at", "slug"],

@@ -8,9 +8,9 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
-from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_required
 from tracks.announcements import EVENTS, TEST
 from tracks.models import Track, Webhook
 from tracks.tracks.selectors import tracks_for
@@ -69,8 +69,7 @@ def webhook(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpRe
     return _shown(request, row, form=form, status=422 if form.errors else 200)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def test(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpResponse:
     """Send a test event."""
     row = _webhook(request, slug, webhook_id)
@@ -79,16 +78,14 @@ def test(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpRespo
     return redirect(row)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def renew_secret(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpResponse:
     """Renew the secret. The answer shows it, once."""
     row = services.renew_secret(webhook=_webhook(request, slug, webhook_id))
     return _shown(request, row, secret=row.secret)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def send_again(request: AuthenticatedRequest, slug: str, webhook_id: int, delivery_key: UUID) -> HttpResponse:
     """Send an event again."""
     row = _webhook(request, slug, webhook_id)
@@ -97,8 +94,7 @@ def send_again(request: AuthenticatedRequest, slug: str, webhook_id: int, delive
     return redirect(row)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def remove(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpResponse:
     """Remove a webhook with its log."""
     row = _webhook(request, slug, webhook_id)

@@ -10,11 +10,15 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-from web.addresses import enter, refuse_chair
+from web.addresses import belongs_to_track, enter, is_within, names_job, refuse_chair
 from web.api.scopes import Scope
 
 if TYPE_CHECKING:  # the settings of rest_framework import this module before its views
     from rest_framework.views import APIView
+
+
+EVERYWHERE = ""  # `in_track` of what is the same in all tracks
+ELSEWHERE = "-"  # `in_track` of what leaves the track of its address
 
 
 def scopes_of(view: "APIView", method: str) -> Collection[Scope]:
@@ -24,18 +28,47 @@ def scopes_of(view: "APIView", method: str) -> Collection[Scope]:
     return scopes
 
 
+def stay_in_track(request: Request, view: Any, track_id: int) -> None:
+    """Keep a token of one track in it: roles of its user in other tracks do not count either.
+
+    An operation whose address names no track says with `in_track` how it stays in one.
+
+    Raises:
+        PermissionDenied: The address leaves the track.
+    """
+    match = request.resolver_match
+    stated = getattr(getattr(view, "endpoint", None), "in_track", None)
+    is_of_track = match is not None and (belongs_to_track(match) or names_job(match))
+    if stated == ELSEWHERE or not (is_of_track or stated is not None):
+        raise PermissionDenied(
+            "Your token is for one track only, and this is not a part of one. Use a token for all tracks.",
+            code="token-of-track",
+        )
+    if is_of_track and match is not None and not is_within(match, track_id):
+        raise PermissionDenied(
+            "Your token is for another track only. Use a token for this track, or for all of them.",
+            code="token-of-track",
+        )
+    user: Any = request.user
+    user.known_roles = {key: role for key, role in user.roles.items() if key == track_id}
+
+
 class Everyone(BasePermission):
     """Visitors too. A request with a token still needs its scope."""
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
-        """Check the scope. A session has all scopes: its pages can do whatever their user can.
+        """Check the scope and the track. A session has all: its pages can do whatever their user can.
 
         Raises:
-            PermissionDenied: The token has none of the scopes.
+            PermissionDenied: The token has none of the scopes, or the address leaves its track.
         """
         token: Any = request.auth
         needed = scopes_of(view, request.method or "GET")
-        if token is None or set(needed) & set(token.scopes):
+        if token is None:
+            return True
+        if set(needed) & set(token.scopes):
+            if token.track_id is not None:
+                stay_in_track(request, view, token.track_id)
             return True
         raise PermissionDenied(
             f"This request needs a token with the scope {' or '.join(needed)}; "

@@ -68,6 +68,7 @@ class Endpoint:
     orders: tuple[str, ...]
     searches: tuple[str, ...]  # fields of the rows in which words are searched
     who: Sequence[type[BasePermission]]  # may call it; empty: those of the view set
+    in_track: str | None  # how it stays in the track of a token, if its address names none
     initial: dict[str, Any]  # attributes of the view set at this address
 
 
@@ -81,6 +82,7 @@ def _endpoint(
     status: int = 0,
     request: Any = None,
     who: Sequence[type[BasePermission]] = (),
+    in_track: str | None = None,
     parameters: Any = (),
     filters: Sequence[Filter] = (),
     orders: Sequence[str] = (),
@@ -97,6 +99,8 @@ def _endpoint(
             responses as in `extend_schema`: the first is for what the method returns, 204 for None.
         takes: the serializer of the content of the request, for `validated`. `request` describes it, if that differs.
         who: may call it, if not those of the view set.
+        in_track: lets in tokens of one track where the address names none: the column of a list with the id of the
+            track, or `EVERYWHERE` if there is nothing to leave out. `ELSEWHERE` refuses them in spite of the address.
         status: of success; without it 200, or 204 if nothing is given. With 201, `url` of the answer is its location.
         parameters: what the address may have after `?`.
         filters, orders, searches: of a list with `ordering`; the columns of orders are never null, and words are
@@ -115,7 +119,7 @@ def _endpoint(
         parameters.append(search_parameter(searches))
     query = tuple(each for each in parameters if each.location == OpenApiParameter.QUERY)
     of_list = tuple(filters), tuple(orders), tuple(searches)
-    made = Endpoint(method, address, name, takes, gives, status, query, *of_list, who, initial)
+    made = Endpoint(method, address, name, takes, gives, status, query, *of_list, who, in_track, initial)
 
     def decorate(handler: Callable[..., Any]) -> Callable[..., Any]:
         answering = _answering(handler, made)
@@ -294,7 +298,9 @@ class Endpoints(GenericViewSet[Any]):
     def paginate_queryset(self, queryset: Any) -> Any:
         """The rows of a page, filtered and ordered as the request says."""
         if self.endpoint is not None:
-            asked = self.request.query_params
+            asked, track_id = self.request.query_params, getattr(self.request.auth, "track_id", None)
+            if track_id is not None and self.endpoint.in_track:
+                queryset = queryset.filter(**{self.endpoint.in_track: track_id})
             queryset = filtered(queryset, self.endpoint.filters, asked)
             queryset = searched(queryset, self.endpoint.searches, asked)
             self.ordering = order_of(asked, self.ordering)  # type: ignore[misc]

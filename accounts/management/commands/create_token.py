@@ -27,6 +27,9 @@ class Command(BaseCommand):
             help="what it may do; can be repeated; default: read",
         )
         parser.add_argument(
+            "--track", default="", metavar="SLUG", help="the only track where it is valid; default: all"
+        )
+        parser.add_argument(
             "--days",
             type=int,
             default=90,
@@ -44,6 +47,7 @@ class Command(BaseCommand):
                 user=user,
                 name=options["name"],
                 scopes=options["scope"] or [Scope.READ],
+                track=options["track"],
                 expires_at=timezone.now() + timedelta(days=options["days"]),
             )
         except Refused as refusal:
