@@ -3,12 +3,34 @@
 `/api/v1/` contains the endpoints, `/api/schema/` their description in OpenAPI, and `/api/docs/` a page that shows it.
 """
 
+import json
+from functools import lru_cache
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import include, path, re_path
+from django.utils import translation
 from django.views.decorators.csrf import csrf_exempt
-from drf_spectacular.views import SpectacularJSONAPIView
+from django.views.decorators.http import condition, require_safe
+from drf_spectacular.generators import SchemaGenerator
 
 from config.pages import views
+from web.api.conditional import etag_of
+
+
+@lru_cache(maxsize=1)
+def _description() -> tuple[bytes, str]:
+    """The description of the API in English, and its ETag. A process makes it once, in about a second."""
+    with translation.override("en"):
+        schema = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+        content = json.dumps(schema, default=str, ensure_ascii=False).encode()
+    return content, etag_of(content)
+
+
+@require_safe
+@condition(etag_func=lambda _request: _description()[1])
+def describe(_request: HttpRequest) -> HttpResponse:
+    """The description of the API in OpenAPI 3.1. Everyone."""
+    return HttpResponse(_description()[0], content_type="application/json")
 
 
 @csrf_exempt  # so that a POST without it gets the same answer
@@ -71,7 +93,7 @@ NOUNS = [
 ]
 
 urlpatterns = [
-    path("schema/", SpectacularJSONAPIView.as_view(), name="schema"),
+    path("schema/", describe, name="schema"),
     path("docs/", views.api_docs, name="docs"),
     path("v1/", include([path("", include(f"{noun}.api")) for noun in NOUNS])),
     re_path("", missing, name="missing"),

@@ -29,7 +29,7 @@ GENERATE = (sys.executable, "-m", "openapi_python_client", "generate", "--fail-o
 
 
 def fetch_description() -> Any:
-    return Client().get("/api/schema/", {"format": "json"})
+    return Client().get("/api/schema/")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""One small campaign, wholly by API and client, and wholly by commands: the same qrels and leaderboard to the byte.
+"""One small campaign, wholly by `assay` over HTTP, and wholly by commands: the same qrels and leaderboard to the byte.
 
 The sample files are the campaign: topics, collection, four runs, and the judgments of ines. The test runs the jobs in
 the place of a worker.
@@ -6,8 +6,6 @@ the place of a worker.
 
 import csv
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +58,11 @@ def judgments() -> dict[tuple[str, str], dict[str, str]]:
 
 
 class Program:
-    """A person's programs: the client, and requests to the API for what the client has no command."""
+    """A person's scripts: the command `assay`, and an assessor's program, which judges."""
 
-    def __init__(self, site: str, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, site: str, user: User, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.site, self.token, self.monkeypatch = site, make_token(user), monkeypatch
+        self.answer = folder / f"{user.username}.json"
 
     def assay(self, *words: object) -> int:
         with self.monkeypatch.context() as patch:
@@ -71,18 +70,10 @@ class Program:
             patch.setenv("ASSAY_TOKEN", self.token)
             return main(list(map(str, words)))
 
-    @contextmanager
-    def server(self) -> Iterator[Server]:
-        with Server(self.site, self.token) as server:
-            yield server
-
-    def post(self, path: str, **content: Any) -> Any:
-        with self.server() as server:
-            return server.post(path, content or None)
-
-    def upload(self, path: str, sample: str, field: str = "file", **fields: str) -> Any:
-        with self.server() as server, samples.path(sample).open("rb") as file:
-            return server.upload(path, fields, {field: (sample, file)})[0]
+    def run(self, operation: str, *words: object) -> Any:
+        """The answer to an operation of the site."""
+        assert self.assay("site", operation, *words, "--output", self.answer) == 0
+        return json.loads(self.answer.read_text())
 
 
 def work() -> None:
@@ -93,16 +84,18 @@ def work() -> None:
 
 def by_api(site: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Files:
     olga, pat, lee, ines = (
-        Program(site, User.objects.get(username=name), monkeypatch) for name in ("olga", "pat", "lee", "ines")
+        Program(site, User.objects.get(username=name), monkeypatch, folder.parent)
+        for name in ("olga", "pat", "lee", "ines")
     )
-    job = olga.upload("collections/import/", "documents.jsonl", "files", slug="api-posts", name="Posts")
+    documents, protocol, topics = map(samples.path, ("documents.jsonl", "protocol.toml", "topics.jsonl"))
+    job = olga.run("import_collection", "slug=api-posts", "name=Posts", "--file", f"files={documents}")
     work()
     assert olga.assay("watch", f"jobs/{job['id']}") == 0
-    olga.post("protocols/", text=samples.path("protocol.toml").read_text())
-    olga.post("tracks/", slug="api", name="Math", protocol="math-example", collection="api-posts")
-    olga.upload("tracks/api/import-topics/", "topics.jsonl")
-    olga.post("tracks/api/people/", people=PEOPLE)
-    olga.post("tracks/api/open/")
+    olga.run("add_protocol", "--file", f"text={protocol}")
+    olga.run("create_track", "slug=api", "name=Math", "protocol=math-example", "collection=api-posts")
+    olga.run("import_topics", "slug=api", "--file", f"file={topics}")
+    olga.run("add_people", "slug=api", f"people={json.dumps(PEOPLE)}")
+    olga.run("open_track", "slug=api")
     for row in manifest():
         person = {"Abacus": pat, "Lemma": lee, "Organizers": olga}[row["team"]]
         more = ["--pooled-as", row["pooled_as"]] if row["pooled_as"] else []
@@ -119,31 +112,43 @@ def by_api(site: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Files:
         assert [person.assay(*words), person.assay(*words)] == [0, 0], (
             "a repeated command submits nothing twice"
         )
-    olga.post("tracks/api/close/")
-    pool = olga.post("tracks/api/pools/", name="Pool", seed=POOL_SEED)
+    olga.run("close_track", "slug=api")
+    pool = olga.run("request_pool", "slug=api", "name=Pool", f"seed={POOL_SEED}")
     work()
     assert olga.assay("watch", pool["url"]) == 0
-    batch = olga.post("tracks/api/batches/", pool=pool["id"], name="Round 1")
-    olga.post(f"batches/{batch['id']}/share/", assessors=["ines"])
-    olga.post(f"batches/{batch['id']}/open/")
-    judge(ines, batch["id"])
-    olga.post(f"batches/{batch['id']}/close/")
-    preview = olga.post("tracks/api/qrels/preview/", pool=pool["id"])
-    qrels = olga.post("tracks/api/qrels/freeze/", pool=pool["id"], digest=preview["digest"])
-    board = olga.post(f"qrels/{qrels['id']}/score/", seed=SCORE_SEED)
+    created = olga.run("create_batch", "slug=api", f"pool={pool['id']}", "name=Round 1")
+    batch = f"batch_id={created['id']}"
+    assert olga.assay("site", "share_topics", batch, "assessors=ines") == 0
+    olga.run("open_batch", batch)
+    judge(ines, batch.partition("=")[2])
+    olga.run("close_batch", batch)
+    preview = olga.run("preview_qrels", "slug=api", f"pool={pool['id']}")
+    digest = f"digest={preview['digest']}"
+    qrels = olga.run("freeze_qrels", "slug=api", f"pool={pool['id']}", digest)
+    board = olga.run("score_runs", f"qrels_id={qrels['id']}", f"seed={SCORE_SEED}")
     work()
     assert olga.assay("watch", board["url"]) == 0
     assert pat.assay("results", "api") == 1, "not released"
-    olga.post(f"leaderboards/{board['id']}/release/", level="participants")
+    olga.run("release_leaderboard", f"board_id={board['id']}", "level=participants")
     run = Run.objects.get(track__slug="api", tag="abacus")
     assert pat.assay("watch", f"runs/{run.pk}") == 0, "scored, and released to its team"
     assert [pat.assay("results", "api"), pat.assay("results", "api", "--by-topic")] == [0, 0]
     assert pat.assay("download", "api", "qrels", "leaderboard", "--to", folder) == 0
     resume(pat, folder / "api-topics.tsv")
+    take_away(olga, folder / "track.zip")
     return (
         (folder / "qrels.api.v1.tsv").read_bytes(),
         (folder / f"api-leaderboard-{board['id']}.tsv").read_bytes(),
     )
+
+
+def take_away(organizer: Program, target: Path) -> None:
+    """Make the archive of the track, and check it without the site."""
+    archive = organizer.run("request_archive", "slug=api", "has_names=false")
+    work()
+    words = ["get_archive_file", f"archive_id={archive['id']}", "--output", target]
+    assert organizer.assay("site", *words) == 0
+    assert organizer.assay("archive", "verify", target) == 0
 
 
 def resume(person: Program, target: Path) -> None:
@@ -162,10 +167,10 @@ def resume(person: Program, target: Path) -> None:
     assert not part.exists()
 
 
-def judge(assessor: Program, batch: int) -> None:
-    """Judge all tasks as ines did."""
+def judge(assessor: Program, batch: str) -> None:
+    """Judge all tasks as ines did, by a program that uses the library."""
     wanted = judgments()
-    with assessor.server() as server:
+    with Server(assessor.site, assessor.token) as server:
         while task := server.post(f"batches/{batch}/next/", is_repeatable=True):
             row = wanted[task["unit"]["topic"], task["unit"]["document"]]
             choice = {"choice": row["choice"], "comment": row["comment"]}
@@ -203,11 +208,12 @@ def by_commands(folder: Path) -> Files:
     return qrels.read_bytes(), board.read_bytes()
 
 
-def test_campaign_by_api_and_client_equals_that_by_commands(
+def test_campaign_by_assay_over_http_equals_that_by_commands(
     live_server: LiveServer, settings: LazySettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     settings.MEDIA_ROOT = tmp_path / "media"
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
     cache.clear()
     make_organizer("olga", email="olga@example.org")

@@ -50,6 +50,7 @@ COMMANDS = {
     "watch": "follow a job, pool, leaderboard or run of a site",
     "results": "show the newest leaderboard of a track of a site",
     "download": "download the files of a track of a site",
+    "site": "run any operation of a site: what its pages do, from a script",
     "protocol": "list, show or check protocols",
     "completion": "print the completion script of a shell",
 }

@@ -118,7 +118,8 @@ def progress_bar(name: str, total: int | None, *, is_quiet: bool) -> Iterator[Ca
 
 def print_refusal(path: object, error: ServerError, *, is_json: bool) -> None:
     """Print why a file was refused, with its lines, in the form of a report. Next to JSON, on standard error."""
-    lines = [f"{path}: refused: {error}"]
+    first = str(error).partition("\n")[0]  # the others are those of the errors
+    lines = [f"{path}: refused: {first}"]
     for each in error.errors:
         n, field = each.get("n", 1), each.get("field")
         where = f"{field}: " if field else ""

@@ -5,6 +5,7 @@ import os
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -55,6 +56,13 @@ def check_name(name: str) -> str:
     return name
 
 
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file that is never half written: until it is complete, it has another name."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part.write_bytes(data)
+    part.replace(path)
+
+
 def fetch(server: Server, url: str, target: Path, *, sha256: str, progress: Progress) -> None:
     """Download a file. Until it is complete and its SHA-256 is right, it has another name.
 
@@ -64,23 +72,28 @@ def fetch(server: Server, url: str, target: Path, *, sha256: str, progress: Prog
         ServerError: The site refuses or cannot be reached, or sends other content than it announced.
     """
     part = target.with_name(f"{target.name}.{sha256[:12]}.part")
-    for wait in waits():
-        try:
-            _go_on(server, url, part, sha256, progress)
-            break
-        except ServerError as error:
-            if wait is None or error.exit_status != UNREACHABLE:
-                raise
-            time.sleep(wait)
+    _insist(server, url, part, sha256, progress)
     if not has_content(part, sha256):
         part.unlink()
         raise ServerError(f"{target.name}: what came has another SHA-256 than {sha256}; nothing was kept")
     part.replace(target)
 
 
+def _insist(server: Server, url: str, part: Path, sha256: str, progress: Progress) -> None:
+    """Download into a part, again if the network fails."""
+    for wait in waits():
+        try:
+            _go_on(server, url, part, sha256, progress)
+            return
+        except ServerError as error:
+            if wait is None or error.exit_status != UNREACHABLE:
+                raise
+            time.sleep(wait)
+
+
 def _go_on(server: Server, url: str, part: Path, sha256: str, progress: Progress) -> None:
-    """Download what is missing from a part."""
-    n_stored = part.stat().st_size if part.exists() else 0
+    """Download what is missing from a part; without a digest, all of it."""
+    n_stored = part.stat().st_size if sha256 and part.exists() else 0
     headers = {"Range": f"bytes={n_stored}-", "If-Range": f'"{sha256}"'} if n_stored else {}
     try:
         with (
@@ -94,6 +107,31 @@ def _go_on(server: Server, url: str, part: Path, sha256: str, progress: Progress
     except ServerError as error:
         if error.status != AT_THE_END:
             raise
+
+
+def save(server: Server, url: str, target: Path, *, progress: Progress) -> str:
+    """Download a file that the site makes when it is asked for, and return its SHA-256.
+
+    Without a digest of the site, the file is complete if the whole answer came.
+
+    Raises:
+        ServerError: As of `fetch`.
+    """
+    sha256 = ""
+    with suppress(ServerError):  # a refusal of the headers has no words, and that of the file has
+        sha256 = digest_of(server, url)
+    if sha256:
+        if not has_content(target, sha256):
+            fetch(server, url, target, sha256=sha256, progress=progress)
+        return sha256
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        _insist(server, url, part, "", progress)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    with target.open("rb") as file:
+        return sha256_of_file(file)
 
 
 def digest_of(server: Server, url: str) -> str:

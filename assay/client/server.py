@@ -23,6 +23,7 @@ MOST_WAIT = 60.0
 PAGE_SIZE = 500
 PROBLEM = "application/problem+json"
 PLAIN = {"Accept": "*/*", "Accept-Encoding": "identity"}  # of a file: its own bytes
+NOT_MODIFIED = 304  # status of an answer without content
 BUSY = {429, 502, 503, 504}
 IN_PROGRESS = 409  # with `Retry-After`
 REPLAYED = "Idempotency-Replayed"
@@ -87,9 +88,21 @@ class Server:
         """The content at an address below the path of the API."""
         return _content(self._request("GET", path, {"params": parameters}))
 
+    def send(self, method: str, path: str, **options: Any) -> "httpx.Response":
+        """The answer to a request with some options of httpx, also that nothing changed (304). It may be sent twice."""
+        response = self._request(method, path, options)
+        if not response.is_success and response.status_code != NOT_MODIFIED:
+            raise _problem(response)
+        return response
+
+    @staticmethod
+    def content(response: "httpx.Response") -> Any:
+        """The content of an answer; None if there is none."""
+        return _content(response)
+
     def rows(self, path: str) -> Iterator[Any]:
-        """The rows of a list, from all of its pages."""
-        parameters: dict[str, Any] = {"page_size": PAGE_SIZE}
+        """The rows of a list, from all of its pages; the path may have parameters."""
+        parameters: dict[str, Any] = dict(self._httpx.URL(path).params) | {"page_size": PAGE_SIZE}
         while True:
             page = self.get(path, parameters)
             yield from page["results"]
@@ -190,7 +203,7 @@ def _content(response: "httpx.Response") -> Any:
 
 def _problem(response: "httpx.Response") -> ServerError:
     status = response.status_code
-    if response.headers.get("Content-Type", "").startswith(PROBLEM):
+    if response.content and response.headers.get("Content-Type", "").startswith(PROBLEM):
         problem = response.json()
         errors = problem.get("errors", ())
         return ServerError(problem["detail"], status=status, code=problem["code"], errors=errors)

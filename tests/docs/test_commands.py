@@ -28,7 +28,7 @@ from tracks.models import Track
 PAGES = [str(page.relative_to(ROOT)) for page in pages()]
 OF_THE_DEMO = (
     "howto/take-part-by-command",
-    *(f"reference/commands/{name}" for name in ("topics", "runs", "watch", "results", "download")),
+    *(f"reference/commands/{name}" for name in ("topics", "runs", "watch", "results", "download", "site")),
 )
 VARYING = re.compile(r"http://localhost:\d+|\d{4}-\d\d-\d\dT[\d:.]+Z?|cursor=[^&\"]+|[0-9a-f]{64}")
 PEOPLE = {"As a participant": "pat", "As an organizer": "organizer", "As an assessor": "ada"}
@@ -47,10 +47,14 @@ def test_page_shows_the_actual_output(name: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True, reset_sequences=True)
-def test_commands_on_the_demo_campaign_print_what_pages_show(live_server: LiveServer) -> None:
+def test_commands_on_the_demo_campaign_print_what_pages_show(live_server: LiveServer, tmp_path: Path) -> None:
     call_command("demo", stdout=StringIO())
     token = make_token(User.objects.get(username="pat"), "read", "runs")
-    settings = ENVIRONMENT | {"ASSAY_SERVER": live_server.url, "ASSAY_TOKEN": token}
+    settings = ENVIRONMENT | {
+        "ASSAY_SERVER": live_server.url,
+        "ASSAY_TOKEN": token,
+        "XDG_CACHE_HOME": str(tmp_path),
+    }
 
     for name in OF_THE_DEMO:
         page = (ROOT / "docs" / f"{name}.md").read_text().splitlines()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import BaseCommand, get_commands, load_command_class
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from assay.protocols.loader import shipped_slugs
@@ -199,6 +199,7 @@ FOLDERS = {path.parent for path in ROOT.glob("*/__init__.py")} - {
 }
 NOT_OURS = {
     "XDG_CONFIG_HOME",
+    "XDG_CACHE_HOME",
     "PATH",
     "DJANGO_SETTINGS_MODULE",
     "NODE_EXTRA_CA_CERTS",
@@ -236,6 +237,21 @@ def test_page_of_commands_names_every_command_and_option() -> None:
 
     assert [name for name in ours if name not in rows] == []
     assert {name: options for name, options in different.items() if options} == {}
+
+
+def test_every_command_of_the_site_has_operations_or_needs_the_server() -> None:
+    page = (ROOT / "docs/howto/run-a-campaign-by-command.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \|([^\n]*)", page, re.MULTILINE))
+    of_the_server = set(re.findall(r"`(\w+)`", page.rpartition("The others look after")[2]))
+    named = set(re.findall(r"assay site (\w+)", page)) | set(
+        re.findall(r"`(\w+_\w+)`", " ".join(rows.values()))
+    )
+    schema = Client().get("/api/schema/").json()
+    operations = {each["operationId"] for path in schema["paths"].values() for each in path.values()}
+    ours = {path.stem for path in ROOT.glob("*/management/commands/[a-z]*.py")}
+
+    assert named - operations == {"tops_up"}
+    assert rows.keys() | of_the_server == ours
 
 
 # Emphasized words that begin with a capital letter and are no text of the site: sources, and items of lists.

@@ -9,9 +9,10 @@ are not logged in, 4 the site cannot be reached.
 
 import argparse
 import re
+import sys
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from assay.cli.options import add, positive
 from assay.cli.site import connect
@@ -47,17 +48,22 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(
             f"{arguments.address} is no address to watch; use jobs/9, pools/3, leaderboards/2 or runs/11"
         )
-    noun, number = match[1], int(match[2])
-    before = ""
     with connect(arguments) as server:
-        while True:
-            state = _state(server, noun, number)
-            if state.text != before:
-                print(f"{noun}/{number}: {state.text}", flush=True)  # noqa: T201
-            if state.is_good is not None:
-                return 0 if state.is_good else 1
-            before = state.text
-            time.sleep(arguments.every)
+        is_good = follow(server, match[1], int(match[2]), every=arguments.every, file=sys.stdout)
+    return 0 if is_good else 1
+
+
+def follow(server: Server, noun: str, number: int, *, every: float, file: TextIO | None) -> bool:
+    """Wait for the end of something, and return whether it is good. Each change of its state is printed to a file."""
+    before = ""
+    while True:
+        state = _state(server, noun, number)
+        if state.text != before and file is not None:
+            print(f"{noun}/{number}: {state.text}", file=file, flush=True)
+        if state.is_good is not None:
+            return state.is_good
+        before = state.text
+        time.sleep(every)
 
 
 def _state(server: Server, noun: str, number: int) -> State:

@@ -35,7 +35,16 @@ SHARED = {
     "--processes",
     "--level",
 }
-OF_A_SITE = {"login", "topics", "submit", "runs", "watch", "results", "download"}  # tests/test_program.py
+OF_A_SITE = {
+    "login",
+    "topics",
+    "submit",
+    "runs",
+    "watch",
+    "results",
+    "download",
+    "site",
+}  # tests/test_program.py
 QRELS = ["--protocol", "arqmath-2020-task1", "--qrels", "qrels.txt"]
 
 

@@ -72,6 +72,7 @@ def test_site_that_stays_away_is_named(site: Site) -> None:
             "It is closed.",
         ),
         (httpx.Response(404, text="<html>"), r"batches/: status 404"),
+        (httpx.Response(404, headers=PROBLEM), r"batches/: status 404"),  # of HEAD, which has no content
         (httpx.Response(200, text="<html>"), "this is not the API of Assay"),
     ],
 )
