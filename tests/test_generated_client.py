@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from openapi_spec_validator import validate
 from pytest_django.live_server_helper import LiveServer
 
 from jobs.models import Job
@@ -54,6 +53,8 @@ def operation(package: str, tag: str, name: str) -> Any:
 
 
 def test_description_is_valid() -> None:
+    from openapi_spec_validator import validate  # it takes half a second, in every process of the tests
+
     validate(fetch_description().json())
 
 

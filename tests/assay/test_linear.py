@@ -44,10 +44,10 @@ from assay.protocols.loader import load_protocol, parse_protocol
 from assay.protocols.measures import parse_measure
 from tracks.markdown import plain_html
 
-SIZE = 4_000  # characters
+SIZE = 2_000  # characters
 FACTOR = 8
 BOUND = 20  # between the factor and its square
-SHORT = 0.012  # seconds of the longer text: a quadratic function of these sizes takes longer, or does no harm
+SHORT = 0.006  # seconds of the longer text: a quadratic function of these sizes takes longer, or does no harm
 MATH = '<math xmlns="http://www.w3.org/1998/Math/MathML">'
 PROTOCOL = load_protocol("trec-adhoc")
 RAG = load_protocol("trec-rag-2024")
@@ -286,7 +286,7 @@ CASES: dict[str, tuple[Callable[[str], object], Callable[[int], str]]] = {
     "attributes behind a comment": (clean_body, numbered("x{} ", before='<!-- <a x=" --><p ', after='">')),
     "attributes of MathML in HTML, too long for a formula": (
         slt,
-        lambda n: numbered("x{} ", before="<math ", after="><mi>x</mi></math>")(2 * n),
+        lambda n: numbered("x{} ", before="<math ", after="><mi>x</mi></math>")(4 * n),
     ),
     "controls of Label Studio": (
         lambda text: read_config(text.encode(), "x.xml"),

@@ -51,10 +51,13 @@ class Header:
     def take(self, number: int, chunk: bytes) -> tuple[int, bytes]:
         """The chunk without the lines of the header, and the number of its first line."""
         start = 0
+        if self.is_open and not self.lines:  # blank lines before it, of which there may be very many
+            start = chunk.rfind(b"\n", 0, len(chunk) - len(chunk.lstrip())) + 1
+            number += chunk.count(b"\n", 0, start)
         while self.is_open and start < len(chunk):
             end = chunk.index(b"\n", start) + 1
             line = chunk[start:end].strip()
-            if not self.lines and line:
+            if not self.lines:
                 self.is_open = _comment(line) == START
                 self._first = number
             elif self.lines and (not line.startswith(b"#") or len(self.lines) >= MAX_LINES):
@@ -62,8 +65,7 @@ class Header:
                 break
             if not self.is_open:
                 break
-            if self.lines or line:
-                self.lines.append(line)
+            self.lines.append(line)
             self.is_open = _comment(line) != END
             number, start = number + 1, end
         return number, chunk[start:]

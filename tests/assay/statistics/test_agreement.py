@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.inter_rater import cohens_kappa
 
 from assay.statistics.agreement import (
     Interval,
@@ -44,6 +43,8 @@ def published() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @given(PAIRS)
 @settings(max_examples=50, deadline=None)
 def test_kappa_agrees_with_statsmodels(pairs: list[tuple[int, int]]) -> None:
+    from statsmodels.stats.inter_rater import cohens_kappa
+
     first, second = np.array(pairs).T
     _, table = confusion(first, second)
     if len(table) < 2:
@@ -59,6 +60,8 @@ def test_kappa_agrees_with_statsmodels(pairs: list[tuple[int, int]]) -> None:
 @given(PAIRS)
 @settings(max_examples=50, deadline=None)
 def test_standard_error_of_kappa_agrees_with_statsmodels(pairs: list[tuple[int, int]]) -> None:
+    from statsmodels.stats.inter_rater import cohens_kappa
+
     first, second = np.array(pairs).T
     _, table = confusion(first, second)
     if len(table) < 2:

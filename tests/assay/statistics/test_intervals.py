@@ -2,7 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from assay.statistics.intervals import bootstrap, bootstrap_ratio
 
@@ -18,7 +18,7 @@ def test_interval_agrees_with_scipy() -> None:
     intervals = bootstrap(scores, seed=1, n_resamples=20_000)
 
     for run in range(3):
-        expected = stats.bootstrap(
+        expected = scipy.stats.bootstrap(
             (scores[run],), np.mean, n_resamples=20_000, method="BCa", rng=np.random.default_rng(2)
         ).confidence_interval
         assert (intervals.low[run], intervals.high[run]) == pytest.approx(expected, abs=0.004)

@@ -4,9 +4,9 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from assay.formats.runs.columns import RunColumns
 from assay.statistics.rank_correlation import (
@@ -43,7 +43,7 @@ def scores(values: list[int]) -> np.ndarray:
 def test_tau_agrees_with_scipy(pair: tuple[list[int], list[int]]) -> None:
     first, second = map(scores, pair)
 
-    expected = stats.kendalltau(first, second).statistic
+    expected = scipy.stats.kendalltau(first, second).statistic
 
     assert kendall_tau(first, second) == pytest.approx(expected, nan_ok=True)
     assert kendall_tau(second, first) == pytest.approx(expected, nan_ok=True)

@@ -2,7 +2,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from assay.statistics.significance import PairTest
 from assay.statistics.tukey import letters, tiers, tukey_hsd
@@ -16,7 +16,7 @@ def two_way_p(scores: np.ndarray, i: int, j: int) -> float:
     degrees = (k - 1) * (n - 1)
     error = np.sqrt((residuals**2).sum() / degrees / n)
     q = abs(scores[i].mean() - scores[j].mean()) / error
-    return float(stats.studentized_range.sf(q, k, degrees))
+    return float(scipy.stats.studentized_range.sf(q, k, degrees))
 
 
 def all_shuffles_p(tenths: list[list[int]], i: int, j: int) -> float:
@@ -57,14 +57,14 @@ def test_topics_count_as_blocks() -> None:
     for i, j in ((0, 5), (0, 3), (2, 4), (1, 2)):
         assert test.p[i, j] == pytest.approx(two_way_p(scores, i, j), abs=0.03)
     # a one-way test, with topics as noise, would find no difference
-    assert test.p.min() < 0.7 < 0.99 < stats.tukey_hsd(*scores).pvalue.min()
+    assert test.p.min() < 0.7 < 0.99 < scipy.stats.tukey_hsd(*scores).pvalue.min()
 
 
 def test_with_equal_topics_it_agrees_with_the_one_way_test_of_scipy() -> None:
     rng = np.random.default_rng(2)
     scores = rng.normal(0.5, 0.1, (4, 200))
 
-    expected = stats.tukey_hsd(*scores).pvalue
+    expected = scipy.stats.tukey_hsd(*scores).pvalue
 
     assert tukey_hsd(scores, seed=4).p == pytest.approx(expected, abs=0.04)
 
