@@ -282,7 +282,7 @@ def _left_out(
     """
     if (
         qrels.machine
-        or "part_of" in qrels.report
+        or {"part_of", "set"} & qrels.report.keys()
         or contents.protocol(qrels.protocol).qrels.aggregate == "sum"
     ):
         return

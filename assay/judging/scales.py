@@ -43,6 +43,11 @@ class Scale(NamedTuple):
         return self.is_of_subtopics or self.question.choices[0].value is None
 
     @property
+    def has_order(self) -> bool:
+        """True if answers can be far apart, and on two sides of a level."""
+        return not (self.is_nominal or self.choice)
+
+    @property
     def numbers(self) -> str:
         """The number of each answer, in words; nothing for the grade of a document."""
         if self.preferences:

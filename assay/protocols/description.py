@@ -120,7 +120,7 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Pool", " ".join(_pool(protocol.pool, protocol.runs))),
         ("Formula instances", " ".join(_instances(protocol.instances))),
         ("Nuggets and citations", " ".join(_nuggets(protocol))),
-        ("Judging", " ".join(_judging(protocol.judging)) if is_judged else ""),
+        ("Judging", " ".join(_judging(protocol)) if is_judged else ""),
         (
             "Choices" if protocol.judging.judges_pairs else "Grades",
             ", ".join(
@@ -300,7 +300,8 @@ def _instances(instances: InstanceRules) -> Iterator[str]:
         yield f"Instances are clustered among {formulas}."
 
 
-def _judging(judging: JudgingRules) -> Iterator[str]:
+def _judging(protocol: Protocol) -> Iterator[str]:
+    judging = protocol.judging
     groups = f" ({' and '.join(judging.groups)})" if judging.groups else ""
     if judging.about_pairs is not None:
         yield f"Two documents are shown side by side, in random order: {judging.about_pairs.question}"
@@ -321,9 +322,17 @@ def _judging(judging: JudgingRules) -> Iterator[str]:
         yield f"The plan of a training round starts with {training}; organizers can choose others."
     if judging.dual_topics:
         yield (
-            f"Each assessor also judges {dual} of another: the plan of a dual batch proposes those with the fewest "
-            "relevant units."
+            f"Each assessor also judges {dual} of another: the plan of a dual batch proposes "
+            f"{those_judged_again(protocol)}."
         )
+
+
+def those_judged_again(protocol: Protocol) -> str:
+    """The topics that the plan of a dual batch proposes, in words."""
+    if not protocol.judging.has_scale:
+        return "the first that are judged completely"
+    units = "relevant units" if protocol.judges_relevance else f"units of {protocol.high_units.lower()}"
+    return f"those with the fewest {units}"
 
 
 def _form(form: FormRules | None) -> Iterator[str]:
@@ -364,14 +373,17 @@ def in_words(question: Question) -> str:
     return f"{question.label} ({about}{'' if question.required else '; optional'})"
 
 
-def grade_rule(qrels: QrelsRules) -> str:
+def grade_rule(protocol: Protocol) -> str:
     """The rule by which judgments become grades, as a sentence."""
+    qrels = protocol.qrels
+    if not protocol.judging.has_grades:
+        return "The answers give the grades." if qrels.sets else "No question gives a grade, so there are no qrels."
     return PREFERENCES[qrels.preferences] if qrels.preferences else AGGREGATES[qrels.aggregate]
 
 
 def _qrels(protocol: Protocol) -> Iterator[str]:
     qrels = protocol.qrels
-    yield grade_rule(qrels)
+    yield grade_rule(protocol)
     if qrels.min_relevant:
         yield f"Topics with fewer than {qrels.min_relevant} units of grade {qrels.relevant_from} or more are dropped."
     if qrels.topic_citations:
@@ -382,7 +394,8 @@ def _qrels(protocol: Protocol) -> Iterator[str]:
         content = "for each choice of" if is_of_subtopics(protocol, each) else "from"
         of = f" {content} the question {each.question}" if each.question else ""
         how = f": {PREFERENCES[each.preferences]}" if each.preferences else "."
-        yield f"Further qrels: {each.name}{of}{'' if each.aggregate == 'single' else f', {each.aggregate}'}{how}"
+        label = "Further qrels" if protocol.judging.has_grades else "Qrels"
+        yield f"{label}: {each.name}{of}{'' if each.aggregate == 'single' else f', {each.aggregate}'}{how}"
 
 
 def _baselines(protocol: Protocol) -> Iterator[str]:

@@ -556,6 +556,16 @@ class JudgingRules:
         return label
 
     @property
+    def has_grades(self) -> bool:
+        """True if a choice is a grade: every judgment of a form of questions only has the same one."""
+        return bool(self.given_grades or self.preference_grades)
+
+    @property
+    def has_scale(self) -> bool:
+        """True if grades are in an order, so that some are higher: neither pairs nor a form of questions only."""
+        return len(self.given_grades) > 1
+
+    @property
     def asks_about_subtopics(self) -> bool:
         return any(question.choices_from for question in self.questions)
 
@@ -749,6 +759,18 @@ class Protocol:
     def is_of_answers(self) -> bool:
         """Whether a run has generated answers, whose nuggets and citations are judged."""
         return self.unit == "generated-answer"
+
+    @property
+    def judges_relevance(self) -> bool:
+        """Whether a grade is one of relevance: not of a nugget in an answer, and not of a row."""
+        return self.judging.has_scale and not self.is_of_answers and self.pool.strategy != "rows"
+
+    @property
+    def high_units(self) -> str:
+        """The heading of the number of units with a high grade; empty without a scale."""
+        if not self.judging.has_scale:
+            return ""
+        return "Relevant" if self.judges_relevance else f"Grade {self.agreement.binary_from} or higher"
 
     @property
     def cites_posts(self) -> bool:

@@ -1,7 +1,7 @@
 """Agreement for programs."""
 
 import math
-from typing import Any
+from typing import Any, get_args
 
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
@@ -13,7 +13,7 @@ from assessment.agreement import discussions, exports, selectors, services
 from assessment.agreement.forms import ORDERS, DisagreementsForm
 from assessment.batches.selectors import batches_for_organizer
 from assessment.judgments.api import AnswersField
-from assessment.judgments.disagreements import disagreements, round_of, scale_of
+from assessment.judgments.disagreements import Rule, disagreements, round_of, scale_of
 from assessment.models import Batch
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
@@ -150,7 +150,11 @@ class Agreement(Endpoints):
         "text/csv",
         parameters=[
             parameter("round", "One of `rounds` of the agreement; the main round without it."),
-            parameter("rule", "any without it.", values=["any", "threshold", "steps", "non-answer"]),
+            parameter(
+                "rule",
+                "any without it. threshold and steps need a scale with an order, non-answer a protocol with them.",
+                values=list(get_args(Rule)),
+            ),
             parameter(
                 "steps", "For the rule `steps`: grades at least so many steps apart.", kind="whole number"
             ),
@@ -161,7 +165,7 @@ class Agreement(Endpoints):
     def download_disagreements(self, request: Request, slug: str) -> Any:
         """Download the units on which assessors disagree, as CSV with every judgment and comment."""
         track = track_of(request, slug)
-        form = DisagreementsForm.of(request.query_params)
+        form = DisagreementsForm.of(request.query_params, track.protocol.parsed)
         require_valid(form)
         of_round = round_of(track, request.query_params.get("round"))
         units = disagreements(track, of_round, form.difference, form.cleaned_data["order"])

@@ -1,10 +1,11 @@
 """The forms of a discussion."""
 
-from typing import Self
+from typing import Any, Self
 
 from django import forms
 from django.http import QueryDict
 
+from assay.protocols.schema import Protocol
 from assessment.judgments.disagreements import Difference
 from assessment.judgments.forms import DifferenceForm
 from assessment.models import Batch
@@ -18,10 +19,15 @@ class DisagreementsForm(DifferenceForm):
 
     order = forms.ChoiceField(choices=list(ORDERS.items()), required=False)
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "steps" not in self.rules:
+            self.fields["order"].widget = forms.HiddenInput()
+
     @classmethod
-    def of(cls, query: QueryDict) -> Self:
+    def of(cls, query: QueryDict, protocol: Protocol) -> Self:
         """The form that an address fills; without a rule, every difference."""
-        return cls(Difference()._asdict() | query.dict())
+        return cls(Difference()._asdict() | query.dict(), protocol=protocol)
 
 
 class DiscussionForm(StyledForm):

@@ -53,7 +53,7 @@ def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpR
 def disagreements(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The units on which assessors disagree, with their comments. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = DisagreementsForm.of(request.GET)
+    form = DisagreementsForm.of(request.GET, track.protocol.parsed)
     page = selectors.disagreements_page(
         track,
         rounds.round_of(track, request.GET.get("round")),
@@ -73,7 +73,7 @@ def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponse
     The page itself says what is wrong with a filter that is not valid.
     """
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = DisagreementsForm.of(request.GET)
+    form = DisagreementsForm.of(request.GET, track.protocol.parsed)
     if not form.is_valid():
         return disagreements(request, slug)
     of_round = rounds.round_of(track, request.GET.get("round"))

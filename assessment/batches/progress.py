@@ -10,7 +10,6 @@ from django.db.models.functions import Cast, Least
 from django.utils import timezone
 
 from accounts.models import User
-from assay.pools.preview import usual_seconds
 from assessment.batches.other_batches import COUNTING, settled_by_plan, settled_entries, with_others
 from assessment.batches.selectors import batches_for_organizer, sizes_by_topic
 from assessment.models import Batch, Judgment, Task, TopicAssignment
@@ -50,17 +49,11 @@ class Rates(NamedTuple):
 
     Args:
         by_assessor: by id, of those with at least `LEAST_TIMED` timed units in the track.
-        others: of everyone else: the mean of the track, or the published time if the track has too few timed units.
-        is_measured: whether `others` is the mean of the track.
+        others: of everyone else: the mean of the track.
     """
 
     by_assessor: Mapping[int, float]
     others: float
-    is_measured: bool
-
-    @property
-    def least_timed(self) -> int:
-        return LEAST_TIMED
 
     def hours(self, assessor_id: int, n: int) -> float:
         """The hours that an assessor will take for `n` units."""
@@ -68,7 +61,7 @@ class Rates(NamedTuple):
 
 
 def rates_of(batches: Collection[Batch]) -> dict[int, Rates]:
-    """The rates for each batch, by its id; none for batches of machines. Their pools have their protocols.
+    """The rates for each batch, by its id; none for batches of machines, and before `LEAST_TIMED` units are timed.
 
     A track has the same rates on every page. They are of people's current judgments, and of their hidden checks; long
     ones count as five medians. Two queries for any number of batches and tracks.
@@ -79,13 +72,11 @@ def rates_of(batches: Collection[Batch]) -> dict[int, Rates]:
     for batch in judged:
         known = means.get(batch.pool.track_id, {})
         n = sum(count for count, _ in known.values())
-        is_measured = n >= LEAST_TIMED
-        overall = sum(count * mean for count, mean in known.values()) / n if is_measured else None
-        rates[batch.pk] = Rates(
-            {pk: mean for pk, (count, mean) in known.items() if count >= LEAST_TIMED},
-            usual_seconds(batch.pool.protocol.parsed) if overall is None else overall,
-            is_measured,
-        )
+        if n >= LEAST_TIMED:
+            rates[batch.pk] = Rates(
+                {pk: mean for pk, (count, mean) in known.items() if count >= LEAST_TIMED},
+                sum(count * mean for count, mean in known.values()) / n,
+            )
     return rates
 
 
@@ -132,7 +123,7 @@ class BatchProgress:
         return sum(share.total for share in self.shares) + self.n_untaken
 
     def hours_left(self, rates: Rates | None) -> dict[User, float]:
-        """The hours that each assessor will still take; empty for machines, which have no rates."""
+        """The hours that each assessor will still take; empty without rates."""
         if rates is None:
             return {}
         hours = dict.fromkeys(self.assessors, 0.0)

@@ -52,7 +52,7 @@ class BoardAssessorSerializer(serializers.Serializer[selectors.AssessorRow]):
     total = serializers.IntegerField()
     times = TimesSerializer()
     hours_left = serializers.FloatField(
-        allow_null=True, help_text="Estimated time for the units that are left; null without a time per unit."
+        allow_null=True, help_text="Estimated time for the units that are left; null before 20 units of the track are timed."
     )
     choices = ChoiceShareSerializer(source="mix", many=True)
     last_at = serializers.DateTimeField(allow_null=True)
@@ -82,7 +82,8 @@ class BoardSerializer(serializers.Serializer[selectors.BoardPage]):
     pace = PaceSerializer()
     times = TimesSerializer()
     hours_left = serializers.FloatField(
-        help_text="Estimated hours for all units that are left, of one person."
+        allow_null=True,
+        help_text="Estimated hours for all units that are left, of one person; null before 20 units are timed.",
     )
     assessors = BoardAssessorSerializer(many=True)
     topics = BoardTopicSerializer(many=True)

@@ -164,7 +164,7 @@ class BoardPage:
     pace: Pace
     times: Times
     rates: Rates | None
-    hours_left: float
+    hours_left: float | None
     labels: list[str]
     assessors: list[AssessorRow]
     topics: list[TopicRow]
@@ -221,7 +221,7 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
         pace=pace_of(by_hour, left=total - judged, now=now),
         times=Times.of(_seconds(groups)),
         rates=next(iter(rates.values()), None),
-        hours_left=sum(row.hours_left or 0 for row in assessors),
+        hours_left=sum(row.hours_left or 0 for row in assessors) if rates else None,
         labels=[choice.label for choice in rules.choices],
         assessors=assessors,
         topics=_topic_rows(current, groups, track),

@@ -175,11 +175,14 @@ HEADER = (
     "repeats", "repeats_equal", "repeats_two_way", "repeats_kappa", "gold_answers", "repeats_answers",
     *(f"{kind}_part_{n}" for kind in ("gold", "repeats") for n in range(1, N_PARTS + 1)),
 )  # fmt: skip
+OF_SCALES = {"gold_two_way", "gold_bias", "repeats_two_way"}  # columns that need grades in an order
 
 
 def results_tsv(track: Track) -> str:
-    """The results of each assessor as TSV; undefined values are empty."""
-    _, assessors = results_of(track, track.protocol.parsed.agreement.binary_from)
+    """The results of each assessor as TSV; undefined values are empty. Pairs and forms have no columns of scales."""
+    protocol = track.protocol.parsed
+    _, assessors = results_of(track, protocol.agreement.binary_from)
+    left_out = () if protocol.judging.has_scale else OF_SCALES
     rows = []
     for each in assessors:
         gold, repeats = each.gold, each.repeats
@@ -187,5 +190,6 @@ def results_tsv(track: Track) -> str:
         parts_of_both = [*gold.parts, *repeats.parts]
         own += [equal / n if n else math.nan for equal, n in parts_of_both]
         values = map(text_of, (gold.equal, gold.two_way, gold.bias, gold.kappa.value))
-        rows.append([each.name, str(gold.n), *values, str(repeats.n), *map(text_of, own)])
-    return as_tsv(HEADER, rows)
+        row = [each.name, str(gold.n), *values, str(repeats.n), *map(text_of, own)]
+        rows.append([value for name, value in zip(HEADER, row, strict=True) if name not in left_out])
+    return as_tsv([name for name in HEADER if name not in left_out], rows)

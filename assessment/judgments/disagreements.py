@@ -40,6 +40,20 @@ def scale_of(protocol: Protocol, key: str | None) -> Scale:
         raise Http404(str(error)) from None
 
 
+def rules_for(protocol: Protocol, scale: Scale) -> dict[str, str]:
+    """The differences that judgments on a scale can have, in words, by rule."""
+    others, has_order = protocol.judging.non_answers, scale.has_order
+    is_relevance = protocol.judges_relevance and not scale.key
+    words = {
+        "any": "Any different choice, non-answers included" if others else "Any different choice",
+        "threshold": has_order
+        and ("One relevant, one not relevant" if is_relevance else f"One {scale.level} or higher, one lower"),
+        "steps": has_order and "Grades at least some steps apart",
+        "non-answer": bool(others) and "A non-answer, also of the only judge",
+    }
+    return {rule: label for rule, label in words.items() if label}
+
+
 class Vote(NamedTuple):
     """A judgment of a unit, by its id; `grade` is None for a non-answer."""
 

@@ -6,8 +6,8 @@ from typing import Any, cast
 from django import forms
 from django.db.models import Q
 
-from assay.protocols.schema import Grade, NonAnswer
-from assessment.judgments.disagreements import Difference
+from assay.protocols.schema import Grade, NonAnswer, Protocol
+from assessment.judgments.disagreements import Difference, rules_for, scale_of
 from tracks.models import Topic, Track
 from web.forms import StyledForm
 
@@ -109,21 +109,22 @@ class ExportForm(StyledForm):
             cast("forms.ChoiceField", self.fields["to"]).choices = EXPORTS + EXPORTS_OF_PAIRS
 
 
-RULES = {
-    "any": "Any different choice, non-answers included",
-    "threshold": "One relevant, one not relevant",
-    "steps": "Grades at least some steps apart",
-    "non-answer": "A non-answer, also of the only judge",
-}
 MOST_STEPS = 999
 
 
 class DifferenceForm(StyledForm):
-    """A filter of the disagreements that the page shows."""
+    """A filter of the disagreements that the page shows, with the differences that the scale can have."""
 
-    rule = forms.ChoiceField(choices=list(RULES.items()), label="Difference")
+    rule = forms.ChoiceField(label="Difference")
     steps = forms.IntegerField(min_value=1, max_value=MOST_STEPS, required=False, label="Steps")
     scale = forms.CharField(max_length=101, required=False, widget=forms.HiddenInput())
+
+    def __init__(self, *args: Any, protocol: Protocol, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.rules = rules_for(protocol, scale_of(protocol, self["scale"].value()))
+        cast("forms.ChoiceField", self.fields["rule"]).choices = list(self.rules.items())
+        if "steps" not in self.rules:
+            del self.fields["steps"]
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = self.cleaned_data

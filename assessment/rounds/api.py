@@ -1,6 +1,6 @@
 """Dual batches, training rounds and adjudication batches for programs."""
 
-from typing import Any
+from typing import Any, get_args
 
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
@@ -8,8 +8,8 @@ from rest_framework.request import Request
 
 from accounts.access import person_of
 from assessment.batches.selectors import assessors_of, pools_to_plan
-from assessment.judgments.disagreements import MAIN_ROUND, Difference, round_of
-from assessment.judgments.forms import MOST_STEPS, RULES
+from assessment.judgments.disagreements import MAIN_ROUND, Difference, Rule, round_of, rules_for, scale_of
+from assessment.judgments.forms import MOST_STEPS
 from assessment.planning.api import BatchSerializer
 from assessment.rounds import services
 from assessment.rounds.dual import DualTopic, dual_proposal, rule_in_words
@@ -122,7 +122,7 @@ class AdjudicationSerializer(Strict):
     round = serializers.CharField(
         max_length=50, default=MAIN_ROUND, help_text="A key of `rounds` of the agreement of the track."
     )
-    rule = serializers.ChoiceField(list(RULES.items()), default=Difference().rule)
+    rule = serializers.ChoiceField(get_args(Rule), default=Difference().rule, help_text="As of disagreements.")
     steps = serializers.IntegerField(
         min_value=1, max_value=MOST_STEPS, default=Difference().steps, help_text="For the rule `steps`."
     )
@@ -209,10 +209,13 @@ class Planning(Endpoints):
         user, data = person_of(request), self.validated(request)
         track = track_of(request, slug)
         people = {each.username: each for each in assessors_of(track)}
+        difference = Difference(*(data.pop(name) for name in Difference._fields))
+        protocol = track.protocol.parsed
+        named(rules_for(protocol, scale_of(protocol, difference.scale)), difference.rule, "rule")
         batches = services.create_adjudications(
             track=track,
             of_round=round_of(track, data.pop("round")),
-            difference=Difference(*(data.pop(name) for name in Difference._fields)),
+            difference=difference,
             adjudicators=[named(people, name, "adjudicators") for name in data.pop("adjudicators")],
             by=user,
             **data,

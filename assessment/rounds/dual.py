@@ -7,6 +7,7 @@ from math import ceil
 from typing import NamedTuple
 
 from accounts.models import User
+from assay.protocols.description import those_judged_again
 from assay.random_draws import random_numbers, stream_starts
 from assessment.batches.other_batches import judged_units
 from assessment.models import Batch, Judgment, TopicAssignment
@@ -118,7 +119,8 @@ def dual_proposal(pool: Pool) -> list[DualTopic]:
     """
     plan = plan_of(Batch(pool=pool, kind=Batch.Kind.DUAL))
     main, second = _holders(pool, Batch.Kind.MAIN), _holders(pool, Batch.Kind.DUAL)
-    done = judged_units(pool, relevant_from=pool.protocol.parsed.agreement.binary_from)
+    protocol = pool.protocol.parsed
+    done, has_scale = judged_units(pool, relevant_from=protocol.agreement.binary_from), protocol.judging.has_scale
     users = sorted((judge.user for judge in plan.judges.values()), key=lambda user: user.username)
     able = {
         pk: [user for user in users if may_get(plan.copy_of(topic), topic, user)]
@@ -129,7 +131,7 @@ def dual_proposal(pool: Pool) -> list[DualTopic]:
         topic: JudgedTopic(
             code=plan.topics[topic].code,
             assessors=tuple(sorted(user.username for user in main[topic])),
-            n_relevant=done[topic].n_relevant,
+            n_relevant=done[topic].n_relevant if has_scale else 0,
             n_units=plan.sizes[topic],
             able=frozenset(user.username for user in who),
             is_done=done[topic].n_judged >= plan.sizes[topic],
@@ -146,7 +148,7 @@ def dual_proposal(pool: Pool) -> list[DualTopic]:
             second=second.get(topic, []),
             judged=done[topic].n_judged,
             total=plan.sizes[topic],
-            n_relevant=done[topic].n_relevant,
+            n_relevant=judged[topic].n_relevant,
             able=able[topic],
             proposed=proposed.get(judged[topic].code),
         )
@@ -184,12 +186,13 @@ def _proposed(
 
 def rule_in_words(pool: Pool) -> str:
     """The rule of the pool's protocol for dual judging, or that it has none."""
-    rules = pool.protocol.parsed.judging
+    protocol = pool.protocol.parsed
+    rules = protocol.judging
     if rules.dual_topics:
         n = "one topic" if rules.dual_topics == 1 else f"{rules.dual_topics} topics"
         return (
-            f"The protocol gives each assessor {n} of another: those with the fewest relevant units, "
-            "of the topics that are judged completely."
+            f"The protocol gives each assessor {n} of another: {those_judged_again(protocol)}. "
+            "Topics that are not judged completely are left out."
         )
     if rules.dual_share:
         return (

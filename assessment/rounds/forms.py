@@ -191,7 +191,7 @@ class AdjudicationForm(DifferenceForm, RoundForm):
     field_order = ["rule", "steps", "name", "adjudicators", "is_blind", "minutes_allotted"]
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, protocol=track.protocol.parsed, **kwargs)
         self.fields["name"].initial = "Adjudication"
         field = cast("forms.ModelMultipleChoiceField[User]", self.fields["adjudicators"])
         field.queryset = assessors_of(track)

@@ -72,9 +72,13 @@ def checklist(track: Track) -> Checklist:
         ("Judging", _judging(campaign)),
         ("Results", _results(campaign)),
     ]
-    if not campaign.protocol.takes_runs:
+    protocol = campaign.protocol
+    left_out = set() if protocol.takes_runs else set(OF_RUNS)
+    if not (protocol.judging.has_grades or protocol.qrels.sets):
+        left_out.add("Qrels")
+    if left_out:
         groups = [
-            (heading, [point for point in points if point.label not in OF_RUNS]) for heading, points in groups
+            (heading, [point for point in points if point.label not in left_out]) for heading, points in groups
         ]
     required = [point for _, points in groups for point in points if not point.is_optional]
     following = next((point for point in required if not point.is_done), None)

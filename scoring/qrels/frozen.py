@@ -40,17 +40,21 @@ from web.pages import counted
 CHUNK = 5_000
 CONFLICTS_NAMED = 20
 
+Parts = dict[str, tuple[QrelsColumns, dict[str, Any]]]  # by name; the reports name the group or set
+
 
 @dataclass(frozen=True)
 class FrozenPool:
     """The grades of a pool's units at one moment.
 
-    `parts` has the grades of each group that is exported alone, and of each set, with a report that names it.
+    `parts` has the grades of each group that is exported alone, and of each set, with a report that names it. Without
+    grades in the protocol, the first set is in the place of the grades, with its name.
     """
 
     columns: QrelsColumns
     report: dict[str, Any]
-    parts: "Parts"
+    parts: Parts
+    name: str = ""
 
     @cached_property
     def sha256(self) -> str:
@@ -97,11 +101,26 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
     if not frozen.rows:
         raise QrelsRefused(_empty_message(pool, protocol, frozen))
     counted = {"judgments": as_ranges({n for n, _ in numbered})} if protocol.qrels.preferences else {}
-    report = frozen.report | {"also": list(also), "inputs": _inputs(pool)} | counted
+    made = {"also": list(also), "inputs": _inputs(pool)}
+    if not protocol.judging.has_grades:
+        return _first_of(parts, pool, made)
+    report = frozen.report | made | counted
     columns = frozen.columns
     if protocol.is_of_answers:
         columns = with_nuggets(columns, frozen_nuggets(pool))
     return FrozenPool(columns, report, {name: (part, of | counted) for name, (part, of) in parts.items()})
+
+
+def _first_of(parts: Parts, pool: Pool, made: dict[str, Any]) -> FrozenPool:
+    """The first set in the place of the grades, for a form of questions only, with the other sets as its parts."""
+    if not parts:
+        answered = "no answer counts for them yet" if pool.protocol.parsed.qrels.sets else "it names no sets of qrels"
+        raise QrelsRefused(
+            f"{pool.protocol} asks questions without grades. Qrels are of its sets, and {answered}. "
+            "Export the judgments to get the answers."
+        )
+    (name, (columns, report)), *others = parts.items()
+    return FrozenPool(columns, report | made, dict(others), name)
 
 
 def _frozen(
@@ -152,9 +171,6 @@ def _derived(
     votes = ((unit, vote) for unit, vote, _ in judged)
     seed, protocol = chain(pool)[-1].seed, pool.protocol.parsed
     return derive(units, votes, rules=rules, protocol=protocol, seed=seed, also=also)
-
-
-Parts = dict[str, tuple[QrelsColumns, dict[str, Any]]]  # by name; the reports name the group or set
 
 
 def _groups(pool: Pool, protocol: Protocol, units: Sequence[Unit], judged: Iterable[Answered]) -> Parts:

@@ -231,7 +231,7 @@ def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:
         except QrelsRefused as refused:
             refusal = refused.message
     rules = track.protocol.parsed.qrels
-    return FreezePage(track, rules, grade_rule(rules), preview, refusal)
+    return FreezePage(track, rules, grade_rule(track.protocol.parsed), preview, refusal)
 
 
 def freeze_preview(track: Track, pool: Pool, also: Sequence[str], machine: Machine | None) -> FreezePreview:

@@ -80,7 +80,7 @@ def freeze_judgments(
     )
     if machine is not None:
         qrels.machine, qrels.machine_name = machine, str(machine)
-    qrels.report = frozen.report
+    qrels.name, qrels.report = name or frozen.name, frozen.report
     _store(qrels, frozen.columns)
     for part, (columns, report) in frozen.parts.items():
         # after the one with all judgments, even if the part has changed nothing since

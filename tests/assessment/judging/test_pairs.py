@@ -1,5 +1,6 @@
 """Pairs of documents: the page with two sides, the choices of the protocol, hidden repeats, files and consistency."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -211,6 +212,30 @@ def test_preferences_are_exported_by_page_api_and_command(tmp_path: Path) -> Non
     assert exported(scene, "pgc") == "A.1\ta\tb\nA.1\tc\ta\n"
     assert exported(scene, "trec_eval").count("\n") == 8
     assert votes[0].assessor == "ada"
+
+
+def test_pages_of_quality_offer_only_what_a_scale_without_order_has() -> None:
+    scene = build_scene(LAB.replace('layout = "pair"', 'layout = "pair"\ndual_topics = 1'))
+    client, slug = client_of(scene.organizer), scene.track.slug
+    filters = reverse("assessment:disagreements", args=[slug])
+
+    page = client.get(filters).content.decode()
+    assert set(re.findall(r'<option value="([a-z-]+)"', page)) == {"any", "non-answer"}
+    assert 'name="steps"' not in page
+    assert client.get(filters, {"rule": "steps"}).status_code == 400
+    assert client.get(f"/api/v1/tracks/{slug}/disagreements/", {"rule": "threshold"}).status_code == 400
+    asked = {"rule": "steps", "adjudicators": ["ada"]}
+    refused = api(scene.organizer).post(
+        f"/api/v1/tracks/{slug}/adjudication-batches/", asked, content_type="application/json"
+    )
+    assert refused.status_code == 400
+    assert "There is no steps here. Accepted: any, non-answer." in refused.content.decode()
+    dual = client.get(reverse("assessment:new_dual", args=[scene.pool.pk])).content.decode()
+    assert "one topic of another: the first that are judged completely." in dual
+    board = client.get(reverse("assessment:board", args=[slug])).content.decode()
+    assert "Relevant" not in dual + board
+    header = client.get(reverse("assessment:check_results_tsv", args=[slug])).content.decode().splitlines()[0]
+    assert [name for name in header.split("\t") if "two_way" in name or "bias" in name] == []
 
 
 def test_a_track_without_pairs_has_no_preferences_to_export(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from django.urls import reverse
 from assessment.judging import services as task_services
 from assessment.judgments import services as judgment_services
 from assessment.models import Judgment
+from config.pages.checklist import checklist
 from scoring.models import Qrels
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_tsv
-from tests.helpers.row_scenes import ROWS, RowScene, build_pool, build_rows
+from tests.helpers.row_scenes import CAPTIONS, ROWS, RowScene, build_pool, build_rows
 from tests.publishing.archives.test_arguments import archive_of, findings_of, load, written
 from tracks.models import Row, Track
 from tracks.rows.services import import_rows
@@ -55,7 +56,8 @@ def test_rows_become_answers_agreement_qrels_and_an_archive(tmp_path: Path) -> N
     assert agreement.context["pairs"][0].kappa.n == 3
     assert "order" not in new_pool.context["form"].fields, "no run names the rows"
     assert "The pool has every" in new_pool.content.decode()
-    of_set = Qrels.objects.get(track=scene.track, report__set="adequacy")
+    of_set = Qrels.objects.get(track=scene.track)  # and no version in which every row has the same grade
+    assert (of_set.set_key, of_set.name, "part_of" in of_set.report) == ("adequacy", "adequacy", False)
     assert qrels_tsv(of_set).decode().replace("\t", " ").split("\n") == [
         "films 0 f1 1",
         "films 0 f2 1",
@@ -70,3 +72,21 @@ def test_rows_become_answers_agreement_qrels_and_an_archive(tmp_path: Path) -> N
     ]
     assert rows[1] == rows[0]
     assert len(rows[1]) == 4
+
+
+@pytest.mark.django_db
+def test_questions_without_grades_and_sets_make_no_qrels() -> None:
+    scene = build_rows(CAPTIONS.partition("[[qrels.set]]")[0])
+    judge_all(scene)
+    client = Client()
+    client.force_login(scene.organizer)
+
+    page = client.get(reverse("scoring:freeze", args=[scene.track.slug])).content.decode()
+    refused = client.post(reverse("scoring:freeze", args=[scene.track.slug]), {"pool": scene.pool.pk})
+
+    assert "captions asks questions without grades." in page
+    assert "No question gives a grade, so there are no qrels." in page
+    assert "and it names no sets of qrels." in refused.content.decode()
+    assert not Qrels.objects.exists()
+    points = [point for _, group in checklist(scene.track).groups for point in group]
+    assert "Qrels" not in {point.label for point in points}
