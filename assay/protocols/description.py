@@ -18,7 +18,6 @@ from assay.protocols.schema import (
     Phase,
     PoolRules,
     Protocol,
-    QrelsRules,
     Question,
     RunKind,
     RunRules,
@@ -377,7 +376,11 @@ def grade_rule(protocol: Protocol) -> str:
     """The rule by which judgments become grades, as a sentence."""
     qrels = protocol.qrels
     if not protocol.judging.has_grades:
-        return "The answers give the grades." if qrels.sets else "No question gives a grade, so there are no qrels."
+        return (
+            "The answers give the grades."
+            if qrels.sets
+            else "No question gives a grade, so there are no qrels."
+        )
     return PREFERENCES[qrels.preferences] if qrels.preferences else AGGREGATES[qrels.aggregate]
 
 

@@ -28,7 +28,7 @@ from assessment.judgments.disagreements import (
 from assessment.models import Judgment
 from pooling.models import Pool, PoolEntry
 from pooling.pools.entries import ShownDocument, ShownEntry, shown_documents, shown_entries
-from tracks.models import Track
+from tracks.models import Assessor, Track
 
 PAGE = 25
 
@@ -81,6 +81,7 @@ class Matrix(NamedTuple):
 class AgreementPage:
     """The agreement in one round on one scale. `level` is the grade from which a unit is relevant in two-way values.
 
+    `people` are the assessors with an account; guests, who can be many, have a table of their own and no matrices.
     `machines` are compared with people in the main round only.
     """
 
@@ -95,8 +96,11 @@ class AgreementPage:
     graded: report.Graded
     alphas: list[report.Value]
     pairs: list[report.Pair]
+    pairs_of_people: list[report.Pair]
     matrices: list[Matrix]
     assessors: list[report.AssessorAgreement]
+    people: list[report.AssessorAgreement]
+    of_guests: list[report.AssessorAgreement]
     plot: plots.Plot
     topics: list[report.TopicAgreement]
     machines: list[Comparison]
@@ -109,6 +113,13 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
     level, columns = scale.level, graded(track, of_round, scale)
     pairs = _pairs(columns, scale)
     assessors = report.by_assessor(pairs)
+    guests = frozenset(
+        Assessor.objects.filter(track=track)
+        .exclude(user__guest_until=None)
+        .values_list("user__username", flat=True)
+    )
+    people = [row for row in assessors if row.name not in guests]
+    of_people = [pair for pair in pairs if not guests & {pair.first, pair.second}]
     counts = judgments_of(track, of_round).order_by().aggregate(n=Count("pk"), graded=Count("grade"))
     return AgreementPage(
         track=track,
@@ -126,15 +137,18 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
             if not (scale.is_nominal and report.needs_order(each.name))
         ],
         pairs=pairs,
-        matrices=[Matrix.of(pair) for pair in pairs],
+        pairs_of_people=of_people,
+        matrices=[Matrix.of(pair) for pair in of_people],
         assessors=assessors,
+        people=people,
+        of_guests=[row for row in assessors if row.name in guests],
         plot=plots.groups(
             f"{track.slug}-kappa",
             f"{track.name}: mean kappa by assessor",
-            [row.name for row in assessors],
+            [row.name for row in people],
             [
-                ("all grades", [_defined(row.kappa) for row in assessors]),
-                ("two-way", [_defined(row.two_way) for row in assessors]),
+                ("all grades", [_defined(row.kappa) for row in people]),
+                ("two-way", [_defined(row.two_way) for row in people]),
             ][: 1 if scale.is_nominal else 2],
             across="Assessor",
             up="Kappa",

@@ -1,7 +1,7 @@
 """The page of a batch, for organizers: progress, choices and remarks."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -30,6 +30,28 @@ class ByAssessor(NamedTuple):
     median_seconds: float | None
     last_at: datetime | None
     hours_left: float | None
+
+
+class ByGuests(NamedTuple):
+    """The work of everyone who came by a link, together."""
+
+    n: int
+    judged: int
+    total: int
+    hours_left: float
+    last_at: datetime | None
+
+
+class ByTopic(NamedTuple):
+    """The work of one assessor on a topic, or of all guests together, who have no assessor here."""
+
+    topic: Topic
+    assessor: User | None
+    n_guests: int
+    is_withdrawn: bool
+    judged: int
+    total: int
+    median_seconds: float | None
 
 
 class ChoiceCount(NamedTuple):
@@ -67,8 +89,10 @@ class BatchPage:
     track: Track
     progress: BatchProgress
     by_assessor: list[ByAssessor]
+    guests: ByGuests | None
+    by_topic: list[ByTopic]
     rates: Rates | None
-    hours_left: float
+    hours_left: float | None
     unassigned: QuerySet[Topic]
     choice_counts: list[ChoiceCount]
     question_counts: list[QuestionCounts]
@@ -86,6 +110,7 @@ def batch_page(batch: Batch) -> BatchPage:
     progress, rules = progress_of(batch), batch.pool.protocol.parsed.judging
     rates = rates_of([batch]).get(batch.pk)
     hours = progress.hours_left(rates)
+    by_assessor = _by_assessor(progress, hours)
     current = batch.judgments.filter(is_current=True).order_by()
     n_of_choice: dict[str, int] = dict(current.values_list("choice").annotate(n=Count("pk")))
     # The imports that brought judgments of the batch, each with the number of these
@@ -103,9 +128,11 @@ def batch_page(batch: Batch) -> BatchPage:
         batch=batch,
         track=batch.pool.track,
         progress=progress,
-        by_assessor=_by_assessor(progress, hours),
+        by_assessor=[row for row in by_assessor if not row.assessor.guest_until],
+        guests=_by_guests([row for row in by_assessor if row.assessor.guest_until]),
+        by_topic=_by_topic(progress.shares),
         rates=rates,
-        hours_left=sum(hours.values()),
+        hours_left=sum(hours.values()) if rates else None,
         unassigned=pooled_topics(progress.batch).exclude(pk__in=assigned),
         choice_counts=[
             ChoiceCount(choice.label, isinstance(choice, Grade), n_of_choice.get(choice.key, 0))
@@ -143,6 +170,41 @@ def _by_assessor(progress: BatchProgress, hours: Mapping[User, float]) -> list[B
         )
         for assessor, shares in sorted(shares_by_assessor.items(), key=lambda row: row[0].username)
     ]
+
+
+def _by_guests(rows: Sequence[ByAssessor]) -> ByGuests | None:
+    if not rows:
+        return None
+    return ByGuests(
+        n=len(rows),
+        judged=sum(row.judged for row in rows),
+        total=sum(row.total for row in rows),
+        hours_left=sum(row.hours_left or 0 for row in rows),
+        last_at=max((row.last_at for row in rows if row.last_at), default=None),
+    )
+
+
+def _by_topic(shares: Sequence[Share]) -> list[ByTopic]:
+    """A row for each share of a person with an account, and one for those of all guests of a topic."""
+    rows: dict[tuple[int, int], ByTopic] = {}
+    for share in shares:
+        of = share.assignment
+        key = of.topic_id, 0 if of.assessor.guest_until else of.pk
+        if (known := rows.get(key)) is None:
+            person = None if of.assessor.guest_until else of.assessor
+            row = ByTopic(
+                of.topic, person, not person, of.is_withdrawn, share.judged, share.total, share.median_seconds
+            )
+        else:
+            row = known._replace(
+                n_guests=known.n_guests + 1,
+                is_withdrawn=known.is_withdrawn and of.is_withdrawn,
+                judged=known.judged + share.judged,
+                total=known.total + share.total,
+                median_seconds=None,
+            )
+        rows[key] = row
+    return list(rows.values())
 
 
 def _question_counts(batch: Batch, rules: JudgingRules) -> list[QuestionCounts]:

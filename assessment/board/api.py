@@ -52,7 +52,8 @@ class BoardAssessorSerializer(serializers.Serializer[selectors.AssessorRow]):
     total = serializers.IntegerField()
     times = TimesSerializer()
     hours_left = serializers.FloatField(
-        allow_null=True, help_text="Estimated time for the units that are left; null before 20 units of the track are timed."
+        allow_null=True,
+        help_text="Estimated time for the units that are left; null before 20 units of the track are timed.",
     )
     choices = ChoiceShareSerializer(source="mix", many=True)
     last_at = serializers.DateTimeField(allow_null=True)

@@ -6,7 +6,7 @@ once, grouped in the database.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import fmean, median
@@ -27,6 +27,7 @@ from assessment.judgments.statistics import ChoiceShare, shares_of
 from assessment.models import Batch, BatchEntry, Judgment, Task
 from pooling.pools.entries import ShownDocument, shown_documents
 from tracks.models import Track
+from web.pages import counted
 
 WINDOW = timedelta(days=7)
 SHORTEST = timedelta(hours=1)  # a campaign that began a minute ago has no pace yet
@@ -134,6 +135,7 @@ class TopicRow(NamedTuple):
 
     code: str
     assessors: list[str]
+    people: list[str]  # `assessors`, with the number of guests instead of their names
     judged: int
     total: int
     times: Times
@@ -167,6 +169,7 @@ class BoardPage:
     hours_left: float | None
     labels: list[str]
     assessors: list[AssessorRow]
+    shown: list[AssessorRow]  # with one row for all guests
     topics: list[TopicRow]
     mix_plot: plots.Plot
     days: list[Period]
@@ -202,6 +205,8 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
     hours = _periods(by_hour, hour, timedelta(hours=1), HOURS)
     rates = rates_of([each.batch for each in current.batches])
     assessors = _assessor_rows(current, groups, rules, rates)
+    guests = _guests(current)
+    shown = _assessor_rows(current, groups, rules, rates, guests) if guests else assessors
     skipped, unsettled = skipped_tasks(ids), unsettled_judgments(ids)
     skips = skipped.select_related("entry__topic", "assessor", "batch").order_by("-skipped_at")[:N_ROWS]
     remarks = [
@@ -224,11 +229,12 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
         hours_left=sum(row.hours_left or 0 for row in assessors) if rates else None,
         labels=[choice.label for choice in rules.choices],
         assessors=assessors,
+        shown=shown,
         topics=_topic_rows(current, groups, track),
         mix_plot=plots.shares(
             f"{track.slug}-choices",
             f"{track.name}: Choices by assessor",
-            [(row.name, [(share.label, share.n) for share in row.mix]) for row in assessors if row.mix],
+            [(row.name, [(share.label, share.n) for share in row.mix]) for row in shown if row.mix],
             across="Percent of judgments",
             up="Assessor",
         ),
@@ -274,21 +280,37 @@ def _seconds(groups: Iterable[_Group]) -> list[int]:
     return [seconds for group in groups for seconds in group.seconds or ()]
 
 
+def _guests(current: BoardScope) -> frozenset[str]:
+    """The names of those who judge by a link."""
+    people = {share.assignment.assessor for batch in current.batches for share in batch.shares}
+    return frozenset(user.username for user in people if user.guest_until)
+
+
 def _assessor_rows(
-    current: BoardScope, groups: Iterable[_Group], rules: JudgingRules, rates: Mapping[int, Rates]
+    current: BoardScope,
+    groups: Iterable[_Group],
+    rules: JudgingRules,
+    rates: Mapping[int, Rates],
+    guests: Collection[str] = (),
 ) -> list[AssessorRow]:
+    """The work by assessor; that of `guests` is together in one row."""
+    together = counted(len(guests), "guest")
+
+    def named(name: str) -> str:
+        return together if name in guests else name
+
     by_name: defaultdict[str, list[_Group]] = defaultdict(list)
     chosen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for group in groups:
-        by_name[group.assessor].append(group)
-        chosen[group.assessor][group.choice] += group.n
+        by_name[named(group.assessor)].append(group)
+        chosen[named(group.assessor)][group.choice] += group.n
     work: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     hours: defaultdict[str, float] = defaultdict(float)
     for batch in current.batches:
         for assessor, left in batch.hours_left(rates.get(batch.batch.pk)).items():
-            hours[assessor.username] += left
+            hours[named(assessor.username)] += left
         for share in batch.shares:
-            counts = work[share.assignment.assessor.username]
+            counts = work[named(share.assignment.assessor.username)]
             counts[0] += share.judged
             counts[1] += share.total
     return [
@@ -305,6 +327,13 @@ def _assessor_rows(
     ]
 
 
+def _people(names: Collection[str], guests: frozenset[str]) -> list[str]:
+    """The names of assessors, with the number of guests among them instead of their names."""
+    n_guests = len(guests.intersection(names))
+    people = sorted(name for name in names if name not in guests)
+    return [*people, counted(n_guests, "guest")] if n_guests else people
+
+
 def _topic_rows(current: BoardScope, groups: Iterable[_Group], track: Track) -> list[TopicRow]:
     by_code: defaultdict[str, list[_Group]] = defaultdict(list)
     for group in groups:
@@ -315,10 +344,11 @@ def _topic_rows(current: BoardScope, groups: Iterable[_Group], track: Track) -> 
         is_current=True,
         grade__gte=track.protocol.parsed.agreement.binary_from,
     )
-    counted = relevant.order_by().values_list("topic__code").annotate(n=Count("task", distinct=True))
-    n_relevant: dict[str, int] = dict(counted)
+    n_of_topics = relevant.order_by().values_list("topic__code").annotate(n=Count("task", distinct=True))
+    n_relevant: dict[str, int] = dict(n_of_topics)
     work: dict[str, list[int]] = {}
     names: defaultdict[str, set[str]] = defaultdict(set)
+    guests = _guests(current)
     for batch in current.batches:
         for share in batch.shares:
             code = share.assignment.topic.code
@@ -331,6 +361,7 @@ def _topic_rows(current: BoardScope, groups: Iterable[_Group], track: Track) -> 
         TopicRow(
             code=code,
             assessors=sorted(names[code]),
+            people=_people(names[code], guests),
             judged=judged,
             total=total,
             times=Times.of(_seconds(by_code[code])),

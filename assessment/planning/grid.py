@@ -30,13 +30,27 @@ class GridCell(NamedTuple):
 
 @dataclass(frozen=True)
 class GridRow:
-    """A topic with a cell for each column of the grid. `others`: who judges it in other batches of the track."""
+    """A topic with a cell for each column of the grid. `others`: who judges it in other batches of the track.
+
+    The first `n_people` cells are of people with an account, the others of guests.
+    """
 
     topic: Topic
     n_units: int
     cells: list[GridCell | None]
     n_missing: int
     others: str
+    n_people: int
+
+    @property
+    def of_people(self) -> list[GridCell | None]:
+        return self.cells[: self.n_people]
+
+    @property
+    def of_guests(self) -> tuple[int, int]:
+        """The judged units of all guests, and those that they have."""
+        cells = [cell for cell in self.cells[self.n_people :] if cell]
+        return sum(cell.judged for cell in cells), sum(cell.total for cell in cells)
 
 
 @dataclass(frozen=True)
@@ -90,6 +104,20 @@ class Grid:
     @property
     def to_do(self) -> int:
         return sum(column.to_do for column in self.columns)
+
+    @property
+    def people(self) -> list[GridColumn]:
+        return [column for column in self.columns if not column.assessor.guest_until]
+
+    @property
+    def guests(self) -> list[GridColumn]:
+        """Those who judge by a link: many, who come and go, so that pages show them together."""
+        return [column for column in self.columns if column.assessor.guest_until]
+
+    @property
+    def of_guests(self) -> tuple[int, int]:
+        """The judged units of all guests, and those that are left for them."""
+        return sum(each.judged for each in self.guests), sum(each.to_do for each in self.guests)
 
     @property
     def hours(self) -> float | None:
@@ -162,7 +190,11 @@ def _grid(plan: Plan, rates: Rates | None, progress: BatchProgress) -> Grid:
             to_do=column.to_do + cell.to_do,
             hours=hours_left.get(assessor),
         )
-    ordered = sorted(columns.values(), key=lambda column: (column.group, column.assessor.username))
+    ordered = sorted(
+        columns.values(),
+        key=lambda column: (bool(column.assessor.guest_until), column.group, column.assessor.username),
+    )
+    n_people = sum(not column.assessor.guest_until for column in ordered)
     rows = [
         GridRow(
             topic,
@@ -170,6 +202,7 @@ def _grid(plan: Plan, rates: Rates | None, progress: BatchProgress) -> Grid:
             [cells[topic.pk].get(column.assessor.pk) for column in ordered],
             n_missing(plan, topic),
             _others(plan, topic),
+            n_people,
         )
         for topic in sorted(plan.topics.values(), key=lambda topic: topic.natural_code)
     ]

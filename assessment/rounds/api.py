@@ -122,7 +122,9 @@ class AdjudicationSerializer(Strict):
     round = serializers.CharField(
         max_length=50, default=MAIN_ROUND, help_text="A key of `rounds` of the agreement of the track."
     )
-    rule = serializers.ChoiceField(get_args(Rule), default=Difference().rule, help_text="As of disagreements.")
+    rule = serializers.ChoiceField(
+        get_args(Rule), default=Difference().rule, help_text="As of disagreements."
+    )
     steps = serializers.IntegerField(
         min_value=1, max_value=MOST_STEPS, default=Difference().steps, help_text="For the rule `steps`."
     )

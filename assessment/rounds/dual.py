@@ -120,7 +120,10 @@ def dual_proposal(pool: Pool) -> list[DualTopic]:
     plan = plan_of(Batch(pool=pool, kind=Batch.Kind.DUAL))
     main, second = _holders(pool, Batch.Kind.MAIN), _holders(pool, Batch.Kind.DUAL)
     protocol = pool.protocol.parsed
-    done, has_scale = judged_units(pool, relevant_from=protocol.agreement.binary_from), protocol.judging.has_scale
+    done, has_scale = (
+        judged_units(pool, relevant_from=protocol.agreement.binary_from),
+        protocol.judging.has_scale,
+    )
     users = sorted((judge.user for judge in plan.judges.values()), key=lambda user: user.username)
     able = {
         pk: [user for user in users if may_get(plan.copy_of(topic), topic, user)]

@@ -78,7 +78,8 @@ def checklist(track: Track) -> Checklist:
         left_out.add("Qrels")
     if left_out:
         groups = [
-            (heading, [point for point in points if point.label not in left_out]) for heading, points in groups
+            (heading, [point for point in points if point.label not in left_out])
+            for heading, points in groups
         ]
     required = [point for _, points in groups for point in points if not point.is_optional]
     following = next((point for point in required if not point.is_done), None)

@@ -114,7 +114,11 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
 def _first_of(parts: Parts, pool: Pool, made: dict[str, Any]) -> FrozenPool:
     """The first set in the place of the grades, for a form of questions only, with the other sets as its parts."""
     if not parts:
-        answered = "no answer counts for them yet" if pool.protocol.parsed.qrels.sets else "it names no sets of qrels"
+        answered = (
+            "no answer counts for them yet"
+            if pool.protocol.parsed.qrels.sets
+            else "it names no sets of qrels"
+        )
         raise QrelsRefused(
             f"{pool.protocol} asks questions without grades. Qrels are of its sets, and {answered}. "
             "Export the judgments to get the answers."

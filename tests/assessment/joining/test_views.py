@@ -41,6 +41,37 @@ def make_open(scene: Scene, judges: int | None = 2) -> Batch:
     return batch_services.open_for_judging(batch=batch)
 
 
+def test_pages_of_organizers_show_guests_together(scene: Scene) -> None:
+    guests = [make_assessor(scene.track, f"link-1-{n}") for n in range(1, 13)]
+    batch = make_batch(scene.pool, dict.fromkeys([scene.ada, *guests], [scene.first]), judges=13)
+    for person in [scene.ada, *guests]:
+        judge(accept(batch, person), "high" if person == scene.ada else "low")
+    User.objects.filter(pk__in=[guest.pk for guest in guests]).update(
+        guest_until=timezone.now() + timedelta(1)
+    )
+    organizer = client_of(make_organizer())
+    slug = scene.track.slug
+    addresses = {
+        "batch": batch.get_absolute_url(),
+        "plan": reverse("assessment:plan", args=[batch.pk]),
+        "board": reverse("assessment:board", args=[slug]),
+        "agreement": reverse("assessment:agreement", args=[slug]),
+    }
+
+    shown = {name: organizer.get(address).content.decode() for name, address in addresses.items()}
+    listed = organizer.get(reverse("assessment:board_tsv", args=[slug, "assessors"])).content.decode()
+    pairs = organizer.get(reverse("assessment:agreement_tsv", args=[slug, "pairs"])).content.decode()
+
+    assert [name for name, html in shown.items() if "12 guests" not in html] == []
+    assert "ada, 12 guests" in shown["board"]
+    tables = {name: html.partition("<h2>Topics by assessor</h2>")[2] or html for name, html in shown.items()}
+    assert [name for name, html in tables.items() if "link-1-7" in html] == ["agreement"]
+    of_guest = shown["agreement"].partition("12 guests, who judged by a link")
+    assert ("link-1-7" in of_guest[0], of_guest[2].count("link-1-7")) == (False, 1)
+    assert "link-1-7" in listed
+    assert "link-1-7" in pairs
+
+
 # --- People per unit
 
 
