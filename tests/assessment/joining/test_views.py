@@ -43,7 +43,7 @@ def make_open(scene: Scene, judges: int | None = 2) -> Batch:
 
 def test_pages_of_organizers_show_guests_together(scene: Scene) -> None:
     guests = [make_assessor(scene.track, f"link-1-{n}") for n in range(1, 13)]
-    batch = make_batch(scene.pool, dict.fromkeys([scene.ada, *guests], [scene.first]), judges=13)
+    batch = make_batch(scene.pool, {person: [scene.first] for person in (scene.ada, *guests)}, judges=13)
     for person in [scene.ada, *guests]:
         judge(accept(batch, person), "high" if person == scene.ada else "low")
     User.objects.filter(pk__in=[guest.pk for guest in guests]).update(
