@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.db.models import QuerySet
@@ -12,7 +13,7 @@ from django.utils.safestring import SafeString
 from accounts.audit import services as audit
 from accounts.models import User
 from accounts.selectors import lockouts_of
-from accounts.services import path_of_link
+from accounts.services import path_of_link, remove_second_factor
 from web.admin import Undeletable
 
 
@@ -35,7 +36,7 @@ class AssayUserAdmin(Undeletable, UserAdmin[User]):
         ("Dates", {"fields": ("last_login", "date_joined", "locked")}),
     )
     readonly_fields = ("last_login", "date_joined", "locked")
-    actions = ["make_link"]
+    actions = ["make_link", *(["remove_second_factor"] if settings.SECOND_FACTOR else [])]
 
     @admin.display(description="Locked after wrong passwords", empty_value="never")
     def locked(self, user: User) -> SafeString:
@@ -55,6 +56,17 @@ class AssayUserAdmin(Undeletable, UserAdmin[User]):
                 "Send this link to {}. It works once, for 30 minutes: <code>{}</code>", user, link
             )
             self.message_user(request, text)
+
+    @admin.action(description="Remove the second factor", permissions=["change"])
+    def remove_second_factor(self, request: HttpRequest, users: QuerySet[User]) -> None:
+        """Let people whose device is lost log in without it. They can set up a new one."""
+        for user in users:
+            if self.has_change_permission(request, user) and remove_second_factor(user=user):
+                self.message_user(request, f"The second factor of {user} is removed.")
+            else:
+                self.message_user(
+                    request, f"{user} has no second factor that you can remove.", messages.ERROR
+                )
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Record what changed; new passwords only by the name of their field."""

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import Any, cast
 
 from django.apps import apps
+from django.conf import settings
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from accounts.models import IS_PERSON, Lockout, Token, User
@@ -70,3 +71,12 @@ def tracks_of_tokens(user: User) -> QuerySet[Any]:
 def _tracks() -> QuerySet[Any]:
     """Of an app above this one."""
     return cast("QuerySet[Any]", apps.get_model("tracks.Track")._default_manager.all())
+
+
+def orcids_of(user_ids: Collection[int]) -> dict[int, str]:
+    """The ORCID iDs of users who have proved them by logging in at ORCID. None where nobody can."""
+    if not settings.SIGN_IN:
+        return {}
+    connected = apps.get_app_config("socialaccount").get_model("SocialAccount")._default_manager
+    rows = connected.filter(provider="orcid", user_id__in=user_ids)
+    return dict(rows.values_list("user_id", "uid"))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.contrib.sessions.backends.db import SessionStore
@@ -12,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts import letters
+from accounts.audit import services as audit
 from accounts.models import IS_PERSON, Lockout, User
 
 BETWEEN_LINKS = timedelta(minutes=2)  # so that nobody can fill the mailbox of another person
@@ -133,3 +135,13 @@ def users_for_links(*, name: str) -> list[User]:
     ]
     User.objects.filter(pk__in=[user.pk for user in due]).update(link_sent_at=now)
     return due
+
+
+@transaction.atomic
+def remove_second_factor(*, user: User) -> bool:
+    """Remove the second factor of somebody who has lost the device and the recovery codes. False if there was none."""
+    factors = apps.get_app_config("mfa").get_model("Authenticator")._default_manager
+    rows, _ = factors.filter(user_id=user.pk).delete()
+    if rows:
+        audit.record(action="second-factor.removed", subject=user)
+    return bool(rows)

@@ -1,6 +1,7 @@
 """Pages of a user's account: its password and access tokens, and other ways to log in than a password."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -19,6 +20,7 @@ from accounts import services
 from accounts import tokens as access_tokens
 from accounts.access import AuthenticatedRequest, login_required, secret_address
 from accounts.forms import LinkForm, NewPasswordForm, PasswordForm, TokenForm
+from accounts.models import User
 from accounts.selectors import tokens_of
 from web.forms import refusals_in
 from web.pages import read_and_post, site_of
@@ -61,19 +63,32 @@ def request_link(request: HttpRequest) -> HttpResponse:
     )
 
 
+def greet(request: HttpRequest) -> HttpResponse:
+    """Go to the account of somebody who came by a login link and may soon set a password without the old one."""
+    request.session[BY_LINK] = time.time()
+    messages.success(request, "You are logged in. You can now set a new password without the old one.")
+    return redirect("account")
+
+
+def enter_by_link(request: HttpRequest, user: User) -> HttpResponse:
+    """Log the user of a link in."""
+    login(request, user, backend=BACKEND)
+    return greet(request)
+
+
 @read_and_post
 @secret_address
-def use_link(request: HttpRequest, user_id: int, token: str) -> HttpResponse:
+def use_link(
+    request: HttpRequest,
+    user_id: int,
+    token: str,
+    enter: Callable[[HttpRequest, User], HttpResponse] = enter_by_link,
+) -> HttpResponse:
     """Log in with a link, by a button: programs that look at the links of an e-mail use up nothing. Everyone."""
     if request.method == "POST":
         user = services.use_link(user_id=user_id, token=token)
         if user is not None:
-            login(request, user, backend=BACKEND)
-            request.session[BY_LINK] = time.time()
-            messages.success(
-                request, "You are logged in. You can now set a new password without the old one."
-            )
-            return redirect("account")
+            return enter(request, user)
     else:
         user = services.user_of_link(user_id=user_id, token=token)
     return render(request, "accounts/login_link.html", {"holder": user}, status=200 if user else 410)

@@ -326,6 +326,32 @@ if SENTRY_DSN:
 
     errors.start(dsn=SENTRY_DSN, machine=HOST_NAME)
 
+# Other ways to log in, by django-allauth (ADR 71). Off, nothing of it is imported or installed.
+SIGN_IN_PROVIDERS = environment.providers("SIGN_IN_PROVIDERS", by_email="SIGN_IN_BY_EMAIL")
+SIGN_IN_ACCOUNTS = environment.new_accounts("SIGN_IN_ACCOUNTS")
+SECOND_FACTOR = environment.boolean("SECOND_FACTOR")
+SIGN_IN = bool(SIGN_IN_PROVIDERS) or SECOND_FACTOR
+if SIGN_IN:
+    environment.require_packages(
+        "SIGN_IN_PROVIDERS, ORCID_CLIENT_ID or SECOND_FACTOR",
+        *("allauth", "jwt", "qrcode"),
+        file="requirements-sign-in.txt",
+    )
+    INSTALLED_APPS += ["allauth.account", "allauth.socialaccount", "accounts.signin"]
+    MIDDLEWARE.append("allauth.account.middleware.AccountMiddleware")
+    ACCOUNT_ADAPTER = "accounts.signin.adapters.AccountAdapter"
+    ACCOUNT_EMAIL_VERIFICATION = "none"  # the site keeps addresses itself
+    ACCOUNT_LOGIN_METHODS = {"username"}
+    ACCOUNT_SIGNUP_FIELDS = ["username*"]
+    ACCOUNT_REAUTHENTICATION_REQUIRED = True  # before a way to log in is added or removed
+    SOCIALACCOUNT_ADAPTER = "accounts.signin.adapters.ProviderAdapter"
+    SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": SIGN_IN_PROVIDERS}}
+if SECOND_FACTOR:
+    INSTALLED_APPS += ["allauth.mfa"]
+    MIDDLEWARE.append("accounts.signin.second_factor.AdminMiddleware")
+    MFA_ADAPTER = "accounts.signin.second_factor.Adapter"
+    MFA_RECOVERY_CODES_SHOW_ONCE = True
+
 LOG_LEVEL = environment.one_of("LOG_LEVEL", ["DEBUG", "INFO", "WARNING", "ERROR"], "WARNING")
 LOG_FORMAT = environment.one_of("LOG_FORMAT", ["text", "json"], "text")
 LOGGING = {

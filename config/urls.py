@@ -1,5 +1,6 @@
 """The addresses of the site. Each app has its own `urls`."""
 
+from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
@@ -42,6 +43,9 @@ urlpatterns = [
     path("api/", include("config.api")),
     path("admin/", admin.site.urls),
 ]
+
+if settings.SIGN_IN:  # before the others: its login page takes the place of theirs
+    urlpatterns.insert(0, path("", include("accounts.signin.urls")))
 
 handler400 = errors.bad_request
 handler403 = errors.permission_denied

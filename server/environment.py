@@ -5,6 +5,7 @@ An empty variable counts as unset, because compose files and shells pass empty v
 
 import importlib.util
 import os
+import re
 import secrets
 from collections.abc import Collection
 from datetime import time
@@ -25,6 +26,10 @@ TOKEN_LENGTH = 16
 Proxies = int | tuple[IPv4Network | IPv6Network, ...]
 MAIL = {"smtp": (25, None), "smtp+tls": (587, "EMAIL_USE_TLS"), "smtp+ssl": (465, "EMAIL_USE_SSL")}
 BROKERS = {"redis", "rediss", "redis+socket", "filesystem"}
+ORCID = "https://orcid.org"
+PROVIDER = re.compile(r"[a-z][a-z0-9-]{0,29}")
+DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
+LOCAL = {"localhost", "127.0.0.1", "::1"}
 
 
 def text(name: str, default: str = "") -> str:
@@ -169,6 +174,76 @@ def token(name: str) -> str:
     if value and len(value) < TOKEN_LENGTH:
         raise ImproperlyConfigured(f"{name} has {len(value)} characters; use at least {TOKEN_LENGTH}.")
     return value
+
+
+def encrypted(name: str, default: str = "") -> str:
+    """The address of a service that passwords or tokens are sent to: https, unless it is on this machine."""
+    value = (address(name) or default).rstrip("/")
+    if value.startswith("http://") and urlsplit(value).hostname not in LOCAL:
+        raise ImproperlyConfigured(f"{name} is '{value}'; use an address that begins with https://.")
+    return value
+
+
+def required(name: str, reason: str) -> str:
+    value = text(name)
+    if not value:
+        raise ImproperlyConfigured(f"{name} is not set; {reason} needs it.")
+    return value
+
+
+def providers(name: str, *, by_email: str) -> list[dict[str, Any]]:
+    """The services through which people log in, as django-allauth takes them: those named, then ORCID.
+
+    Args:
+        by_email: the variable that names those whose verified e-mail addresses find an account.
+    """
+    values = words(name)
+    for value in values:
+        if not PROVIDER.fullmatch(value) or value.startswith("orcid") or values.count(value) > 1:
+            raise ImproperlyConfigured(
+                f"{name} contains '{value}'; use different short names of small letters, digits and hyphens. "
+                "For ORCID, set ORCID_CLIENT_ID instead."
+            )
+    services = [_provider(value, f"SIGN_IN_{value.upper().replace('-', '_')}", name) for value in values]
+    trusted = words(by_email)
+    if unknown := sorted(set(trusted) - set(values)):
+        raise ImproperlyConfigured(f"{by_email} contains '{unknown[0]}', which {name} does not.")
+    for service in services:
+        service["settings"]["matches_email"] = service["provider_id"] in trusted
+    return services + ([_orcid()] if text("ORCID_CLIENT_ID") else [])
+
+
+def _provider(value: str, prefix: str, reason: str) -> dict[str, Any]:
+    required(f"{prefix}_SERVER", reason)
+    return {
+        "provider_id": value,
+        "name": text(f"{prefix}_NAME", value.replace("-", " ").capitalize()),
+        "client_id": required(f"{prefix}_CLIENT_ID", reason),
+        "secret": required(f"{prefix}_CLIENT_SECRET", reason),
+        "settings": {"server_url": encrypted(f"{prefix}_SERVER"), "oauth_pkce_enabled": True},
+    }
+
+
+def _orcid() -> dict[str, Any]:
+    """ORCID, which gives no e-mail address. iDs of its sandbox are not those of people, so they are kept apart."""
+    server = encrypted("ORCID_SERVER", ORCID)
+    return {
+        "provider_id": "orcid" if server == ORCID else "orcid-sandbox",
+        "name": "ORCID" if server == ORCID else "the sandbox of ORCID",
+        "client_id": text("ORCID_CLIENT_ID"),
+        "secret": required("ORCID_CLIENT_SECRET", "ORCID_CLIENT_ID"),
+        "settings": {"server_url": server, "oauth_pkce_enabled": True, "scope": ["openid"]},
+    }
+
+
+def new_accounts(name: str) -> list[str]:
+    """Who gets an account by logging in through a service: nobody, anyone, or people of some e-mail domains."""
+    values = [value.lower() for value in words(name, ["nobody"])]
+    if values not in (["nobody"], ["anyone"]) and not all(DOMAIN.fullmatch(value) for value in values):
+        raise ImproperlyConfigured(
+            f"{name} is '{text(name)}'; use nobody, anyone, or domains such as example.org,example.edu."
+        )
+    return values
 
 
 def require_packages(name: str, *packages: str, file: str) -> None:

@@ -57,6 +57,10 @@ def _allow_truncate(**signal: Any) -> None:
         cursor.execute("SET assay.allow_truncate = 'on'")
 
 
+# Its tests need settings of their own: test_signin.py runs them
+collect_ignore = [] if os.environ.get("SECOND_FACTOR") else ["accounts/signin/with_signin.py"]
+
+
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Name packed bytes alike in every process: they contain the time at which they were packed."""
     return "packed" if isinstance(val, bytes) and val[:2] in {b"\x1f\x8b", b"PK"} else None

@@ -61,6 +61,7 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
         "former": former_teams(request.user),
         "lockouts": lockouts_of(request.user),
         "sends_mail": settings.SENDS_MAIL,
+        "signs_in": settings.SIGN_IN,
     }
     return render(request, "accounts/account.html", parts)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from accounts.models import User
+from accounts.selectors import orcids_of
 from publishing.models import Archive, LoadedArchive
 from tracks.models import Track
 
@@ -25,6 +26,14 @@ def archives_page(track: Track) -> ArchivesPage:
     archives = track.archives.select_related("job", "created_by")
     is_building = archives.filter(status=Archive.Status.BUILDING).exists()
     return ArchivesPage(track, archives, is_building)
+
+
+def identified_authors(track: Track) -> str:
+    """The organizers of a track who have proved their ORCID iD, a line each, as authors of an archive."""
+    users = User.objects.filter(organizer_of__track=track, organizer_of__is_chair=False).order_by("pk")
+    names = {user.pk: user.get_full_name() or user.username for user in users}
+    orcids = orcids_of(names)
+    return "\n".join(f"{name} https://orcid.org/{orcids[pk]}" for pk, name in names.items() if pk in orcids)
 
 
 def archives() -> QuerySet[Archive]:

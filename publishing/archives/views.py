@@ -30,6 +30,7 @@ def archives(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     latest = track.archives.first()
     # the values of the latest archive, since they rarely change
     initial = {name: getattr(latest, name) for name in ("authors", "license", "url", "doi")} if latest else {}
+    initial = initial or {"authors": selectors.identified_authors(track)}
     data = request.POST if request.method == "POST" else None  # all values may be empty
     form = ArchiveForm(data, instance=Archive(track=track), initial=initial)
     if request.method == "POST" and form.is_valid():

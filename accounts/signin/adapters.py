@@ -1,0 +1,158 @@
+"""Who may log in through a service, and who gets an account by it. Decision: ADR 71.
+
+What is refused leads back to the login page, with a sentence, because the address of the answer contains a code.
+"""
+
+from typing import Any, NoReturn
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialLogin
+from allauth.socialaccount.providers.base.constants import AuthError, AuthProcess
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from accounts.backends import SiteBackend
+from accounts.models import IS_PERSON, User
+from accounts.signin.records import record
+from accounts.views import BACKEND, greet
+
+SENTENCES = {
+    "socialaccount/messages/account_connected.txt": "Connected. You can now log in with it.",
+    "socialaccount/messages/account_connected_updated.txt": "It was connected already.",
+    "socialaccount/messages/account_connected_other.txt": "It belongs to another account of this site.",
+    "socialaccount/messages/account_disconnected.txt": "Disconnected.",
+    "mfa/messages/totp_activated.txt": "The second factor is on.",
+    "mfa/messages/totp_deactivated.txt": "The second factor is off.",
+}
+CLOSED = "This account is closed. Ask an organizer of your track."
+UNKNOWN = (
+    "No account of this site belongs to your login with {provider}. If you have one, log in below with your "
+    "user name, and connect {provider} on the page of your account. Otherwise ask for an invitation."
+)
+TAKEN = (
+    "An account of this site has your e-mail address already. Log in below, and connect {provider} on the page "
+    "of your account."
+)
+FOREIGN = "New accounts are for people with a verified e-mail address of {domains}, and {provider} names none of you."
+FAILED = "The login with {provider} failed. Try again; if it fails again, ask the administrator of this site."
+CANCELED = "You canceled the login with {provider}."
+
+
+def refuse(request: HttpRequest, sentence: str) -> NoReturn:
+    """Go back to where somebody began, with a sentence."""
+    messages.error(request, sentence)
+    raise ImmediateHttpResponse(redirect("sign_in" if request.user.is_authenticated else "login"))
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """Logs people of the site in, with its sentences."""
+
+    def pre_login(self, request: HttpRequest, user: User, **_: Any) -> HttpResponse | None:
+        if not SiteBackend().user_can_authenticate(user):
+            refuse(request, CLOSED)
+        return None
+
+    def login(self, request: HttpRequest, user: User) -> None:
+        login(request, user, backend=BACKEND)
+
+    def post_login(
+        self, request: HttpRequest, user: User, *, signal_kwargs: dict[str, Any] | None, **options: Any
+    ) -> HttpResponse:
+        if (signal_kwargs or {}).get("is_by_link"):
+            return greet(request)
+        response: HttpResponse = super().post_login(request, user, signal_kwargs=None, **options)
+        return response
+
+    def get_login_stages(self) -> list[str]:
+        return ["allauth.mfa.stages.AuthenticateStage"] if settings.SECOND_FACTOR else []
+
+    def is_safe_url(self, url: str) -> bool:
+        """Return whether an address leads to a page of this site, under the name of the request."""
+        request = self.request
+        return url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
+
+    def add_message(
+        self,
+        request: HttpRequest,
+        level: int,
+        message_template: str | None = None,
+        message_context: dict[str, Any] | None = None,
+        extra_tags: str = "",
+        message: str | None = None,
+    ) -> None:
+        """Show a sentence of ours. What has none is not shown: somebody who has logged in sees that."""
+        sentence = message or SENTENCES.get(message_template or "")
+        if sentence:
+            messages.add_message(request, level, sentence)
+
+
+class ProviderAdapter(DefaultSocialAccountAdapter):
+    """Decides who is who, from what a service says."""
+
+    error_messages = DefaultSocialAccountAdapter.error_messages | {
+        "no_password": "Your account has no password, so you could not log in any more. Log out, log in with a "
+        "link, and set a password first."
+    }
+
+    def on_authentication_error(
+        self, request: HttpRequest, provider: Any, error: str = AuthError.UNKNOWN, **_: Any
+    ) -> None:
+        is_canceled = error == AuthError.CANCELLED  # prose: allow a name of django-allauth
+        sentence = CANCELED if is_canceled else FAILED
+        refuse(request, sentence.format(provider=provider.name))
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Find the account of somebody who is not connected yet, or prepare a new one.
+
+        Raises:
+            ImmediateHttpResponse: There is none, and none is made.
+        """
+        if sociallogin.is_existing or sociallogin.state.get("process") == AuthProcess.CONNECT:
+            return
+        address = verified_address(sociallogin)
+        user = user_with(address) if sociallogin.provider.app.settings.get("matches_email") else None
+        if user is not None:
+            sociallogin.connect(request, user)
+            return
+        if refusal := why_no_account(address):
+            domains = ", ".join(settings.SIGN_IN_ACCOUNTS)
+            refuse(request, refusal.format(provider=sociallogin.provider.name, domains=domains))
+        sociallogin.user.email = address  # one that is not verified would be somebody else's, perhaps
+        sociallogin.email_addresses.clear()
+
+    @transaction.atomic
+    def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
+        user: User = super().save_user(request, sociallogin, form)
+        record("account.created", user, through=sociallogin.provider.name)
+        return user
+
+    def get_connect_redirect_url(self, request: HttpRequest, socialaccount: Any) -> str:
+        return redirect("sign_in").url
+
+
+def verified_address(sociallogin: SocialLogin) -> str:
+    """The e-mail address that a service has verified, or nothing."""
+    return next((each.email for each in sociallogin.email_addresses if each.verified is True), "")
+
+
+def user_with(address: str) -> User | None:
+    """The only account with an e-mail address. None of an administrator: they connect it themselves."""
+    users = User.objects.filter(email__iexact=address, is_active=True, is_staff=False, **IS_PERSON)
+    return users[0] if address and len(users[:2]) == 1 else None
+
+
+def why_no_account(address: str) -> str:
+    """The sentence for somebody who gets no account, or nothing."""
+    allowed = settings.SIGN_IN_ACCOUNTS
+    if allowed == ["nobody"]:
+        return UNKNOWN
+    if allowed != ["anyone"] and address.rpartition("@")[2].lower() not in allowed:
+        return FOREIGN
+    return TAKEN if address and User.objects.filter(email__iexact=address).exists() else ""

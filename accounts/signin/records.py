@@ -1,0 +1,81 @@
+"""What people do with their ways to log in, in the audit log; and no login past a second factor.
+
+django-allauth says both by signals, after its own transactions.
+"""
+
+from typing import Any
+
+from allauth.account.authentication import get_authentication_records
+from allauth.socialaccount import signals as connections
+from django.conf import settings
+from django.contrib.auth import logout, user_logged_in
+from django.db import transaction
+from django.http import HttpRequest
+
+from accounts.audit import services as audit
+from accounts.models import User
+from assay.errors import Refused
+
+
+class SecondFactorMissing(Refused):
+    """Somebody with a second factor was about to enter without it, by a link of another kind."""
+
+    title = "Log in with your code"
+
+    def __init__(self) -> None:
+        super().__init__("Your account has a second factor. Log in on the login page, with your code.")
+
+
+@transaction.atomic
+def record(action: str, user: User, **details: str) -> None:
+    """Record what a user did."""
+    audit.record(action=action, subject=user, details=details, by=user)
+
+
+def connect() -> None:
+    """Connect the functions below, once for each process."""
+    connections.social_account_added.connect(_connected)
+    connections.social_account_removed.connect(_disconnected)
+    if settings.SECOND_FACTOR:
+        from allauth.mfa import signals  # noqa: PLC0415 - it is not installed otherwise
+
+        signals.authenticator_added.connect(_added)
+        signals.authenticator_removed.connect(_removed)
+        signals.authenticator_reset.connect(_renewed)
+        signals.authenticator_used.connect(_used)
+        user_logged_in.connect(_refuse_without_code)
+
+
+def _connected(sociallogin: Any, **_: Any) -> None:
+    record("account.connected", sociallogin.user, to=sociallogin.account.provider)
+
+
+def _disconnected(socialaccount: Any, **_: Any) -> None:
+    record("account.disconnected", socialaccount.user, provider=socialaccount.provider)
+
+
+def _added(user: User, authenticator: Any, **_: Any) -> None:
+    if authenticator.type == "totp":  # recovery codes come with it
+        record("second-factor.added", user)
+
+
+def _removed(user: User, authenticator: Any, **_: Any) -> None:
+    if authenticator.type == "totp":
+        record("second-factor.removed", user)
+
+
+def _renewed(user: User, **_: Any) -> None:
+    record("recovery-codes.renewed", user)
+
+
+def _used(user: User, authenticator: Any, **_: Any) -> None:
+    if authenticator.type == "recovery_codes":
+        record("recovery-code.used", user)
+
+
+def _refuse_without_code(request: HttpRequest, user: User, **_: Any) -> None:
+    """End a session that began without the second factor of its user, whichever page began it."""
+    methods = {each["method"] for each in get_authentication_records(request, user)}
+    if "mfa" not in methods and user.authenticator_set.filter(type="totp").exists():  # type: ignore[attr-defined]
+        logout(request)
+        raise SecondFactorMissing

@@ -1,0 +1,154 @@
+"""A second factor: codes of an app on a telephone (TOTP, RFC 6238), and recovery codes that work once each."""
+
+import base64
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.base.views import AuthenticateView, ReauthenticateView
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.views import GenerateRecoveryCodesView, ViewRecoveryCodesView
+from allauth.mfa.totp.forms import ActivateTOTPForm
+from allauth.mfa.totp.views import ActivateTOTPView, DeactivateTOTPView
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import path
+
+from accounts.models import User
+from assay.errors import Refused
+from web.forms import StyledForm
+
+FOLDER = "accounts/signin"
+
+
+class SecretLost(Refused):
+    """SECRET_KEY was replaced, so no second factor that was set up before can be read."""
+
+    title = "Your second factor cannot be checked"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The secret key of this site was replaced. Ask its administrator to remove your second factor."
+        )
+
+
+class Adapter(DefaultMFAAdapter):
+    """Keeps the secrets of people encrypted, so that a copy of the database gives no codes."""
+
+    def encrypt(self, text: str) -> str:
+        return _ciphers().encrypt(text.encode()).decode()
+
+    def decrypt(self, encrypted_text: str) -> str:
+        try:
+            return _ciphers().decrypt(encrypted_text.encode()).decode()
+        except InvalidToken as error:
+            raise SecretLost from error
+
+    def get_totp_label(self, user: User) -> str:
+        return user.username
+
+
+def _ciphers() -> MultiFernet:
+    """The first encrypts. Earlier secret keys still decrypt, while SECRET_KEY_FALLBACKS has them."""
+    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    digests = [hashlib.sha256(f"second factor {key}".encode()).digest() for key in keys]
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(digest)) for digest in digests])
+
+
+def factor_of(user: User) -> Authenticator | None:
+    """The second factor of a user."""
+    return Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP).first()
+
+
+class AdminMiddleware:
+    """Sends administrators without a second factor from the admin to the page on which they set one up."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_: Any) -> HttpResponse | None:
+        match, user = request.resolver_match, request.user
+        if match is None or "admin" not in match.app_names or not isinstance(user, User):
+            return None
+        if not user.is_staff or factor_of(user):
+            return None
+        messages.warning(request, "The admin needs a second factor. Set it up first.")
+        return redirect("mfa_activate_totp")
+
+
+def _code(label: str, help_text: str) -> forms.CharField:
+    attributes = {"autocomplete": "one-time-code", "autofocus": True, "autocapitalize": "none"}
+    return forms.CharField(
+        label=label, help_text=help_text, max_length=20, widget=forms.TextInput(attrs=attributes)
+    )
+
+
+class CodeForm(StyledForm, AuthenticateForm):
+    """The code that somebody enters after the password."""
+
+    code = _code("Code", "The six digits that your app shows now, or one of your recovery codes.")
+
+
+class ConfirmForm(StyledForm, ReauthenticateForm):
+    """The code that confirms a change."""
+
+    code = _code("Code", "The six digits that your app shows now, or one of your recovery codes.")
+
+
+class FirstCodeForm(StyledForm, ActivateTOTPForm):
+    """The first code of an app, which shows that it has the key."""
+
+    code = _code("Code", "The six digits that your app shows now.")
+
+
+class CodeView(AuthenticateView):
+    """The page after the password. Who has given the password and has a second factor."""
+
+    template_name = f"{FOLDER}/code.html"
+    form_class = CodeForm
+
+    def _build_forms(self) -> CodeForm:
+        """The form: there are no security keys here, the form of which the library would look for too."""
+        data = self.request.POST if self.request.method == "POST" else None
+        form: CodeForm = self.get_form_class()(data, user=self.stage.login.user)
+        self.auth_form, self.webauthn_form = form, None
+        return form
+
+
+urlpatterns = [
+    path("login/code/", CodeView.as_view(), name="mfa_authenticate"),
+    path(
+        "account/confirm/code/",
+        ReauthenticateView.as_view(template_name=f"{FOLDER}/confirm.html", form_class=ConfirmForm),
+        name="mfa_reauthenticate",
+    ),
+    path(
+        "account/second-factor/",
+        ActivateTOTPView.as_view(template_name=f"{FOLDER}/set_up.html", form_class=FirstCodeForm),
+        name="mfa_activate_totp",
+    ),
+    path(
+        "account/second-factor/off/",
+        DeactivateTOTPView.as_view(template_name=f"{FOLDER}/turn_off.html"),
+        name="mfa_deactivate_totp",
+    ),
+    path(
+        "account/recovery-codes/",
+        ViewRecoveryCodesView.as_view(template_name=f"{FOLDER}/recovery_codes.html"),
+        name="mfa_view_recovery_codes",
+    ),
+    path(
+        "account/recovery-codes/new/",
+        GenerateRecoveryCodesView.as_view(template_name=f"{FOLDER}/new_codes.html"),
+        name="mfa_generate_recovery_codes",
+    ),
+]
