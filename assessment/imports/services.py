@@ -25,7 +25,7 @@ from assessment.imports.campaign import Campaign
 from assessment.imports.plan import ImportPlan, plan_part, report_of
 from assessment.imports.staging import Staged, parts, stage
 from assessment.imports.store import make_batches, store
-from assessment.models import Batch, JudgmentImport
+from assessment.models import Batch, JudgmentImport, ProjectImport
 from jobs import services as jobs
 from jobs.files import storage
 from pooling.models import Pool
@@ -113,17 +113,26 @@ def _check_or_queue(source: JudgmentImport) -> None:
     if source.size <= SMALL:
         check(source)
     else:
-        _queue(source, CHECK, f"Check the judgments of {source.name}")
+        queue(source, CHECK, f"Check the judgments of {source.name}", subject=source.track)
 
 
-def _queue(source: JudgmentImport, kind: str, title: str) -> None:
+def queue(
+    source: JudgmentImport | ProjectImport,
+    kind: str,
+    title: str,
+    *,
+    subject: jobs.Subject,
+    keeps_report: bool = False,
+) -> None:
+    """Queue the job that checks or imports an upload. The report of its latest check goes, unless it is kept."""
     with transaction.atomic():
         arguments = {"import_id": source.pk}
-        job = jobs.request(
-            kind=kind, title=title[:200], arguments=arguments, by=source.created_by, subject=source.track
+        source.job = jobs.request(
+            kind=kind, title=title[:200], arguments=arguments, by=source.created_by, subject=subject
         )
-        JudgmentImport.objects.filter(pk=source.pk).update(job=job, report={})
-        source.job, source.report = job, {}
+        if not keeps_report:
+            source.report = {}
+        source.save(update_fields=["job", "report"])
 
 
 def check(source: JudgmentImport) -> None:
@@ -175,7 +184,7 @@ def request_import(*, source: JudgmentImport) -> None:
         if not current.is_ready:
             raise NotReady(current.report.get("n_complaints", 0))
         if source.size > SMALL:
-            _queue(source, IMPORT, f"Import the judgments of {source.name}")
+            queue(source, IMPORT, f"Import the judgments of {source.name}", subject=source.track)
             return
     with _content(source) as file, transaction.atomic():
         _import(source, stage(_opened(source, file), has_ids=True))

@@ -38,15 +38,9 @@ def import_judgments(request: AuthenticatedRequest, import_id: int) -> HttpRespo
         services.remap(source=source, mapping=form.mapping, **place)
         return redirect(source)
     report = source.report
-    context = {
-        "track": source.track,
-        "source": source,
-        "report": report,
-        "is_running": source.job is not None and not source.job.is_finished,
-        "n_more": report.get("n_complaints", 0) - len(report.get("complaints", ())),
-        "form": form,
-        "tab": "judging",
-    }
+    n_more = report.get("n_complaints", 0) - len(report.get("complaints", ()))
+    context = {"track": source.track, "source": source, "report": report, "n_more": n_more, "form": form}
+    context |= {"layout": "assessment/base.html", "tab": "judging"}
     return render(request, "assessment/imports/import.html", context, status=400 if form.errors else 200)
 
 

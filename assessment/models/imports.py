@@ -1,4 +1,4 @@
-"""Imports of judgments."""
+"""Imports of judgments and of projects."""
 
 from django.db import models
 from django.urls import reverse
@@ -10,17 +10,38 @@ from pooling.models import Pool
 from tracks.models import Track
 
 
-class JudgmentImport(models.Model):
-    """A file of judgments that were made elsewhere: first checked, then imported as a whole.
+class CheckedUpload(models.Model):
+    """A file that is first checked, then imported as a whole.
 
-    The file is deleted when its judgments are stored. `report` is the result of the latest check.
+    The file is deleted when its content is stored. `report` is the result of the latest check.
     """
 
-    track = models.ForeignKey(Track, models.PROTECT, related_name="judgment_imports")
     name = models.CharField("file name", max_length=255)
-    file = models.FileField(upload_to="judgments/", max_length=255, blank=True)
     size = models.BigIntegerField()
     sha256 = models.CharField(max_length=64)
+    report = models.JSONField(default=dict)
+    job = models.ForeignKey(Job, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    imported_at = models.DateTimeField(null=True)
+
+    class Meta:
+        abstract = True
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_running(self) -> bool:
+        """True while a job checks or imports it."""
+        return self.job is not None and not self.job.is_finished
+
+
+class JudgmentImport(CheckedUpload):
+    """A file of judgments that were made elsewhere."""
+
+    track = models.ForeignKey(Track, models.PROTECT, related_name="judgment_imports")
+    file = models.FileField(upload_to="judgments/", max_length=255, blank=True)
     pool = models.ForeignKey(
         Pool,
         models.PROTECT,
@@ -35,18 +56,8 @@ class JudgmentImport(models.Model):
     mapping = models.JSONField(
         default=dict, help_text="By kind (columns, assessors, answers): what words of the file mean here."
     )
-    report = models.JSONField(default=dict)
-    job = models.ForeignKey(Job, models.PROTECT, null=True, related_name="+")
     n_imported = models.PositiveIntegerField(default=0)
     created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
-    imported_at = models.DateTimeField(null=True)
-
-    class Meta:
-        ordering = ["-id"]
-
-    def __str__(self) -> str:
-        return self.name
 
     def get_absolute_url(self) -> str:
         return reverse("assessment:import", args=[self.pk])
@@ -59,31 +70,15 @@ class JudgmentImport(models.Model):
         )
 
 
-class ProjectImport(models.Model):
-    """Projects of Turkle in one upload: first checked, then imported as tracks, all of them or none.
+class ProjectImport(CheckedUpload):
+    """Projects of Turkle in one upload, imported as tracks: all of them or none."""
 
-    The file is deleted when they are stored. `report` is the result of the latest check.
-    """
-
-    name = models.CharField("file name", max_length=255)
     file = models.FileField(upload_to="projects/", max_length=255, blank=True)
-    size = models.BigIntegerField()
-    sha256 = models.CharField(max_length=64)
     mapping = models.JSONField(
         default=dict,
         help_text="By kind: the titles and slugs of projects by folder, and the accounts of workers by name.",
     )
-    report = models.JSONField(default=dict)
-    job = models.ForeignKey(Job, models.PROTECT, null=True, related_name="+")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
-    imported_at = models.DateTimeField(null=True)
-
-    class Meta:
-        ordering = ["-id"]
-
-    def __str__(self) -> str:
-        return self.name
 
     def get_absolute_url(self) -> str:
         return reverse("assessment:project_import", args=[self.pk])

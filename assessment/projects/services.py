@@ -23,7 +23,7 @@ from assay.errors import BadFile, InputError, Refused
 from assay.formats.moving import JUDGMENTS_FILE, ROWS_FILE
 from assay.formats.projects import Lab, unpacked
 from assessment.imports import services as import_services
-from assessment.imports.services import SMALL
+from assessment.imports.services import SMALL, queue
 from assessment.models import ProjectImport
 from assessment.projects.plan import PlannedProject, ProjectsPlan, plan_of, report_of
 from jobs import services as jobs
@@ -105,20 +105,7 @@ def _check_or_queue(source: ProjectImport) -> None:
     if source.size <= SMALL:
         check(source)
     else:
-        _queue(source, CHECK, f"Check the projects of {source.name}")
-
-
-def _queue(source: ProjectImport, kind: str, title: str) -> None:
-    with transaction.atomic():
-        source.job = jobs.request(
-            kind=kind,
-            title=title[:200],
-            arguments={"import_id": source.pk},
-            by=source.created_by,
-            subject=source,
-        )
-        source.report = source.report if kind == IMPORT else {}
-        source.save(update_fields=["job", "report"])
+        queue(source, CHECK, f"Check the projects of {source.name}", subject=source)
 
 
 def check(source: ProjectImport) -> None:
@@ -140,7 +127,8 @@ def request_import(*, source: ProjectImport) -> None:
             raise ProjectsRefused(
                 f"The upload has problems, so nothing can be imported: {'; '.join(problems[:3])}."
             )
-        _queue(current, IMPORT, f"Import the projects of {current.name}")
+        title = f"Import the projects of {current.name}"
+        queue(current, IMPORT, title, subject=current, keeps_report=True)
 
 
 def _lock(source: ProjectImport) -> ProjectImport:

@@ -36,8 +36,7 @@ def project_import(request: AuthenticatedRequest, upload_id: int) -> HttpRespons
     if request.method == "POST" and form.is_valid():
         services.remap(source=source, mapping=form.mapping)
         return redirect(source)
-    is_running = source.job is not None and not source.job.is_finished
-    context = {"source": source, "report": source.report, "is_running": is_running, "form": form}
+    context = {"layout": "base.html", "source": source, "report": source.report, "form": form}
     return render(request, "assessment/projects/import.html", context, status=400 if form.errors else 200)
 
 
