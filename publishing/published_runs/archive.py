@@ -3,23 +3,33 @@
 The manifest is one that `assay pool` reads and that organizers of another installation can upload with the archive.
 """
 
+import gzip
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from assay.digests import sha256_of, sha256_of_file
 from assay.formats.compression import ARCHIVES
 from assay.formats.declaration import columns_of
 from assay.formats.manifest import ALLOWED
 from assay.formats.spreadsheet import as_csv
-from assay.formats.tar_gz import ArchivedFile
 from pooling.models import Run
 from publishing.errors import PublicationRefused
 from tracks.models import Track
 
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+LEVEL = 6  # of gz
+
+
+class ArchivedFile(NamedTuple):
+    """A file for an archive: its path in it, its size in bytes, and its content."""
+
+    path: str
+    n_bytes: int
+    content: BinaryIO
 
 
 def paths_of(runs: Sequence[Run]) -> dict[int, str]:
@@ -111,3 +121,18 @@ def _readme(track: Track, rows: Sequence[Mapping[str, Any]], left_out: Mapping[s
         lines += ["", "Left out, because they were disqualified:"]
         lines += [f"- {run['tag']} of {run['team']}" for run in left_out["disqualified"]]
     return "\n".join(lines) + "\n"
+
+
+def write_tar_gz(target: BinaryIO, files: Iterable[ArchivedFile]) -> None:
+    """Write files in their order as a stream. Times, owners and modes are fixed: the same files give the same bytes.
+
+    Raises `OSError` if a content is shorter than its size, or the target cannot be written.
+    """
+    with (
+        gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=LEVEL, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for file in files:
+            info = tarfile.TarInfo(file.path)
+            info.size, info.mode, info.mtime = file.n_bytes, 0o644, 0
+            archive.addfile(info, file.content)

@@ -10,7 +10,6 @@ from django.db import transaction
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.digests import sha256_of_file
-from assay.formats.tar_gz import write_tar_gz
 from jobs import services as jobs
 from jobs.files import storage
 from participation.models import Team
@@ -94,7 +93,7 @@ def publish(progress: jobs.Progress, *, publication_id: int) -> dict[str, Any]:
     left_out = selectors.left_out(track)
     with TemporaryFile() as target, storage.storing() as store:
         progress.update(0, None, f"packing {len(runs):,} runs")
-        write_tar_gz(cast("BinaryIO", target), archive.files_of(track, runs, rows, left_out))
+        archive.write_tar_gz(cast("BinaryIO", target), archive.files_of(track, runs, rows, left_out))
         n_bytes = target.seek(0, os.SEEK_END)
         target.seek(0)
         publication.sha256 = sha256_of_file(cast("BinaryIO", target))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assay.processes import WorkerLost, map_fresh
-from tests.helpers.paths import ROOT
+from server.paths import ROOT
 
 # A process with threads must not fork, and the process of the tests has threads.
 PROGRAM = """

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.benchmarks import harness
-from tests.helpers.paths import ROOT
+from server.paths import ROOT
 
 
 def run(*arguments: str) -> str:

@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from assay.version import VERSION
-from tests.helpers.paths import ROOT
+from server.paths import ROOT
 
 FILES = sorted(path.name for path in ROOT.glob("requirements*.txt"))
 

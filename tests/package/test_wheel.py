@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from assay.version import VERSION
-from tests.helpers.paths import ROOT
+from server.paths import ROOT
 
 SCORES = """\
 run	topic	measure	value

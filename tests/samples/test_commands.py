@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay import samples
-from tests.samples.reading import FORMULA_TASK, FORMULAS, RUNS, TASK, Assay, lines_of, rows_of
+from tests.samples.conftest import FORMULA_TASK, FORMULAS, RUNS, TASK, Assay, lines_of, rows_of
 
 
 def test_check_accepts_every_run_of_the_manifest(assay: Assay) -> None:

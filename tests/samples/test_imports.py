@@ -6,7 +6,7 @@ from assay import samples
 from assay.formats.documents.jsonl import convert
 from assay.formats.formulas import read_files
 from assay.formats.topics.reader import read_labels, read_topics
-from tests.samples.reading import lines_of
+from tests.samples.conftest import lines_of
 
 ANSWER_TOPICS = ["A.1", "A.2", "A.3", "A.4", "A.5"]
 

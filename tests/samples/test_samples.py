@@ -6,7 +6,7 @@ import json
 import pytest
 
 from assay import samples
-from tests.samples.reading import lines_of
+from tests.samples.conftest import lines_of
 
 MAX_BYTES = 120_000
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from assay import samples
-from tests.samples.reading import FORMULA_TASK, FORMULAS, TASK, Assay, lines_of, rows_of, value
+from tests.samples.conftest import FORMULA_TASK, FORMULAS, TASK, Assay, lines_of, rows_of, value
 
 DEPTHS = ("--depth", "primary=3", "--depth", "alternate=2")
 

@@ -12,7 +12,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.protocols.loader import shipped_text
-from tests.helpers.paths import ROOT
+from server.paths import ROOT
 from tests.helpers.real_files import KNOWN, real_qrels
 from tests.helpers.score_files import PROTOCOL, ask, qrels
 

@@ -17,7 +17,7 @@ from assay.errors import InputError
 from assay.formats.runs.columns import save
 from assay.formats.runs.reader import check_run, read_run
 from assay.protocols.loader import load_protocol, shipped_text
-from tests.helpers.paths import ROOT
+from server.paths import ROOT
 from tests.helpers.real_files import KNOWN, KNOWN_OVER_ALL_JUDGED, real_qrels
 
 PROTOCOL = ["evaluate", "--protocol", "arqmath-2020-task1"]

@@ -17,7 +17,7 @@ import pytest
 
 from assay.cli.main import COMMANDS, main
 from assay.version import VERSION
-from tests.helpers.paths import ROOT
+from server.paths import ROOT
 
 MODULES = {
     name: import_module(f"assay.cli.commands.{name.replace('-', '_')}")

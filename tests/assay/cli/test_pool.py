@@ -11,9 +11,9 @@ import pytest
 
 from assay.cli.main import main
 from assay.protocols.loader import load_protocol, shipped_slugs
+from server.paths import ROOT
 from tests.helpers.answer_runs import answer_run
 from tests.helpers.form_runs import bolt_run, formula_run, ntcir_run
-from tests.helpers.paths import ROOT
 from tests.helpers.pool_files import (
     INDEX,
     TASK_2,

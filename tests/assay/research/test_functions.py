@@ -15,7 +15,7 @@ from ir_measures import AP, Qrel, ScoredDoc, nDCG
 import assay
 from assay.cli.main import main
 from assay.samples import path
-from tests.helpers.paths import ROOT
+from server.paths import ROOT
 from tests.helpers.real_files import real_qrels
 
 PROTOCOL = "arqmath-2020-task1"

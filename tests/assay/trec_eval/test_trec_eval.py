@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from assay.cli.main import main
 from assay.trec_eval.catalog import MEASURES, NICKNAMES
-from tests.helpers.paths import ROOT
+from server.paths import ROOT
 
 Grades = dict[str, dict[str, int]]
 N_CASES = 15

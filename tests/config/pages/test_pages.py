@@ -16,8 +16,8 @@ from django.urls import reverse
 
 from config.pages import documentation
 from config.pages.health import NO_STORAGE, NO_TABLES, READ_ONLY, UNREACHABLE, health
+from server.paths import ROOT
 from tests.helpers.factories import make_organizer, make_track, make_user
-from tests.helpers.paths import ROOT
 
 
 @pytest.mark.django_db

@@ -18,7 +18,7 @@ from pooling.runs import changes
 from pooling.runs import services as run_services
 from publishing.errors import PublicationRefused
 from publishing.models import Publication
-from publishing.published_runs import services
+from publishing.published_runs import archive, services
 from tests.helpers.api import api, call
 from tests.helpers.runs import GOOD, run_bytes
 from tests.pooling.conftest import Scene
@@ -134,13 +134,13 @@ def test_consent_that_is_withdrawn_while_the_archive_is_made_is_respected(
     submit(scene, scene.ours, "ours", GOOD)
     track_services.close(track=scene.track)
     answer(scene, scene.member, scene.ours, "yes")
-    write = services.write_tar_gz
+    write = archive.write_tar_gz
 
     def write_slowly(*arguments: Any) -> None:
         write(*arguments)
         services.record_consent(team=scene.ours, is_given=False, by=scene.member)
 
-    monkeypatch.setattr(services, "write_tar_gz", write_slowly)
+    monkeypatch.setattr(archive, "write_tar_gz", write_slowly)
 
     publication = publish(scene)
 

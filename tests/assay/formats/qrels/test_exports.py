@@ -28,7 +28,7 @@ from assay.formats.qrels.exports import (
     zipped,
 )
 from assay.formats.qrels.reader import columns_from, format_qrels, parse_qrels
-from tests.helpers.paths import ROOT
+from server.paths import ROOT
 
 SMALL = b"A.1 0 9 3\nA.1 0 10 0\nA.10 0 x 1\nA.2 0 x -1\nA.3 0 y 2\n"
 

@@ -1,5 +1,0 @@
-"""Folders that tests read."""
-
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[2]  # of the project
