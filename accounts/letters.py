@@ -5,14 +5,15 @@ function that is registered for the kind of the letter, and sends it. Beat start
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
+from email.utils import parseaddr
 from typing import Any, NamedTuple
 
 from celery import current_app
 from django.conf import settings
 from django.core.exceptions import ObjectDoesNotExist
-from django.core.mail import send_mail
+from django.core.mail import EmailMessage
 from django.db import transaction
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -59,11 +60,16 @@ def post(*, kind: str, data: Mapping[str, Any], site: str) -> Letter | None:
         data: what its writer needs, as JSON. No secret: ids, and the writer makes the link.
         site: the origin of the site for the links in it, such as `https://assay.example.org`.
     """
-    if not settings.SENDS_MAIL:
-        return None
-    letter = Letter.objects.create(kind=kind, data=dict(data), site=site)
+    return next(iter(post_each(kind=kind, data=[data], site=site)), None)
+
+
+def post_each(*, kind: str, data: Sequence[Mapping[str, Any]], site: str) -> list[Letter]:
+    """Send letters of a kind after the transaction, each with its own data; none where no mail server is set."""
+    if not settings.SENDS_MAIL or not data:
+        return []
+    rows = [Letter(kind=kind, data=dict(each), site=site) for each in data]
     transaction.on_commit(_launch)
-    return letter
+    return Letter.objects.bulk_create(rows)
 
 
 def post_gathered(*, kind: str, data: Mapping[str, Any], site: str, wait: timedelta) -> None:
@@ -99,9 +105,10 @@ def _send(letter_id: int) -> None:
         return
     try:
         with transaction.atomic():
-            for mail in _writers[letter.kind](letter.data, letter.site):
+            for n, mail in enumerate(_writers[letter.kind](letter.data, letter.site)):
                 text = render_to_string(mail.template, dict(mail.context))
-                send_mail(f"Assay: {mail.subject}", text, None, [mail.to])
+                headers = {"Message-ID": _message_id(letter, n)}
+                EmailMessage(f"Assay: {mail.subject}", text, None, [mail.to], headers=headers).send()
     except (OSError, ObjectDoesNotExist) as error:  # of smtplib, sockets, and rows that are gone
         is_last = letter.n_tries + 1 >= MAX_TRIES
         letter.due_at = None if is_last else timezone.now() + FIRST_WAIT * 2**letter.n_tries
@@ -111,6 +118,12 @@ def _send(letter_id: int) -> None:
         letter.sent_at, letter.due_at, letter.error = timezone.now(), None, ""
     letter.n_tries += 1
     letter.save()
+
+
+def _message_id(letter: Letter, n: int) -> str:
+    """The same for each try, so that the mailbox can drop a copy: of a worker that died just after it had sent one."""
+    domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].partition("@")[2] or "localhost"
+    return f"<{letter.created_at:%Y%m%d%H%M%S%f}.{letter.pk}.{n}@{domain}>"
 
 
 def delete_old() -> None:

@@ -58,6 +58,12 @@ class User(AbstractUser):
         help_text="An e-mail to an organizer when somebody asks to join a track.",
     )
 
+    is_mailed_about_announcements = models.BooleanField(
+        "e-mails about announcements",
+        default=True,
+        help_text="An e-mail with each announcement of the organizers of a track of the user.",
+    )
+
     link_sent_at = models.DateTimeField(
         null=True, editable=False, help_text="The latest e-mail with a login link."
     )

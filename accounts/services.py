@@ -47,12 +47,21 @@ def set_judging(*, user: User, uses_shortcuts: bool, accepts_next: bool) -> None
     User.objects.filter(pk=user.pk).update(uses_shortcuts=uses_shortcuts, accepts_next=accepts_next)
 
 
-def set_mails(*, user: User, is_mailed_about_runs: bool, is_mailed_about_requests: bool) -> None:
+def set_mails(
+    *,
+    user: User,
+    is_mailed_about_runs: bool,
+    is_mailed_about_requests: bool,
+    is_mailed_about_announcements: bool,
+) -> None:
     """Set which e-mails a user gets; those about requests go to organizers only."""
     user.is_mailed_about_runs = is_mailed_about_runs
+    user.is_mailed_about_announcements = is_mailed_about_announcements
     if user.is_organizer:
         user.is_mailed_about_requests = is_mailed_about_requests
-    user.save(update_fields=["is_mailed_about_runs", "is_mailed_about_requests"])
+    user.save(
+        update_fields=["is_mailed_about_runs", "is_mailed_about_requests", "is_mailed_about_announcements"]
+    )
 
 
 def set_accepts_next(*, user: User, is_on: bool) -> None:

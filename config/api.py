@@ -60,6 +60,7 @@ NOUNS = [
     "corpus.collections",
     "corpus.threads",
     "corpus.clusterings",
+    "participation.announcements",
     "participation.teams",
     "pooling.runs",
     "pooling.baselines",

@@ -8,10 +8,12 @@ from django.urls import reverse
 from accounts import letters
 from accounts.letters import Mail
 from accounts.selectors import organizers_to_mail, user_by_id
+from participation.announcements.selectors import recipients
+from participation.announcements.services import MAIL as ANNOUNCEMENT
 from participation.interaction import selectors as sessions
 from participation.interaction.services import HELD, PLANNED
 from participation.invitations.selectors import link_of, open_invitations
-from participation.models import Interaction, JoinRequest, Nomination
+from participation.models import Announcement, Interaction, JoinRequest, Nomination
 from participation.requests.selectors import open_requests
 from participation.teams.selectors import team_by_id
 from tracks.models import Track
@@ -58,6 +60,18 @@ def added(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     context = {"user": user, "track": track, "role": data["role"], "team": data["team"]}
     context["link"] = _track_link(track, site)
     yield Mail(user.email, f"Your role in {track}", "participation/people/mail_added.txt", context)
+
+
+@letters.writer(ANNOUNCEMENT)
+def announcement(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """An announcement; nothing if it was withdrawn meanwhile, or the person left or wants no such e-mails any more."""
+    current = Announcement.objects.select_related("track").get(pk=data["announcement"])
+    if current.withdrawn_at is None:
+        for user in recipients(current.track, current.audiences).filter(pk=data["user"]):
+            link = f"{site}{current.get_absolute_url()}"
+            context = {"user": user, "announcement": current, "link": link}
+            subject = f"{current.track}: {current.title}"
+            yield Mail(user.email, subject, "participation/announcements/mail.txt", context)
 
 
 def _track_link(track: Track, site: str) -> str:

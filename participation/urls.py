@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from participation.announcements import views as announcements
 from participation.interaction import views as interaction
 from participation.invitations import views as invitations
 from participation.people import views as people
@@ -24,6 +25,24 @@ urlpatterns = [
     path("tracks/<slug:slug>/join/", requests.ask, name="ask_to_join"),
     path("requests/<int:request_id>/accept/", requests.accept, name="accept_request"),
     path("requests/<int:request_id>/refuse/", requests.refuse, name="refuse_request"),
+    # announcements
+    path("tracks/<slug:slug>/announcements/", announcements.announcements, name="announcements"),
+    path("tracks/<slug:slug>/announcements/new/", announcements.new_announcement, name="new_announcement"),
+    path(
+        "announcements/<int:announcement_id>/edit/",
+        announcements.edit_announcement,
+        name="edit_announcement",
+    ),
+    path(
+        "announcements/<int:announcement_id>/mails/",
+        announcements.announcement_mails,
+        name="announcement_mails",
+    ),
+    path(
+        "announcements/<int:announcement_id>/withdraw/",
+        announcements.withdraw_announcement,
+        name="withdraw_announcement",
+    ),
     # people
     path("tracks/<slug:slug>/people/", people.people, name="people"),
     path("tracks/<slug:slug>/people/invitations.csv", people.links_csv, name="invitation_links"),

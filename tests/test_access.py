@@ -38,7 +38,7 @@ from tests.helpers.factories import (
     make_user,
     make_webhook,
 )
-from tests.helpers.judging import make_import, make_machine, make_project_import
+from tests.helpers.judging import make_announcement, make_import, make_machine, make_project_import
 from tests.scoring.conftest import Scene, build_scene
 from tracks.agreements import services as agreement_services
 from tracks.guidelines import services as guidelines_services
@@ -199,6 +199,11 @@ participation:clone_track                     L333330343
 publishing:consent                         5555555555
 participation:accept_request                  5555555555
 participation:add_people                      L333330340
+participation:announcements             0000000000
+participation:new_announcement          L333330343
+participation:edit_announcement         L333330343
+participation:announcement_mails        L333330043
+participation:withdraw_announcement     5555555555
 participation:ask_to_join                     0000000000
 participation:change_member                   5555555555
 participation:create_team                     5555555555
@@ -498,6 +503,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "batch_id user_id": [batch.pk, scene.ada.pk],
         "team_id user_id": [scene.ours.pk, scene.member.pk],
         "slug user_id": [*track, scene.member.pk],
+        "announcement_id": [make_announcement(scene.track, scene.organizer).pk],
         "invitation_id": [1],
         "request_id": [1],
         "name": ["about"],

@@ -35,7 +35,7 @@ from tests.helpers.factories import (
     make_track,
     make_webhook,
 )
-from tests.helpers.judging import make_import, make_machine, make_project_import
+from tests.helpers.judging import make_announcement, make_import, make_machine, make_project_import
 from tests.scoring.conftest import Scene, build_scene
 from tests.test_access import known
 from tracks.models import Download, Organizer, Track
@@ -203,6 +203,12 @@ GET dual_batches                         13333301043 0333
 POST dual_batches                        13333301343 3330
 POST training_batches                    13333301343 3330
 POST adjudication_batches                13333301343 3330
+GET announcements                        00000001000 0333
+POST announcements                       13333301343 3330
+GET announcement                         00000001000 0333
+PATCH announcement                       13333301343 3330
+POST withdraw_announcement               13333301343 3330
+GET announcement_mails                   13333301043 0333
 GET data_agreement                       00000001000 0333
 POST publish_data_agreement              13333301343 3330
 POST withdraw_data_agreement             13333301343 3330
@@ -427,6 +433,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "job_id": job.pk,
         "batch_id": batch.pk,
         "task_id": batch.tasks.earliest("pk").pk,
+        "announcement_id": make_announcement(scene.track, scene.organizer).pk,
         "invitation_id": invite(place=Place(track=scene.track), terms=Terms(), by=scene.organizer).pk,
         "request_id": JoinRequest.objects.create(track=scene.track, name="Zoe", email="z@example.org").pk,
         "archive_id": make_archive(scene.track, scene.organizer).pk,

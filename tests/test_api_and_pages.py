@@ -23,6 +23,9 @@ corpus:start_import: POST import_collection
 corpus:start_build: POST build_collection
 corpus:change_build: POST change_build
 corpus:delete_build: DELETE build
+participation:new_announcement: POST announcements
+participation:edit_announcement: PATCH announcement
+participation:withdraw_announcement: POST withdraw_announcement
 tracks:deadlines: PUT deadlines
 tracks:import_topics: POST import_topics
 tracks:edit_topic: PATCH topic

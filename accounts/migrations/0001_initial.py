@@ -62,6 +62,7 @@ class Migration(FirstMigration):
                 ('highlights_topic_words', models.BooleanField(default=False, help_text='The judging page highlights the words of the topic in the document.')),
                 ('is_mailed_about_runs', models.BooleanField(default=False, help_text='An e-mail when a run of a team of the user is accepted or rejected, or a leaderboard is released.', verbose_name='e-mails about runs')),
                 ('is_mailed_about_requests', models.BooleanField(default=True, help_text='An e-mail to an organizer when somebody asks to join a track.', verbose_name='e-mails about requests to join')),
+                ('is_mailed_about_announcements', models.BooleanField(default=True, help_text='An e-mail with each announcement of the organizers of a track of the user.', verbose_name='e-mails about announcements')),
                 ('link_sent_at', models.DateTimeField(editable=False, help_text='The latest e-mail with a login link.', null=True)),
                 ('is_machine', models.BooleanField(default=False, editable=False, verbose_name='machine')),
                 ('guest_until', models.DateTimeField(editable=False, help_text='The end of work by a link.', null=True)),

@@ -49,6 +49,7 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
             user=request.user,
             is_mailed_about_runs="is_mailed_about_runs" in request.POST,
             is_mailed_about_requests="is_mailed_about_requests" in request.POST,
+            is_mailed_about_announcements="is_mailed_about_announcements" in request.POST,
         )
         messages.success(request, "Settings saved.")
         return redirect("account")

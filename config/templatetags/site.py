@@ -23,6 +23,7 @@ from config.pages.checklist import checklist
 from config.pages.steps import steps_for
 from jobs.models import Job
 from jobs.selectors import may_control
+from participation.announcements.selectors import latest
 from participation.interaction.selectors import may_see as may_see_interaction
 from participation.models import Team
 from pooling.models import Run
@@ -195,6 +196,15 @@ def _scores(context: template.Context, runs: QuerySet[Run], track: Track) -> dic
     user, phases = context["request"].user, track.protocol.parsed.runs.phases
     has_boards = any(phase.has_board for phase in phases)
     return {"boards": scores_of(user, runs), "phases": scores_of_runs(user, runs) if has_boards else ()}
+
+
+@register.inclusion_tag("participation/announcements/_latest.html", takes_context=True)
+def announcements_of_track(context: template.Context, track: Track) -> dict[str, object]:
+    """The newest announcements of a track for the reader; organizers are asked to write the first one."""
+    user = context["request"].user
+    announcements = latest(user, track)
+    has_math = any("math-container" in each.html for each in announcements)
+    return {"track": track, "user": user, "announcements": announcements, "has_math": has_math}
 
 
 @register.inclusion_tag("scoring/phases/_phases.html")

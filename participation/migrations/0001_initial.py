@@ -51,6 +51,58 @@ class Migration(FirstMigration):
             },
         ),
         migrations.CreateModel(
+            name='Announcement',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('title', models.CharField(max_length=200)),
+                ('text', models.TextField(verbose_name='Markdown')),
+                ('html', models.TextField(editable=False)),
+                ('audiences', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('teams', 'members of teams'), ('assessors', 'assessors'), ('everyone', 'everyone who sees the track')], max_length=10), help_text='Who sees it.', size=None)),
+                ('revision', models.PositiveIntegerField(default=1)),
+                ('published_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('edited_at', models.DateTimeField(null=True)),
+                ('withdrawn_at', models.DateTimeField(null=True)),
+                ('published_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('track', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='announcements', to='tracks.track')),
+            ],
+            options={
+                'ordering': ['-published_at', '-pk'],
+                'constraints': [models.CheckConstraint(condition=models.Q(('audiences__len__gt', 0)), name='announcement_has_audience')],
+            },
+        ),
+        migrations.CreateModel(
+            name='AnnouncementMail',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('announcement', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='mails', to='participation.announcement')),
+                ('letter', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='accounts.letter')),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('announcement', 'user'), name='announcement_mail_unique')],
+            },
+        ),
+        migrations.CreateModel(
+            name='TeamDocument',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('word', models.CharField(blank=True, help_text='Of the document of the protocol that it is; empty for another one.', max_length=100)),
+                ('title', models.CharField(max_length=200)),
+                ('is_public', models.BooleanField(default=False, help_text='Everyone gets it once a leaderboard is public.')),
+                ('name', models.CharField(max_length=200)),
+                ('file', models.FileField(max_length=255, upload_to='documents/')),
+                ('size', models.PositiveBigIntegerField()),
+                ('sha256', models.CharField(max_length=64)),
+                ('uploaded_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('uploaded_at', models.DateTimeField(auto_now_add=True)),
+                ('team', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='files', to='participation.team')),
+            ],
+            options={
+                'ordering': ['team', 'pk'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('word', ''), _negated=True), fields=('team', 'word'), name='team_document_word_unique')],
+            },
+        ),
+        migrations.CreateModel(
             name='Nomination',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

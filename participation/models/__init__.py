@@ -1,8 +1,11 @@
+from participation.models.announcements import Announcement, AnnouncementMail
 from participation.models.interaction import Interaction, Nomination
 from participation.models.invitations import Invitation, InvitationUse, JoinRequest
-from participation.models.teams import EndedMembership, Membership, Team
+from participation.models.teams import EndedMembership, Membership, Team, TeamDocument
 
 __all__ = [
+    "Announcement",
+    "AnnouncementMail",
     "EndedMembership",
     "Interaction",
     "Invitation",
@@ -11,4 +14,5 @@ __all__ = [
     "Membership",
     "Nomination",
     "Team",
+    "TeamDocument",
 ]

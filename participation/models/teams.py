@@ -81,3 +81,33 @@ class EndedMembership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} in {self.team_id} until {self.ended_at:%Y-%m-%d}"
+
+
+class TeamDocument(models.Model):
+    """A PDF of a team, such as its working notes, a poster or slides."""
+
+    team = models.ForeignKey(Team, models.PROTECT, related_name="files")
+    word = models.CharField(
+        max_length=100,
+        blank=True,
+        help_text="Of the document of the protocol that it is; empty for another one.",
+    )
+    title = models.CharField(max_length=200)
+    is_public = models.BooleanField(default=False, help_text="Everyone gets it once a leaderboard is public.")
+    name = models.CharField(max_length=200)
+    file = models.FileField(upload_to="documents/", max_length=255)
+    size = models.PositiveBigIntegerField()
+    sha256 = models.CharField(max_length=64)
+    uploaded_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    uploaded_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["team", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "word"], condition=~Q(word=""), name="team_document_word_unique"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.title

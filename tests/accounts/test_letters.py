@@ -38,7 +38,9 @@ def test_letter_lost_by_the_mail_server_is_sent_again_once(monkeypatch: pytest.M
     make_user("ada", email="ada@example.org")
     letter = post()
     with monkeypatch.context() as broken:
-        broken.setattr(letters, "send_mail", lambda *_: (_ for _ in ()).throw(ConnectionRefusedError("no")))
+        broken.setattr(
+            letters.EmailMessage, "send", lambda *_: (_ for _ in ()).throw(ConnectionRefusedError("no"))
+        )
         letters.send_due()
     letter.refresh_from_db()
     failed = (letter.n_tries, letter.error, letter.due_at is not None and letter.due_at > timezone.now())
@@ -56,10 +58,26 @@ def test_letter_lost_by_the_mail_server_is_sent_again_once(monkeypatch: pytest.M
     assert (letter.due_at, letter.error) == (None, "")
 
 
+def test_letter_that_is_sent_twice_has_the_same_id() -> None:
+    """Of a worker that died just after it had sent it: a mailbox drops the second."""
+    user = make_user("ada", email="ada@example.org")
+    data = {"user": user.pk, "address": None}
+    letter = letters.post(kind="accounts.lockout", data=data, site="https://assay.example")
+    assert letter is not None
+
+    letters.send_due()
+    Letter.objects.update(due_at=timezone.now(), sent_at=None)  # the worker did not store that it was sent
+    letters.send_due()
+
+    first, second = (message.extra_headers["Message-ID"] for message in mail.outbox)
+    assert first == second
+    assert f".{letter.pk}.0@" in first
+
+
 def test_letter_is_given_up_after_the_last_try(monkeypatch: pytest.MonkeyPatch) -> None:
     make_user("ada", email="ada@example.org")
     letter = post()
-    monkeypatch.setattr(letters, "send_mail", lambda *_: (_ for _ in ()).throw(OSError("down")))
+    monkeypatch.setattr(letters.EmailMessage, "send", lambda *_: (_ for _ in ()).throw(OSError("down")))
 
     for _ in range(letters.MAX_TRIES + 1):
         wait_for(letter)

@@ -1,6 +1,7 @@
 """Teams, pools, batches and judgments for tests of judging."""
 
 from itertools import count
+from typing import Any
 from uuid import uuid4
 
 from django.core.files.base import ContentFile
@@ -13,7 +14,8 @@ from assessment.judgments import services as judgment_services
 from assessment.models import Batch, Judgment, JudgmentImport, ProjectImport, Task
 from assessment.planning import services as assignment_services
 from assessment.planning.rules import Change
-from participation.models import Team
+from participation.announcements import services as announcement_services
+from participation.models import Announcement, Team
 from pooling.models import Pool, PoolEntry
 from tests.helpers.factories import make_answer, make_document, make_organizer
 from tracks.assessors import machines as machine_services
@@ -71,6 +73,13 @@ def make_batch(
     if changes:
         assignment_services.change(batch=batch, changes=changes)
     return batch_services.open_for_judging(batch=batch) if is_open else batch
+
+
+def make_announcement(track: Track, by: User, **fields: Any) -> Announcement:
+    """An announcement for everyone, which is not sent by e-mail."""
+    fields = {"title": "Topics", "text": "They are *out*.", "audiences": ["everyone"]} | fields
+    site = "https://assay.example"
+    return announcement_services.publish(track=track, by=by, site=site, **({"is_mailed": False} | fields))
 
 
 def make_project_import(by: User) -> ProjectImport:

@@ -27,6 +27,7 @@ ARCHIVED = {
     "tracks.Topic": "track",
     "tracks.Row": "topic__track",
     "participation.Team": "track",
+    "participation.TeamDocument": "team__track",
     "participation.Nomination": "team__track",
     "pooling.Run": "track",
     "pooling.RunChange": "run__track",
@@ -82,6 +83,8 @@ LEFT_OUT = {
     "tracks.CandidateChooser": PEOPLE,
     "tracks.CandidateDecision": CANDIDATES,
     "tracks.SampledCandidate": CANDIDATES,
+    "participation.Announcement": RUNNING,
+    "participation.AnnouncementMail": PEOPLE,
     "participation.Membership": PEOPLE,
     "participation.EndedMembership": PEOPLE,
     "participation.Interaction": PEOPLE,
@@ -124,6 +127,8 @@ LEFT_OUT = {
     "tracks.Machine.created_by": ACCOUNT,
     "tracks.Machine.created_at": WORK,
     "tracks.GuidelinesVersion.published_by": ACCOUNT,
+    "participation.TeamDocument.uploaded_by": ACCOUNT,
+    "participation.TeamDocument.uploaded_at": RUNNING,
     "participation.Team.max_megabytes": RUNNING,
     "participation.Team.reminded_for": RUNNING,
     "participation.Team.created_at": RUNNING,
@@ -181,6 +186,7 @@ LEFT_OUT = {
 }
 # What the campaign of the tests does not have: formulas, documents of teams, checks, sums and kinds of qrels.
 NOT_IN_THE_CAMPAIGN = {
+    "participation.TeamDocument",  # see the test of BOLT
     "tracks.Row",  # see the test of rows
     "pooling.PoolMember",
     "pooling.MemberContribution",
