@@ -5,24 +5,25 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.test import Client
+from jsonschema import Draft202012Validator
 from pytest_django.live_server_helper import LiveServer
 
-from jobs.models import Job
-from pooling.models import Run
+from accounts.models import User
+from assay import samples
+from jobs import services as jobs
 from tests.helpers.api import make_token
-from tests.helpers.factories import make_track
-from tests.scoring.conftest import Scene
-from tests.test_api_access import scene
-from tracks.models import Track
+from tests.helpers.factories import make_organizer, make_user
+from tests.test_program import PEOPLE, judgments, manifest, work
 
-__all__ = ["scene"]  # a fixture
 HOWTO = Path(__file__).resolve().parents[1] / "docs/howto/use-the-api.md"
 GENERATE = (sys.executable, "-m", "openapi_python_client", "generate", "--fail-on-warning", "--meta", "none")
 
@@ -68,66 +69,142 @@ def test_generated_client_has_every_operation(generated: str) -> None:
     assert all(map(callable, functions))
 
 
+class Generated:
+    """A person's program with the generated client. Each answer must be as the description says."""
+
+    def __init__(self, package: str, site: str, username: str) -> None:
+        self.package, self.description = package, fetch_description().json()
+        self.operations = {
+            each["operationId"]: (path, each)
+            for path, methods in self.description["paths"].items()
+            for each in methods.values()
+        }
+        self.client = import_module(package).AuthenticatedClient(
+            base_url=site,
+            token=make_token(User.objects.get(username=username)),
+            raise_on_unexpected_status=True,
+        )
+
+    def call(
+        self,
+        name: str,
+        /,
+        *path: object,
+        model: str = "",
+        query: Mapping[str, Any] | None = None,
+        **body: Any,
+    ) -> Any:
+        """The parsed answer to an operation, with its content as a model of the client."""
+        _, described = self.operations[name]
+        function = operation(self.package, described["tags"][0], name)
+        content = {"body": self.model(model)(**body)} if model else {}
+        answer = function(*path, client=self.client, **content, **(query or {}))
+        assert 200 <= answer.status_code < 300, (name, answer.content)
+        contents = described["responses"][str(int(answer.status_code))].get("content", {})
+        if "application/json" in contents:
+            schema = {**contents["application/json"]["schema"], "components": self.description["components"]}
+            Draft202012Validator(schema).validate(json.loads(answer.content))
+        return answer.parsed
+
+    def file(self, sample: str) -> Any:
+        path = samples.path(sample)
+        return import_module(f"{self.package}.types").File(io.BytesIO(path.read_bytes()), path.name)
+
+    def model(self, name: str) -> Any:
+        return getattr(import_module(f"{self.package}.models"), name)
+
+
+@pytest.fixture
+def person(generated: str, live_server: LiveServer) -> Iterator[Callable[[str], Generated]]:
+    """Makes the program of a person, whose connections are closed at the end."""
+    with ExitStack() as clients:
+
+        def make(username: str) -> Generated:
+            made = Generated(generated, live_server.url, username)
+            clients.enter_context(made.client)
+            return made
+
+        yield make
+
+
 @pytest.mark.django_db(transaction=True)
-def test_generated_client_submits_a_run_and_adds_a_machine(
-    generated: str, scene: Scene, live_server: LiveServer
+def test_generated_client_runs_a_campaign(
+    person: Callable[[str], Generated],
+    settings: LazySettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    models, types = import_module(f"{generated}.models"), import_module(f"{generated}.types")
-    api = import_module(generated).AuthenticatedClient
-    run = "".join(f"{topic}\t10\t1\t9.5\tbm25\n" for topic in scene.topics)
-    file = types.File(payload=io.BytesIO(run.encode()), file_name="bm25.tsv")
-    slug = scene.track.slug
+    settings.MEDIA_ROOT = tmp_path
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    make_organizer("olga", email="olga@example.org")
+    for name in ("pat", "lee", "ines"):
+        make_user(name, email=f"{name}@example.org")
+    olga, pat, lee, ines = map(person, ("olga", "pat", "lee", "ines"))
 
-    with api(base_url=live_server.url, token=make_token(scene.member)) as member:
-        submitted = operation(generated, "runs", "submit_run")(
-            slug, client=member, body=models.RunSubmissionRequest(file=file, kind="primary", is_manual=True)
-        )
-    with api(base_url=live_server.url, token=make_token(scene.organizer)) as organizer:
-        added = operation(generated, "machines", "add_machine")(
-            slug, client=organizer, body=models.NewMachineRequest(name="Llama judge", version="3.1")
-        )
-        manual, automatic = (
-            operation(generated, "runs", "list_runs")(slug, client=organizer, is_manual=is_manual)
-            for is_manual in (True, False)
-        )
-
-    assert [answer.status_code for answer in (submitted, added, manual, automatic)] == [201, 201, 200, 200]
-    assert Run.objects.get().pk == submitted.parsed.id
-    assert (added.parsed.name, added.parsed.version) == ("Llama judge", "3.1")
-    assert [each.tag for each in manual.parsed.results] == ["bm25"]
-    assert automatic.parsed.results == []
-
-
-@pytest.mark.django_db(transaction=True)
-def test_generated_client_imports_posts_and_topics_and_builds_a_pool(
-    generated: str, scene: Scene, live_server: LiveServer
-) -> None:
-    models, types = import_module(f"{generated}.models"), import_module(f"{generated}.types")
-    api = import_module(generated).AuthenticatedClient
-    make_track("next", status=Track.Status.DRAFT)
-    scene.submit(scene.theirs, "good", "1 2 3")
-    posts, topics = (
-        types.File(payload=io.BytesIO(text), file_name=name)
-        for name, text in {
-            "more.jsonl": b'{"docno": "d1", "text": "One"}\n',
-            "topics.jsonl": b'{"code": "A.7", "title": "Which?"}\n',
-        }.items()
+    job = olga.call(
+        "import_collection",
+        model="ImportRequest",
+        slug="posts",
+        name="Posts",
+        files=[olga.file("documents.jsonl")],
+    )
+    work()
+    assert olga.call("get_job", job.id).state == "done"
+    text = samples.path("protocol.toml").read_text()
+    protocol = olga.call("add_protocol", model="ProtocolTextRequest", text=text)
+    olga.call(
+        "create_track",
+        model="NewTrackRequest",
+        slug="math",
+        name="Math",
+        protocol=protocol.slug,
+        collection="posts",
+    )
+    topics = olga.call("import_topics", "math", model="TopicFileRequest", file=olga.file("topics.jsonl"))
+    olga.call(
+        "add_people",
+        "math",
+        model="NewPeopleRequest",
+        people=[olga.model("NewPersonRequest")(**each) for each in PEOPLE],
+    )
+    olga.call("open_track", "math")
+    machine = olga.call("add_machine", "math", model="NewMachineRequest", name="Llama judge", version="3.1")
+    for row in manifest():
+        team = {"Abacus": pat, "Lemma": lee, "Organizers": olga}[row["team"]]
+        more = {"pooled_as": row["pooled_as"]} if row["pooled_as"] else {}
+        run = {"file": team.file(row["file"]), "team": row["team"], "kind": row["kind"], **more}
+        team.call("submit_run", "math", model="RunSubmissionRequest", **run)
+    listed = [
+        [each.tag for each in olga.call("list_runs", "math", query=query).results]
+        for query in ({"is_manual": True}, {"team": "Abacus", "page_size": 1})
+    ]
+    olga.call("close_track", "math")
+    pool = olga.call("request_pool", "math", model="PoolRequestRequest", name="Pool", seed=7)
+    work()
+    batch = olga.call("create_batch", "math", model="NewBatchRequest", pool=pool.id, name="Round 1").id
+    olga.call("share_topics", batch, model="ShareRequest", assessors=["ines"])
+    olga.call("open_batch", batch)
+    wanted = judgments()
+    while task := ines.call("take_next_task", batch):
+        judged = wanted[task.unit.topic, task.unit.document]
+        submission = {key: judged[key] for key in ("choice", "comment")}
+        ines.call("submit_judgment", task.id, model="SubmissionRequest", **submission)
+    olga.call("close_batch", batch)
+    digest = olga.call("preview_qrels", "math", model="ChosenRequest", pool=pool.id).digest
+    qrels = olga.call("freeze_qrels", "math", model="FreezeRequest", pool=pool.id, digest=digest)
+    board = olga.call("score_runs", qrels.id, model="ScoringRequest", seed=11)
+    work()
+    olga.call(
+        "release_leaderboard",
+        board.id,
+        model="ReleaseRequest",
+        level=olga.model("ReleaseRequestLevel").PARTICIPANTS,
     )
 
-    with api(base_url=live_server.url, token=make_token(scene.organizer)) as organizer:
-        imported = operation(generated, "collections", "import_collection")(
-            client=organizer, body=models.ImportRequest(slug="more", name="More", files=[posts])
-        )
-        added = operation(generated, "topics", "import_topics")(
-            "next", client=organizer, body=models.TopicFileRequest(file=topics)
-        )
-        pool = operation(generated, "pools", "request_pool")(
-            scene.track.slug, client=organizer, body=models.PoolRequestRequest(name="By a client", seed=7)
-        )
-
-    assert [answer.status_code for answer in (imported, added, pool)] == [202, 200, 202]
-    assert {imported.parsed.url, pool.parsed.job} == {
-        f"/api/v1/jobs/{job.pk}/" for job in Job.objects.order_by("-pk")[:2]
+    assert (topics.n_topics, machine.name, listed[0], len(listed[1])) == (5, "Llama judge", [], 1)
+    assert {row.tag for row in pat.call("get_leaderboard", board.id).runs} == {
+        row["tag"] for row in manifest()
     }
-    assert (added.parsed.n_topics, added.parsed.n_new, added.parsed.n_removed) == (1, 1, 0)
-    assert (pool.parsed.name, pool.parsed.seed) == ("By a client", 7)
+    lines = pat.call("download_leaderboard", board.id).splitlines()
+    assert len(lines) == 1 + len(manifest())
+    assert len(pat.call("download_qrels", qrels.id).splitlines()) == 27

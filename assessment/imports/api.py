@@ -51,7 +51,9 @@ class NewImportSerializer(Strict):
         help_text="Turkle's results, Assay's export (CSV or lines of JSON), or a CSV with the columns topic, docno, "
         "assessor, and grade or choice. It may be compressed."
     )
-    pool = serializers.IntegerField(required=False, min_value=1, help_text=POOL)
+    pool = serializers.IntegerField(
+        required=False, min_value=1, help_text=POOL.replace("; null", ". Without it")
+    )
     batch = serializers.CharField(max_length=100, default="Imported")
     kind = serializers.ChoiceField(Batch.Kind.choices, default=Batch.Kind.MAIN.value)
 

@@ -25,6 +25,15 @@ def test_schema_is_made_without_a_warning(schema: dict[str, Any]) -> None:
     assert not GENERATOR_STATS._error_cache
 
 
+def test_null_is_written_as_openapi_3_1_has_it(schema: dict[str, Any]) -> None:
+    """A client that reads `nullable`, of 3.0, expects an address in the last page of a list."""
+    assert "'nullable'" not in str(schema)
+    assert schema["components"]["schemas"]["PaginatedRunList"]["properties"]["next"]["type"] == [
+        "string",
+        "null",
+    ]
+
+
 def defaults(part: Any) -> Iterator[dict[str, Any]]:
     """Every schema, at any depth, that has a default."""
     if isinstance(part, dict) and "type" in part and "default" in part:
