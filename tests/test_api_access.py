@@ -133,6 +133,7 @@ POST close_batch                         13333301343 3330
 GET assignments                          13333301043 0333
 POST assignments                         13333301343 3330
 POST share_topics                        13333301343 3330
+POST submissions                         14440441444 3343
 POST next_task                           14440441444 3343
 GET open_batches                         10000001000 0303
 GET preview                              14444401044 0303

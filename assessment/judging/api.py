@@ -12,11 +12,12 @@ from accounts.access import person_of
 from assay.protocols.schema import QuestionKind
 from assessment.batches.selectors import batches_of
 from assessment.judging import selectors, services
+from assessment.judging.many import MOST, Unit, submit_many
 from assessment.judging.units import shown_task
 from assessment.judgments import services as judgments
 from assessment.judgments.api import ANSWERS, AnswersField, JudgmentSerializer
 from assessment.judgments.services import Answer
-from assessment.models import Task
+from assessment.models import Batch, Task
 from web.api.filters import Filter
 from web.api.scopes import Scope
 from web.api.serializers import Address, Strict
@@ -218,23 +219,43 @@ class SkipSerializer(Strict):
     reason = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")
 
 
+class UnitSubmissionSerializer(SubmissionSerializer):
+    """A judgment of a unit of a batch."""
+
+    topic = serializers.CharField(max_length=200, help_text="The code of the topic.")
+    document = serializers.CharField(
+        max_length=1_000, help_text="As in the `unit` of a task, and in the pool."
+    )
+
+
+class SubmissionsSerializer(Strict):
+    """Judgments of one batch."""
+
+    judgments = serializers.ListField(child=UnitSubmissionSerializer(), min_length=1, max_length=MOST)
+
+
+def _wrong_kind(batch: Batch, data: dict[str, Any]) -> dict[str, str]:
+    """What is wrong with a submission of a choice or of members, whichever the units of the batch need."""
+    if batch.pool.protocol.parsed.judging.has_members:
+        if "members" not in data or "choice" in data:
+            return {"members": "This unit needs `members`, with a choice for each."}
+    elif "choice" not in data or "members" in data:
+        return {"choice": "This unit needs a `choice`, and has no `members`."}
+    return {}
+
+
 def _submit(task: Task, data: dict[str, Any]) -> list[Any]:
     request_id, seconds = data.get("request_id") or uuid4(), data.get("seconds")
-    members = data.get("members")
-    if task.batch.pool.protocol.parsed.judging.has_members:
-        if members is None or "choice" in data:
-            raise serializers.ValidationError(
-                {"members": "This unit needs `members`, with a choice for each."}
-            )
+    if wrong := _wrong_kind(task.batch, data):
+        raise serializers.ValidationError(wrong)
+    if "members" in data:
         answers = {
             row["document"]: Answer(
                 row["choice"], row["comment"], row.get("shown") or 0, row.get("answers") or {}
             )
-            for row in members
+            for row in data["members"]
         }
         return judgments.submit_members(task=task, answers=answers, request_id=request_id, seconds=seconds)
-    if "choice" not in data or members is not None:
-        raise serializers.ValidationError({"choice": "This unit needs a `choice`, and has no `members`."})
     choice: dict[str, Any] = {name: data.get(name) for name in ("choice", "comment", "answers")}
     choice["shown"] = data.get("shown") or 0  # two programs may judge one batch
     return [judgments.submit(task=task, request_id=request_id, seconds=seconds, **choice)]
@@ -246,6 +267,30 @@ TASK_JUDGMENTS = ("tasks/<int:task_id>/judgments/", "task_judgments")
 class Tasks(Endpoints):
     tag = "Judging"
     write_scopes = (Scope.JUDGE,)
+
+    @post(
+        "batches/<int:batch_id>/submissions/",
+        "submissions",
+        JudgmentSerializer(many=True),
+        takes=SubmissionsSerializer,
+        status=201,
+    )
+    def submit_judgments(self, request: Request, batch_id: int) -> Any:
+        """Judge many units of a batch, taken or not: all of them, or none if one is refused.
+
+        The answer has the judgments in the order of the request.
+        """
+        user = person_of(request)
+        batch = get_object_or_404(batches_of(user), pk=batch_id)
+        given = self.validated(request)["judgments"]
+        wrong: Any = {index: each for index, row in enumerate(given) if (each := _wrong_kind(batch, row))}
+        if wrong:
+            raise serializers.ValidationError({"judgments": wrong})
+        units = [Unit(row["topic"], row["document"]) for row in given]
+        stored = submit_many(
+            batch=batch, assessor=user, units=units, submit=lambda task, index: _submit(task, given[index])
+        )
+        return Response(JudgmentSerializer(stored, many=True).data, status=201)
 
     def task(self, request: Request, task_id: int) -> Task:
         return get_object_or_404(selectors.tasks_of(person_of(request)), pk=task_id)

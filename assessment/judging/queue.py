@@ -102,6 +102,13 @@ def next_place(batch: Batch, assessor_id: int) -> Search:
     return Search(again.place, search.exhausted + again.exhausted)
 
 
+def open_entries(batch: Batch, assessor_id: int, assignment_id: int) -> set[int]:
+    """All entries of a topic that the assessor can still get, in any order."""
+    rows = _LEFT.rows(**_parameters(batch, assessor_id), assignment=assignment_id)
+    settled = settled_entries([assignment_id])[assignment_id] if batch.kind in COUNTING else set()
+    return {row[0] for row in rows} - settled
+
+
 def following(batch: Batch, assessor_id: int) -> int | None:
     """The entry that the assessor will probably get after the open task. Others may judge it first."""
     place = next_place(batch, assessor_id).place
