@@ -76,8 +76,8 @@ class Output:
         if not end:
             self._append(self._head)
 
-    def add(self, unit: Unit, answer: Answer, *, seconds: float) -> None:
-        """Append a judgment; when this returns, it is on the disk."""
+    def add(self, unit: Unit, answer: Answer, *, label: str, left: str, seconds: float) -> None:
+        """Append a judgment; when this returns, it is on the disk. `left`: the left document of a pair, or empty."""
         row = dict.fromkeys(COLUMNS) | {
             "judgment": self._n + 1,
             "batch": self.batch,
@@ -85,10 +85,10 @@ class Output:
             "topic": unit.topic,
             "docno": unit.docno,
             "unit": unit.docno,
-            "left": "",
+            "left": left,
             "assessor": self.assessor,
             "choice": answer.choice.key,
-            "label": answer.choice.label,
+            "label": label,
             "grade": answer.grade,
             "comment": answer.comment,
             "answers": dict(answer.answers),

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ from assay.formats.compression import IMPORT_LIMITS as NO_LIMITS
 from assay.formats.compression import UnpackedFile, opened, read_file, read_text
 from assay.formats.documents.batch import Unusable
 from assay.formats.documents.jsonl import docno_of, text_of, with_usual_names
+from assay.formats.rows import read_rows
 from assay.formats.topics.reader import TopicRow, read_topic_file
 from assay.formats.topics.subtopics import labels_of
 from assay.html.sanitize import clean_body, clean_text, clean_title, plain
+from assay.preferences.votes import documents_of
+from assay.protocols.pair_rules import on_sides
 from assay.protocols.questions import LIMITS, questions_for
-from assay.protocols.schema import JudgingRules, Question
+from assay.protocols.schema import FormRules, JudgingRules, Question
 
 BLOCK = 1 << 20
 NAMED = 5  # of things that are missing
@@ -23,11 +27,25 @@ NAMED = 5  # of things that are missing
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit to judge, and its line in the file of units."""
+    """A unit to judge, and its line in the file of units. `row` has the fields of a row of a table."""
 
     topic: str
     docno: str
     line: int
+    row: Mapping[str, str] | None = None
+
+    def sides(self, assessor: str) -> tuple[str, str]:
+        """The documents of a pair on the left and on the right, drawn for each assessor.
+
+        Raises InputError: it is no pair.
+        """
+        pair = documents_of(self.docno)
+        if pair is None:
+            raise InputError(
+                f"line {self.line} of the units: {self.docno} is no pair of documents, such as d12|d7"
+            )
+        is_turned = sha256(f"{self.topic} {self.docno} {assessor}".encode()).digest()[0] % 2 == 1
+        return (pair[1], pair[0]) if is_turned else pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +54,9 @@ class Text:
 
     title: str
     body: str
+
+
+NO_TEXT = Text("", "")
 
 
 def read_units(path: str) -> list[Unit]:
@@ -60,6 +81,20 @@ def read_units(path: str) -> list[Unit]:
     return [unit for _, unit in rows]
 
 
+def read_table(path: str, rules: FormRules) -> list[Unit]:
+    """The rows of a table as units, in its order.
+
+    Raises:
+        InputError: The file cannot be read.
+        BadRows: The table has errors, each with its line.
+    """
+    rows = read_rows(read_file(path), Path(path).name, fields=rules.fields)
+    return [
+        Unit(row.topic, row.docno, row.line, row.fields | {"topic": row.topic, "docno": row.docno})
+        for row in rows
+    ]
+
+
 def read_topics_of(path: str, units: Sequence[Unit], *, is_formula: bool) -> dict[str, TopicRow]:
     """The topics of a file, by code. `is_formula`: a line with a tab ends with a formula, not a title.
 
@@ -71,12 +106,12 @@ def read_topics_of(path: str, units: Sequence[Unit], *, is_formula: bool) -> dic
     return topics
 
 
-def read_documents(path: str, units: Sequence[Unit]) -> dict[str, Text]:
-    """The documents of the units, from lines of JSON as collections are imported; other documents are skipped.
+def read_documents(path: str, units: Sequence[tuple[str, Unit]]) -> dict[str, Text]:
+    """The documents named by units, from lines of JSON as collections are imported; other documents are skipped.
 
     Raises InputError: a line is not a document, or the document of a unit is not in the file.
     """
-    wanted = {unit.docno for unit in units}
+    wanted = {docno for docno, _ in units}
     documents: dict[str, Text] = {}
     for number, line in _lines(path):
         try:
@@ -95,7 +130,7 @@ def read_documents(path: str, units: Sequence[Unit]) -> dict[str, Text]:
             raise InputError(f"{path}: line {number}: {problem}") from None
         if not docno:
             raise InputError(f"{path}: line {number}: not a JSON object")
-    _check_known(path, "document", [(unit.docno, unit) for unit in units], documents)
+    _check_known(path, "document", units, documents)
     return documents
 
 
@@ -125,10 +160,27 @@ def _check_known(
 
 
 def question(
-    unit: Unit, topic: TopicRow, document: Text, rules: JudgingRules, *, guidelines: str, is_html: bool
+    unit: Unit,
+    topic: TopicRow,
+    documents: Mapping[str, Text],
+    rules: JudgingRules,
+    *,
+    guidelines: str,
+    is_html: bool,
+    assessor: str,
 ) -> dict[str, Any]:
     """Return what the program gets about a unit, as plain values for JSON."""
     shown = str if is_html else plain
+    document, own = documents.get(unit.docno, NO_TEXT), dict[str, Any]()
+    if rules.judges_pairs:
+        sides = unit.sides(assessor)
+        rules = on_sides(rules, *sides)
+        texts = [(docno, documents[docno]) for docno in sides]
+        own["pair"] = [
+            {"document": docno, "title": shown(text.title), "text": shown(text.body)} for docno, text in texts
+        ]
+    elif unit.row is not None:
+        own["row"] = dict(unit.row)
     return {
         "topic": unit.topic,
         "title": shown(topic.title),
@@ -139,6 +191,7 @@ def question(
         "document": unit.docno,
         "document_title": shown(document.title),
         "text": shown(document.body),
+        **own,
         "guidelines": guidelines,
         **choices_of(
             rules,

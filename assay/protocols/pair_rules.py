@@ -1,9 +1,18 @@
 """The rules of a protocol in which pairs of documents are judged: see `rules`."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from assay.protocols.schema import JudgingRules, PairRules, PreferenceRules, Protocol, QrelsRules, QrelsSet
 
+MIRRORED = {"first-much": "second-much", "first": "second", "second": "first", "second-much": "first-much"}
+# What the choices are called on the page, by their place from left to right.
+WORDS = {
+    "first-much": ("Left much better", "The document on the left is much better than the other."),
+    "first": ("Left better", "The document on the left is better than the other."),
+    "second": ("Right better", "The document on the right is better than the other."),
+    "second-much": ("Right much better", "The document on the right is much better than the other."),
+}
 TOURNAMENT = {"k": 5, "partners": 7, "few": 9}  # the usual figures, those of `prefj`
 
 
@@ -88,3 +97,17 @@ def _of_qrels(place: str, rules: QrelsRules | QrelsSet, selection: str | None) -
     for key in ("question", "grades", "rules", "only", "otherwise", "topic_citations", "export_groups"):
         if getattr(rules, key, None) not in (None, "", (), {}, False):
             yield f"{place}.{'rule' if key == 'rules' else key}: has no effect on preferences; leave it out"
+
+
+def on_sides(rules: JudgingRules, left: str, right: str) -> JudgingRules:
+    """The rules of a pair with choices about left and right instead of first and second, from left to right.
+
+    The keys stay those of the first and the second document, in the order of their docnos.
+    """
+    of_key = {grade.key: grade for grade in rules.grades}
+    grades = []
+    for grade in rules.grades:
+        meant = of_key[MIRRORED.get(grade.key, grade.key)] if left > right else grade
+        label, definition = WORDS.get(grade.key, (grade.label, grade.definition))
+        grades.append(replace(meant, label=label, definition=definition, shortcut=grade.shortcut))
+    return replace(rules, given_grades=tuple(grades))

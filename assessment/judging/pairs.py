@@ -1,23 +1,14 @@
 """A pair on the judging page: its two documents side by side, and the choices about left and right."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from assay.html.sanitize import plain
+from assay.protocols.pair_rules import on_sides
 from assay.protocols.schema import JudgingRules
 from assessment.judgments.pairs import sides_of
 from assessment.models import Task
 from corpus.models import Document
 from corpus.threads.selectors import RenderedText, address, render_document
-
-MIRRORED = {"first-much": "second-much", "first": "second", "second": "first", "second-much": "first-much"}
-# What the choices are called on the page, by their place from left to right.
-WORDS = {
-    "first-much": ("Left much better", "The document on the left is much better than the other."),
-    "first": ("Left better", "The document on the left is better than the other."),
-    "second": ("Right better", "The document on the right is better than the other."),
-    "second-much": ("Right much better", "The document on the right is much better than the other."),
-}
 
 
 class Side(NamedTuple):
@@ -70,13 +61,4 @@ def as_shown(rules: JudgingRules, task: Task) -> JudgingRules:
     A key of the keyboard chooses a side. What is stored depends on the sides of the task.
     """
     sides = sides_of(task)
-    if sides is None:
-        return rules
-    of_key = {grade.key: grade for grade in rules.grades}
-    is_turned = sides[0] > sides[1]
-    grades = []
-    for grade in rules.grades:
-        meant = of_key[MIRRORED.get(grade.key, grade.key)] if is_turned else grade
-        label, definition = WORDS.get(grade.key, (grade.label, grade.definition))
-        grades.append(replace(meant, label=label, definition=definition, shortcut=grade.shortcut))
-    return replace(rules, given_grades=tuple(grades))
+    return rules if sides is None else on_sides(rules, *sides)

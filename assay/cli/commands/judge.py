@@ -1,12 +1,13 @@
 """Let a program judge the units of a pool on files, or the tasks of a batch on a server.
 
 The program gets one JSON object per line on its standard input: topic, title, description, narrative, scenario,
-criteria, document, text, grades, non_answers and guidelines. For each it writes one line:
-{"topic": "A.1", "document": "12", "grade": 2}. The
-grade is a number, or the key of a grade or a non-answer; comment, seconds and answers are optional. The program runs
-without a shell. It is started once, and again after it fails.
+criteria, document, text, grades, non_answers and guidelines; a pair has `pair` with its two documents, and a row
+of a table has `row`. For each it writes one line: {"topic": "A.1", "document": "12", "grade": 2}. The grade is a
+number, or the key of a grade or a non-answer; comment, seconds and answers are optional. The program runs without a
+shell. It is started once, and again after it fails.
 
-On files, it needs --protocol, --topics, --units, --documents, --assessor and --output. On a server, it needs --server,
+On files, it needs --protocol, --topics, --units, --documents, --assessor and --output; for the rows of a table,
+--documents is the table, without --topics and --units. On a server, it needs --server,
 --batch and a token in the variable ASSAY_TOKEN. Each judgment is stored at once. Run the command again to go on where
 it stopped, and to try failed units again.
 """
@@ -21,14 +22,21 @@ from assay.cli.options import add, positive
 from assay.client.server import require_httpx
 from assay.errors import InputError
 from assay.formats.compression import read_text
+from assay.formats.topics.reader import TopicRow
 from assay.judging.output import Output
 from assay.judging.program import Program
-from assay.judging.units import Unit, question, read_documents, read_topics_of, read_units
+from assay.judging.units import Text, Unit, question, read_documents, read_table, read_topics_of, read_units
 from assay.protocols.loader import load_protocol
+from assay.protocols.schema import JudgingRules
 
 INCOMPLETE = 1  # exit status
 ON_FILES = ("protocol", "topics", "units", "documents", "assessor", "output")
 ONLY_ON_FILES = (*ON_FILES, "guidelines")
+NOT_OF_ROWS = ("topics", "units")  # the table has them
+ONLY_ON_SERVER = {
+    "citation": "citations among the posts around them",
+    "generated-answer": "parts of generated answers",
+}
 
 EXAMPLE = (
     'assay judge --with "python judge_by_words.py" --protocol arqmath-2020-task1 --topics topics.xml --units pool.tsv '
@@ -51,7 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--units", metavar="FILE", help="pool: topic, docno and position per line, separated by tabs"
     )
     parser.add_argument(
-        "--documents", metavar="FILE", help="documents as lines of JSON; plain, gz, xz or zip"
+        "--documents",
+        metavar="FILE",
+        help="documents as lines of JSON; plain, gz, xz or zip. Of a form: the table of rows, CSV or TSV",
     )
     parser.add_argument("--guidelines", metavar="FILE", help="text that the program gets with every unit")
     parser.add_argument(
@@ -106,36 +116,76 @@ def run(arguments: argparse.Namespace) -> int:
             totals = judge_batch(arguments, program)
         where = f"batch {arguments.batch} on {arguments.server}"
     else:
-        missing = [name for name in ON_FILES if not getattr(arguments, name)]
-        if missing:
-            raise InputError(f"--{missing[0]} is missing; give it, or --server")
         totals, where = _judge_files(arguments), str(arguments.output)
     print_totals(totals, where)
     return INCOMPLETE if totals.left else 0
 
 
-def _judge_files(arguments: argparse.Namespace) -> Totals:
-    """Judge the units of a pool. All files are read first, so that nothing is missing later."""
+def _rules(arguments: argparse.Namespace) -> JudgingRules:
+    """The rules of the protocol, if it can be judged on files, and each file for it is given.
+
+    Raises InputError: it cannot, or an option is missing or has no meaning here.
+    """
+    if not arguments.protocol:
+        raise InputError("--protocol is missing; give it, or --server")
     rules = load_protocol(arguments.protocol).judging
-    if rules.judges_pairs:
-        raise InputError(f"--protocol: {arguments.protocol} judges pairs of documents, which needs --server")
+    if rules.layout in ONLY_ON_SERVER:
+        raise InputError(
+            f"--protocol: {arguments.protocol} judges {ONLY_ON_SERVER[rules.layout]}, which needs --server"
+        )
+    without = NOT_OF_ROWS if rules.form else ()
+    if missing := [name for name in ON_FILES if name not in without and not getattr(arguments, name)]:
+        raise InputError(f"--{missing[0]} is missing; give it, or --server")
+    if given := [name for name in without if getattr(arguments, name)]:
+        raise InputError(f"--{given[0]} has no meaning for the rows of a table: --documents is the table")
+    return rules
+
+
+def _read(
+    arguments: argparse.Namespace, rules: JudgingRules
+) -> tuple[list[Unit], dict[str, TopicRow], dict[str, Text]]:
+    """The units, their topics and their documents; rows of a table have neither topics nor documents of their own."""
+    if rules.form:
+        units = read_table(arguments.documents, rules.form)
+        return units, {unit.topic: TopicRow(unit.line, unit.topic) for unit in units}, {}
     units = read_units(arguments.units)
     is_formula = rules.layout in {"formula", "formula-instances"}
     topics = read_topics_of(str(arguments.topics), units, is_formula=is_formula)
-    documents = read_documents(arguments.documents, units)
+    named = [
+        (docno, unit)
+        for unit in units
+        for docno in (unit.sides(arguments.assessor) if rules.judges_pairs else (unit.docno,))
+    ]
+    return units, topics, read_documents(arguments.documents, named)
+
+
+def _judge_files(arguments: argparse.Namespace) -> Totals:
+    """Judge the units of a pool. All files are read first, so that nothing is missing later."""
+    rules = _rules(arguments)
+    arguments.assessor = arguments.assessor.strip()
+    units, topics, documents = _read(arguments, rules)
     guidelines = read_text(arguments.guidelines) if arguments.guidelines else ""
 
     def judged(units: list[Unit], program: Program) -> Iterator[tuple[str, str]]:
         for unit in units:
-            texts = topics[unit.topic], documents[unit.docno]
-            asked = question(unit, *texts, rules, guidelines=guidelines, is_html=arguments.html)
+            asked = question(
+                unit,
+                topics[unit.topic],
+                documents,
+                rules,
+                guidelines=guidelines,
+                is_html=arguments.html,
+                assessor=arguments.assessor,
+            )
             answer = ask(program, asked, rules_of(asked) if rules.asks_about_subtopics else rules)
             if not isinstance(answer, str):
-                output.add(unit, answer[0], seconds=answer[1])
+                left = unit.sides(arguments.assessor)[0] if rules.judges_pairs else ""
+                label = rules.label_of(answer[0].choice.key, unit.docno)
+                output.add(unit, answer[0], label=label, left=left, seconds=answer[1])
             problem = answer if isinstance(answer, str) else ""
             yield f"line {unit.line} of the units, topic {unit.topic}, document {unit.docno}", problem
 
-    output = Output(arguments.output, assessor=arguments.assessor.strip(), batch=arguments.batch)
+    output = Output(arguments.output, assessor=arguments.assessor, batch=arguments.batch)
     with output, Program(arguments.command, timeout=arguments.timeout) as program:
         if output.n_cut:
             report(f"{output.path}: the last judgment was incomplete and is removed")

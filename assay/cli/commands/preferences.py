@@ -1,9 +1,10 @@
 """Choose pairs of documents to judge, and compute what the votes on them say.
 
 A file of votes has a line for each: topic, left document, right document, the preferred one (or tie, or bad: both are
-useless), and perhaps the assessor. `pairs` prints pairs without a vote; judge them, add the votes to the file and call
-it again. `values` prints the values of the documents, and how far votes contradict one another. `qrels` makes qrels
-whose highest grades are the winners of the tournament. `convert` writes the votes as trec_eval or Greedy PGC read them.
+useless), and perhaps the assessor; or it has judgments of pairs, as .jsonl or .csv. `pairs` prints pairs without a
+vote; judge them, add the votes to the file and call it again. `values` prints the values of the documents, and how
+far votes contradict one another. `qrels` makes qrels whose highest grades are the winners of the tournament.
+`convert` writes the votes as trec_eval or Greedy PGC read them.
 """
 
 import argparse
@@ -15,11 +16,12 @@ from assay.cli.options import Parser, add, add_seed, positive
 from assay.cli.tables import add_table_options, print_tables
 from assay.errors import InputError
 from assay.formats.compression import read_file
+from assay.formats.judgments.reader import parse_judgments
 from assay.formats.qrels.columns import columns_from
 from assay.formats.qrels.reader import format_qrels, parse_qrels
 from assay.preferences.pairs import FEW, PARTNERS, K, Tournament, all_pairs, candidates
 from assay.preferences.values import Comparisons, best_first
-from assay.preferences.votes import Vote, as_graph, as_trec_eval, by_topic, read_votes
+from assay.preferences.votes import Vote, as_graph, as_trec_eval, by_topic, read_votes, vote_of
 from assay.tables import Cell, Table, natural
 
 EXAMPLE = "assay preferences pairs --qrels qrels.txt --votes votes.txt"
@@ -70,6 +72,20 @@ def _add_votes(parser: argparse.ArgumentParser, *, is_required: bool) -> None:
     )
 
 
+def _votes(path: str) -> list[Vote]:
+    """The votes of a file of votes, or of judgments of pairs: lines of JSON or CSV, by the end of the name.
+
+    Raises InputError: the file cannot be read, or lines are wrong, or no pair was judged.
+    """
+    if not path.endswith((".jsonl", ".csv")):
+        return read_votes(path)
+    rows = [row for row in parse_judgments(read_file(path), path).rows if row.is_current]
+    votes = [vote_of(row.topic, row.docno, row.choice or "", row.assessor, row.left) for row in rows]
+    if not any(votes):
+        raise InputError(f"{path}: no judgment of it prefers a document of a pair, such as d12|d7")
+    return [vote for vote in votes if vote is not None]
+
+
 def _add_tournament(parser: argparse.ArgumentParser) -> None:
     add(parser, "--qrels")
     _add_votes(parser, is_required=False)
@@ -102,7 +118,7 @@ def _tournament(arguments: argparse.Namespace) -> Tournament:
 def _inputs(arguments: argparse.Namespace) -> Iterator[tuple[str, Mapping[str, int], Sequence[Vote]]]:
     """Each topic with its grades and votes."""
     columns = parse_qrels(read_file(arguments.qrels))
-    votes = by_topic(read_votes(arguments.votes)) if arguments.votes else {}
+    votes = by_topic(_votes(arguments.votes)) if arguments.votes else {}
     grades: dict[str, dict[str, int]] = {code: {} for code in columns.topics.tolist()}
     codes = columns.topics.tolist()
     for topic, docno, grade in zip(
@@ -149,7 +165,7 @@ def _qrels(arguments: argparse.Namespace) -> int:
 
 
 def _convert(arguments: argparse.Namespace) -> int:
-    return _written(list(FORMS[arguments.to](read_votes(arguments.votes))), arguments)
+    return _written(list(FORMS[arguments.to](_votes(arguments.votes))), arguments)
 
 
 def _written(lines: Sequence[str], arguments: argparse.Namespace) -> int:
@@ -163,7 +179,7 @@ def _written(lines: Sequence[str], arguments: argparse.Namespace) -> int:
 def _values(arguments: argparse.Namespace) -> int:
     documents: list[tuple[Cell, ...]] = []
     consistency: list[tuple[Cell, ...]] = []
-    for topic, votes in by_topic(read_votes(arguments.votes)).items():
+    for topic, votes in by_topic(_votes(arguments.votes)).items():
         comparisons = Comparisons(votes)
         documents += _document_rows(topic, comparisons)
         consistency.append((topic, *comparisons.consistency()))

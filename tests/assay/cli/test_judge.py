@@ -190,3 +190,102 @@ def test_file_of_somebody_else_is_not_changed(
         assert judge() == 2
         assert message in capsys.readouterr().err
         assert own.read_bytes() == content
+
+
+LEFT = """
+import json, sys
+for line in sys.stdin:
+    unit = json.loads(line)
+    first, second = unit["document"].split("|")
+    left = unit["pair"][0]["document"]
+    grades = {each["key"]: each["label"] for each in unit["grades"]}
+    assert unit["pair"][0]["text"] == "Text of " + left
+    assert grades["first"] == ("Left better" if left == first else "Right better"), grades
+    choice = "first" if left == first else "second"
+    row = {"topic": unit["topic"], "document": unit["document"], "grade": choice}
+    if any(each["key"] == "why" for each in unit["questions"]):
+        row["answers"] = {"why": unit["questions"][0]["choices"][0]["key"]}
+    print(json.dumps(row), flush=True)
+"""
+
+
+def test_pairs_are_judged_with_their_documents_on_two_sides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "lab.toml").write_text(samples.path("pairs-lab.toml").read_text())
+    (tmp_path / "left.py").write_text(LEFT)
+    (tmp_path / "topics.tsv").write_text("T1\tA title\n")
+    rows = [{"docno": docno, "text": f"Text of {docno}"} for docno in "abcdef"]
+    (tmp_path / "documents.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "pool.tsv").write_text("".join(f"T1\ta|{docno}\t{n}\n" for n, docno in enumerate("bcdef", 1)))
+    names = {
+        "protocol": "lab.toml",
+        "topics": "topics.tsv",
+        "units": "pool.tsv",
+        "documents": "documents.jsonl",
+    }
+    files = [word for name, file in names.items() for word in (f"--{name}", str(tmp_path / file))]
+    program = shlex.join([sys.executable, str(tmp_path / "left.py")])
+    output = tmp_path / "judgments.jsonl"
+    fixed = ["judge", *files, "--with", program, "--assessor", "lefty", "--output", str(output), "--quiet"]
+
+    status = main(fixed)
+
+    judged = parse_judgments(output.read_bytes(), output.name).rows
+    assert (status, len(judged)) == (0, 5)
+    assert {row.left for row in judged} > {"a"}, "the sides are drawn"
+    for row in judged:
+        assert row.left == row.docno.split("|")[0 if row.choice == "first" else 1]
+    capsys.readouterr()
+    assert main(["preferences", "convert", "--votes", str(output), "--to", "pgc"]) == 0
+    assert {tuple(line.split()[:3]) for line in capsys.readouterr().out.splitlines()} > {
+        ("T1", "b", "a"),
+        ("T1", "a", "f"),
+    }
+    (tmp_path / "pool.tsv").write_text("T1\ta\t1\n")
+    output.unlink()
+    assert main(fixed) == 2
+    assert "line 1 of the units: a is no pair of documents" in capsys.readouterr().err
+
+
+ROW = """
+import json, sys
+for line in sys.stdin:
+    unit = json.loads(line)
+    kept = "all" if unit["row"]["translation"] else "none"
+    answers = {"adequacy": kept, "fluent": "yes"} | ({} if kept == "all" else {"errors": ["term"]})
+    row = {"topic": unit["topic"], "document": unit["document"], "grade": "answered", "answers": answers}
+    print(json.dumps(row), flush=True)
+"""
+
+
+def test_rows_of_a_table_are_judged_without_topics_and_units(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "row.py").write_text(ROW)
+    output = tmp_path / "rows.csv"
+    table, protocol = str(samples.path("captions.csv")), str(samples.path("captions-lab.toml"))
+    program = shlex.join([sys.executable, str(tmp_path / "row.py")])
+    fixed = ["judge", "--with", program, "--protocol", protocol, "--documents", table, "--assessor", "row"]
+    fixed += ["--output", str(output), "--quiet"]
+
+    status = main(fixed)
+
+    judged = parse_judgments(output.read_bytes(), output.name).rows
+    assert (status, [row.docno for row in judged]) == (0, ["f1", "f2", "n1"])
+    assert {row.answers["adequacy"] for row in judged} == {"all"}
+    assert main([*fixed, "--units", table]) == 2
+    assert "--units has no meaning for the rows of a table" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("protocol", "what"), [("bolt-ir-p3", "citations"), ("trec-rag-2024", "parts of generated")]
+)
+def test_what_only_a_site_shows_is_refused_with_the_reason(
+    protocol: str, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main(["judge", "--with", "true", "--protocol", protocol])
+
+    assert status == 2
+    assert f"judges {what}" in (message := capsys.readouterr().err)
+    assert "needs --server" in message
