@@ -203,7 +203,13 @@ def test_file_of_assay_judge_is_imported_as_judgments_of_the_machine(
         for entry in scene.pool.entries.select_related("topic"):
             line = json.dumps({"topic": entry.topic.code, "document": entry.docno, "grade": 2})
             answer = read_answer(line.encode(), topic=entry.topic.code, docno=entry.docno, rules=rules)
-            output.add(Unit(entry.topic.code, entry.docno, 1), answer, seconds=1.2)
+            output.add(
+                Unit(entry.topic.code, entry.docno, 1),
+                answer,
+                label=answer.choice.label,
+                left="",
+                seconds=1.2,
+            )
     with path.open("rb") as file:
         data = {"upload": file, "batch": "Imported", "kind": "main", "pool": scene.pool.pk}
         page = organizer.post(reverse("assessment:imports", args=[scene.track.slug]), data)
