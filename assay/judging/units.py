@@ -37,7 +37,7 @@ class Unit:
     def sides(self, assessor: str) -> tuple[str, str]:
         """The documents of a pair on the left and on the right, drawn for each assessor.
 
-        Raises InputError: it is no pair.
+        Raises InputError: the unit is a single document.
         """
         pair = documents_of(self.docno)
         if pair is None:

@@ -279,13 +279,13 @@ def test_rows_of_a_table_are_judged_without_topics_and_units(
 
 
 @pytest.mark.parametrize(
-    ("protocol", "what"), [("bolt-ir-p3", "citations"), ("trec-rag-2024", "parts of generated")]
+    ("protocol", "content"), [("bolt-ir-p3", "citations"), ("trec-rag-2024", "parts of generated")]
 )
 def test_what_only_a_site_shows_is_refused_with_the_reason(
-    protocol: str, what: str, capsys: pytest.CaptureFixture[str]
+    protocol: str, content: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status = main(["judge", "--with", "true", "--protocol", protocol])
 
     assert status == 2
-    assert f"judges {what}" in (message := capsys.readouterr().err)
+    assert f"judges {content}" in (message := capsys.readouterr().err)
     assert "needs --server" in message
