@@ -73,7 +73,7 @@ def _tracks() -> QuerySet[Any]:
     return cast("QuerySet[Any]", apps.get_model("tracks.Track")._default_manager.all())
 
 
-def orcids_of(user_ids: Collection[int]) -> dict[int, str]:
+def orcids_of(user_ids: Collection[int] | QuerySet[Any, Any]) -> dict[int, str]:
     """The ORCID iDs of users who have proved them by logging in at ORCID. None where nobody can."""
     if not settings.SIGN_IN:
         return {}

@@ -30,10 +30,12 @@ def archives_page(track: Track) -> ArchivesPage:
 
 def identified_authors(track: Track) -> str:
     """The organizers of a track who have proved their ORCID iD, a line each, as authors of an archive."""
-    users = User.objects.filter(organizer_of__track=track, organizer_of__is_chair=False).order_by("pk")
-    names = {user.pk: user.get_full_name() or user.username for user in users}
-    orcids = orcids_of(names)
-    return "\n".join(f"{name} https://orcid.org/{orcids[pk]}" for pk, name in names.items() if pk in orcids)
+    organizers = User.objects.filter(organizer_of__track=track, organizer_of__is_chair=False)
+    orcids = orcids_of(organizers.values("pk"))
+    users = organizers.filter(pk__in=orcids).order_by("pk") if orcids else []
+    return "\n".join(
+        f"{user.get_full_name() or user.username} https://orcid.org/{orcids[user.pk]}" for user in users
+    )
 
 
 def archives() -> QuerySet[Archive]:

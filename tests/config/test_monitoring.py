@@ -93,8 +93,8 @@ def test_a_process_continues_the_files_of_one_that_has_ended(watched: Client, tm
     What is off is not imported.
     """
     script = (
-        "import os, sys, django; from pathlib import Path; django.setup()\n"
-        "assert not {'config.monitoring.traces', 'prometheus_client', 'sentry_sdk'} & set(sys.modules)\n"
+        "import os, sys, django; from pathlib import Path; django.setup(); import config.urls\n"
+        "assert not {'config.monitoring.traces', 'prometheus_client', 'sentry_sdk', 'allauth'} & set(sys.modules)\n"
         "from config.monitoring.metrics import Recorder\n"
         "for _ in range(2):\n"
         "    if not os.fork():\n"

@@ -53,18 +53,11 @@ def test_site_with_services_and_second_factor() -> None:
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2000:]
 
 
-def test_off_by_default_there_is_no_page_no_app_and_no_package(client: Client) -> None:
+def test_off_by_default_there_is_no_page_and_no_app(client: Client) -> None:
     pages = ["/login/with/university/", "/account/ways-to-log-in/", "/account/second-factor/", "/login/code/"]
 
     assert {client.get(page).status_code for page in pages} == {404}
     assert not any("allauth" in name for name in (*settings.INSTALLED_APPS, *settings.MIDDLEWARE))
-    script = "import django, sys; django.setup(); import config.urls; assert 'allauth' not in sys.modules"
-    subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=paths.ROOT,
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"},
-        check=True,
-    )
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,15 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from playwright.sync_api import Page
+from pytest_django.live_server_helper import LiveServer
 
 from accounts import tokens
 from accounts.models import Event, User
 from accounts.services import path_of_link
 from participation.models import Invitation
 from publishing.archives.selectors import identified_authors
+from tests.helpers.browser import assert_accessible
 from tests.helpers.factories import PASSWORD, make_organizer, make_role, make_track, make_user
 from tests.helpers.openid import OpenIdProvider, running
 
@@ -139,6 +142,24 @@ def test_only_a_page_of_this_site_comes_next(client: Client, provider: OpenIdPro
     answer = log_in_with(client, next="https://evil.test/account/")
 
     assert answer["Location"] == "/start/"
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_browser_goes_to_the_service_and_comes_back(
+    browser_page: Page, live_server: LiveServer, provider: OpenIdProvider
+) -> None:
+    """The policy for forms of the site stops no browser; `browser_page` reports what breaks a policy."""
+    connected(make_user("ada"))
+    browser_page.goto(f"{live_server.url}/login/?next=/account/tokens/")
+    assert_accessible(browser_page)
+
+    browser_page.get_by_role("button", name="Log in with University of Ghent").click()
+    browser_page.wait_for_url("**/account/tokens/")
+
+    browser_page.goto(f"{live_server.url}{WAYS}")
+    assert_accessible(browser_page)
+    assert browser_page.get_by_role("button", name="Disconnect University of Ghent").is_visible()
 
 
 @pytest.mark.parametrize(
