@@ -67,9 +67,9 @@ def post_each(*, kind: str, data: Sequence[Mapping[str, Any]], site: str) -> lis
     """Send letters of a kind after the transaction, each with its own data; none where no mail server is set."""
     if not settings.SENDS_MAIL or not data:
         return []
-    rows = [Letter(kind=kind, data=dict(each), site=site) for each in data]
+    rows = Letter.objects.bulk_create([Letter(kind=kind, data=dict(each), site=site) for each in data])
     transaction.on_commit(_launch)
-    return Letter.objects.bulk_create(rows)
+    return rows
 
 
 def post_gathered(*, kind: str, data: Mapping[str, Any], site: str, wait: timedelta) -> None:
