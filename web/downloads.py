@@ -1,4 +1,4 @@
-"""The one way to send a file to a browser: a safe name, the right type, and no copy in any cache."""
+"""The one way to send a file to a browser: a safe name, the right type, and copies in caches only of what is public."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -7,8 +7,11 @@ from pathlib import PurePosixPath
 
 from django.core.files.base import File
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.utils.cache import add_never_cache_headers
+from django.utils.cache import add_never_cache_headers, get_conditional_response
 from django.utils.http import content_disposition_header
+from rest_framework.request import Request
+
+from web.api.conditional import RELEASED, etag_of, plain
 
 CONTENT_TYPES = {
     ".csv": "text/csv; charset=utf-8",
@@ -48,6 +51,22 @@ def download(content: Content, name: str, *, is_checked: bool = True) -> HttpRes
     response["Content-Disposition"] = header or "attachment"
     add_never_cache_headers(response)
     return response
+
+
+def for_visitors(request: HttpRequest | Request, response: HttpResponseBase) -> HttpResponseBase:
+    """Let caches keep a file that a visitor gets: everybody gets the same. What a user gets stays out of them.
+
+    A file that is not streamed gets an ETag from its content, and a copy that is still the same is answered with 304.
+    """
+    if request.user.is_authenticated or response.status_code not in (200, 304):
+        return response
+    response["Cache-Control"] = RELEASED
+    del response["Expires"]
+    is_known = "ETag" in response or not getattr(response, "is_rendered", True)
+    if is_known or not isinstance(response, HttpResponse):
+        return response
+    response["ETag"] = etag_of(response.content)
+    return get_conditional_response(plain(request), etag=response["ETag"], response=response) or response
 
 
 def safe_name(name: str) -> str:

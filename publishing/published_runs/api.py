@@ -19,7 +19,7 @@ from web.api.permissions import Everyone, LoggedIn, Organizer
 from web.api.scopes import Scope
 from web.api.serializers import JobAddress, Strict
 from web.api.views import Endpoints, accepted, get, get_file, post
-from web.downloads import download
+from web.downloads import download, for_visitors
 
 
 class PublicationSerializer(serializers.ModelSerializer[Publication]):
@@ -89,7 +89,8 @@ class Publications(Endpoints):
         if current is None:
             raise Http404
         name, etag = f"{track.slug}-runs.tar.gz", etag_of(current.sha256.encode())
-        return unless_known(request, etag, lambda: download(current.file.open("rb"), name))
+        file = unless_known(request, etag, lambda: download(current.file.open("rb"), name))
+        return for_visitors(request, file)
 
     @post(
         "tracks/<slug:slug>/published-runs/publish/",

@@ -10,7 +10,8 @@ from accounts.access import AuthenticatedRequest, chairs_only_read, organizer_ac
 from participation.teams import selectors as team_selectors
 from publishing.published_runs import selectors, services
 from tracks.tracks.selectors import tracks_for
-from web.downloads import download
+from web.api.conditional import etag_of, unless_known
+from web.downloads import download, for_visitors
 from web.pages import context_of
 
 
@@ -30,7 +31,9 @@ def archive_file(request: HttpRequest, slug: str) -> HttpResponseBase:
     current = selectors.publication_of(track)
     if current is None:
         raise Http404
-    return download(current.file.open("rb"), f"{track.slug}-runs.tar.gz")
+    name, etag = f"{track.slug}-runs.tar.gz", etag_of(current.sha256.encode())
+    file = unless_known(request, etag, lambda: download(current.file.open("rb"), name))
+    return for_visitors(request, file)
 
 
 @require_POST

@@ -27,7 +27,7 @@ from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Address, Strict, check_zone, instant
 from web.api.views import Endpoints, TsvRenderer, accepted, delete, get, get_file, post, put
-from web.downloads import download
+from web.downloads import download, for_visitors
 
 MAX_SEED = 2**63 - 1
 
@@ -212,7 +212,7 @@ class Leaderboards(Endpoints):
             "Content-Disposition": f'attachment; filename="{board.track.slug}-leaderboard-{board.pk}.tsv"',
             "Repr-Digest": f"sha-256=:{b64encode(sha256(content).digest()).decode()}:",
         }
-        return Response(content, headers=headers, content_type=TsvRenderer.media_type)
+        return for_visitors(request, Response(content, headers=headers, content_type=TsvRenderer.media_type))
 
     @get_file("leaderboards/<int:board_id>/groups/", "leaderboard_groups", "text/csv")
     def download_groups(self, request: Request, board_id: int) -> Any:
@@ -220,7 +220,9 @@ class Leaderboards(Endpoints):
         user = user_of(request)
         board = get_object_or_404(leaderboards_for(user), pk=board_id)
         content = groups.groups_file(user, board)
-        return download(content, f"{board.track.slug}-leaderboard-{board.pk}-groups.csv")
+        return for_visitors(
+            request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-groups.csv")
+        )
 
     @get_file("leaderboards/<int:board_id>/classes/", "leaderboard_classes", "text/csv")
     def download_classes(self, request: Request, board_id: int) -> Any:
@@ -228,7 +230,9 @@ class Leaderboards(Endpoints):
         user = user_of(request)
         board = get_object_or_404(leaderboards_for(user), pk=board_id)
         content = classes.classes_file(user, board)
-        return download(content, f"{board.track.slug}-leaderboard-{board.pk}-classes.csv")
+        return for_visitors(
+            request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-classes.csv")
+        )
 
     @get_file(
         "leaderboards/<int:board_id>/interaction/", "leaderboard_interaction", "text/tab-separated-values"
@@ -240,7 +244,9 @@ class Leaderboards(Endpoints):
         rules = interaction_rules(board)
         if rules is None:
             raise Http404
-        return download(interaction_file(user, board, rules), f"{board.track.slug}-interaction.tsv")
+        return for_visitors(
+            request, download(interaction_file(user, board, rules), f"{board.track.slug}-interaction.tsv")
+        )
 
     @get(
         "leaderboards/<int:board_id>/evaluations/",

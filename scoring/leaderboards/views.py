@@ -23,7 +23,7 @@ from scoring.qrels.selectors import qrels_for
 from scoring.selectors import interaction_rules, leaderboards_for
 from tracks.tracks.selectors import tracks_for
 from web import times
-from web.downloads import download
+from web.downloads import download, for_visitors
 from web.forms import CompareForm
 from web.pages import context_of
 
@@ -56,7 +56,7 @@ def leaderboard_file(request: HttpRequest, board_id: int, kind: str) -> HttpResp
     """The leaderboard as TSV, CSV, JSON or LaTeX. Everyone who may see its page."""
     board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
     content = files.leaderboard_file(request.user, board, kind)
-    return download(content, f"{board.track.slug}-leaderboard-{board.pk}.{kind}")
+    return for_visitors(request, download(content, f"{board.track.slug}-leaderboard-{board.pk}.{kind}"))
 
 
 @require_safe
@@ -84,7 +84,9 @@ def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseB
     board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
     evaluations = evaluation_selectors.evaluations_for(request.user).filter(leaderboard=board)
     content = evaluation_selectors.score_file(board, evaluations, kind)
-    return download(content, f"{board.track.slug}-leaderboard-{board.pk}-topics.{kind}")
+    return for_visitors(
+        request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-topics.{kind}")
+    )
 
 
 @require_safe
@@ -111,7 +113,7 @@ def groups_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
     """The values of all measures by group of assessors, as CSV. Everyone who may see the leaderboard."""
     board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
     content = group_pages.groups_file(request.user, board)
-    return download(content, f"{board.track.slug}-leaderboard-{board.pk}-groups.csv")
+    return for_visitors(request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-groups.csv"))
 
 
 @require_safe
@@ -128,7 +130,7 @@ def classes_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
     """The means by topic class as CSV. Everyone who may see the leaderboard; a team gets its own runs."""
     board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
     content = class_pages.classes_file(request.user, board)
-    return download(content, f"{board.track.slug}-leaderboard-{board.pk}-classes.csv")
+    return for_visitors(request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-classes.csv"))
 
 
 @require_safe
@@ -210,4 +212,4 @@ def interaction_tsv(request: HttpRequest, board_id: int) -> HttpResponseBase:
     """The change of each team and session as a file. As on the page."""
     board, rules = _interaction(request, board_id)
     lines = interaction_pages.interaction_file(request.user, board, rules)
-    return download(lines, f"{board.track.slug}-interaction.tsv")
+    return for_visitors(request, download(lines, f"{board.track.slug}-interaction.tsv"))

@@ -29,7 +29,7 @@ from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Address, Strict, require_valid
 from web.api.views import Endpoints, TsvRenderer, get, get_file, parameter, post
-from web.downloads import download
+from web.downloads import download, for_visitors
 
 
 class QrelsSerializer(serializers.ModelSerializer[Qrels]):
@@ -269,7 +269,7 @@ class QrelsVersions(Endpoints):
             package = exports.qrels_package(version, **form.cleaned_data)
         except SplitError as error:
             raise serializers.ValidationError({"test_share": f"{error}."}) from error
-        return download(package, f"{exports.file_stem(version)}.zip")
+        return for_visitors(request, download(package, f"{exports.file_stem(version)}.zip"))
 
     @get_file("qrels/<int:qrels_id>/judgments/", "qrels_judgments", "application/zip", who=[Organizer])
     def download_qrels_judgments(self, request: Request, qrels_id: int) -> Any:

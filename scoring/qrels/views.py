@@ -16,7 +16,7 @@ from scoring.qrels.forms import ExportForm, FreezeForm, ImportForm
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for, tracks_organized_by
-from web.downloads import download
+from web.downloads import download, for_visitors
 from web.forms import refusals_in
 from web.pages import context_of
 
@@ -90,7 +90,7 @@ def qrels(request: HttpRequest, qrels_id: int) -> HttpResponse:
 def qrels_file(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     """A version as TSV, always the same bytes. Everyone who may see its page."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
-    return download(selectors.qrels_tsv(version), f"{exports.file_stem(version)}.tsv")
+    return for_visitors(request, download(selectors.qrels_tsv(version), f"{exports.file_stem(version)}.tsv"))
 
 
 @require_safe
@@ -98,7 +98,7 @@ def complete_topics(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     """A zip of the topics with the parts that participants did not see. Everyone who may see the qrels."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
     package = zipped(sealed(dict(exports.complete_topics(version.track))), f"{version.track.slug}-topics")
-    return download(package, f"{version.track.slug}-topics-complete.zip")
+    return for_visitors(request, download(package, f"{version.track.slug}-topics-complete.zip"))
 
 
 @require_safe

@@ -396,3 +396,30 @@ def test_released_file_is_kept_by_caches(scene: Scene, client: Client) -> None:
     assert "private" in hidden["Cache-Control"]
     assert released["Cache-Control"] == "public, max-age=86400, immutable"
     assert client.get(address, headers={"If-None-Match": released["ETag"]}).status_code == 304
+
+
+def test_released_files_of_pages_and_api_are_kept_for_visitors_only(scene: Scene, client: Client) -> None:
+    qrels = scene.qrels()
+    scene.submit(scene.ours, "good", "10 11")
+    board = scene.leaderboard(qrels, release="public")
+    addresses = [
+        reverse("scoring:leaderboard_file", args=[board.pk, "tsv"]),
+        reverse("scoring:qrels_file", args=[qrels.pk]),
+        reverse("scoring:classes_file", args=[board.pk]),
+        reverse("api:leaderboard_file", args=[board.pk]),
+        reverse("api:leaderboard_classes", args=[board.pk]),
+    ]
+    kept = [client.get(address) for address in addresses]
+    again = [
+        client.get(address, headers={"If-None-Match": first["ETag"]})
+        for address, first in zip(addresses, kept, strict=True)
+    ]
+    program = api(scene.organizer)
+    client.force_login(scene.member)
+    of_users = [(program if "/api/" in address else client).get(address) for address in addresses]
+
+    assert {each["Cache-Control"] for each in kept} == {"public, max-age=300"}
+    assert not any("Expires" in each for each in kept)
+    assert {each.status_code for each in again} == {304}
+    assert {each["Cache-Control"] for each in again} == {"public, max-age=300"}
+    assert all("no-store" in each["Cache-Control"] for each in of_users)

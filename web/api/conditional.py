@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import parse_etags
 from rest_framework.renderers import JSONRenderer
@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from web.api.problems import PreconditionFailed
 
 _SHA256 = re.compile(r'"[0-9a-f]{64}"')
+RELEASED = "public, max-age=300"  # then a cache asks again, because a release can be taken back
 FOREVER = "public, max-age=86400, immutable"  # a day, because a release can be taken back
 
 
@@ -40,9 +41,16 @@ def with_etag(request: Request, response: Response) -> None:
     response.add_post_render_callback(condition)
 
 
-def unless_known(request: Request, etag: str, send: Callable[[], HttpResponseBase]) -> HttpResponseBase:
+def plain(request: HttpRequest | Request) -> HttpRequest:
+    """The request as Django knows it."""
+    return request._request if isinstance(request, Request) else request
+
+
+def unless_known(
+    request: HttpRequest | Request, etag: str, send: Callable[[], HttpResponseBase]
+) -> HttpResponseBase:
     """A file with its ETag; 304 without reading it if the program has it already."""
-    response = get_conditional_response(request._request, etag=etag) or send()
+    response = get_conditional_response(plain(request), etag=etag) or send()
     response.headers["ETag"] = etag
     if _SHA256.fullmatch(etag):
         response.headers["Repr-Digest"] = digest_of(bytes.fromhex(etag.strip('"')))

@@ -22,7 +22,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer, ListSerializer
 from rest_framework.viewsets import GenericViewSet
 
-from web.api.conditional import FOREVER, with_etag
+from web.api.conditional import FOREVER, RELEASED, with_etag
 from web.api.filters import (
     KINDS,
     Filter,
@@ -274,9 +274,9 @@ class Endpoints(GenericViewSet[Any]):
     def finalize_response(
         self, request: HttpRequest | Request, response: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        """Keep the answer out of all caches, unless it is `forever`, and give what was read its ETag."""
+        """Keep the answer out of all caches, unless it says that they may keep it, and give what was read its ETag."""
         response = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
-        if response.get("Cache-Control") != FOREVER:
+        if response.get("Cache-Control") not in (FOREVER, RELEASED):
             add_never_cache_headers(response)
         patch_vary_headers(response, ["Authorization", "Cookie"])
         is_read = request.method in SAFE_METHODS and response.status_code == 200

@@ -57,7 +57,10 @@ def publish(scene: Scene) -> Publication:
 
 
 def archive_of(scene: Scene) -> bytes:
-    response = browser().get(reverse("publishing:published_runs", args=[scene.track.slug]))
+    address = reverse("publishing:published_runs", args=[scene.track.slug])
+    response = browser().get(address)
+    again = browser().get(address, headers={"If-None-Match": response["ETag"]})
+    assert (again.status_code, again["Cache-Control"]) == (304, "public, max-age=300")
     return b"".join(response)
 
 
