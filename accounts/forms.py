@@ -45,7 +45,7 @@ class TokenForm(StyledForm):
     track = forms.ChoiceField(
         required=False,
         label="Where",
-        help_text="A token of one track gets no further than its pages in the API, so that a leaked one harms less.",
+        help_text="A token for one track is refused everywhere else, so that a leaked one harms less.",
     )
     days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=90, label="It expires after")
 

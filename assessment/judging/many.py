@@ -19,7 +19,7 @@ from assessment.models import Batch, Judgment, Task, TopicAssignment
 from pooling.models import PoolEntry
 from web.api.problems import of_refusal
 
-MOST = 1000  # judgments of one request: it holds the assessor's row for some seconds
+MOST = 500  # judgments of one request: it takes some seconds, and holds the row of the assessor
 
 
 class Unit(NamedTuple):
