@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.middleware.csrf import rotate_token
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_POST, require_safe
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.permissions import SAFE_METHODS
@@ -28,11 +29,13 @@ GUEST = "guest"  # in the session: the id of the account of somebody who judges 
 class GuestWorkEnded(Refused):
     """The link of a guest is revoked or its time is over, or the guest's work was excluded."""
 
-    title = "This work has ended"
+    title = gettext_noop("This work has ended")
 
     def __init__(self) -> None:
         super().__init__(
-            "The organizer has ended it, or its time is over. What you have judged is kept. Thank you."
+            gettext(
+                "The organizer has ended it, or its time is over. What you have judged is kept. Thank you."
+            )
         )
 
 

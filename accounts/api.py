@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
@@ -10,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import selectors, tokens
+from accounts import selectors, services, tokens
 from accounts.access import person_of
 from accounts.audit.selectors import events_for, filtered
 from accounts.models import Event, Role, Token, User
@@ -19,7 +20,7 @@ from web.api.filters import Filter
 from web.api.permissions import EVERYWHERE, Administrator, LoggedIn
 from web.api.scopes import Scope
 from web.api.serializers import Strict
-from web.api.views import Endpoints, created, get, parameter, post
+from web.api.views import Endpoints, created, get, parameter, patch, post
 
 
 class PersonSerializer(serializers.ModelSerializer[User]):
@@ -120,7 +121,14 @@ class MeSerializer(serializers.Serializer[Any]):
     is_organizer = serializers.BooleanField(help_text="Whether you organize any track.")
     roles = RoleInTrackSerializer(many=True, help_text="The tracks that you organize or chair.")
     is_machine = serializers.BooleanField(help_text="Whether it is a program that judges.")
+    language = serializers.CharField(help_text="Of the pages of assessors. Empty: that of the browser.")
     token = TokenSerializer(allow_null=True, help_text="The token of the request; null for a session.")
+
+
+class NewLanguageSerializer(Strict):
+    """The language of the pages and e-mails of the user of the request."""
+
+    language = serializers.ChoiceField(settings.LANGUAGES, allow_blank=True)
 
 
 class EventSerializer(serializers.ModelSerializer[Event]):
@@ -144,6 +152,23 @@ class EventSerializer(serializers.ModelSerializer[Event]):
 TOKENS = ("tokens/", "tokens")
 
 
+def _me(request: Request) -> Response:
+    user, token = person_of(request), None
+    if isinstance(request.auth, Token):
+        token = TokenSerializer(selectors.tokens_of(user).get(pk=request.auth.pk)).data
+    data = {
+        "username": user.username,
+        "name": user.get_full_name(),
+        "is_administrator": user.is_administrator,
+        "is_organizer": user.is_organizer,
+        "roles": [{"track": role.slug, "is_chair": role.is_chair} for role in user.roles.values()],
+        "is_machine": user.is_machine,
+        "language": user.language,
+        "token": token,
+    }
+    return Response(data)
+
+
 class Accounts(Endpoints):
     tag = "People"
     permission_classes = [Administrator]
@@ -151,19 +176,13 @@ class Accounts(Endpoints):
     @get("me/", "me", MeSerializer, who=[LoggedIn], in_track=EVERYWHERE, read_scopes=tuple(Scope))
     def get_me(self, request: Request) -> Any:
         """Read whose token this is, what it may do, and when it ends."""
-        user, token = person_of(request), None
-        if isinstance(request.auth, Token):
-            token = TokenSerializer(selectors.tokens_of(user).get(pk=request.auth.pk)).data
-        data = {
-            "username": user.username,
-            "name": user.get_full_name(),
-            "is_administrator": user.is_administrator,
-            "is_organizer": user.is_organizer,
-            "roles": [{"track": role.slug, "is_chair": role.is_chair} for role in user.roles.values()],
-            "is_machine": user.is_machine,
-            "token": token,
-        }
-        return Response(data)
+        return _me(request)
+
+    @patch("me/", "me", MeSerializer, takes=NewLanguageSerializer, who=[LoggedIn])
+    def set_language(self, request: Request) -> Any:
+        """Set the language of your pages and e-mails; an empty one is that of the browser."""
+        services.set_language(user=person_of(request), language=self.validated(request)["language"])
+        return _me(request)
 
     @get(*TOKENS, KnownTokenSerializer, ordering=("-pk",), who=[LoggedIn], filters=[Filter("name")])
     def list_tokens(self, request: Request) -> Any:

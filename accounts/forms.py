@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from accounts.selectors import tracks_of_tokens
@@ -26,7 +27,7 @@ class NewPasswordForm(StyledForm, SetPasswordForm):  # type: ignore[type-arg]
 class LinkForm(StyledForm):
     """The user who gets a login link."""
 
-    name = forms.CharField(max_length=254, label="User name or e-mail address")
+    name = forms.CharField(max_length=254, label=gettext_lazy("User name or e-mail address"))
 
 
 class TokenForm(StyledForm):

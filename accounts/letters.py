@@ -16,7 +16,8 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.core.mail import EmailMessage
 from django.db import transaction
 from django.template.loader import render_to_string
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.functional import Promise
 from kombu.exceptions import OperationalError as BrokerError
 
 from accounts.models import Letter
@@ -29,12 +30,13 @@ KEPT = timedelta(days=30)
 
 
 class Mail(NamedTuple):
-    """A plain-text e-mail: the template is rendered with the context."""
+    """A plain-text e-mail: the template is rendered with the context, in a language (default: English)."""
 
     to: str
-    subject: str
+    subject: "str | Promise"
     template: str
     context: Mapping[str, object]
+    language: str = ""
 
 
 Writer = Callable[[Mapping[str, Any], str], Iterable[Mail]]  # (data, site) -> e-mails
@@ -106,9 +108,10 @@ def _send(letter_id: int) -> None:
     try:
         with transaction.atomic():
             for n, mail in enumerate(_writers[letter.kind](letter.data, letter.site)):
-                text = render_to_string(mail.template, dict(mail.context))
+                with translation.override(mail.language or settings.LANGUAGE_CODE):
+                    text, subject = render_to_string(mail.template, dict(mail.context)), str(mail.subject)
                 headers = {"Message-ID": _message_id(letter, n)}
-                EmailMessage(f"Assay: {mail.subject}", text, None, [mail.to], headers=headers).send()
+                EmailMessage(f"Assay: {subject}", text, None, [mail.to], headers=headers).send()
     except (OSError, ObjectDoesNotExist) as error:  # of smtplib, sockets, and rows that are gone
         is_last = letter.n_tries + 1 >= MAX_TRIES
         letter.due_at = None if is_last else timezone.now() + FIRST_WAIT * 2**letter.n_tries

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -44,6 +45,14 @@ class User(AbstractUser):
     )
     highlights_topic_words = models.BooleanField(
         default=False, help_text="The judging page highlights the words of the topic in the document."
+    )
+
+    language = models.CharField(
+        max_length=10,
+        choices=settings.LANGUAGES,
+        blank=True,
+        default="",
+        help_text="Of the pages and e-mails for assessors. Empty: the first of the browser that there is.",
     )
 
     is_mailed_about_runs = models.BooleanField(

@@ -11,10 +11,12 @@ from django.db import transaction
 from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts import letters
 from accounts.audit import services as audit
 from accounts.models import IS_PERSON, Lockout, User
+from assay.errors import Refused
 
 BETWEEN_LINKS = timedelta(minutes=2)  # so that nobody can fill the mailbox of another person
 BETWEEN_REPORTS = timedelta(hours=1)
@@ -45,6 +47,24 @@ def path_of_link(user: User) -> str:
 
 def set_judging(*, user: User, uses_shortcuts: bool, accepts_next: bool) -> None:
     User.objects.filter(pk=user.pk).update(uses_shortcuts=uses_shortcuts, accepts_next=accepts_next)
+
+
+def set_language(*, user: User, language: str) -> None:
+    """Set the language of a user's pages and e-mails; empty for that of the browser.
+
+    Raises:
+        Refused: The site is not translated into it.
+    """
+    known = [code for code, _ in settings.LANGUAGES]
+    if language and language not in known:
+        raise Refused(
+            gettext("There is no language “{language}”; use one of {known}, or none.").format(
+                language=language, known=", ".join(known)
+            ),
+            code="unknown-language",
+        )
+    user.language = language
+    user.save(update_fields=["language"])
 
 
 def set_mails(

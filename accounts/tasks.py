@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from celery import shared_task
+from django.utils.translation import gettext_lazy
 
 from accounts import letters, services, tokens
 from accounts.letters import Mail
@@ -31,13 +32,16 @@ def links(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     """A login link for each account with a name or an address."""
     for user in services.users_for_links(name=data["name"]):
         context = {"user": user.username, "link": f"{site}{path_of_link(user)}"}
-        yield Mail(user.email, "Your login link", "accounts/mail_link.txt", context)
+        yield Mail(
+            user.email, gettext_lazy("Your login link"), "accounts/mail_link.txt", context, user.language
+        )
 
 
 @letters.writer("accounts.lockout")
 def lockout(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     """Report wrong passwords to the user of an account, with a login link."""
     user = user_by_id(data["user"])
-    address = data["address"] or "an unknown address"
+    address = data["address"] or gettext_lazy("an unknown address")
     context = {"user": user.username, "address": address, "link": f"{site}{path_of_link(user)}"}
-    yield Mail(user.email, "Wrong passwords for your account", "accounts/mail_lockout.txt", context)
+    subject = gettext_lazy("Wrong passwords for your account")
+    yield Mail(user.email, subject, "accounts/mail_lockout.txt", context, user.language)

@@ -13,6 +13,7 @@ from django.contrib.messages.views import SuccessMessageMixin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
@@ -35,7 +36,7 @@ class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.Passwor
 
     template_name = "accounts/password_change.html"
     success_url = reverse_lazy("account")
-    success_message = "Your password was changed."
+    success_message = gettext_lazy("Your password was changed.")
 
     def get_form_class(self) -> Any:
         used_at = self.request.session.get(BY_LINK, 0)
@@ -66,7 +67,8 @@ def request_link(request: HttpRequest) -> HttpResponse:
 def greet(request: HttpRequest) -> HttpResponse:
     """Go to the account of somebody who came by a login link and may soon set a password without the old one."""
     request.session[BY_LINK] = time.time()
-    messages.success(request, "You are logged in. You can now set a new password without the old one.")
+    text = gettext("You are logged in. You can now set a new password without the old one.")
+    messages.success(request, text)
     return redirect("account")
 
 

@@ -9,6 +9,24 @@ class AssayError(Exception):
     exit_status = 2
 
 
+class Sentence(str):
+    """A text in English that remembers its template and values, so that the site can say it in another language."""
+
+    template: str
+    values: Mapping[str, object]
+
+
+def say(template: str, **values: object) -> Sentence:
+    """Return a text from a template with names such as `{label}`; a value can be a `Sentence` too.
+
+    >>> say("Answer “{label}”", label="Why?")
+    'Answer “Why?”'
+    """
+    sentence = Sentence(template.format(**values))
+    sentence.template, sentence.values = template, values
+    return sentence
+
+
 class InputError(AssayError, ValueError):
     """A file, option or name cannot be used: where, what is wrong, and what is accepted."""
 

@@ -1,5 +1,7 @@
 """Refusals that are raised at several places, or caught."""
 
+from django.utils.translation import gettext, gettext_noop
+
 from accounts.models import User
 from assay.errors import Refused
 from assessment.models import Batch, Judgment
@@ -18,34 +20,44 @@ class WrongState(Refused):
 
 
 class BatchNotOpen(Refused):
-    title = "This batch is not open"
+    title = gettext_noop("This batch is not open")
 
     def __init__(self, batch: Batch) -> None:
         super().__init__(
-            f"The batch “{batch}” is {batch.get_status_display()}. You can take tasks only while it is open."
+            gettext("The batch “{batch}” is {status}. You can take tasks only while it is open.").format(
+                batch=batch, status=gettext(batch.get_status_display())
+            )
         )
 
 
 class BatchClosed(Refused):
-    title = "This batch is closed"
+    title = gettext_noop("This batch is closed")
 
     def __init__(self, batch: Batch) -> None:
         super().__init__(
-            f"The batch “{batch}” is closed, so your judgment did not change. Ask the organizer if it must change."
+            gettext(
+                "The batch “{batch}” is closed, so your judgment did not change. Ask the organizer if it must change."
+            ).format(batch=batch)
         )
 
 
 class TopicWithdrawn(Refused):
     def __init__(self, topic: Topic) -> None:
-        super().__init__(f"Topic {topic} is no longer assigned to you, so your judgment did not change.")
+        super().__init__(
+            gettext("Topic {topic} is no longer assigned to you, so your judgment did not change.").format(
+                topic=topic
+            )
+        )
 
 
 class UnitTaken(Refused):
-    title = "Somebody else has this unit now"
+    title = gettext_noop("Somebody else has this unit now")
 
     def __init__(self) -> None:
         super().__init__(
-            "Your time for this unit was over, and somebody else has it or has judged it. Go on with another one.",
+            gettext(
+                "Your time for this unit was over, and somebody else has it or has judged it. Go on with another one."
+            ),
             code="unit-taken",
         )
 
@@ -68,11 +80,13 @@ class NothingToChange(Refused):
 
 
 class NothingToUndo(Refused):
-    title = "Nothing to undo"
+    title = gettext_noop("Nothing to undo")
 
     def __init__(self) -> None:
         super().__init__(
-            "There is no judgment of yours to undo: you have judged nothing else, or it does not count."
+            gettext(
+                "There is no judgment of yours to undo: you have judged nothing else, or it does not count."
+            )
         )
 
 
@@ -85,23 +99,27 @@ class AnswerRefused(Refused):
 
 
 class RequestReused(Refused):
-    title = "This page was already submitted"
+    title = gettext_noop("This page was already submitted")
 
     def __init__(self) -> None:
         super().__init__(
-            "This page has already submitted another judgment. Check your choice, and submit it again."
+            gettext(
+                "This page has already submitted another judgment. Check your choice, and submit it again."
+            )
         )
 
 
 class JudgedElsewhere(Refused):
     """The page did not show the current judgment: it was submitted in another tab or on another computer."""
 
-    title = "Judged in another window"
+    title = gettext_noop("Judged in another window")
 
     def __init__(self, judgment: Judgment, label: str) -> None:
         super().__init__(
-            f"You judged this “{label}” in another window, at {judgment.created_at:%H:%M:%S} UTC. "
-            "Submit again to change it to your choice here."
+            gettext(
+                "You judged this “{choice}” in another window, at {time} UTC. "
+                "Submit again to change it to your choice here."
+            ).format(choice=label, time=f"{judgment.created_at:%H:%M:%S}")
         )
         self.judgment = judgment
 

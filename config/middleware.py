@@ -3,10 +3,12 @@
 import re
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import translation
 from django.utils.cache import add_never_cache_headers, patch_vary_headers
 
 from accounts import services
@@ -14,6 +16,7 @@ from accounts.access import GuestWorkEnded
 from accounts.audit.services import acting
 from accounts.models import Event, User
 from assay.errors import Refused
+from config.languages import is_translated, use_language
 from config.pages import errors
 from server.environment import Proxies
 from web import logs
@@ -134,6 +137,27 @@ class VisitMiddleware(Middleware):
         if request.session.accessed and isinstance(request.user, User) and request.user.is_authenticated:
             services.note_visit(user=request.user)
         return response
+
+
+class LanguageMiddleware(Middleware):
+    """Chooses the language before a view whose pages are translated. The language comes with the user's row."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        translation.deactivate()
+        if is_translated(request) and not request.user.is_authenticated:
+            patch_vary_headers(response, ["Accept-Language"])
+        return response
+
+    def process_view(
+        self,
+        request: HttpRequest,
+        view: Callable[..., HttpResponse],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        if is_translated(request):
+            use_language(request)
 
 
 class CorsMiddleware(Middleware):

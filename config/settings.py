@@ -62,6 +62,7 @@ MIDDLEWARE = [
     "config.middleware.ActorMiddleware",
     "config.middleware.PrivateMiddleware",
     "config.middleware.VisitMiddleware",
+    "config.middleware.LanguageMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "config.uploads.UploadLimitMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -89,7 +90,8 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "config.pages.help.frame",
-            ]
+            ],
+            "builtins": ["django.templatetags.i18n"],
         },
     }
 ]
@@ -128,9 +130,10 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "start"
 LOGOUT_REDIRECT_URL = "home"
 
-LANGUAGE_CODE = "en-us"
+LANGUAGE_CODE = "en-us"  # of the source; the pages of assessors are translated. Decision: ADR 72
+LANGUAGES = [("en-us", "English"), ("ar", "العربية"), ("de", "Deutsch")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
-USE_I18N = False
 USE_TZ = True
 
 STATIC_URL = "static/"
@@ -291,6 +294,7 @@ SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SECURE = HTTPS
+CSRF_FAILURE_VIEW = "config.pages.errors.expired_form"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.urls import reverse
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy
 
 from accounts import letters
 from accounts.letters import Mail
@@ -59,7 +61,8 @@ def added(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     user, track = user_by_id(data["user"]), Track.objects.get(pk=data["track"])
     context = {"user": user, "track": track, "role": data["role"], "team": data["team"]}
     context["link"] = _track_link(track, site)
-    yield Mail(user.email, f"Your role in {track}", "participation/people/mail_added.txt", context)
+    subject = format_lazy(gettext_lazy("Your role in {track}"), track=track)
+    yield Mail(user.email, subject, "participation/people/mail_added.txt", context, user.language)
 
 
 @letters.writer(ANNOUNCEMENT)

@@ -16,6 +16,8 @@ VENDOR = ROOT / "static" / "vendor"
 FILES = [
     ("bootstrap/dist/css/bootstrap.min.css", "bootstrap"),
     ("bootstrap/dist/css/bootstrap.min.css.map", "bootstrap"),
+    ("bootstrap/dist/css/bootstrap.rtl.min.css", "bootstrap"),
+    ("bootstrap/dist/css/bootstrap.rtl.min.css.map", "bootstrap"),
     ("bootstrap/dist/js/bootstrap.bundle.min.js", "bootstrap"),
     ("bootstrap/dist/js/bootstrap.bundle.min.js.map", "bootstrap"),
     ("echarts/dist/echarts.min.js", "echarts"),

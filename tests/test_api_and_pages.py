@@ -15,6 +15,7 @@ __all__ = ["addresses", "scene"]  # fixtures
 
 # The operations of each page, as method and name of the address
 OPERATIONS = """
+account: PATCH me
 tokens: POST tokens
 revoke_token: POST revoke_token
 jobs:retry: POST retry_job
@@ -208,7 +209,6 @@ publishing:archive_file: GET archive_file
 
 # Why a page has no operation
 REASONS = """
-account: switches of the judging page of a person
 login: a session of a browser
 login_link: a session of a browser
 logout: a session of a browser

@@ -4,7 +4,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from django.http import HttpRequest
+from django.utils.formats import number_format
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ def local_address(request: HttpRequest, address: str) -> str:
 def counted(n: int, noun: str) -> str:
     """`3 runs`, `1 run`. Give an irregular plural after a comma: `counted(2, "batch,batches")` is `2 batches`."""
     singular, _, plural = noun.partition(",")
-    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+    words = ngettext(f"{{n}} {singular}", f"{{n}} {plural or singular + 's'}", n)
+    return words.format(n=number_format(n, force_grouping=True))
 
 
 def size(n_bytes: int) -> str:
@@ -51,5 +54,5 @@ def hours(n: float | None) -> str:
     if n is None:
         return "–"
     if n < 1:
-        return f"{max(n * 60, 1) if n else 0:.0f} min"
-    return f"{n:,.0f} h" if n >= 10 else f"{n:.1f} h"
+        return gettext("{n} min").format(n=f"{max(n * 60, 1) if n else 0:.0f}")
+    return gettext("{n} h").format(n=number_format(n, 0 if n >= 10 else 1, force_grouping=True))

@@ -9,13 +9,14 @@ from typing import Concatenate, ParamSpec
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 HOUR = 3600
 TOO_MANY = {
-    "title": "Too many requests",
-    "message": "This form was sent too often from your network address. Try again in an hour.",
+    "title": gettext_lazy("Too many requests"),
+    "message": gettext_lazy("This form was sent too often from your network address. Try again in an hour."),
 }
 IPV6_PREFIX = 64  # bits of a network that is usually one customer, who has all its addresses
 

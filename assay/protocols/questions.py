@@ -19,7 +19,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from assay.errors import AssayError
+from assay.errors import AssayError, say
 from assay.languages import any_of
 from assay.protocols.schema import Grade, JudgingRules, Question, QuestionChoice
 
@@ -190,7 +190,7 @@ def check_answers(
         if key in given:
             _check(question, given[key])
         elif question.required and needs_all:
-            raise WrongAnswer(key, f"Answer “{question.label}”", code="answer-needed")
+            raise WrongAnswer(key, say("Answer “{question}”", question=question.label), code="answer-needed")
         elif question.may_be_none and needs_all:
             given[key] = []
     others = [key for key in given if key not in expected]
@@ -205,7 +205,9 @@ def check_answers(
 def _check_given(given: Answers, others: Sequence[str], *, needs_all: bool) -> None:
     """Check the answers of a frame by other names than questions of the protocol have: texts, or lists of texts."""
     if not any(given.values()) and needs_all:
-        raise WrongAnswer("", "Nothing was answered. Answer the form, then submit.", code="answer-needed")
+        raise WrongAnswer(
+            "", say("Nothing was answered. Answer the form, then submit."), code="answer-needed"
+        )
     if len(given) > MAX_GIVEN:
         raise WrongAnswer(
             "", f"The form gave {len(given):,} answers; at most {MAX_GIVEN} are stored.", code="too-many"
@@ -313,8 +315,7 @@ def problem_with(question: Question, answer: Any) -> str:
         if UNSTORABLE.search(answer):
             return f"The answer to “{question.label}” has a character that is not text, such as NUL."
         most = question.max_characters or MAX_CHARACTERS
-        is_longer = len(answer) > most
-        return f"“{question.label}” takes at most {most:,} characters; there are {len(answer):,}." * is_longer
+        return "" if len(answer) <= most else _too_many(question, len(answer))
     return "" if answer in question.labels else _unknown(question, answer)
 
 
@@ -324,25 +325,60 @@ def _problem_of_number(question: Question, answer: str) -> str:
         (low is None or float(answer) >= low) and (high is None or float(answer) <= high)
     )
     wanted = accepts(question)
-    return "" if is_accepted else f"{_shown(answer)} is not an answer to “{question.label}” Enter {wanted}."
+    if is_accepted:
+        return ""
+    return say(
+        "{answer} is not an answer to “{question}” Enter {wanted}.",
+        answer=_shown(answer),
+        question=question.label,
+        wanted=wanted,
+    )
+
+
+def _too_many(question: Question, n: int) -> str:
+    return say(
+        "“{question}” takes {wanted}; there are {n}.",
+        question=question.label,
+        wanted=accepts(question),
+        n=f"{n:,}",
+    )
 
 
 def accepts(question: Question) -> str:
     """The answers that a question takes, in words; nothing if its choices say it."""
     if question.kind == "number":
-        low, high, unit = question.min, question.max, f" {question.unit}" if question.unit else ""
-        ends = (("at least", low), ("at most", high))
-        limits = [f"{words} {end:g}" for words, end in ends if end is not None]
-        return f"a number{' of ' * bool(limits)}{' and '.join(limits)}{unit}, such as 12 or 2.5"
+        return _numbers(question)
     if question.kind == "text":
-        return f"at most {question.max_characters or MAX_CHARACTERS:,} characters"
+        return say("at most {n} characters", n=f"{question.max_characters or MAX_CHARACTERS:,}")
     if question.kind not in LISTS and question.kind != "span":
         return ""
     least, most = _sizes(question)
-    number = f"{least}" if least == most else f"{least} to {most}"
-    if question.kind == "span":
-        return f"{number} marked part{'s' * (most > 1)} of the text"
-    return f"{number} of the choices{', best first' if question.kind == 'ranking' else ''}"
+    number = str(least) if least == most else say("{least} to {most}", least=least, most=most)
+    if question.kind == "ranking":
+        return say("{number} of the choices, best first", number=number)
+    if question.kind in LISTS:
+        return say("{number} of the choices", number=number)
+    if most == 1:
+        return say("1 marked part of the text")
+    return say("{number} marked parts of the text", number=number)
+
+
+def _numbers(question: Question) -> str:
+    """The numbers that a question takes, in words."""
+    unit = f" {question.unit}" if question.unit else ""
+    low, high = (None if end is None else f"{end:g}" for end in (question.min, question.max))
+    if low is None and high is None:
+        return say("a number{unit}, such as 12 or 2.5", unit=unit)
+    if high is None:
+        return say("a number of at least {low}{unit}, such as 12 or 2.5", low=low, unit=unit)
+    if low is None:
+        return say("a number of at most {high}{unit}, such as 12 or 2.5", high=high, unit=unit)
+    return say(
+        "a number of at least {low} and at most {high}{unit}, such as 12 or 2.5",
+        low=low,
+        high=high,
+        unit=unit,
+    )
 
 
 def _sizes(question: Question) -> tuple[int, int]:
@@ -364,10 +400,14 @@ def _problem_of_list(question: Question, answer: Any) -> str:
         return _unknown(question, unknown[0])
     repeated = [key for n, key in enumerate(keys) if key in keys[:n]]
     if repeated:
-        return f"The answer to “{question.label}” has {_shown(repeated[0])} twice; name each choice once."
+        return say(
+            "The answer to “{question}” has {choice} twice; name each choice once.",
+            question=question.label,
+            choice=_shown(repeated[0]),
+        )
     least, most = _sizes(question)
     is_accepted = least <= len(keys) <= most
-    return "" if is_accepted else f"“{question.label}” takes {accepts(question)}; there are {len(keys)}."
+    return "" if is_accepted else _too_many(question, len(keys))
 
 
 def _is_mark(value: object) -> bool:
@@ -393,7 +433,7 @@ def _problem_of_marks(question: Question, answer: Any) -> str:
         ends[part["choice"]] = part["start"] + part["length"]
     least, most = _sizes(question)
     is_accepted = least <= len(parts) <= most
-    return "" if is_accepted else f"“{question.label}” takes {accepts(question)}; there are {len(parts)}."
+    return "" if is_accepted else _too_many(question, len(parts))
 
 
 def _problem_of_mark(question: Question, part: Mapping[str, Any], end: int) -> str:
@@ -415,7 +455,12 @@ def _flat(answer: Iterable[Any]) -> Iterator[Any]:
 
 
 def _unknown(question: Question, answer: Any) -> str:
-    return f"{_shown(answer)} is not an answer to “{question.label}” Use {', '.join(question.labels)}."
+    return say(
+        "{answer} is not an answer to “{question}” Use {choices}.",
+        answer=_shown(answer),
+        question=question.label,
+        choices=", ".join(question.labels),
+    )
 
 
 def _shown(value: Any) -> str:

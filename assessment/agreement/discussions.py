@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from django.core.paginator import Page, Paginator
 from django.db.models import Q, QuerySet
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext
 
 from accounts.models import User
 from assay.tables import natural
@@ -177,7 +178,8 @@ def _shown_assessors(batch: Batch, names: set[str], reader: User) -> dict[str, S
         return {name: ShownAssessor(name, name == reader.username) for name in sorted(names)}
     mixed = sorted(names, key=lambda name: salted_hmac(SALT, f"{batch.pk} {name}").hexdigest())
     return {
-        name: ShownAssessor(f"Assessor {letters(n)}", name == reader.username) for n, name in enumerate(mixed)
+        name: ShownAssessor(gettext("Assessor {letter}").format(letter=letters(n)), name == reader.username)
+        for n, name in enumerate(mixed)
     }
 
 

@@ -1,6 +1,7 @@
 """The forms of a link to a batch: to make one, to start with one, and to exclude somebody's work."""
 
 from django import forms
+from django.utils.translation import gettext_lazy
 
 from participation.invitations.services import MAX_DAYS, MAX_NAME, MAX_USES, Terms
 from web.forms import StyledForm
@@ -44,8 +45,8 @@ class StartForm(StyledForm):
 
     name = forms.CharField(
         max_length=MAX_NAME,
-        label="Name or code",
-        help_text="The organizer sees it. Do not give an e-mail address.",
+        label=gettext_lazy("Name or code"),
+        help_text=gettext_lazy("The organizer sees it. Do not give an e-mail address."),
     )
 
 

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext
 
 from accounts.models import User
 from assessment.batches.selectors import batches_for_organizer, batches_to_join, entries_of
@@ -60,8 +61,10 @@ def facts_of(batch: Batch) -> list[str]:
     people = counted(batch.n_judges, "person,people")
     return [
         counted(entries_of(batch).count(), "unit"),
-        f"{people} per unit" if batch.kind == Batch.Kind.MAIN else f"{batch.get_kind_display()} batch",
-        f"{counted(batch.minutes_allotted, 'minute')} for each",
+        gettext("{people} per unit").format(people=people)
+        if batch.kind == Batch.Kind.MAIN
+        else gettext("{kind} batch").format(kind=gettext(batch.get_kind_display())),
+        gettext("{time} for each").format(time=counted(batch.minutes_allotted, "minute")),
     ]
 
 

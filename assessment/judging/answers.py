@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from django.utils.translation import gettext_noop
+
 from assay.answers import is_citation, normal
 from pooling.models import PoolEntry
 
@@ -26,7 +28,7 @@ class ShownAnswer(NamedTuple):
     @property
     def noun(self) -> str:
         """What is judged, for headings."""
-        return "Citation" if self.is_citation else "Nugget"
+        return gettext_noop("Citation") if self.is_citation else gettext_noop("Nugget")
 
     def as_json(self) -> dict[str, Any]:
         """The answer as a program gets it."""

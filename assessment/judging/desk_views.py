@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import services as account_services
@@ -109,11 +110,11 @@ def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def keys(request: AuthenticatedRequest) -> HttpResponse:
     """The keys of the judging page. Every logged-in user, for themselves."""
     if "reset" in request.POST:
-        return _stored(request, {}, "All keys are the usual ones again.")
+        return _stored(request, {}, gettext("All keys are the usual ones again."))
     data = request.POST if request.method == "POST" else None
     form = KeysForm(data, initial=request.user.judging_keys, protocols=judged_protocols(request.user))
     if data is not None and form.is_valid():
-        return _stored(request, form.keys, "Keys saved.")
+        return _stored(request, form.keys, gettext("Keys saved."))
     return render(request, "assessment/judging/keys.html", {"form": form}, status=422 if form.errors else 200)
 
 

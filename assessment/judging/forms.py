@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django import forms
 from django.forms import BoundField
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from assay.protocols.questions import from_given, from_text
 from assay.protocols.schema import JudgingRules, Question
@@ -46,7 +47,9 @@ class GivenField(forms.CharField):
         except (ValueError, RecursionError):
             given = None
         if not isinstance(given, dict) or not all(map(_is_texts, given.values())):
-            raise forms.ValidationError("The form sent something that is not a list of texts for each name.")
+            raise forms.ValidationError(
+                gettext("The form sent something that is not a list of texts for each name.")
+            )
         return given
 
 
@@ -100,7 +103,8 @@ class JudgmentForm(AnswersForm):
     """A choice with its comment. `request_id` identifies the submission, `shown` the judgment that the page showed."""
 
     choice = forms.CharField(
-        max_length=50, error_messages={"required": "Choose a grade, or one of the other choices."}
+        max_length=50,
+        error_messages={"required": gettext_lazy("Choose a grade, or one of the other choices.")},
     )
     comment = forms.CharField(max_length=10_000, required=False)
     request_id = forms.UUIDField()
@@ -149,7 +153,7 @@ class MembersForm(AnswersForm):
         super().__init__(*args, **kwargs)
         self.members, self.questions = members, questions
         for place, member in enumerate(members, 1):
-            missing = f"Choose a grade for instance {place}, or one of the other choices."
+            missing = gettext("Choose a grade for instance {n}, or one of the other choices.").format(n=place)
             self.fields[f"choice-{member.pk}"] = forms.CharField(
                 max_length=50, error_messages={"required": missing}
             )
@@ -192,7 +196,7 @@ class ReturnForm(StyledForm):
 
 
 FEWEST = ("grade-1", "grade-2", "grade-3", "grade-4", "other-1", "other-2")
-LABELS = {"grade": "Grade", "other": "Choice without a grade"}
+LABELS = {"grade": gettext_noop("Grade"), "other": gettext_noop("Choice without a grade")}
 
 
 class KeyRow(NamedTuple):
@@ -219,11 +223,15 @@ class KeyField(forms.CharField):
         key: str = super().clean(value).lower()
         if len(key) > 1 or not key.isprintable():
             raise forms.ValidationError(
-                f"“{key}” belongs to the browser or the page. Use one letter, digit or sign."
+                gettext("“{key}” belongs to the browser or the page. Use one letter, digit or sign.").format(
+                    key=key
+                )
             )
         if key in OF_BROWSERS:
             raise forms.ValidationError(
-                f"“{key}” starts a search in some browsers. Use a letter, a digit or another sign."
+                gettext(
+                    "“{key}” starts a search in some browsers. Use a letter, a digit or another sign."
+                ).format(key=key)
             )
         return key
 
@@ -237,9 +245,9 @@ class KeysForm(forms.Form):
         names = {name for judged in protocols for name in positions(judged.rules)} | set(FEWEST)
         for name in sorted(names, key=lambda name: (name.split("-")[0], int(name.split("-")[1]))):
             kind, _, number = name.partition("-")
-            self.fields[name] = KeyField(f"{LABELS[kind]} {number}")
+            self.fields[name] = KeyField(f"{gettext(LABELS[kind])} {number}")
         for action in ACTIONS:
-            self.fields[action.name] = KeyField(action.label)
+            self.fields[action.name] = KeyField(gettext(action.label))
         for name, field in self.fields.items():
             field.widget.attrs["aria-describedby"] = f"id_{name}_help"
 
@@ -251,18 +259,14 @@ class KeysForm(forms.Form):
             key = data.get(name) or usual.get(name, "")
             if key and key in holders:
                 own, other = (name, holders[key]) if data.get(name) else (holders[key], name)
-                self.add_error(
-                    own,
-                    f"“{key}” is the key of “{self.fields[other].label}”. Use another key for one of them.",
-                )
+                text = gettext("“{key}” is the key of “{action}”. Use another key for one of them.")
+                self.add_error(own, text.format(key=key, action=self.fields[other].label))
             elif key:
                 holders[key] = name
         for judged in self.protocols:
             for name, label in collisions(self.keys, judged.rules).items():
-                key = data[name]
-                self.add_error(
-                    name, f"“{key}” chooses “{label}” in {judged.title}. Use another key for one of them."
-                )
+                text = gettext("“{key}” chooses “{choice}” in {protocol}. Use another key for one of them.")
+                self.add_error(name, text.format(key=data[name], choice=label, protocol=judged.title))
         return data
 
     @property

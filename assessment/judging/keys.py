@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from django.utils.translation import gettext_noop
+
 from accounts.models import User
 from assay.protocols.schema import Grade, JudgingRules, NonAnswer
 from assessment.batches.selectors import batches_of
@@ -24,13 +26,13 @@ class Action(NamedTuple):
 
 
 ACTIONS = (
-    Action("skip", "Skip the task", "s"),
-    Action("undo", "Undo the last judgment", "z"),
-    Action("comment", "Write a comment", "c"),
-    Action("guidelines", "Open the guidelines", "g"),
-    Action("highlight", "Highlight the words of the topic", "h"),
-    Action("next", "Take the next task", "n"),
-    Action("help", "Show the choices and the keys", "?"),
+    Action("skip", gettext_noop("Skip the task"), "s"),
+    Action("undo", gettext_noop("Undo the last judgment"), "z"),
+    Action("comment", gettext_noop("Write a comment"), "c"),
+    Action("guidelines", gettext_noop("Open the guidelines"), "g"),
+    Action("highlight", gettext_noop("Highlight the words of the topic"), "h"),
+    Action("next", gettext_noop("Take the next task"), "n"),
+    Action("help", gettext_noop("Show the choices and the keys"), "?"),
 )
 NEXT = "next"  # works on a page without choices
 OF_BROWSERS = ("/", "'")  # Firefox searches the page with them

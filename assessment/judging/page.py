@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.models import User
 from assay.protocols.schema import ANSWERED, Grade, JudgingRules
@@ -257,7 +258,7 @@ def task_page(
         has_threads=has_threads,
         docno=task.entry.docno,
         layout=rules.layout,
-        legend=about_pairs.question if about_pairs else "Choice",
+        legend=about_pairs.question if about_pairs else gettext("Choice"),
         formula=formula,
         citation=citation,
         members=filled_in(task, members, rules, keys, entered),
@@ -371,9 +372,10 @@ def _lock_reason(task: Task, *, has_topic: bool) -> str:
     if task.status != Task.Status.SUBMITTED:
         return ""
     if task.batch.status != Batch.Status.OPEN:
-        return "The batch is closed, so you cannot change it."
+        return gettext("The batch is closed, so you cannot change it.")
     if not has_topic:
-        return f"Topic {task.entry.topic} is no longer assigned to you, so you cannot change it."
+        text = gettext("Topic {topic} is no longer assigned to you, so you cannot change it.")
+        return text.format(topic=task.entry.topic)
     return ""
 
 

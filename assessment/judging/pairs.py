@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from django.utils.translation import gettext_noop
+
 from assay.html.sanitize import plain
 from assay.protocols.pair_rules import on_sides
 from assay.protocols.schema import JudgingRules
@@ -45,7 +47,7 @@ def shown_pair(task: Task, *, in_context: bool) -> list[Side]:
             render_document(documents[docno]) if docno in documents else None,
             _thread(documents.get(docno)) if in_context else "",
         )
-        for name, docno in zip(("Left", "Right"), sides, strict=True)
+        for name, docno in zip((gettext_noop("Left"), gettext_noop("Right")), sides, strict=True)
     ]
 
 

@@ -15,6 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_POST, require_safe
 
@@ -66,8 +67,8 @@ def keeping_answers(
             return view(request, task_id)  # type: ignore[arg-type]
         if _wants_json(request):
             problem = {
-                "title": "You are logged out",
-                "detail": "You are logged out. Your judgment is kept on this page.",
+                "title": gettext("You are logged out"),
+                "detail": gettext("You are logged out. Your judgment is kept on this page."),
                 "login": f"{reverse('login')}?next={reverse('assessment:back')}",
             }
             return JsonResponse(problem, status=401)
@@ -125,7 +126,7 @@ def _saved(request: AuthenticatedRequest, task: Task, judgment: Judgment) -> Htt
     try:
         onward = _onward(request, task.batch)
     except Refused as refusal:
-        messages.info(request, f"Your judgment is saved. {refusal.message}")
+        messages.info(request, f"{gettext('Your judgment is saved.')} {refusal.message}")
         onward = Onward(reverse("assessment:mine"))
     if not _wants_json(request):
         return HttpResponseRedirect(onward.address)
@@ -162,7 +163,7 @@ def _not_saved(
     if not _wants_json(request):
         return _task_page(request, task, entered_fields(request), form=form, status=status)
     problem: dict[str, Any] = {
-        "title": refusal.title if refusal else "Not saved",
+        "title": gettext(refusal.title if refusal else gettext_noop("Not saved")),
         "detail": " ".join(str(message) for errors in form.errors.values() for message in errors),
         "errors": form.errors,
     }
@@ -234,7 +235,7 @@ def skip(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     services.skip(task=task, reason=form.cleaned_data["reason"])
     onward = _onward(request, task.batch)
     if onward.taken is not None and onward.taken.task == task:
-        messages.info(request, "This is the only one that you have left, so you see it again.")
+        messages.info(request, gettext("This is the only one that you have left, so you see it again."))
     return redirect(onward.address)
 
 
@@ -244,7 +245,8 @@ def give_back(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     """Return the task to the queue, and leave. Only the assessor who took the task."""
     task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
     services.give_back(task=task)
-    messages.success(request, f"The task of topic {task.entry.topic} is in your queue again.")
+    text = gettext("The task of topic {topic} is in your queue again.")
+    messages.success(request, text.format(topic=task.entry.topic))
     return redirect("assessment:mine")
 
 
@@ -302,5 +304,6 @@ def take_unsent(request: AuthenticatedRequest, task: Task) -> dict[str, Any]:
     if kept.get("task") != task.pk:
         return {}
     del request.session[KEY]
-    messages.info(request, "You were logged out before this was saved. Check your choice, and submit it.")
+    text = gettext("You were logged out before this was saved. Check your choice, and submit it.")
+    messages.info(request, text)
     return {name: value for name, value in kept.items() if name != "task"}

@@ -9,6 +9,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from django.utils.translation import gettext
+
+from assay.errors import Sentence
 from assay.formats.topics.subtopics import labels_of
 from assay.html.sanitize import plain
 from assay.languages import any_of
@@ -31,12 +34,23 @@ def check_choice(rules: JudgingRules, *, choice: str, comment: str) -> Grade | N
     known = rules.choice(choice)
     if known is None:
         keys = ", ".join(each.key for each in rules.choices)
-        message = f"“{choice}” is not a choice of this protocol; use {keys}."
+        message = gettext("“{choice}” is not a choice of this protocol; use {keys}.")
+        message = message.format(choice=choice, keys=keys)
         raise AnswerRefused("choice", message, code="unknown-choice")
     if needs_comment(known) and not comment.strip():
-        message = f"“{known.label}” needs a comment that says why."
+        message = gettext("“{choice}” needs a comment that says why.").format(choice=known.label)
         raise AnswerRefused("comment", message, code="comment-needed")
     return known
+
+
+def in_language(text: str) -> str:
+    """A text of the library in the language of the page."""
+    if not isinstance(text, Sentence):
+        return text
+    values = {
+        name: in_language(value) if isinstance(value, str) else value for name, value in text.values.items()
+    }
+    return gettext(text.template).format(**values)
 
 
 def needs_comment(choice: Grade | NonAnswer) -> bool:
@@ -130,7 +144,7 @@ def shown_questions(
                 for choice in each.choices
             ],
             text=texts[each.key],
-            hint=accepts(each) if each.kind != "any-of" or each.at_least or each.at_most else "",
+            hint=in_language(accepts(each)) if each.kind != "any-of" or each.at_least or each.at_most else "",
         )
         for each in questions
     ]
@@ -149,7 +163,7 @@ def check_answers(
     try:
         return of_protocol.check_answers(rules, list(questions), choice=choice, answers=answers)
     except WrongAnswer as wrong:
-        raise AnswerRefused(field_of(wrong.question), str(wrong), code=wrong.code) from None
+        raise AnswerRefused(field_of(wrong.question), in_language(wrong.args[0]), code=wrong.code) from None
 
 
 def questions_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> dict[str, list[Question]]:

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 from django.db.models import Case, Count, F, Q, QuerySet, When, Window
 from django.http import Http404
+from django.utils.translation import gettext
 
 from assay.errors import InputError
 from assay.judging.scales import Scale, scale_named
@@ -123,7 +124,7 @@ def round_label(number: int, name: str) -> str:
     >>> round_label(1, "Training round 1"), round_label(2, "Formulas")
     ('Training round 1', 'Training round 2: Formulas')
     """
-    numbered = f"Training round {number}"
+    numbered = gettext("Training round {n}").format(n=number)
     return numbered if name == numbered else f"{numbered}: {name}"
 
 

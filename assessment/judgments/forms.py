@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from django import forms
 from django.db.models import Q
+from django.utils.translation import gettext, gettext_lazy
 
 from assay.protocols.schema import Grade, NonAnswer, Protocol
 from assessment.judgments.disagreements import Difference, rules_for, scale_of
@@ -23,12 +24,16 @@ LOOKUPS = {
 class OwnFilterForm(StyledForm):
     """A filter of an assessor's own judgments."""
 
-    q = forms.CharField(max_length=200, required=False, label="Search")
-    topic = forms.ChoiceField(required=False)
-    choice = forms.ChoiceField(required=False)
-    since = forms.DateField(required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    until = forms.DateField(required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    commented = forms.BooleanField(required=False, label="With a comment")
+    q = forms.CharField(max_length=200, required=False, label=gettext_lazy("Search"))
+    topic = forms.ChoiceField(required=False, label=gettext_lazy("Topic"))
+    choice = forms.ChoiceField(required=False, label=gettext_lazy("Choice"))
+    since = forms.DateField(
+        required=False, label=gettext_lazy("Since"), widget=forms.DateInput(attrs={"type": "date"})
+    )
+    until = forms.DateField(
+        required=False, label=gettext_lazy("Until"), widget=forms.DateInput(attrs={"type": "date"})
+    )
+    commented = forms.BooleanField(required=False, label=gettext_lazy("With a comment"))
 
     def __init__(
         self, *args: Any, topics: Iterable[Topic], choices: Iterable[Grade | NonAnswer], **kwargs: Any
@@ -41,7 +46,7 @@ class OwnFilterForm(StyledForm):
 
     def _offer(self, name: str, values: list[tuple[str, str]]) -> None:
         field = cast("forms.ChoiceField", self.fields[name])
-        field.choices = [("", "All"), *values]
+        field.choices = [("", gettext("All")), *values]
 
     @property
     def wanted(self) -> Q:

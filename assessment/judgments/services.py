@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext
 
 from accounts.audit import services as audit
 from assay.errors import Refused
@@ -107,11 +108,14 @@ def submit_members(
     rules = task.batch.pool.protocol.parsed.judging
     wanted = [member.docno for member in members_to_judge(task)]
     if set(answers) != set(wanted):
-        n = len(set(wanted) - set(answers))
-        missing = f"{n} {'instance has' if n == 1 else 'instances have'} no choice"
         raise Refused(
-            "All instances of a formula are submitted at once, but "
-            f"{missing if n else 'the choices are for other instances'}: choose for each.",
+            gettext(
+                "All instances of a formula are submitted at once. Choose for each: {n} have no choice."
+            ).format(n=len(set(wanted) - set(answers)))
+            if set(wanted) - set(answers)
+            else gettext(
+                "All instances of a formula are submitted at once, but the choices are for other instances."
+            ),
             code="members-missing",
         )
     submissions = {

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from django.db.models import Avg, Count, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
+from django.utils.translation import gettext
 
 from accounts.models import User
 from assay import plots
@@ -116,7 +117,7 @@ def scopes_of(user: User) -> list[StatisticsScope]:
         StatisticsScope(f"batch-{each.pk}", f"{each.name} · {each.pool.track.name}", [each])
         for each in batches
     ]
-    return [StatisticsScope("", "All tracks", batches), *tracks, *single]
+    return [StatisticsScope("", gettext("All tracks"), batches), *tracks, *single]
 
 
 def statistics_page(user: User, key: str) -> StatisticsPage | None:
@@ -143,10 +144,10 @@ def statistics_page(user: User, key: str) -> StatisticsPage | None:
         days=[day for day in reversed(shown) if day.judged],
         plot=plots.bars(
             "judgments-per-day",
-            "Judgments per day",
+            gettext("Judgments per day"),
             [(f"{day.day:%m-%d}", day.judged) for day in shown],
-            up="Judgments",
-            across="Day",
+            up=gettext("Judgments"),
+            across=gettext("Day"),
             digits=0,
         ),
         earlier=sum(day.judged for day in every_day) - sum(day.judged for day in shown),

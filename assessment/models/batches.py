@@ -4,6 +4,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
+from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from participation.models import Invitation
@@ -22,16 +23,16 @@ class Batch(models.Model):
     """
 
     class Kind(models.TextChoices):
-        TRAINING = "training", "training"
-        MAIN = "main", "main"
-        DUAL = "dual", "dual"
-        ADJUDICATION = "adjudication", "adjudication"
+        TRAINING = "training", gettext_noop("training")
+        MAIN = "main", gettext_noop("main")
+        DUAL = "dual", gettext_noop("dual")
+        ADJUDICATION = "adjudication", gettext_noop("adjudication")
         MACHINE = "machine", "machine"
 
     class Status(models.TextChoices):
-        DRAFT = "draft", "draft"
-        OPEN = "open", "open"
-        CLOSED = "closed", "closed"
+        DRAFT = "draft", gettext_noop("draft")
+        OPEN = "open", gettext_noop("open")
+        CLOSED = "closed", gettext_noop("closed")
 
     class Discussion(models.TextChoices):
         HIDDEN = "hidden", "organizers only"

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from django.db import transaction
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.audit import services as audit
 from accounts.models import User
@@ -93,16 +94,19 @@ def join(*, batch: Batch, assessor: User) -> None:
     """
     plan = _locked_plan(batch)
     if not plan.batch.is_shared or plan.batch.status != Batch.Status.OPEN:
-        raise Refused(f"The batch “{batch}” is not open to join.", code="not-open-to-join")
+        message = gettext("The batch “{batch}” is not open to join.").format(batch=batch)
+        raise Refused(message, code="not-open-to-join")
     plan.check_person(assessor)
     if any(assessor.pk in plan.holders(topic) for topic in plan.topics):
         return
     changes = proposals.shared(plan, [assessor], {}) if plan.has_left else []
     if not changes:
         raise Refused(
-            f"Nothing of the batch “{batch}” is left to judge for {assessor}.",
+            gettext("Nothing of the batch “{batch}” is left to judge for {assessor}.").format(
+                batch=batch, assessor=assessor
+            ),
             code="nothing-left",
-            title="Nothing is left",
+            title=gettext_noop("Nothing is left"),
         )
     _apply(plan, changes)
 

@@ -7,8 +7,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.template import loader
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext_noop
 from django.views import defaults
+from django.views.csrf import csrf_failure
 
+from config.languages import use_language
 from web.api.problems import is_api, problem_response
 
 RETRY_SECONDS = 30  # after which a client may ask again
@@ -25,7 +28,14 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
     """A page that the user may not open."""
     if is_api(request):
         return problem_response(403, detail="You may not do this.", code="permission-denied")
+    use_language(request)
     return defaults.permission_denied(request, exception)
+
+
+def expired_form(request: HttpRequest, reason: str = "") -> HttpResponseBase:
+    """A form whose token is not that of the session."""
+    use_language(request)
+    return csrf_failure(request, reason)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
@@ -33,6 +43,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     if is_api(request):
         detail = "There is no such address. Addresses of the API end with a slash; /api/docs/ lists them."
         return problem_response(404, detail=detail, code="not-found")
+    use_language(request)
     return defaults.page_not_found(request, exception)
 
 
@@ -48,10 +59,12 @@ def refusal(
 
 def server_error(request: HttpRequest) -> HttpResponseBase:
     """A fault of ours, which the log describes; 503 if the database or the storage of files does not answer."""
+    if not is_api(request):
+        use_language(request, has_account=False)
     if isinstance(sys.exception(), OperationalError | InterfaceError):
-        return _unavailable(request, "The database does not answer.")
+        return _unavailable(request, gettext_noop("The database does not answer."))
     if isinstance(sys.exception(), OSError):
-        return _unavailable(request, "The storage does not answer, or a file is missing in it.")
+        return _unavailable(request, gettext_noop("The storage does not answer, or a file is missing in it."))
     if is_api(request):
         detail = "An unexpected error occurred. The log of the server has the details."
         return problem_response(500, detail=detail, code="server-error")

@@ -4,11 +4,13 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from accounts import services as account_services
 from accounts.access import AuthenticatedRequest, login_required
 from accounts.selectors import lockouts_of
+from config.languages import use_language
 from config.pages.health import health
 from config.pages.landing import landing_page, start_of
 from participation.teams.selectors import former_teams, teams_with
@@ -40,6 +42,8 @@ def start(request: AuthenticatedRequest) -> HttpResponse:
 def account(request: AuthenticatedRequest) -> HttpResponse:
     """The user's settings, teams and tracks. Everyone who has logged in."""
     if request.method == "POST":
+        account_services.set_language(user=request.user, language=request.POST.get("language", ""))
+        use_language(request)
         account_services.set_judging(
             user=request.user,
             uses_shortcuts="uses_shortcuts" in request.POST,
@@ -51,7 +55,7 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
             is_mailed_about_requests="is_mailed_about_requests" in request.POST,
             is_mailed_about_announcements="is_mailed_about_announcements" in request.POST,
         )
-        messages.success(request, "Settings saved.")
+        messages.success(request, gettext("Settings saved."))
         return redirect("account")
     tracks = tracks_for(request.user)
     parts: dict[str, object] = {

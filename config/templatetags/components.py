@@ -8,6 +8,7 @@ from django.template.loader import get_template, render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 
 register = template.Library()
 
@@ -61,15 +62,18 @@ def markdown_editor(content: str, form: object, html: str, address: str) -> Safe
 def component(context: template.Context, name: str, **values: object) -> SafeString:
     """A component whose HTML depends on nothing but its values: `{% component "key" key=keys.skip %}`.
 
-    A page has many of these and each assessor gets the same ones, so each process renders them once for equal values.
+    A page has many of these and each assessor gets the same ones, so each process renders them once for equal values
+    in a language.
     """
     loaded = get_template(f"components/{name}.html").template  # type: ignore[attr-defined]
     hashable = (tuple(value) if isinstance(value, list) else value for value in values.values())
-    return _rendered(loaded, tuple(values), *hashable)
+    return _rendered(loaded, get_language(), tuple(values), *hashable)
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _rendered(loaded: template.Template, names: tuple[str, ...], *values: object) -> SafeString:
+def _rendered(
+    loaded: template.Template, _language: str | None, names: tuple[str, ...], *values: object
+) -> SafeString:
     return loaded.render(template.Context(dict(zip(names, values, strict=True))))
 
 

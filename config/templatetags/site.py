@@ -9,9 +9,10 @@ from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import QuerySet
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
+from django.utils.translation import get_language
 
 from accounts.access import AnyUser, oversees
 from accounts.models import User
@@ -19,6 +20,7 @@ from assay.protocols.description import FORMATS, label_title, label_value
 from assay.protocols.measures import parse_measure
 from assay.protocols.schema import EVERY_RANK
 from assessment.nuggets.selectors import has_nuggets
+from config.languages import SOURCE, words_of_scripts
 from config.pages.checklist import checklist
 from config.pages.steps import steps_for
 from jobs.models import Job
@@ -119,6 +121,13 @@ def next_step(context: template.Context, track: Track) -> dict[str, object]:
     organizes = isinstance(user, User) and user.organizes(track.pk)
     step = checklist(track).following if organizes else None
     return {"step": step, "csrf_token": context.get("csrf_token"), "request": context["request"]}
+
+
+@register.simple_tag
+def script_words() -> SafeString | str:
+    """The words of the scripts in the language of the page; nothing on an English page."""
+    words = words_of_scripts(get_language() or SOURCE)
+    return json_script(words, "words") if words else ""
 
 
 @register.simple_tag

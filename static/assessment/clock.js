@@ -1,6 +1,7 @@
 // The time left for a task, counted down in minutes, and its extension without leaving the page.
 window.assay.eachTask((_main, signal) => {
   "use strict";
+  const { gettext } = window.assay;
   const label = document.getElementById("time-left");
   if (!label) return;
   const SHORT = 10; // minutes
@@ -10,8 +11,10 @@ window.assay.eachTask((_main, signal) => {
   function show() {
     const left = (new Date(label.dataset.expires) - Date.now()) / 60_000;
     const minutes = Math.ceil(left);
-    const hours = Math.floor(minutes / 60);
-    label.textContent = left <= 0 ? "Time is over" : `${hours ? `${hours} h ` : ""}${minutes % 60} min left`;
+    const time = { hours: Math.floor(minutes / 60), minutes: minutes % 60 };
+    if (left <= 0) label.textContent = gettext("Time is over");
+    else if (time.hours) label.textContent = gettext("{hours} h {minutes} min left", time);
+    else label.textContent = gettext("{minutes} min left", time);
     label.classList.toggle("is-short", left < SHORT);
   }
   async function extend(event) {

@@ -5,7 +5,7 @@
 // The script sets `data-judging="ready"` on the html element when the page takes keys and clicks. It runs for each task.
 window.assay.eachTask((main, signal) => {
   "use strict";
-  const { outbox, drafts, questions, formFrame } = window.assay;
+  const { outbox, drafts, questions, formFrame, gettext } = window.assay;
   const form = document.getElementById("judgment");
   const button = document.getElementById("submit");
   const state = document.getElementById("state");
@@ -19,12 +19,24 @@ window.assay.eachTask((main, signal) => {
   const hasInstances = main.dataset.instances !== undefined;
   const texts = hasInstances
     ? {
-        restored: "Your choices from before are here again. They are not submitted yet.",
-        kept: "Your choices are kept here",
+        restored: gettext("Your choices from before are here again. They are not submitted yet."),
+        loggedOut: gettext("Not saved: you are logged out. Your choices are kept here."),
+        broken: gettext(
+          "Not saved yet: the server had a problem. Your choices are kept here and sent again automatically.",
+        ),
+        offline: gettext(
+          "Not saved yet: no connection. Your choices are kept here and sent again automatically.",
+        ),
       }
     : {
-        restored: "Your choice from before is here again. It is not submitted yet.",
-        kept: "Your choice is kept here",
+        restored: gettext("Your choice from before is here again. It is not submitted yet."),
+        loggedOut: gettext("Not saved: you are logged out. Your choice is kept here."),
+        broken: gettext(
+          "Not saved yet: the server had a problem. Your choice is kept here and sent again automatically.",
+        ),
+        offline: gettext(
+          "Not saved yet: no connection. Your choice is kept here and sent again automatically.",
+        ),
       };
 
   // -- the answers of the page
@@ -73,7 +85,7 @@ window.assay.eachTask((main, signal) => {
   }
   function show(answer) {
     const isNeeded = needsComment(answer);
-    answer.commentState.textContent = isNeeded ? "required: say why" : "optional";
+    answer.commentState.textContent = isNeeded ? gettext("required: say why") : gettext("optional");
     answer.commentState.classList.toggle("is-required", isNeeded);
     answer.comment.toggleAttribute("required", isNeeded);
     answer.comment.setAttribute("aria-required", String(isNeeded));
@@ -193,7 +205,7 @@ window.assay.eachTask((main, signal) => {
     if (!unsent?.refused) return Boolean(unsent);
     outbox.remove(unsent);
     saveDraft();
-    say(`Not saved. ${unsent.refused}`, "bad");
+    say(gettext("Not saved. {reason}", { reason: unsent.refused }), "bad");
     return false;
   }
 
@@ -230,14 +242,16 @@ window.assay.eachTask((main, signal) => {
     if (open)
       return [
         hasInstances
-          ? `Choose for instance ${answers.indexOf(open) + 1}: all are submitted at once.`
-          : "Choose a grade, or one of the other choices.",
+          ? gettext("Choose for instance {n}: all are submitted at once.", { n: answers.indexOf(open) + 1 })
+          : gettext("Choose a grade, or one of the other choices."),
         open.radios[0],
       ];
     const unanswered = answers.find((answer) => answer.questions.hasOpen());
     if (unanswered) return unanswered.questions.complaint();
     const silent = answers.find(lacksComment);
-    return silent && [`“${chosen(silent).dataset.label}” needs a comment that says why.`, silent.comment];
+    if (!silent) return silent;
+    const choice = chosen(silent).dataset.label;
+    return [gettext("“{choice}” needs a comment that says why.", { choice }), silent.comment];
   }
   // The entry of the outbox that waits already, if the page still says the same; otherwise a new one.
   function entry() {
@@ -279,11 +293,11 @@ window.assay.eachTask((main, signal) => {
     const mine = entry();
     outbox.keep(mine);
     setBusy(true);
-    const slow = setTimeout(() => say("Saving…"), 400);
+    const slow = setTimeout(() => say(gettext("Saving…")), 400);
     const result = await outbox.send(mine, { withPage: true });
     clearTimeout(slow);
     if (result.outcome === "saved") {
-      say("Saved.");
+      say(gettext("Saved."));
       window.assay.goOn(result.answer);
       return;
     }
@@ -294,7 +308,7 @@ window.assay.eachTask((main, signal) => {
   // The page keeps what was entered, and takes over which judgment the server has instead.
   function refused(mine, reply) {
     outbox.remove(mine);
-    say(`Not saved. ${reply.detail ?? ""}`, "bad");
+    say(gettext("Not saved. {reason}", { reason: reply.detail ?? "" }), "bad");
     saveDraft();
     const { current: stored, errors } = reply;
     const judged =
@@ -308,11 +322,10 @@ window.assay.eachTask((main, signal) => {
       const link = document.createElement("a");
       link.href = result.answer.login;
       link.target = "_blank";
-      link.textContent = "Log in in a new tab";
-      say(`Not saved: you are logged out. ${texts.kept}.`, "bad", link);
+      link.textContent = gettext("Log in in a new tab");
+      say(texts.loggedOut, "bad", link);
     } else {
-      const cause = result.status ? "the server had a problem" : "no connection";
-      say(`Not saved yet: ${cause}. ${texts.kept} and sent again automatically.`, "bad");
+      say(result.status ? texts.broken : texts.offline, "bad");
     }
     timer = setTimeout(retry, outbox.wait(tries++));
   }
@@ -326,14 +339,14 @@ window.assay.eachTask((main, signal) => {
     if (isSending || isPreview) return;
     const isWaiting = Boolean(outbox.get(task));
     if (isWaiting) clearTimeout(timer);
-    say(isWaiting ? "Not saved. Submit to save what you have chosen." : "", isWaiting ? "bad" : "");
+    say(isWaiting ? gettext("Not saved. Submit to save what you have chosen.") : "", isWaiting ? "bad" : "");
   }
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     tries = 0;
     if (!frame || !isGraded(answers[0])) submit();
-    else if (!frame.submit()) say("The form is not here yet. Wait, or reload the page.", "bad");
+    else if (!frame.submit()) say(gettext("The form is not here yet. Wait, or reload the page."), "bad");
   });
   for (const event of ["online", "focus", "storage"]) window.addEventListener(event, retry, { signal });
   document.addEventListener(

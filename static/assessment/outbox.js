@@ -5,6 +5,7 @@
   "use strict";
   window.assay ??= {};
   const { assay } = window;
+  const { gettext } = assay;
   const person = document.querySelector('meta[name="assay-person"]')?.content ?? "";
   const PREFIX = `assay.outbox.${person}.`;
   const DRAFT = `assay.draft.${person}.`;
@@ -109,7 +110,7 @@
     if (status === 404)
       return {
         outcome: "refused",
-        answer: { detail: "This task is not yours. Is another person logged in here?" },
+        answer: { detail: gettext("This task is not yours. Is another person logged in here?") },
       };
     return { outcome: "waiting", answer, status };
   }
@@ -151,7 +152,8 @@
     let isLeft = false;
     for (const entry of others().filter(({ refused }) => !refused)) {
       const result = await send(entry);
-      if (result.outcome === "refused") keep({ ...entry, refused: result.answer.detail ?? "Not accepted." });
+      if (result.outcome === "refused")
+        keep({ ...entry, refused: result.answer.detail ?? gettext("Not accepted.") });
       isLeft ||= result.outcome === "login" || result.outcome === "waiting";
     }
     isFlushing = false;
@@ -174,8 +176,8 @@
     const link = document.createElement("a");
     link.href = entry.address;
     link.textContent = entry.label;
-    const reason = entry.refused ?? "It is kept on this computer and sent again automatically.";
-    row.append("Not saved yet: ", link, ` · ${entry.choiceLabel}. ${reason}`);
+    const reason = entry.refused ?? gettext("It is kept on this computer and sent again automatically.");
+    row.append(gettext("Not saved yet:"), " ", link, ` · ${entry.choiceLabel}. ${reason}`);
     return row;
   }
 

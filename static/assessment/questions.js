@@ -6,6 +6,7 @@
 (() => {
   "use strict";
   window.assay ??= {};
+  const { gettext } = window.assay;
   const KEYS = "1234567890abcdefghijklmnopqrstuvwxyz";
 
   // How each kind of question reads and writes its answer, as the text of its field. `pick` chooses one option, or
@@ -193,7 +194,7 @@
         const place = numbered.indexOf(question) + 1;
         question.fieldset.classList.toggle("is-asked", place > 0);
         question.fieldset.querySelector(".place").textContent =
-          place && numbered.length > 1 ? `${place} of ${numbered.length}` : "";
+          place && numbered.length > 1 ? gettext("{place} of {n}", { place, n: numbered.length }) : "";
       }
       showCurrent();
     }
@@ -234,7 +235,7 @@
       // Nothing, or what is missing and the element to go to.
       complaint() {
         const question = missing();
-        return question && [`Answer “${question.label}”`, question.first];
+        return question && [gettext("Answer “{question}”", { question: question.label }), question.first];
       },
       // The fields, with an answer only to questions that are asked.
       values() {

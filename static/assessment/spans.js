@@ -8,6 +8,7 @@
 (() => {
   "use strict";
   window.assay ??= {};
+  const { gettext } = window.assay;
   const N_COLORS = 4;
   const SELECTED = "selected-part";
   const WORD = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*/gu;
@@ -80,7 +81,9 @@
     const isTypeset = !element.matches(".math-container:not([data-math])");
     const latex = isTypeset ? element.querySelector("annotation")?.textContent : element.textContent;
     if (latex) return `$${latex}$`;
-    return element.matches(".math-container") ? "[formula]" : element.textContent || "[image]";
+    return element.matches(".math-container")
+      ? gettext("[formula]")
+      : element.textContent || gettext("[image]");
   }
   function wordsOf(part) {
     let [words, last] = ["", null];
@@ -109,7 +112,11 @@
     selected = part;
     paint();
     for (const control of controls)
-      control.tell(part?.field === control.field ? `Selected: ${shortened(wordsOf(part))}` : "");
+      control.tell(
+        part?.field === control.field
+          ? gettext("Selected: {words}", { words: shortened(wordsOf(part)) })
+          : "",
+      );
   }
 
   // Take over what is selected on the page. A key may come before the event that says so.
@@ -231,8 +238,8 @@
         follow();
         if (!value) control.set("");
         else if (selected?.field === field) mark({ ...selected, choice: value });
-        else if (field) control.tell(`First select words of ${field}.`);
-        else control.tell("First select words of the text.");
+        else if (field) control.tell(gettext("First select words of {field}.", { field }));
+        else control.tell(gettext("First select words of the text."));
       },
       keepsFocus: true,
       isWhole: () => false,
@@ -251,7 +258,7 @@
       window.getSelection().removeAllRanges();
       select(null);
       write([...others, { ...part, start, end }].sort((a, b) => a.start - b.start || a.end - b.end));
-      control.tell(`Marked as ${labelOf(part.choice)}.`);
+      control.tell(gettext("Marked as {choice}.", { choice: labelOf(part.choice) }));
     }
     function shown(part, n) {
       const item = document.createElement("li");
@@ -259,10 +266,11 @@
       button.type = "button";
       button.disabled = fieldset.disabled;
       button.className = `part part-${control.colorOf(part.choice)}`;
-      const quoted = shortened(wordsOf(part));
-      button.setAttribute("aria-label", `Remove ${labelOf(part.choice)}: ${quoted}`);
-      button.title = "Remove this mark";
-      button.textContent = `${labelOf(part.choice)}: ${quoted} ×`;
+      const words = shortened(wordsOf(part));
+      const choice = labelOf(part.choice);
+      button.setAttribute("aria-label", gettext("Remove {choice}: {words}", { choice, words }));
+      button.title = gettext("Remove this mark");
+      button.textContent = `${choice}: ${words} ×`;
       button.addEventListener("click", () => {
         write(control.parts().filter((_, i) => i !== n));
         input.dispatchEvent(new Event("input"));

@@ -3,6 +3,7 @@
 // `window.assay.renderMath(root)`.
 (() => {
   "use strict";
+  const gettext = window.assay?.gettext ?? String; // pages that are not translated have no words.js
   window.assay ??= {};
   const { assay } = window;
   const MATHJAX = new URL("../vendor/mathjax", document.currentScript.src).href;
@@ -102,7 +103,7 @@
     sources.set(element, source);
     const latex = source.replace(/\\(qvar|simto)\{\*([^{}*]+)\*\}/g, "\\$1{$2}"); // NTCIR-12 writes names as *1*
     if (latex.length > LONGEST) {
-      fail(element, "This formula is too long to be typeset; this is its LaTeX.");
+      fail(element, gettext("This formula is too long to be typeset; this is its LaTeX."));
       return;
     }
     const macros = macrosFor(element);
@@ -121,7 +122,7 @@
     if (title) code.title = title;
     element.replaceChildren(code);
   }
-  function fail(element, title = "This formula could not be rendered; this is its LaTeX.") {
+  function fail(element, title = gettext("This formula could not be rendered; this is its LaTeX.")) {
     showSource(element, title);
     element.dataset.math = "failed";
   }

@@ -1,0 +1,74 @@
+"""The language of a page: that of the account, or else the first of the browser that there is. Decision: ADR 72.
+
+The pages of assessors are translated, and the pages of errors. Every other page is in English, as is the API, so that
+no page mixes languages. The scripts of a page get their words from its catalog of the domain `djangojs`.
+"""
+
+from functools import cache
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils import translation
+from django.utils.translation.trans_real import DjangoTranslation
+
+from accounts.models import User
+
+SOURCE = settings.LANGUAGE_CODE
+# The views whose pages and messages are translated. Those of a track are in English for who oversees it.
+TRANSLATED = frozenset(
+    {
+        *(
+            "login",
+            "logout",
+            "account",
+            "password_change",
+            "request_link",
+            "login_link",
+            "assessment:judging",
+        ),
+        *("assessment:mine", "assessment:back", "assessment:next", "assessment:join", "assessment:accepting"),
+        *(
+            "assessment:task",
+            "assessment:task_frame",
+            "assessment:skip",
+            "assessment:give_back",
+            "assessment:undo",
+        ),
+        *(
+            "assessment:extend",
+            "assessment:stored",
+            "assessment:done",
+            "assessment:guidelines",
+            "assessment:keys",
+        ),
+        *("assessment:guidelines_panel", "assessment:own_judgments", "assessment:own_statistics"),
+        *("assessment:discussion", "assessment:preview", "assessment:preview_frame"),
+        *("assessment:link", "assessment:link_unit", "assessment:link_frame"),
+    }
+)
+
+
+def use_language(request: HttpRequest, *, has_account: bool = True) -> None:
+    """Let the rest of a request be in the language of its reader; without `has_account`, in that of the browser."""
+    chosen = getattr(getattr(request, "user", None), "language", "") if has_account else ""
+    translation.activate(chosen or translation.get_language_from_request(request))
+
+
+def is_translated(request: HttpRequest) -> bool:
+    """Return whether the page of a request is translated for its reader."""
+    match = request.resolver_match
+    if match is None or match.view_name not in TRANSLATED:
+        return False
+    slug = match.kwargs.get("slug")
+    return slug is None or not (isinstance(request.user, User) and request.user.role_at(slug))
+
+
+@cache
+def words_of_scripts(language: str) -> dict[str, str]:
+    """The translations of the words that scripts write, by the English ones; none for English."""
+    if language == SOURCE:
+        return {}
+    folders = [str(folder) for folder in settings.LOCALE_PATHS]
+    translated = DjangoTranslation(language, domain="djangojs", localedirs=folders)
+    catalog = translated._catalog  # type: ignore[attr-defined]  # as Django's own view for scripts
+    return {source: text for source, text in catalog.items() if isinstance(source, str) and source}
