@@ -119,7 +119,10 @@ def marks_translated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enclose every translated text in ⟦ and ⟧."""
     monkeypatch.setattr(translation._trans, "gettext", lambda text: f"⟦{text}⟧", raising=False)
     monkeypatch.setattr(
-        translation._trans, "ngettext", lambda one, many, n: f"⟦{one if n == 1 else many}⟧", raising=False
+        translation._trans,
+        "ngettext",
+        lambda singular, plural, n: f"⟦{singular if n == 1 else plural}⟧",
+        raising=False,
     )
 
 
