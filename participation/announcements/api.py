@@ -93,28 +93,19 @@ def _organized(request: Request, announcement_id: int) -> Announcement:
     return get_object_or_404(selectors.announcements_organized_by(person_of(request)), pk=announcement_id)
 
 
+ANNOUNCEMENTS = ("tracks/<slug:slug>/announcements/", "announcements", AnnouncementSerializer)
+
+
 class Announcements(Endpoints):
     tag = "Tracks"
     permission_classes = [Organizer]
 
-    @get(
-        "tracks/<slug:slug>/announcements/",
-        "announcements",
-        AnnouncementSerializer,
-        ordering=("-published_at", "-pk"),
-        who=[Everyone],
-    )
+    @get(*ANNOUNCEMENTS, ordering=("-published_at", "-pk"), who=[Everyone])
     def list_announcements(self, request: Request, slug: str) -> Any:
         """List the announcements of a track that are for you, newest first."""
         return selectors.announcements_for(user_of(request), track_of(request, slug))
 
-    @post(
-        "tracks/<slug:slug>/announcements/",
-        "announcements",
-        AnnouncementSerializer,
-        takes=NewAnnouncementSerializer,
-        status=201,
-    )
+    @post(*ANNOUNCEMENTS, takes=NewAnnouncementSerializer, status=201)
     def publish_announcement(self, request: Request, slug: str) -> Any:
         """Show an announcement to groups of a track, and perhaps send it by e-mail."""
         data, site = self.validated(request), site_of(request._request)

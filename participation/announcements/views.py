@@ -5,9 +5,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.safestring import mark_safe
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_form, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
 from assay.errors import Refused
 from participation.announcements import selectors, services
 from participation.announcements.forms import AnnouncementForm
@@ -26,7 +26,6 @@ def announcements(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "participation/announcements/announcements.html", context_of(page))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def new_announcement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write an announcement: preview or publish it. Organizers only."""
@@ -37,7 +36,6 @@ def new_announcement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return _saved(request, track, None)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_form
 def edit_announcement(request: AuthenticatedRequest, announcement_id: int) -> HttpResponse:
     """Edit an announcement, and perhaps send it again. Organizers only."""
@@ -87,8 +85,7 @@ def _editor(
     return render(request, "participation/announcements/edit.html", context, status=status)
 
 
-@require_safe
-@organizer_required
+@organizer_page
 def announcement_mails(request: AuthenticatedRequest, announcement_id: int) -> HttpResponse:
     """The people who got an announcement by e-mail. Organizers and chairs."""
     announcement = get_object_or_404(selectors.announcements_seen_by(request.user), pk=announcement_id)
@@ -97,8 +94,7 @@ def announcement_mails(request: AuthenticatedRequest, announcement_id: int) -> H
     return render(request, "participation/announcements/mails.html", context)
 
 
-@require_POST
-@organizer_required
+@organizer_action
 def withdraw_announcement(request: AuthenticatedRequest, announcement_id: int) -> HttpResponse:
     """Withdraw an announcement. Organizers only."""
     announcement = get_object_or_404(selectors.announcements_organized_by(request.user), pk=announcement_id)

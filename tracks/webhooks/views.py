@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_required
 from tracks.announcements import EVENTS, TEST
@@ -16,8 +15,8 @@ from tracks.models import Track, Webhook
 from tracks.tracks.selectors import tracks_for
 from tracks.webhooks import services
 from web.forms import StyledForm, refusals_in
+from web.pages import read_and_post
 
-READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 SHOWN = 100  # deliveries
 WORDS = EVENTS | {TEST: "Test"}
 
@@ -39,7 +38,7 @@ def _webhook(request: AuthenticatedRequest, slug: str, webhook_id: int) -> Webho
     return get_object_or_404(Webhook.objects.select_related("track"), track__slug=slug, pk=webhook_id)
 
 
-@READ_AND_POST
+@read_and_post
 @organizer_required
 def webhooks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The webhooks of a track, and the form of a new one. The answer to the form shows the secret, once."""
@@ -55,7 +54,7 @@ def webhooks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/webhooks/webhooks.html", context, status=422 if form.errors else 200)
 
 
-@READ_AND_POST
+@read_and_post
 @organizer_required
 def webhook(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpResponse:
     """A webhook: its address and events, to change, and what was sent to it."""
