@@ -206,7 +206,8 @@ def _grid(plan: Plan, rates: Rates | None, progress: BatchProgress) -> Grid:
         )
         for topic in sorted(plan.topics.values(), key=lambda topic: topic.natural_code)
     ]
-    return Grid(plan, ordered, rows, plan.faults(), progress, rates)
+    faults = list(dict.fromkeys(plan.faults()))  # one for all guests whose link has ended
+    return Grid(plan, ordered, rows, faults, progress, rates)
 
 
 def _column(plan: Plan, assessor: User) -> GridColumn:

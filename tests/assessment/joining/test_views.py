@@ -63,6 +63,8 @@ def test_pages_of_organizers_show_guests_together(scene: Scene) -> None:
     pairs = organizer.get(reverse("assessment:agreement_tsv", args=[slug, "pairs"])).content.decode()
 
     assert [name for name, html in shown.items() if "12 guests" not in html] == []
+    assert shown["plan"].count("not an active assessor of the track") == 1
+    assert "Only pairs with a guest share units." in shown["agreement"]
     assert "ada, 12 guests" in shown["board"]
     tables = {name: html.partition("<h2>Topics by assessor</h2>")[2] or html for name, html in shown.items()}
     assert [name for name, html in tables.items() if "link-1-7" in html] == ["agreement"]

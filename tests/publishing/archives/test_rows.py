@@ -41,6 +41,7 @@ def test_rows_become_answers_agreement_qrels_and_an_archive(tmp_path: Path) -> N
     client.force_login(scene.organizer)
     agreement = client.get(reverse("assessment:agreement", args=[scene.track.slug]))
     new_pool = client.get(reverse("pooling:new_pool", args=[scene.track.slug]))
+    freeze = client.get(reverse("scoring:freeze", args=[scene.track.slug])).content.decode()
     qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
     import_rows(track=scene.track, data=f"{ROWS}news,n2,Nein,No\n".encode(), name="more.csv")
     build_pool(scene.track, scene.organizer, "Second", tops_up=scene.pool)
@@ -56,6 +57,7 @@ def test_rows_become_answers_agreement_qrels_and_an_archive(tmp_path: Path) -> N
     assert agreement.context["pairs"][0].kappa.n == 3
     assert "order" not in new_pool.context["form"].fields, "no run names the rows"
     assert "The pool has every" in new_pool.content.decode()
+    assert "by the set <em>adequacy</em>" in freeze
     of_set = Qrels.objects.get(track=scene.track)  # and no version in which every row has the same grade
     assert (of_set.set_key, of_set.name, "part_of" in of_set.report) == ("adequacy", "adequacy", False)
     assert qrels_tsv(of_set).decode().replace("\t", " ").split("\n") == [
