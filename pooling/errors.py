@@ -32,6 +32,10 @@ class SubmissionRefused(Refused):
     title = "The run was not accepted"
 
 
+class NoHeader(Refused):
+    title = "The file has no place for a header"
+
+
 class RemindersRefused(Refused):
     title = "No reminder was sent"
 

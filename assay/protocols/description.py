@@ -169,7 +169,10 @@ def _runs(runs: RunRules) -> Iterator[str]:
     if runs.documents:
         yield f"Each team also owes: {', '.join(runs.documents.values())}."
     if runs.questions:
-        labels = " ".join(f"{asked.label.rstrip('?.')}?" for asked in runs.questions)
+        labels = " ".join(
+            f"{asked.label.rstrip('?.')}?{f' (or {asked.header} in the header of the file)' if asked.header else ''}"
+            for asked in runs.questions
+        )
         yield f"Teams answer about each run: {labels}"
     yield from map(_phase, runs.phases, [runs] * len(runs.phases))
     if of_organizers:

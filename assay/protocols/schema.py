@@ -158,6 +158,12 @@ class RunQuestion:
     required: bool = True  # whether a run without an answer is refused
     help: str = ""  # a sentence below the question
     public: bool = False  # whether files of leaderboards and tables of papers have the answers
+    header: str = ""  # the field of a header of ir_metadata that answers it, such as method.retrieval.name
+
+    @property
+    def path(self) -> str:
+        """The field of a header of ir_metadata with the answer; without `header`, one below `answers`."""
+        return self.header or f"answers.{self.key}"
 
     @property
     def choices(self) -> tuple[RunChoice, ...]:

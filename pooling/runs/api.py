@@ -32,7 +32,7 @@ from web.api.parsers import FileParser
 from web.api.permissions import Organizer
 from web.api.scopes import Scope
 from web.api.serializers import Address, Strict
-from web.api.views import Endpoints, created, get, get_file, patch, post
+from web.api.views import Endpoints, created, get, get_file, parameter, patch, post
 from web.downloads import download
 from web.forms import bytes_of
 from web.times import arrived_at
@@ -169,6 +169,9 @@ AS_PARAMETERS = [
     for name in DECLARED
 ]
 BODIES = {"multipart/form-data": RunSubmissionSerializer, "application/octet-stream": OpenApiTypes.BINARY}
+HEADER = parameter(
+    "header", "Write what is stated about the run as comments before its lines.", values=["ir_metadata"]
+)
 REFUSED = OpenApiExample(
     "A file with errors",
     {
@@ -401,10 +404,12 @@ class Runs(Endpoints):
         page = selectors.run_page(person_of(request), self.run(request, run_id))
         return page.report
 
-    @get_file("runs/<int:run_id>/file/", "run_file")
+    @get_file("runs/<int:run_id>/file/", "run_file", parameters=[HEADER])
     def get_run_file(self, request: Request, run_id: int) -> Any:
-        """Download a run as it was uploaded."""
+        """Download a run as it was uploaded, or its lines below a header that says how it was made."""
         run = self.run(request, run_id)
+        if "header" in request.query_params:
+            return download(selectors.file_with_header(run), f"{run.tag}.txt", is_checked=False)
         return unless_known(
             request,
             f'"{run.sha256}"',

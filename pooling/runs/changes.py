@@ -5,7 +5,7 @@ from django.db import transaction
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.protocols.questions import WrongAnswer
-from assay.protocols.run_answers import answers_of_run
+from assay.protocols.run_answers import Stated, answers_of_run
 from jobs import services as jobs
 from participation.teams.selectors import may_submit_for
 from pooling.errors import ChangeRefused
@@ -56,7 +56,8 @@ def describe(*, run: Run, description: str, by: User, answers: str | None = None
 
 def _answer(run: Run, track: Track, text: str, by: User) -> Run:
     try:
-        answers = answers_of_run(track.protocol.parsed.runs, text)
+        header = {path: Stated(value) for path, value in run.report.get("metadata", {}).items()}
+        answers = answers_of_run(track.protocol.parsed.runs, text, header)
     except WrongAnswer as error:
         raise ChangeRefused(str(error)) from None
     if answers != run.answers:

@@ -114,7 +114,12 @@ def answer_fields(rules: RunRules, answers: Mapping[str, Any] | None = None) -> 
 
 
 def _answer_field(asked: RunQuestion, answer: Any) -> forms.Field:
-    options: dict[str, Any] = {"label": asked.label, "help_text": asked.help, "required": asked.required}
+    about = f"Empty: {asked.header} of the file's header." if asked.header else ""
+    options: dict[str, Any] = {
+        "label": asked.label,
+        "help_text": " ".join(filter(None, (asked.help, about))),
+        "required": asked.required and not asked.header,
+    }
     choices = [(choice.key, choice.label) for choice in asked.choices]
     if asked.kind == "any-of":
         widget = forms.CheckboxSelectMultiple

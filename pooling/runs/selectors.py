@@ -1,20 +1,26 @@
 """Runs: who sees which, and what their pages show."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 from django.db.models import Case, F, Func, IntegerField, Q, QuerySet, Value, When
 
 from accounts.access import AnyUser, oversees
 from accounts.models import User
+from assay.formats.compression import Limits, unpack
 from assay.formats.reports import Report
 from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
+from assay.formats.runs.forms import LineForm, forms_of
+from assay.formats.runs.metadata import with_header
+from assay.formats.runs.text import Lines
+from assay.protocols.run_answers import header_of_run
 from assay.protocols.schema import EVERY_RANK, Phase, RunRules
 from participation.models import Team
 from participation.teams.selectors import disk_limit, disk_use, may_submit_for, own_teams, teams_of
+from pooling.errors import NoHeader
 from pooling.models import Pool, PoolRun, Run, RunChange
 from pooling.runs.units import FORMULAS, has_formulas, has_posts, has_units
 from tracks.acceptance import (
@@ -271,6 +277,7 @@ class RunPage:
     may_describe: bool
     may_disqualify: bool
     may_submit_another: bool
+    has_lines: bool  # so that its file can have a header
     tab: str = "runs"
 
 
@@ -291,7 +298,38 @@ def run_page(user: User, run: Run) -> RunPage:
         may_describe=run.status != Run.Status.WITHDRAWN and (is_open or organizes) and may_submit,
         may_disqualify=organizes and run.is_submitted and not is_open,
         may_submit_another=is_open and may_submit,
+        has_lines=_has_lines(run),
     )
+
+
+def _has_lines(run: Run) -> bool:
+    forms = forms_of(run.track.protocol.parsed)
+    return run.report.get("form") in {each.name for each in forms if isinstance(each, LineForm)}
+
+
+def file_with_header(run: Run) -> Iterator[bytes]:
+    """The lines of a run, uncompressed, below a header of ir_metadata with what is stated about it.
+
+    Raises:
+        NoHeader: The run is not of lines.
+    """
+    if not _has_lines(run):
+        raise NoHeader(f"A header of ir_metadata is for runs of lines, and {run.tag} is in another form.")
+    fields = header_of_run(
+        run.track.protocol.parsed.runs,
+        run.report.get("metadata", {}),
+        tag=run.tag,
+        team=run.team.name,
+        is_manual=run.is_manual,
+        answers=run.answers,
+    )
+    return _lines(run, fields)
+
+
+def _lines(run: Run, fields: Mapping[str, str]) -> Iterator[bytes]:
+    limits = Limits()
+    with run.original.open("rb") as file:
+        yield from with_header(Lines(unpack(cast("BinaryIO", file), limits), limits), fields)
 
 
 def pooled(runs: QuerySet[Run]) -> list[tuple[int, PooledTo]]:

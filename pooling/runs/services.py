@@ -26,7 +26,7 @@ from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
 from assay.formats.runs.words import MAX_NAME
 from assay.protocols.questions import WrongAnswer
-from assay.protocols.run_answers import answers_of_run
+from assay.protocols.run_answers import Stated, answers_of_run
 from jobs.files import storage
 from participation.interaction.selectors import interacted_topics
 from participation.models import Team
@@ -120,6 +120,7 @@ def check_submission(
     """Check everything that `submit` checks, with the same refusals, and store nothing."""
     _check_allowed(track=track, team=team, by=by, declared=declared, at=arrived_at)
     checked = _check_files(track, team, file, file_name, declared, seconds)
+    _answers(track, declared.answers, checked)
     _tag_with_room(track, team, declared, checked, n_bytes=file.seek(0, os.SEEK_END))
     _check_today(track, team, by, declared, arrived_at or times.now())
     return checked
@@ -212,7 +213,7 @@ def submit(
         tag = _tag_with_room(track, team, declared, checked, n_bytes=n_bytes)
         _check_today(track, team, by, declared, arrived_at)
         storage.claim(original, stored_columns)
-        usual, answers = track.protocol.parsed.runs.usual_use, _answers(track, declared.answers)
+        usual, answers = track.protocol.parsed.runs.usual_use, _answers(track, declared.answers, checked)
         run = Run.objects.create(
             **values_of(declared) | {"tag": tag, "uses": declared.uses or usual, "answers": answers},
             track=track,
@@ -258,7 +259,7 @@ def _check_open(track: Track, by: User, declared: Declaration, at: datetime | No
         track_services.check_opening(track=track)  # closed since the file arrived
     if problem := rules.why_not_used(declared.uses):
         raise SubmissionRefused(f"Uses {problem}.")
-    _answers(track, declared.answers)
+    _answers(track, declared.answers)  # of which the file may have more
     if declared.kind not in rules.keys:
         raise SubmissionRefused(
             f"Unknown kind of run {declared.kind!r}; {track} accepts {', '.join(rules.keys)}."
@@ -271,10 +272,14 @@ def _check_open(track: Track, by: User, declared: Declaration, at: datetime | No
     return state
 
 
-def _answers(track: Track, text: str) -> dict[str, Any]:
-    """The answers to the questions of the protocol about runs."""
+def _answers(track: Track, text: str, checked: CheckedRun | None = None) -> dict[str, Any]:
+    """The answers to the questions of the protocol about runs, also those of the header of a checked file."""
+    header = None
+    if checked is not None:
+        lines = checked.header_lines
+        header = {path: Stated(value, lines[path]) for path, value in checked.report.metadata.items()}
     try:
-        return answers_of_run(track.protocol.parsed.runs, text)
+        return answers_of_run(track.protocol.parsed.runs, text, header)
     except WrongAnswer as error:
         raise SubmissionRefused(str(error)) from None
 

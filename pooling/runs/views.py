@@ -91,8 +91,10 @@ def run(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
 @require_safe
 @login_required
 def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
-    """The run file as it was uploaded. Its team, and organizers."""
+    """The run file as it was uploaded, or its lines below a header of ir_metadata. Its team, and organizers."""
     run = _run(request, run_id)
+    if request.GET.get("header") == "ir_metadata":
+        return download(selectors.file_with_header(run), f"{run.tag}.txt", is_checked=False)
     return download(run.original.open("rb"), run.file_name, is_checked=False)
 
 

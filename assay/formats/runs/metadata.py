@@ -21,13 +21,13 @@ Source: Breuer, Keller & Schaer (2022), doi:10.1145/3477495.3531738; ir-metadata
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
 START, END = b"ir_metadata.start", b"ir_metadata.end"
 MAX_LINES = 1_000
-MAX_VALUE = 1_000  # characters
+MAX_VALUE = 10_000  # characters, as of an answer
 Warn = Callable[[int, str], object]  # the number of a line, and what is wrong with it
 
 
@@ -46,6 +46,7 @@ class Header:
         self.lines: list[bytes] = []
         self.problem: tuple[int, str] | None = None
         self.is_open = True  # it may still begin, or go on
+        self.numbers: dict[str, int] = {}  # of the first line of each field, by its path
         self._first = 0
 
     def take(self, number: int, chunk: bytes) -> tuple[int, bytes]:
@@ -91,8 +92,9 @@ class Header:
         """The fields by their path, in the order of the header."""
         values: dict[str, list[str]] = {}
         if self.problem is None:
-            for path, value in _pairs(self.lines[1:-1], self._first + 1, warn):
+            for number, path, value in _pairs(self.lines[1:-1], self._first + 1, warn):
                 values.setdefault(path, []).append(value)
+                self.numbers.setdefault(path, number)
         return {path: ", ".join(of_path)[:MAX_VALUE] for path, of_path in values.items()}
 
 
@@ -100,7 +102,8 @@ def _comment(line: bytes) -> bytes:
     return line.lstrip(b"#").strip() if line.startswith(b"#") else b""
 
 
-def _pairs(lines: list[bytes], first: int, warn: Warn) -> Iterator[tuple[str, str]]:
+def _pairs(lines: list[bytes], first: int, warn: Warn) -> Iterator[tuple[int, str, str]]:
+    """Yield each value with the number of its line and its path."""
     keys: list[_Open] = []
     for number, line in enumerate(lines, first):
         text = line[1:].decode("utf-8", "replace").replace("\t", "  ")
@@ -116,13 +119,13 @@ def _pairs(lines: list[bytes], first: int, warn: Warn) -> Iterator[tuple[str, st
         key, value = _key_of(content)
         path = ".".join(each.key for each in keys)
         if keys and (keys[-1].is_text or (is_item and not key)):
-            yield path, _value(content)
+            yield number, path, _value(content)
         elif not key:
             warn(number, "the line of ir_metadata is not “key: value”")
         elif value in {"", "|", ">", "|-", ">-"}:
             keys.append(_Open(indent, key, is_text=bool(value)))
         else:
-            yield ".".join(filter(None, (path, key))), _value(value)
+            yield number, ".".join(filter(None, (path, key))), _value(value)
 
 
 def _key_of(content: str) -> tuple[str, str]:
@@ -149,25 +152,38 @@ def _value(word: str) -> str:
 
 
 def header(fields: Mapping[str, str]) -> bytes:
-    """A header with some fields by their path, in their order; those without a value are left out.
+    """A header with some fields by their path, sorted; those without a value are left out.
 
     >>> print(header({"tag": "bm25", "method.automatic": "true"}).decode(), end="")
     # ir_metadata.start
-    # tag: "bm25"
     # method:
     #   automatic: "true"
+    # tag: "bm25"
     # ir_metadata.end
     """
-    filled = [(path.split("."), value) for path, value in fields.items() if value]
-    lines = [START.decode(), *_block(filled, ""), END.decode()]
+    filled = sorted((path.split("."), value) for path, value in fields.items() if value)
+    lines = [START.decode(), *_block(filled), END.decode()]
     return "".join(f"# {line}\n" for line in lines).encode()
 
 
-def _block(fields: list[tuple[list[str], str]], indent: str) -> Iterator[str]:
+def with_header(lines: Iterable[tuple[int, bytes]], fields: Mapping[str, str]) -> Iterator[bytes]:
+    """Yield a run with a header in place of its own. `lines` are chunks, each with the number of its first line."""
+    own = Header()
+    yield header(fields)
+    for number, chunk in lines:
+        yield own.take(number, chunk)[1]
+
+
+def _block(fields: list[tuple[list[str], str]]) -> Iterator[str]:
     for key, group in groupby(fields, key=lambda each: each[0][0]):
         below = [(path[1:], value) for path, value in group]
+        nested = list(_block([each for each in below if each[0]]))
         if below[0][0]:
-            yield f"{indent}{key}:"
-            yield from _block(below, f"{indent}  ")
-        else:
-            yield f"{indent}{key}: {json.dumps(below[0][1], ensure_ascii=False)}"
+            yield f"{key}:"
+            yield from (f"  {line}" for line in nested)
+        elif not nested:
+            yield f"{key}: {json.dumps(below[0][1], ensure_ascii=False)}"
+        else:  # a value and keys below it, as of a list of both
+            yield f"{key}:"
+            yield f"  - {json.dumps(below[0][1], ensure_ascii=False)}"
+            yield from (f"    {line}" if line.startswith(" ") else f"  - {line}" for line in nested)

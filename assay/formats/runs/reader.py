@@ -70,6 +70,7 @@ class CheckedRun:
     answers: Mapping[str, Answer] = field(default_factory=dict)  # by topic, of a run of generated answers
     _cut: bytes | None = None  # such a run, with answers cut to the limits
     _header: bytes = b""  # of ir_metadata
+    header_lines: Mapping[str, int] = field(default_factory=dict)  # the number of each of its fields, by path
 
     def usable_answers(self) -> Mapping[str, Answer]:
         """The answers by topic, also of a run that exceeds limits.
@@ -130,8 +131,10 @@ def check_run(
         columns = check.columns()
         report = check.report(name)
     form = check.reader.form if check.reader else None
-    header = check.reader.header.content if isinstance(check.reader, LineReader) else b""
-    checked = CheckedRun(report, None if report.errors else columns, form, columns, _header=header)
+    checked = CheckedRun(report, None if report.errors else columns, form, columns)
+    if isinstance(check.reader, LineReader):
+        header = check.reader.header
+        checked = replace(checked, _header=header.content, header_lines=header.numbers)
     if isinstance(check.reader, AnswerReader):
         answers = {topic: each.answer for topic, each in check.reader.answers.items()}
         return replace(checked, answers=answers, _cut=check.reader.cut())

@@ -87,6 +87,7 @@ EFFECTS = {
         ],
         f"{KINDS}questions_about_a_run_are_asked_checked_and_shown",
     ),
+    "runs.question.header": f"{KINDS}header_of_a_run_answers_questions_and_leaves_with_the_run",
     "runs.question.public": f"{KINDS}files_of_a_leaderboard_have_the_answers_to_public_questions",
     "runs.phase.title": f"{PHASES}runs_after_closing_are_scored_apart_and_open_nothing",
     "runs.phase.split": f"{PHASES}run_has_the_topics_of_the_split_of_its_phase",

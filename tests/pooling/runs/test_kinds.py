@@ -1,12 +1,15 @@
 """Kinds of run in the words of a protocol: what follows from each, through pages, API and leaderboard."""
 
+import json
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from assay.formats.runs.metadata import header
 from assay.protocols.loader import parse_protocol, shipped_text
 from pooling.models import Run
 from scoring.models import Leaderboard
@@ -249,6 +252,54 @@ def test_questions_about_a_run_are_asked_checked_and_shown(asking: Scoring) -> N
         409,
         True,
     )
+
+
+def test_header_of_a_run_answers_questions_and_leaves_with_the_run(scene: Scoring) -> None:
+    asked = QUESTIONS.replace("public = true", 'header = "method.retrieval.name"', 1)
+    text = scene.track.protocol.text.replace("[pool]\n", f"{asked.lstrip()}[pool]\n", 1)
+    digest = parse_protocol(text, name="x").digest
+    StoredProtocol.objects.filter(pk=scene.track.protocol_id).update(text=text, digest=digest)
+    lines = run_bytes(topics=list(scene.topics), tag="one")
+    fields = {"method.retrieval.name": "BM25", "answers.data": "the training topics", "platform.os": "Linux"}
+    address, member = reverse("api:runs", args=[scene.track.slug]), api(scene.member)
+
+    def submit(stated: dict[str, str], data: bytes, **answers: object) -> Any:
+        sent = {"file": BytesIO(header(stated) + data), "kind": "primary", "answers": json.dumps(answers)}
+        return member.post(address, sent)
+
+    refused = [
+        submit(fields, lines, models="TF-IDF"),
+        submit(fields | {"answers.data": "secret"}, lines),
+        submit({"tag": "one"}, lines),
+    ]
+    accepted = submit(fields, lines, models="bm25")
+    run = Run.objects.get()
+    page = client_of(scene, "member").get(run.get_absolute_url()).content.decode()
+    of_page = client_of(scene, "member").get(
+        reverse("pooling:run_file", args=[run.pk]), {"header": "ir_metadata"}
+    )
+    of_api = member.get(reverse("api:run_file", args=[run.pk]), {"header": "ir_metadata"})
+    form = client_of(scene, "member").get(reverse("pooling:submit", args=[scene.track.slug])).content.decode()
+
+    problems = [each.json()["detail"] for each in refused]
+    assert problems[0] == (
+        "line 6: method.retrieval.name of the header is “BM25”, and “Which models does it use?” is answered with "
+        "“TF-IDF”. Change one of them."
+    )
+    assert problems[1].startswith("line 3: answers.data of the header: “secret” is not")
+    assert "Which models does it use?" in problems[2]
+    assert (accepted.status_code, run.answers) == (201, {"models": "bm25", "data": ["train"]})
+    assert "with a header of ir_metadata" in page
+    assert "Names and versions. Empty: method.retrieval.name of the file" in form
+    sent = b"".join(of_page.streaming_content)
+    assert sent == b"".join(of_api.streaming_content)
+    assert sent == header(
+        {**fields, "method.retrieval.name": "bm25", "answers.data": "train", "tag": "one", "method.automatic": "true",
+         "actor.team": run.team.name}
+    ) + lines  # fmt: skip
+    assert member.post(f"/api/v1/runs/{run.pk}/withdraw/").status_code == 200
+    again = member.post(address, {"file": BytesIO(sent), "kind": "primary"})
+    assert again.json()["answers"] == run.answers
 
 
 def test_files_of_a_leaderboard_have_the_answers_to_public_questions(asking: Scoring) -> None:

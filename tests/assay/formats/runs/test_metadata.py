@@ -91,6 +91,8 @@ def test_repaired_run_keeps_its_header() -> None:
 
 def test_header_that_is_written_is_read_again() -> None:
     fields = {"tag": "owls", "actor.team": "Owls: “A”", "actor.mail": "", "method.automatic": "true"}
+    fields |= {"software.python": "numpy==2.0", "software.python.lucene": "9.1", "software.python.x.y": "1"}
+    fields |= {"software": "pip", "note": "two\nlines"}
 
     report = checked(header(fields) + LINES).report
 
