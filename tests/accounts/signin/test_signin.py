@@ -41,6 +41,7 @@ def test_site_with_services_and_second_factor() -> None:
             "-q",
             "-p",
             "no:cacheprovider",
+            "--nomigrations",
             "tests/accounts/signin/with_signin.py",
         ],
         cwd=paths.ROOT,
