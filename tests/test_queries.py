@@ -16,9 +16,9 @@ from accounts.models import User
 from config.pages.health import health
 from tests.helpers.growth import grow
 from tests.scoring.conftest import Scene
-from tests.test_access import addresses, scene
+from tests.test_access import addresses, empty_refusals, scene
 
-__all__ = ["addresses", "scene"]  # fixtures
+__all__ = ["addresses", "empty_refusals", "scene"]  # fixtures
 
 pytestmark = pytest.mark.django_db
 
@@ -60,6 +60,7 @@ def repeated(before: list[str], after: list[str]) -> str:
 
 
 @pytest.mark.no_cover  # other tests open these pages; to measure this one takes 15 s
+@pytest.mark.usefixtures("empty_refusals")
 def test_no_page_makes_more_queries_for_more_rows(
     scene: Scene, addresses: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
