@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -164,6 +164,13 @@ def _unseen_jobs_have_no_heartbeat(request: pytest.FixtureRequest) -> Iterator[N
         settings.JOB_HEARTBEAT_SECONDS = 3600
     yield
     settings.JOB_HEARTBEAT_SECONDS = usual
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[Any], list[Any]]:
+    """Look for doctests in the library only: every process would search the modules of the tests, too."""
+    collectors = yield
+    return [each for each in collectors if type(each) is pytest.Module]  # and no module of doctests
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
