@@ -66,6 +66,7 @@ NOUNS = [
     "pooling.baselines",
     "participation.interaction",
     "publishing.published_runs",
+    "publishing.documents",
     "pooling.pools",
     "assessment.planning",
     "assessment.rounds",

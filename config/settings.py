@@ -168,6 +168,7 @@ FILE_UPLOAD_HANDLERS = ["config.uploads.InMemory", "config.uploads.Temporary"]
 UPLOAD_MAX_BYTES = int(environment.number("UPLOAD_MAX_MB", 1024, least=1)) * 1024 * 1024
 # Unless a team has its own limit
 TEAM_MAX_BYTES = int(environment.number("TEAM_MAX_MB", 10240, least=1)) * 1024 * 1024
+TEAM_DOCUMENT_MAX_BYTES = int(environment.number("TEAM_DOCUMENT_MAX_MB", 50, least=1)) * 1024 * 1024
 ANONYMOUS_UPLOAD_MAX_BYTES = 1024 * 1024
 IMPORT_DIR = environment.text("ASSAY_IMPORT_DIR")  # organizers may import files of this folder only
 

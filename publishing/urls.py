@@ -3,6 +3,7 @@
 from django.urls import path
 
 from publishing.archives import views as archives
+from publishing.documents import views as documents
 from publishing.papers import views as papers
 from publishing.published_runs import views as published_runs
 
@@ -14,6 +15,11 @@ urlpatterns = [
     path("tracks/<slug:slug>/runs/published/publish/", published_runs.publish, name="publish_runs"),
     path("tracks/<slug:slug>/runs/published/withdraw/", published_runs.withdraw, name="withdraw_publication"),
     path("tracks/<slug:slug>/teams/<int:team_id>/consent/", published_runs.consent, name="consent"),
+    path("tracks/<slug:slug>/documents/", documents.documents, name="documents"),
+    path("tracks/<slug:slug>/documents.zip", documents.documents_zip, name="documents_zip"),
+    path("teams/<int:team_id>/documents/", documents.upload_document, name="upload_document"),
+    path("documents/<int:document_id>/", documents.change_document, name="change_document"),
+    path("documents/<int:document_id>/file/", documents.document_file, name="document_file"),
     path("tracks/<slug:slug>/tables/", papers.tables, name="tables"),
     path("tracks/<slug:slug>/tables/<slug:name>.<board:kind>", papers.table_file, name="table_file"),
     path("comparison/", papers.comparison, name="comparison"),

@@ -40,7 +40,13 @@ from tests.helpers.factories import (
     make_user,
     make_webhook,
 )
-from tests.helpers.judging import make_announcement, make_import, make_machine, make_project_import
+from tests.helpers.judging import (
+    make_announcement,
+    make_import,
+    make_machine,
+    make_project_import,
+    make_team_document,
+)
 from tests.scoring.conftest import Scene, build_scene
 from tracks.agreements import services as agreement_services
 from tracks.guidelines import services as guidelines_services
@@ -206,6 +212,11 @@ participation:new_announcement          L333330343
 participation:edit_announcement         L333330343
 participation:announcement_mails        L333330043
 participation:withdraw_announcement     5555555555
+publishing:documents                    0000000000
+publishing:documents_zip                L333330043
+publishing:upload_document              L404440444
+publishing:change_document              5555555555
+publishing:document_file                4404440044
 participation:ask_to_join                     0000000000
 participation:change_member                   5555555555
 participation:create_team                     5555555555
@@ -512,6 +523,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "batch_id user_id": [batch.pk, scene.ada.pk],
         "team_id user_id": [scene.ours.pk, scene.member.pk],
         "slug user_id": [*track, scene.member.pk],
+        "document_id": [make_team_document(scene.ours, scene.member).pk],
         "announcement_id": [make_announcement(scene.track, scene.organizer).pk],
         "invitation_id": [1],
         "request_id": [1],

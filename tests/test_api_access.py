@@ -35,7 +35,13 @@ from tests.helpers.factories import (
     make_track,
     make_webhook,
 )
-from tests.helpers.judging import make_announcement, make_import, make_machine, make_project_import
+from tests.helpers.judging import (
+    make_announcement,
+    make_import,
+    make_machine,
+    make_project_import,
+    make_team_document,
+)
 from tests.scoring.conftest import Scene, build_scene
 from tests.test_access import known
 from tracks.models import Download, Organizer, Track
@@ -205,6 +211,13 @@ GET dual_batches                         13333301043 0333
 POST dual_batches                        13333301343 3330
 POST training_batches                    13333301343 3330
 POST adjudication_batches                13333301343 3330
+GET team_documents                       00000001000 0333
+GET team_documents_zip                   13333301043 0333
+POST upload_team_document                14044401344 3030
+GET team_document                        44044401044 0333
+GET team_document_file                   44044401044 0333
+PATCH team_document                      14044401344 3030
+DELETE team_document                     14044401344 3030
 GET announcements                        00000001000 0333
 POST announcements                       13333301343 3330
 GET announcement                         00000001000 0333
@@ -435,6 +448,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "job_id": job.pk,
         "batch_id": batch.pk,
         "task_id": batch.tasks.earliest("pk").pk,
+        "document_id": make_team_document(scene.ours, scene.member).pk,
         "announcement_id": make_announcement(scene.track, scene.organizer).pk,
         "invitation_id": invite(place=Place(track=scene.track), terms=Terms(), by=scene.organizer).pk,
         "request_id": JoinRequest.objects.create(track=scene.track, name="Zoe", email="z@example.org").pk,

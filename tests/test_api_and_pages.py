@@ -24,6 +24,8 @@ corpus:start_import: POST import_collection
 corpus:start_build: POST build_collection
 corpus:change_build: POST change_build
 corpus:delete_build: DELETE build
+publishing:upload_document: POST upload_team_document
+publishing:change_document: PATCH team_document, DELETE team_document
 participation:new_announcement: POST announcements
 participation:edit_announcement: PATCH announcement
 participation:withdraw_announcement: POST withdraw_announcement
@@ -176,6 +178,8 @@ pooling:pool_member_contributions: GET pool_entries
 pooling:pool_overlap_file: GET pool
 pooling:pool_record: GET pool
 participation:interaction_file: GET session_data
+publishing:document_file: GET team_document_file
+publishing:documents_zip: GET team_documents_zip
 participation:invitation_links: GET invitations
 assessment:judgments_csv: GET judgments
 assessment:export: GET export_judgments

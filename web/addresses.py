@@ -30,6 +30,7 @@ WAYS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "team_id": ("participation.Team", "track_id"),
         "session_id": ("participation.Nomination", "team__track_id"),
         "nomination_id": ("participation.Nomination", "team__track_id"),
+        "document_id": ("participation.TeamDocument", "team__track_id"),
         "announcement_id": ("participation.Announcement", "track_id"),
         "invitation_id": ("participation.Invitation", "track_id"),
         "request_id": ("participation.JoinRequest", "track_id"),

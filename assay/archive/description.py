@@ -63,6 +63,7 @@ WORDS = {
     "guidelines/": "the published versions of the guidelines of judging",
     "runs/": f"the runs, byte by byte as they were submitted; {INDEX} has team, tag and kind",
     "interaction/": "the data of the sessions of each team, as they were uploaded",
+    "documents/": f"the public documents of teams; {INDEX} has their teams and titles",
     FORMULAS: "the formulas of the runs: post, thread, place and id of the visually distinct formula",
     "pools/": "each pool: pool.tsv (topic, docno, position), contributions.tsv (topic, docno, team, run, rank)",
     NUGGETS: "the frozen lists of nuggets, one JSON object per version of a topic",

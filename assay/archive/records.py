@@ -191,6 +191,18 @@ class SessionDataRecord:
 
 
 @dataclass(frozen=True)
+class DocumentRecord:
+    """A public document of a team: a PDF. `word` is that of a document of the protocol, or empty."""
+
+    team: str
+    word: str
+    title: str
+    file: str
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
 class PooledRun:
     """A run of a pool, by its number, and the depth to which it was pooled."""
 
@@ -408,6 +420,7 @@ class Index:
     n_judgments: int
     sessions: list[SessionRecord] = field(default_factory=list)
     session_data: list[SessionDataRecord] = field(default_factory=list)
+    team_documents: list[DocumentRecord] = field(default_factory=list)
     organizations: dict[str, Any] = field(default_factory=dict)
     documents: dict[str, Any] = field(default_factory=dict)
     n_nugget_lists: int = 0

@@ -81,12 +81,7 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
     problem = "" if n_topics == index.n_topics else f"the index says {index.n_topics:,}"
     yield Finding("topics", f"{n_topics:,}", problem)
     yield _runs(contents)
-    if index.sessions or index.session_data:
-        n_held = sum(session.seconds is not None for session in index.sessions)
-        content = (
-            f"{len(index.sessions):,} nominated, {n_held:,} held, files of data: {len(index.session_data):,}"
-        )
-        yield Finding("sessions", content, _few(list(session_problems(contents))))
+    yield from _of_teams(contents)
     if index.n_nugget_lists:
         yield _nuggets(contents)
     for pool in index.pools:
@@ -100,6 +95,20 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
             yield _analysis(contents, board, name)
     for phase in index.phases:
         yield _phase(contents, phase)
+
+
+def _of_teams(contents: Contents) -> Iterator[Finding]:
+    """The sessions and the documents of teams, if there are some."""
+    index = contents.index
+    if index.sessions or index.session_data:
+        n_held = sum(session.seconds is not None for session in index.sessions)
+        content = (
+            f"{len(index.sessions):,} nominated, {n_held:,} held, files of data: {len(index.session_data):,}"
+        )
+        yield Finding("sessions", content, _few(list(session_problems(contents))))
+    if index.team_documents:
+        problem = _few(list(document_problems(contents)))
+        yield Finding("documents of teams", f"{len(index.team_documents):,}", problem)
 
 
 def _judgments(reader: Reader) -> list[JudgmentRow]:
@@ -154,6 +163,24 @@ def _data_problems(contents: Contents, teams: set[str]) -> Iterator[str]:
     for record in index.session_data:
         if contents.reader.sums.get(record.file) != record.sha256:
             yield f"{record.file[:80]} does not have the digest of the index"
+
+
+def document_problems(contents: Contents) -> Iterator[str]:
+    """What is wrong with the documents of teams."""
+    index = contents.index
+    teams = set(index.teams)
+    for (team, word), n in Counter((each.team, each.word) for each in index.team_documents).items():
+        if word and n > 1:
+            yield f"{word[:80]} of {team[:80]}: {n} files"
+    for record in index.team_documents:
+        if record.team not in teams:
+            yield f"{record.file[:80]} of {record.team[:80]}: no such team"
+        if contents.reader.sums.get(record.file) != record.sha256:
+            yield f"{record.file[:80]} does not have the digest of the index"
+            continue
+        with contents.reader.opened(record.file) as file:
+            if file.read(5) != b"%PDF-":
+                yield f"{record.file[:80]} is not a PDF"
 
 
 def _problems(

@@ -29,6 +29,7 @@ from participation.announcements.selectors import latest
 from participation.interaction.selectors import may_see as may_see_interaction
 from participation.models import Team
 from pooling.models import Run
+from publishing.documents.selectors import documents_of_team as team_documents
 from publishing.published_runs.selectors import publication_of
 from scoring.evaluations.selectors import scores_of
 from scoring.phases.selectors import scores_of_runs
@@ -214,6 +215,13 @@ def announcements_of_track(context: template.Context, track: Track) -> dict[str,
     announcements = latest(user, track)
     has_math = any("math-container" in each.html for each in announcements)
     return {"track": track, "user": user, "announcements": announcements, "has_math": has_math}
+
+
+@register.inclusion_tag("publishing/documents/_team.html", takes_context=True)
+def documents_of_team(context: template.Context, team: Team) -> dict[str, object]:
+    """The documents of a team on its page."""
+    page = team_documents(context["request"].user, team)
+    return context_of(page) | {"csrf_token": context.get("csrf_token")}
 
 
 @register.inclusion_tag("scoring/phases/_phases.html")

@@ -117,7 +117,6 @@ class TeamPage:
     own: Membership | None
     is_manager: bool
     n_runs: int
-    documents: list[tuple[str, str]]  # titles of those that the team owes, with their texts
     tab: str = "runs"
 
 
@@ -135,8 +134,4 @@ def team_page(team: Team, user: User, site: str) -> TeamPage:
         own=next((each for each in members if each.user_id == user.pk), None),
         is_manager=manager,
         n_runs=team.runs.filter(status="submitted").count(),
-        documents=[
-            (title, team.documents.get(word, ""))
-            for word, title in team.track.protocol.parsed.runs.documents.items()
-        ],
     )

@@ -85,12 +85,15 @@ def owing_of(team: Team, rules: RunRules, n_of: Mapping[str, int]) -> Owing:
     lacking = (
         OwedRuns(kind.key, kind.name, kind.min_per_team - n_of.get(kind.key, 0)) for kind in rules.kinds
     )
-    documents = [title for word, title in rules.documents.items() if not team.documents.get(word)]
+    files = {file.word for file in team.files.all()} if rules.documents else set()
+    documents = [
+        title for word, title in rules.documents.items() if not team.documents.get(word) and word not in files
+    ]
     return Owing(team, [each for each in lacking if each.n > 0], documents)
 
 
 def owing_teams(track: Track) -> list[Owing]:
-    """The teams that lack something that they owe, by name. Two queries; none if the protocol asks for nothing."""
+    """The teams that lack something that they owe, by name. Three queries; none if the protocol asks for nothing."""
     rules = track.protocol.parsed.runs
     if not has_obligations(rules):
         return []
@@ -98,7 +101,10 @@ def owing_teams(track: Track) -> list[Owing]:
     kept = Run.objects.filter(track=track).exclude(status=Run.Status.WITHDRAWN).order_by()
     for team_id, kind in kept.values_list("team_id", "kind"):
         n_of[team_id][kind] += 1
-    teams = (owing_of(team, rules, n_of[team.pk]) for team in track.teams.order_by("name"))
+    teams_by_name = track.teams.order_by("name")
+    if rules.documents:
+        teams_by_name = teams_by_name.prefetch_related("files")
+    teams = (owing_of(team, rules, n_of[team.pk]) for team in teams_by_name)
     return [each for each in teams if each.missing]
 
 

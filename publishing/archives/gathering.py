@@ -29,6 +29,7 @@ from assay.archive.records import (
     TOPICS,
     AssessorRecord,
     BatchRecord,
+    DocumentRecord,
     EvaluationRecord,
     GuidelinesRecord,
     Index,
@@ -65,6 +66,7 @@ from pooling.pools import exports as pool_exports
 from pooling.runs.units import formula_lookup
 from publishing.archives import analyses, nuggets
 from publishing.archives.records import record_of, text_of
+from publishing.documents.selectors import public_documents
 from publishing.models import Archive
 from scoring.leaderboards.files import leaderboard_file
 from scoring.models import Leaderboard, PhaseBoard, PhaseScore, Qrels, Score
@@ -99,8 +101,7 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
         )
         index = _index(archive, runs, names)
         _write_rows(writer, archive, index, names)
-        for data_record, stored in zip(index.session_data, interaction.stored_data(track), strict=True):
-            writer.add(data_record.file, _parts(stored.data))
+        _write_files_of_teams(writer, track, index)
         scored = Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).order_by("id")
         numbers = {run.pk: number for number, run in enumerate(runs, 1)}
         for record, board in zip(index.leaderboards, scored.select_related("track", "qrels"), strict=True):
@@ -124,6 +125,14 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
         writer.add(FORMULAS, _in_pieces(formula_lines(formulas(every))))
     _finish(writer, index)
     return index
+
+
+def _write_files_of_teams(writer: Writer, track: Track, index: Index) -> None:
+    """Their public documents, and the data of their sessions."""
+    for document_record, document in zip(index.team_documents, public_documents(track), strict=True):
+        writer.add(document_record.file, _parts(document.file))
+    for data_record, stored in zip(index.session_data, interaction.stored_data(track), strict=True):
+        writer.add(data_record.file, _parts(stored.data))
 
 
 def _finish(writer: Writer, index: Index) -> None:
@@ -204,6 +213,10 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
                 uploaded_at=text_of(stored.data_at),
             )
             for number, stored in enumerate(interaction.stored_data(track), 1)
+        ],
+        team_documents=[
+            record_of(DocumentRecord, each, team=each.team.name, file=f"documents/{number:03d}.pdf")
+            for number, each in enumerate(public_documents(track), 1)
         ],
         batches=[
             record_of(BatchRecord, batch, pool=batch.pool.name)

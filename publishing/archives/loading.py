@@ -38,7 +38,7 @@ from assessment.batches import services as batch_services
 from assessment.imports import services as import_services
 from assessment.models import Batch, Judgment
 from jobs.files import storage
-from participation.models import Interaction, Nomination, Team
+from participation.models import Interaction, Nomination, Team, TeamDocument
 from participation.teams.services import MAX_DOCUMENT
 from pooling.models import Pool, PoolRun, Run, RunChange
 from pooling.pools import answers, recounts
@@ -110,14 +110,19 @@ class StoredFiles(NamedTuple):
 
     runs: Mapping[int, StoredRun]
     session_data: Mapping[str, str]
+    documents: Mapping[str, tuple[str, int]]  # by the name in the archive: that in the storage, and the size
 
 
 def store_files(contents: Contents, store: storage.Store) -> StoredFiles:
-    """Store the files of runs and sessions. The transaction of `store_track` claims them."""
+    """Store the files of runs, sessions and teams. The transaction of `store_track` claims them."""
     session_data = {}
     for record in contents.index.session_data:
         with contents.reader.opened(record.file) as file:
             session_data[record.team] = store("interaction", File(file))
+    documents = {}
+    for each in contents.index.team_documents:
+        with contents.reader.opened(each.file) as file:
+            documents[each.file] = store("documents", File(file)), file.seek(0, 2)
     runs = {}
     for run in contents.index.runs:
         checked = contents.checked(run)
@@ -126,7 +131,7 @@ def store_files(contents: Contents, store: storage.Store) -> StoredFiles:
         with contents.reader.opened(run.file) as file:
             original, size = store("runs/original", File(file)), file.seek(0, 2)
         runs[run.number] = StoredRun(original, store("runs/columns", ContentFile(packed)), size + len(packed))
-    return StoredFiles(runs, session_data)
+    return StoredFiles(runs, session_data, documents)
 
 
 def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) -> Track:
@@ -175,6 +180,7 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
     load.teams.update({team.name: team for team in teams})
     _assessors(load)
     _sessions(load, files.session_data)
+    _team_documents(load, files.documents)
     nuggets.store_lists(contents, track, by=by)
     for run in load.index.runs:
         load.runs[run.number] = _run(load, run, files.runs[run.number])
@@ -336,6 +342,19 @@ def _sessions(load: Loading, files: Mapping[str, str]) -> None:
         )
         for record in load.index.session_data
     )
+
+
+def _team_documents(load: Loading, files: Mapping[str, tuple[str, int]]) -> None:
+    """The public documents of teams. One of a word that the protocol does not have becomes another document."""
+    storage.claim(*(name for name, _ in files.values()))
+    owed = load.track.protocol.parsed.runs.documents
+    for record in load.index.team_documents:
+        document = row_of(TeamDocument, record, team=load.teams[record.team], uploaded_by=load.by)
+        document.file, document.size = files[record.file]
+        document.word = record.word if record.word in owed else ""
+        document.title = without_controls(record.title)[:200] or "Document"
+        document.name, document.is_public = without_controls(record.name)[-200:], True
+        document.save()
 
 
 def _run(load: Loading, record: RunRecord, files: StoredRun) -> Run:

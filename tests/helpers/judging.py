@@ -1,5 +1,6 @@
 """Teams, pools, batches and judgments for tests of judging."""
 
+from io import BytesIO
 from itertools import count
 from typing import Any
 from uuid import uuid4
@@ -15,8 +16,9 @@ from assessment.models import Batch, Judgment, JudgmentImport, ProjectImport, Ta
 from assessment.planning import services as assignment_services
 from assessment.planning.rules import Change
 from participation.announcements import services as announcement_services
-from participation.models import Announcement, Team
+from participation.models import Announcement, Team, TeamDocument
 from pooling.models import Pool, PoolEntry
+from publishing.documents import services as document_services
 from tests.helpers.factories import make_answer, make_document, make_organizer
 from tracks.assessors import machines as machine_services
 from tracks.models import Machine, Topic, Track
@@ -73,6 +75,12 @@ def make_batch(
     if changes:
         assignment_services.change(batch=batch, changes=changes)
     return batch_services.open_for_judging(batch=batch) if is_open else batch
+
+
+def make_team_document(team: Team, by: User, **fields: Any) -> TeamDocument:
+    """A PDF of a team, which is not public."""
+    fields = {"title": "Notes", "word": "", "is_public": False, "file": BytesIO(b"%PDF-1.7")} | fields
+    return document_services.upload(team=team, file_name="notes.pdf", by=by, **fields)
 
 
 def make_announcement(track: Track, by: User, **fields: Any) -> Announcement:

@@ -17,7 +17,7 @@ from assessment.judging import services as task_services
 from assessment.judgments import services as judgment_services
 from jobs import services as jobs
 from participation.interaction import services as interaction
-from participation.models import Interaction, Nomination, Team
+from participation.models import Interaction, Nomination, Team, TeamDocument
 from participation.teams import services as team_services
 from pooling.runs import services as run_services
 from publishing.models import LoadedArchive
@@ -28,7 +28,7 @@ from scoring.models import Leaderboard
 from scoring.qrels import services as qrels_services
 from tests.helpers.bolt_campaign import build_campaign
 from tests.helpers.factories import make_organizer
-from tests.helpers.judging import make_batch
+from tests.helpers.judging import make_batch, make_team_document
 from tests.publishing.archives.conftest import archive_of, written
 from tests.publishing.archives.test_services import findings_of, load, rewritten
 from tracks.models import Topic, Track
@@ -49,6 +49,8 @@ def board(db: None) -> Leaderboard:
         judgment_services.submit(task=task, choice="no", answers=answers, request_id=uuid4())
     team, by = bolt.track.teams.get(name="Owls"), bolt.organizer
     team_services.write_documents(team=team, documents={"preprocessing": "We drop\nquotations."})
+    make_team_document(team, by, title="Our notes", word="preprocessing", is_public=True)
+    make_team_document(team, by, title="A draft")
     interaction.nominate(team=team, codes=["BIR_2", "BIR_1"], by=by)
     interaction.set_address(
         team=team, address="https://owls.example.org", by=by, site="https://assay.example.org"
@@ -105,6 +107,10 @@ def test_a_campaign_of_bolt_is_verified_and_loaded_with_its_interaction(
     data = Interaction.objects.get(team__track=again.track)
     with data.data.open("rb") as file:
         assert (file.read(), data.data_name) == (b"owls,owls\n", "clicks of Olive.csv")
+    document = TeamDocument.objects.get(team__track=again.track)
+    with document.file.open("rb") as file:
+        assert (file.read(), document.size) == (b"%PDF-1.7", 8)
+    assert (document.title, document.word, document.is_public) == ("Our notes", "preprocessing", True)
     with (
         Reader.of(path) as first,
         Reader.of(written(archive_of(again.track, board.created_by), tmp_path / "..")) as second,
@@ -112,6 +118,8 @@ def test_a_campaign_of_bolt_is_verified_and_loaded_with_its_interaction(
         assert "interaction/001.csv" in first.names
         assert first.index.sessions == second.index.sessions
         assert first.index.session_data == second.index.session_data
+        assert first.index.team_documents == second.index.team_documents
+        assert "documents/001.pdf" in first.names
         assert first.index.documents == second.index.documents != {}
 
 
@@ -159,6 +167,8 @@ _made: list[bytes] = []
         ("sessions", {"started_at": "", "team": "Mice"}, "Mice, topic BIR_2: no such team"),
         ("sessions", {"place": 2}, "Owls has the place 2 2 times"),
         ("session_data", {"sha256": "0"}, "interaction/001.csv does not have the digest of the index"),
+        ("team_documents", {"sha256": "0"}, "documents/001.pdf does not have the digest of the index"),
+        ("team_documents", {"team": "Mice"}, "documents/001.pdf of Mice: no such team"),
         ("session_data", {"team": "Mice"}, "data of Mice: no such team"),
     ],
 )
@@ -172,4 +182,5 @@ def test_wrong_sessions_are_named(key: str, values: dict[str, object], problem: 
 
     [wrong] = [finding for finding in findings_of(rewritten(archive, change)) if not finding.is_right]
 
-    assert (wrong.part, problem in wrong.problem) == ("sessions", True)
+    part = "documents of teams" if key == "team_documents" else "sessions"
+    assert (wrong.part, problem in wrong.problem) == (part, True)

@@ -1,0 +1,153 @@
+"""Store, change and remove the documents of teams. Decision: ADR 74."""
+
+from collections.abc import Callable, Iterable, Iterator
+from tempfile import TemporaryFile
+from typing import BinaryIO, cast
+
+from django.conf import settings
+from django.core.files.base import File
+from django.db import transaction
+
+from accounts.audit import services as audit
+from accounts.models import User
+from assay.archive.files import PIECE, Writer
+from assay.digests import sha256_of_file
+from assay.errors import Refused
+from assay.html.sanitize import without_controls
+from jobs.files import storage
+from participation.models import Team, TeamDocument
+from tracks.models import Track
+from tracks.tracks import services as track_services
+from web.pages import MEGABYTE
+
+MOST = 20  # documents of a team
+MAGIC = b"%PDF-"
+
+
+class DocumentRefused(Refused):
+    title = "The document was not stored"
+
+
+def upload(
+    *,
+    team: Team,
+    file: BinaryIO,
+    file_name: str,
+    title: str,
+    word: str,
+    is_public: bool,
+    by: User,
+    on_stored: Callable[[TeamDocument], object] = lambda _: None,
+) -> TeamDocument:
+    """Store a PDF of a team. `word` is that of a document that the protocol asks for: an earlier one is replaced.
+
+    `on_stored` is called with the document in the transaction that stores it.
+
+    Raises DocumentRefused.
+    """
+    n_bytes = _checked_size(file)
+    values = {"size": n_bytes, "sha256": sha256_of_file(file), "name": without_controls(file_name)[-200:]}
+    file.seek(0)
+    with storage.storing() as store:
+        name = store("documents", File(file))
+        with transaction.atomic():
+            track = track_services.lock(team.track_id)
+            _check_place(track, team, word)
+            storage.claim(name)
+            earlier = team.files.filter(word=word).first() if word else None
+            document = earlier or TeamDocument(team=team, word=word)
+            if earlier is not None:
+                storage.discard([str(earlier.file)])
+            for field, value in {**values, "file": name, "uploaded_by": by, "is_public": is_public}.items():
+                setattr(document, field, value)
+            document.title = _checked_title(title or track.protocol.parsed.runs.documents.get(word, ""))
+            document.save()
+            details = {"team": str(team), "sha256": document.sha256, "public": is_public}
+            audit.record(
+                action="document.uploaded", subject=document.title, track=track, details=details, by=by
+            )
+            on_stored(document)
+    return document
+
+
+def _checked_size(file: BinaryIO) -> int:
+    """The number of bytes of a PDF.
+
+    Raises DocumentRefused.
+    """
+    n_bytes, most = file.seek(0, 2), settings.TEAM_DOCUMENT_MAX_BYTES
+    file.seek(0)
+    if n_bytes > most:
+        raise DocumentRefused(
+            f"The file has {n_bytes / MEGABYTE:,.1f} MB; use a file of at most {most // MEGABYTE:,} MB."
+        )
+    if file.read(len(MAGIC)) != MAGIC:
+        raise DocumentRefused("The file is not a PDF: it does not begin with %PDF-. Upload a PDF.")
+    file.seek(0)
+    return n_bytes
+
+
+def _check_place(track: Track, team: Team, word: str) -> None:
+    """Refuse a document that the protocol does not ask for, and too many.
+
+    Raises DocumentRefused.
+    """
+    owed = track.protocol.parsed.runs.documents
+    if word and word not in owed:
+        accepted = ", ".join(owed) or "none"
+        raise DocumentRefused(f"The protocol asks for no document “{word}”. Accepted: {accepted}.")
+    if team.files.exclude(word=word or None).count() >= MOST:
+        raise DocumentRefused(
+            f"{team} has {MOST} documents, the most that a team may have. Remove one first."
+        )
+
+
+def _checked_title(title: str) -> str:
+    title = " ".join(without_controls(title).split())[:200]
+    if not title:
+        raise DocumentRefused("Enter a title, such as that of the paper.")
+    return title
+
+
+@transaction.atomic
+def change(*, document: TeamDocument, title: str, is_public: bool) -> TeamDocument:
+    """Set the title of a document, and whether it is public after a release to everyone."""
+    track = track_services.lock(document.team.track_id)
+    before = TeamDocument.objects.get(pk=document.pk)
+    document.title, document.is_public = _checked_title(title), is_public
+    document.save(update_fields=["title", "is_public"])
+    if differences := audit.changes(before, document, ["title", "is_public"]):
+        audit.record(action="document.changed", subject=document.title, track=track, details=differences)
+    return document
+
+
+@transaction.atomic
+def remove(*, document: TeamDocument) -> None:
+    """Delete a document with its file."""
+    track = track_services.lock(document.team.track_id)
+    storage.discard([str(document.file)])
+    details = {"team": str(document.team), "sha256": document.sha256}
+    TeamDocument.objects.filter(pk=document.pk).delete()
+    audit.record(action="document.removed", subject=document.title, track=track, details=details)
+
+
+def pieces(document: TeamDocument) -> Iterator[bytes]:
+    """The bytes of a stored file."""
+    with document.file.open("rb") as file:
+        while piece := file.read(PIECE):
+            yield piece
+
+
+def zipped(track: Track, documents: Iterable[TeamDocument]) -> BinaryIO:
+    """A ZIP file of documents, with a list of their teams and titles, and `SHA256SUMS`. Closing deletes it."""
+    file = cast(BinaryIO, TemporaryFile())  # noqa: SIM115  the response closes it
+    writer, lines = Writer(file, f"{track.slug}-documents", level=1), ["file\tteam\ttitle\tname\tpublic"]
+    for document in documents:
+        path = f"team-{document.team_id}/{document.pk}.pdf"
+        writer.add(path, pieces(document))
+        names = (document.team.name, document.title, document.name)
+        lines.append("\t".join([path, *names, "yes" if document.is_public else "no"]))
+    writer.add("documents.tsv", ["".join(f"{line}\n" for line in lines).encode()])
+    writer.close()
+    file.seek(0)
+    return file

@@ -1,0 +1,80 @@
+"""The pages of documents of teams: to get, to upload, and for organizers to see who lacks one."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.access import AuthenticatedRequest, chairs_only_read, login_required, organizer_required
+from participation.models import TeamDocument
+from publishing.documents import selectors, services
+from publishing.documents.forms import DocumentForm, UploadForm
+from tracks.tracks.selectors import tracks_for
+from web.downloads import download
+from web.forms import bytes_of, refusals_in
+from web.pages import context_of
+
+
+@require_safe
+def documents(request: HttpRequest, slug: str) -> HttpResponse:
+    """The documents of a track that the reader may get. Everyone; organizers and chairs see which teams lack one."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    page = selectors.documents_page(request.user, track)
+    return render(request, "publishing/documents/documents.html", context_of(page))
+
+
+@require_safe
+@organizer_required
+def documents_zip(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
+    """All documents of a track as a ZIP file. Organizers and chairs."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    documents = selectors.documents_for(request.user).filter(team__track=track)
+    return download(services.zipped(track, documents), f"{track.slug}-documents.zip")
+
+
+@require_safe
+def document_file(request: HttpRequest, document_id: int) -> HttpResponseBase:
+    """The file of a document. Its team, organizers and chairs; everyone if it is public and released."""
+    return sent(get_object_or_404(selectors.documents_for(request.user), pk=document_id))
+
+
+def sent(document: TeamDocument) -> HttpResponseBase:
+    """A document to save. A browser that opened it would run nothing of it, and have no access to the site."""
+    response = download(document.file.open("rb"), f"{document.title}.pdf", is_checked=False)
+    response._csp_config = {"default-src": ["'none'"], "sandbox": []}  # type: ignore[attr-defined]
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@chairs_only_read
+def upload_document(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
+    """Upload a document of a team. Its members who may submit, and organizers."""
+    team = get_object_or_404(selectors.uploading_teams(request.user), pk=team_id)
+    form = UploadForm(request.POST or None, request.FILES or None, team=team)
+    if request.method == "POST" and form.is_valid():
+        data = {"word": "", **form.cleaned_data}
+        upload = data.pop("file")
+        with refusals_in(form):
+            services.upload(team=team, file=bytes_of(upload), file_name=upload.name, by=request.user, **data)
+            messages.success(request, "The document is stored.")
+            return redirect(team)
+    context = {"track": team.track, "team": team, "form": form, "tab": "runs"}
+    status = 422 if form.errors else 200
+    return render(request, "publishing/documents/upload.html", context, status=status)
+
+
+@require_POST
+@login_required
+def change_document(request: AuthenticatedRequest, document_id: int) -> HttpResponse:
+    """Change the title of a document and whether it is public, or remove it. Members who may submit, and organizers."""
+    document = get_object_or_404(selectors.editable_documents(request.user), pk=document_id)
+    form = DocumentForm(request.POST)
+    if request.POST.get("action") == "remove":
+        services.remove(document=document)
+        messages.success(request, "The document is removed.")
+    elif form.is_valid():
+        services.change(document=document, **form.cleaned_data)
+        messages.success(request, "The document is saved.")
+    else:
+        messages.error(request, "Enter a title of at most 200 characters. Nothing was changed.")
+    return redirect(document.team)
