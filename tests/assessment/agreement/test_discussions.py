@@ -62,7 +62,7 @@ def test_organizer_sees_all_answers_side_by_side_largest_difference_first(
 
     equal, near, far = docnos(training)
     assert html.index(f">{far}<") < html.index(f">{near}<") < html.index(f">{equal}<")
-    assert "<strong>2</strong> of 3 judged units" in html
+    assert "Different answers: <strong>2</strong> of 3." in html
     assert "Training round 1: Warm-up" in html
     assert "ada finds it medium." in html
     assert "bob finds it low." in html
