@@ -84,7 +84,7 @@ class Migration(FirstMigration):
                 ('authors', models.TextField(blank=True, help_text='Who made the test collection, one name per line, for its citation. An ORCID iD may follow a name.', validators=[publishing.models.archives.check_authors])),
                 ('license', models.CharField(blank=True, help_text='Its URL or name, such as https://creativecommons.org/licenses/by/4.0/.', max_length=200)),
                 ('url', models.CharField(blank=True, max_length=300, validators=[django.core.validators.URLValidator(['http', 'https'])], verbose_name='home page')),
-                ('doi', models.CharField(blank=True, help_text='If one is reserved for the archive. `assay archive reserve` does that at Zenodo.', max_length=200, validators=[django.core.validators.RegexValidator('^10\\.\\d{4,9}/\\S+$', 'Enter a DOI, such as 10.5281/zenodo.1234.')], verbose_name='DOI')),
+                ('doi', models.CharField(blank=True, help_text='If one is reserved for the archive. The command assay archive reserve does that at Zenodo.', max_length=200, validators=[django.core.validators.RegexValidator('^10\\.\\d{4,9}/\\S+$', 'Enter a DOI, such as 10.5281/zenodo.1234.')], verbose_name='DOI')),
                 ('status', models.CharField(choices=[('building', 'being made'), ('ready', 'ready'), ('failed', 'failed')], default='building', max_length=10, verbose_name='state')),
                 ('file', models.FileField(blank=True, max_length=255, upload_to='archives/')),
                 ('size', models.BigIntegerField(default=0)),

@@ -74,7 +74,7 @@ class Archive(models.Model):
         max_length=200,
         blank=True,
         validators=[RegexValidator(r"^10\.\d{4,9}/\S+$", "Enter a DOI, such as 10.5281/zenodo.1234.")],
-        help_text="If one is reserved for the archive. `assay archive reserve` does that at Zenodo.",
+        help_text="If one is reserved for the archive. The command assay archive reserve does that at Zenodo.",
     )
     status = models.CharField("state", max_length=10, choices=Status, default=Status.BUILDING)
     file = models.FileField(upload_to="archives/", max_length=255, blank=True)
