@@ -65,6 +65,19 @@ BROKEN = {
         '"primary"',
         "runs.kind[2].key: 'primary' is the key of two kinds",
     ),
+    "a header with a space": (
+        "[pool]",
+        '[[runs.question]]\nkey = "gpu"\nlabel = "Which GPU?"\nheader = "the gpu"\n\n[pool]',
+        "runs.question[1].header: 'the gpu' is no path, such as method.retrieval.name",
+    ),
+    "one header for two questions": (
+        "[pool]",
+        (
+            '[[runs.question]]\nkey = "gpu"\nlabel = "Which GPU?"\nheader = "answers.cpu"\n\n'
+            '[[runs.question]]\nkey = "cpu"\nlabel = "Which CPU?"\n\n[pool]'
+        ),
+        "runs.question[2].header: 'answers.cpu' answers two questions",
+    ),
     "a title of two lines": ("depth = 45", 'title = "a\\nb"', "runs.kind[1].title: 'a\\nb' is not one line"),
     "negative depth": ("depth = 45", "depth = -1", "runs.kind[1].depth: -1 is below 0 or above"),
     "a depth that no run has": (
