@@ -28,6 +28,13 @@ EXPLAINED = {
     "howto/run-a-campaign.html": "tracks:track",
     "howto/run-a-campaign.html#set-the-deadlines": "tracks:deadlines",
     "howto/run-a-campaign.html#announce-milestones": "tracks:milestones",
+    "howto/run-a-campaign.html#announce-something": (
+        "participation:announcements participation:new_announcement participation:edit_announcement "
+        "participation:announcement_mails participation:withdraw_announcement"
+    ),
+    "howto/run-a-campaign.html#collect-documents-of-teams": (
+        "publishing:documents publishing:documents_zip publishing:document_file"
+    ),
     "howto/run-a-campaign.html#hold-the-interaction": "participation:interaction scoring:interaction",
     "roles/assessor.html#sessions-with-systems": "participation:session",
     "howto/run-a-campaign.html#who-did-what": "tracks:history tracks:site_history",
@@ -75,7 +82,8 @@ EXPLAINED = {
     ),
     "howto/run-a-campaign.html#disqualify-a-run": "pooling:disqualify pooling:reinstate",
     "roles/participant.html#your-team": (
-        "participation:team participation:edit_team participation:invite_member"
+        "participation:team participation:edit_team participation:invite_member publishing:upload_document "
+        "publishing:change_document"
     ),
     "howto/run-a-campaign.html#build-the-pool": "pooling:pools pooling:new_pool",
     "explanation/pools.html#what-it-will-cost": "pooling:preview",
