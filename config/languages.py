@@ -5,10 +5,12 @@ no page mixes languages. The scripts of a page get their words from its catalog 
 """
 
 from functools import cache
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils import translation
+from django.utils.translation import trans_real
 from django.utils.translation.trans_real import DjangoTranslation
 
 from accounts.models import User
@@ -52,6 +54,13 @@ def use_language(request: HttpRequest, *, has_account: bool = True) -> None:
     """Let the rest of a request be in the language of its reader; without `has_account`, in that of the browser."""
     chosen = getattr(getattr(request, "user", None), "language", "") if has_account else ""
     translation.activate(chosen or translation.get_language_from_request(request))
+
+
+def pass_source_on() -> None:
+    """Let English texts be their own translation, without a lookup in the catalogs of all apps."""
+    source: Any = trans_real.translation(SOURCE)
+    source.gettext = str
+    source.ngettext = lambda singular, plural, n: singular if n == 1 else plural
 
 
 def is_translated(request: HttpRequest) -> bool:

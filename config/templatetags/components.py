@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 register = template.Library()
+WITH_WORDS = {"choices"}  # components whose HTML depends on the language too
 
 
 @register.simple_block_tag
@@ -67,7 +68,8 @@ def component(context: template.Context, name: str, **values: object) -> SafeStr
     """
     loaded = get_template(f"components/{name}.html").template  # type: ignore[attr-defined]
     hashable = (tuple(value) if isinstance(value, list) else value for value in values.values())
-    return _rendered(loaded, get_language(), tuple(values), *hashable)
+    language = get_language() if name in WITH_WORDS else None
+    return _rendered(loaded, language, tuple(values), *hashable)
 
 
 @lru_cache(maxsize=1024, typed=True)

@@ -167,7 +167,7 @@ def test_pages_of_assessors_have_no_word_that_cannot_be_translated(scene: Scene)
     track = scene.batch.pool.track
     protocol = track.protocol.parsed
     choices = [text for each in protocol.judging.choices for text in (each.label, each.definition)]
-    shown = ["Assay", scene.ada, track, scene.batch, protocol.title, protocol.source, *choices]
+    shown = ["Assay", "UTC", scene.ada, track, scene.batch, protocol.title, protocol.source, *choices]
     data = set(re.findall(r"[A-Za-z]{3,}", " ".join(map(str, shown))))
 
     pages = {address: unmarked(client.get(address).content.decode(), data) for address in addresses}

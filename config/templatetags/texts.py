@@ -1,0 +1,43 @@
+"""The tag `translate` of every page: Django's own, but quicker for the usual texts.
+
+For each text of a page, Django makes a lazy object, asks it for its words, escapes them and restores percent signs.
+The judging page has fifty of them. A literal needs one lookup.
+"""
+
+from django import template
+from django.template.base import FilterExpression, Node, Parser, Token
+from django.templatetags.i18n import do_translate
+from django.utils.html import conditional_escape
+from django.utils.translation import gettext
+
+register = template.Library()
+
+
+class Text(Node):
+    """A literal text in the language of the page. It is part of the template, so it is not escaped."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def render(self, context: template.Context) -> str:
+        return gettext(self.text)
+
+
+class Value(Node):
+    """The text of a variable, such as the name of an action, in the language of the page."""
+
+    def __init__(self, value: FilterExpression) -> None:
+        self.value = value
+
+    def render(self, context: template.Context) -> str:
+        return conditional_escape(gettext(self.value.resolve(context)))
+
+
+@register.tag("translate")
+def translate(parser: Parser, token: Token) -> Node:
+    """Translate a text: `{% translate "Submit" %}`. All that Django's tag takes is accepted."""
+    node, (_, text, *options) = do_translate(parser, token), token.split_contents()
+    is_literal = text[0] in "\"'" and text[-1] == text[0] and "\\" not in text
+    if options or "%" in text:
+        return node
+    return Text(text[1:-1]) if is_literal else Value(parser.compile_filter(text))
