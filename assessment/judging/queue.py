@@ -41,8 +41,8 @@ class Search(NamedTuple):
     exhausted: list[int]
 
 
-# An entry is open if nobody has judged it in the batch in the seat or is judging it there now, and the assessor has no
-# task for it. Only in a batch that is open to join, others judge in the same seat.
+# An entry is open if nobody has judged it in the batch in the seat, and the assessor has no task for it. In a batch that
+# is open to join, others judge in the same seat, so nobody must be judging it there now.
 _OPEN = """
     entry.pool_id = %(pool)s AND entry.topic_id = assignment.topic_id
     AND (NOT %(is_selective)s OR EXISTS (
@@ -52,8 +52,9 @@ _OPEN = """
     AND NOT EXISTS (
         SELECT 1 FROM assessment_task task
         WHERE task.batch_id = %(batch)s AND task.entry_id = entry.id
-          AND (((task.status = 'submitted' OR task.status = 'accepted' AND task.expires_at > now())
-                AND task.seat = assignment.seat)
+          AND ((task.seat = assignment.seat AND (
+                  task.status = 'submitted' OR %(is_shared)s AND task.status = 'accepted' AND task.expires_at > now()
+                ))
                OR (task.assessor_id = %(assessor)s AND task.status <> 'expired' AND NOT task.is_check))
     )
 """
@@ -150,6 +151,7 @@ def _parameters(batch: Batch, assessor_id: int) -> dict[str, Any]:
         "batch": batch.pk,
         "pool": batch.pool_id,
         "is_selective": batch.is_selective,
+        "is_shared": batch.is_shared,
         "assessor": assessor_id,
     }
 

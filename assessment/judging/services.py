@@ -209,8 +209,8 @@ def extend(*, task: Task) -> Task:
 
 
 def _in_seat(task: Task) -> QuerySet[Task]:
-    """The tasks of an entry and a seat that are in somebody's hands or judged."""
-    held = Q(status=Task.Status.ACCEPTED, expires_at__gt=timezone.now())
+    """The tasks of an entry and a seat that are judged or, in a batch that is open to join, in somebody's hands."""
+    held = Q(status=Task.Status.ACCEPTED, expires_at__gt=timezone.now(), batch__is_shared=True)
     of_seat = Task.objects.filter(batch=task.batch_id, entry=task.entry_id, seat=task.seat, is_check=False)
     return of_seat.filter(held | Q(status=Task.Status.SUBMITTED))
 
