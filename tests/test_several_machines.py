@@ -4,11 +4,18 @@ Every process is killed once, while it works or between two requests, and the ca
 """
 
 import http.client
+import json
+import os
 import re
 import socket
+import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -22,12 +29,21 @@ from assessment.models import Batch, Judgment
 from corpus.models import Collection, Comment, Document
 from jobs.models import Job, UnclaimedFile
 from participation.models import Team
-from pooling.models import Pool, Run
+from pooling.models import Pool, PoolEntry, Run
 from scoring.models import Leaderboard, Qrels
 from tests.conftest import Factory, Running, start_process, wait_until
 from tests.helpers import s3
+from tests.helpers.api import make_token
 from tests.helpers.dumps import answer, dump, question, row
-from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track, make_user
+from tests.helpers.factories import (
+    make_answer,
+    make_assessor,
+    make_document,
+    make_organizer,
+    make_topic,
+    make_track,
+    make_user,
+)
 from tests.helpers.judging import make_batch
 from tests.helpers.qrels_pages import digest_in
 from tests.test_killed_workers import held
@@ -36,6 +52,10 @@ from tracks.models import Track
 pytestmark = pytest.mark.django_db(transaction=True)
 
 N_ANSWERS = 6
+KILL_SECONDS = int(
+    os.environ.get("KILL_SECONDS", "0")
+)  # `KILL_SECONDS=150 pytest tests/test_several_machines.py -s`
+KILLED_EVERY = 10  # seconds
 POSTS = dump("posts", question(1), *(answer(100 + n, 1) for n in range(N_ANSWERS))).encode()
 COMMENTS = dump("comments", *(row(Id=n, PostId=100 + n, Text="Why?", Score=0) for n in range(3))).encode()
 RUN = "".join(f"A.1\t{100 + n}\t{n + 1}\t{-n}\tours\n" for n in range(N_ANSWERS)).encode()
@@ -98,10 +118,12 @@ class Machines:
     def worker(self, machine: str) -> Running:
         return self.worker_of(**self.on(machine))
 
-    def web(self, machine: str) -> Web:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+    def web(self, machine: str, port: int = 0) -> Web:
+        """Start a web server, on a free port or on that of one that is dead."""
+        if not port:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = free.getsockname()[1]
         command = ["-m", "gunicorn", "-c", "server/gunicorn.py", "--bind", f"127.0.0.1:{port}", "config.wsgi"]
         environment = self.on(machine) | {"WEB_CONCURRENCY": "1"}
         log = self.folder / f"web-{machine}-{port}.log"
@@ -259,3 +281,157 @@ def judge_on(webs: tuple[Web, Web], batch: Batch, assessor: User) -> None:
         n += 1
         webs[n % 2].get(assessor, address)
         address = webs[(n + 1) % 2].post(assessor, address, choice="high", request_id=str(uuid4()))
+
+
+@dataclass
+class Clients:
+    """Four assessors, a team member and an organizer, who repeat a request until it is answered, at either server.
+
+    What was acknowledged: the choice of each task, the content of each run, and the pools.
+    """
+
+    ports: list[int]
+    track: Track
+    is_over: threading.Event = field(default_factory=threading.Event)
+    answered: Counter[int] = field(default_factory=Counter)  # by status
+    n_cut: int = 0
+    judged: dict[int, str] = field(default_factory=dict)
+    runs: dict[int, bytes] = field(default_factory=dict)
+    pools: list[int] = field(default_factory=list)
+
+    def post(self, token: str, path: str, body: bytes = b"", content_type: str = "application/json") -> Any:
+        """The answer to a request, which is repeated with the same `Idempotency-Key`; None without content."""
+        key = {"Idempotency-Key": str(uuid4())}
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": content_type} | key
+        for n in count():
+            answer = self._try(self.ports[n % 2], f"/api/v1/{path}", body, headers)
+            if answer is not None:
+                status, content = answer
+                assert status < 400, content
+                return json.loads(content) if content else None
+            time.sleep(0.1)
+        raise AssertionError
+
+    def _try(self, port: int, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes] | None:
+        """The status and the content; None if the connection was cut, or the server asks to come again."""
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        try:
+            connection.request("POST", path, body, headers)
+            response = connection.getresponse()
+            content = response.read()
+        except (OSError, http.client.HTTPException):
+            self.n_cut += 1
+            return None
+        finally:
+            connection.close()
+        self.answered[response.status] += 1
+        again = response.status >= 500 or "Retry-After" in response.headers
+        return None if again else (response.status, content)
+
+    def judge(self, token: str, batch: Batch) -> None:
+        while not self.is_over.is_set() and (task := self.post(token, f"batches/{batch.pk}/next/")):
+            choice = ("high", "medium", "low")[task["id"] % 3]
+            body = json.dumps({"choice": choice, "seconds": 1, "request_id": str(uuid4())}).encode()
+            self.post(token, f"tasks/{task['id']}/judgments/", body)
+            self.judged[task["id"]] = choice
+
+    def submit(self, token: str) -> None:
+        for n in range(N_TEAMS):
+            if self.is_over.is_set():
+                return
+            lines = (f"A.{t}\t{k}\t{k}\t{-k}\trun{n}\n" for t in range(1, 5) for k in range(1, 101))
+            content = "".join(lines).encode()
+            path = f"tracks/{self.track.slug}/runs/?team=Team{n}&kind=primary&uses=both"
+            run = self.post(token, path, content, "application/octet-stream")
+            self.runs[run["id"]] = content
+
+    def build(self, token: str) -> None:
+        while not self.is_over.is_set():
+            if not self.runs:
+                time.sleep(0.1)
+                continue
+            body = json.dumps({"name": f"pool {len(self.pools)}", "seed": 7}).encode()
+            self.pools.append(self.post(token, f"tracks/{self.track.slug}/pools/", body)["id"])
+            time.sleep(8)
+
+
+N_BIG, N_TEAMS = 1000, 1000
+
+
+@pytest.mark.skipif(not KILL_SECONDS, reason="it takes minutes: set KILL_SECONDS")
+def test_what_was_acknowledged_is_stored_while_a_web_and_a_worker_die_every_ten_seconds(
+    machines: Machines, service: s3.Service, beat: Factory
+) -> None:
+    machines.environment["API_REQUESTS_PER_MINUTE"] = "1000000"
+    webs = [machines.web("a"), machines.web("b")]
+    workers = [machines.worker("a"), machines.worker("b")]
+    beat(**machines.on("b"))
+    for web in webs:
+        machines.wait_for(web)
+    olga = make_organizer("olga")
+    track, batches = _big_campaign(olga)
+    clients, organizer = Clients([web.port for web in webs], track), make_token(olga)
+    threads = [
+        *(threading.Thread(target=clients.judge, args=each) for each in batches),
+        threading.Thread(target=clients.submit, args=(organizer,)),
+        threading.Thread(target=clients.build, args=(organizer,)),
+    ]
+
+    for thread in threads:
+        thread.start()
+    for n in range(KILL_SECONDS // KILLED_EVERY):
+        time.sleep(KILLED_EVERY)
+        which, machine = n % 2, "ab"[n % 2]
+        webs[which].running.kill()
+        workers[which].kill()
+        webs[which], workers[which] = machines.web(machine, webs[which].port), machines.worker(machine)
+    clients.is_over.set()
+    for thread in threads:
+        thread.join()
+    is_unfinished = Job.objects.filter(state__in=Job.UNFINISHED)
+    wait_until(lambda: not is_unfinished.exists(), seconds=240, reason="the jobs are done")
+
+    n_losses = sum(Job.objects.values_list("losses", flat=True))
+    print(  # noqa: T201
+        f"{KILL_SECONDS} s: {len(clients.judged)} judgments, {len(clients.runs)} runs, {len(clients.pools)} pools; "
+        f"{clients.n_cut} cut connections, {dict(clients.answered)}, {n_losses} workers lost in jobs"
+    )
+    assert [status for status in clients.answered if status >= 500] == []
+    assert dict(Judgment.objects.values_list("task_id", "choice")) == clients.judged
+    assert Judgment.objects.count() == len(clients.judged), "none twice"
+    assert {run.pk: _read(service, run) for run in Run.objects.all()} == clients.runs
+    assert set(Job.objects.values_list("state", flat=True)) == {Job.State.DONE}
+    ready = set(Pool.objects.filter(status=Pool.Status.READY, job__isnull=False).values_list("pk", flat=True))
+    assert ready == set(clients.pools)
+    files = {str(name) for run in Run.objects.all() for name in (run.original, run.columns)}
+    unclaimed = set(UnclaimedFile.objects.values_list("name", flat=True))
+    assert files <= set(service.names()) <= files | unclaimed
+
+
+def _read(service: s3.Service, run: Run) -> bytes:
+    return bytes(service.client.get_object(Bucket=s3.BUCKET, Key=str(run.original))["Body"].read())
+
+
+def _big_campaign(olga: User) -> tuple[Track, list[tuple[str, Batch]]]:
+    """A track with many teams, a pool of four topics, and for each of four assessors a token and a batch."""
+    track = make_track("answers")
+    assert track.collection is not None
+    parent = make_document(track.collection, "100000")
+    for n in range(1, N_BIG + 1):
+        make_answer(parent, str(n))
+    topics = [make_topic(track, f"A.{n}") for n in range(1, 5)]
+    Team.objects.bulk_create(Team(track=track, name=f"Team{n}") for n in range(N_TEAMS))
+    facts = {"protocol": track.protocol, "protocol_digest": track.protocol.digest, "sha256": "f" * 64}
+    pool = Pool.objects.create(
+        track=track, name="judged", seed=7, status=Pool.Status.READY, created_by=olga, **facts
+    )
+    PoolEntry.objects.bulk_create(
+        PoolEntry(pool=pool, topic=topic, docno=str(n), position=n)
+        for topic in topics
+        for n in range(1, N_BIG + 1)
+    )
+    batches = []
+    for n, topic in enumerate(topics):
+        assessor = make_assessor(track, f"assessor{n}")
+        batches.append((make_token(assessor), make_batch(pool, {assessor: [topic]})))
+    return track, batches

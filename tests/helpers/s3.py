@@ -60,7 +60,8 @@ class Service:
         )
 
     def names(self) -> list[str]:
-        return sorted(each["Key"] for each in self.client.list_objects_v2(Bucket=BUCKET).get("Contents", []))
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET)
+        return sorted(each["Key"] for page in pages for each in page.get("Contents", []))
 
     def stop(self) -> None:
         self.process.kill()
