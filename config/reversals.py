@@ -1,4 +1,4 @@
-"""Refuses to reverse migrations if that would drop data. It looks at their operations, of whatever app."""
+"""Refuses to reverse migrations if that would drop data. It looks at the operations of every app."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

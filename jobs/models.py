@@ -1,4 +1,4 @@
-"""Jobs: long work that a Celery worker does."""
+"""Jobs: long work that Celery workers do."""
 
 from django.db import models
 from django.db.models import Q

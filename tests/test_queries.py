@@ -1,4 +1,4 @@
-"""No page makes more queries when there are more rows: every address of the site, at two sizes."""
+"""No page makes more queries when there are more rows: each address of the site, at two sizes."""
 
 import math
 from collections.abc import Iterator

@@ -1,9 +1,8 @@
 from corpus.models.builds import Build, BuildFile, ConversionPart
 from corpus.models.clusterings import Clustering, ClusteringPart, Disagreement
 from corpus.models.collections import Collection
-from corpus.models.documents import Author, Comment, Document, DocumentLink, Tag, VoteCount
+from corpus.models.documents import Author, Comment, Document, DocumentLink, Image, Tag, VoteCount
 from corpus.models.formulas import Formula, FormulaMathML
-from corpus.models.images import Image
 from corpus.models.imports import Import
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Collections."""
+"""Collections of documents."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models

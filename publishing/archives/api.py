@@ -11,8 +11,7 @@ from rest_framework.response import Response
 from accounts.access import person_of
 from publishing.archives import selectors, services
 from publishing.archives.forms import ArchiveForm
-from publishing.models import ARCHIVE, Archive, LoadedArchive
-from publishing.models.archives import forms
+from publishing.models import ARCHIVE, Archive, LoadedArchive, forms
 from tracks.models import StoredProtocol
 from tracks.tracks.api import track_of
 from web.api.conditional import unless_known

@@ -2,7 +2,7 @@
 
 import django.core.validators
 import django.db.models.deletion
-import publishing.models.archives
+import publishing.models
 from django.conf import settings
 from django.db import migrations, models
 
@@ -78,10 +78,10 @@ class Migration(FirstMigration):
             name='Archive',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('form', models.CharField(choices=publishing.models.archives.forms, default='archive', help_text='All but the first hold the documents, the topics and the newest qrels, for other tools.', max_length=20)),
+                ('form', models.CharField(choices=publishing.models.forms, default='archive', help_text='All but the first hold the documents, the topics and the newest qrels, for other tools.', max_length=20)),
                 ('has_names', models.BooleanField(default=False, help_text='Otherwise assessors have code names: A1, A2, … Names of participants are never in an archive.', verbose_name='names of the assessors')),
                 ('has_comments', models.BooleanField(default=False, help_text='Comments may reveal who wrote them.', verbose_name='comments of the assessors')),
-                ('authors', models.TextField(blank=True, help_text='Who made the test collection, one name per line, for its citation. An ORCID iD may follow a name.', validators=[publishing.models.archives.check_authors])),
+                ('authors', models.TextField(blank=True, help_text='Who made the test collection, one name per line, for its citation. An ORCID iD may follow a name.', validators=[publishing.models.check_authors])),
                 ('license', models.CharField(blank=True, help_text='Its URL or name, such as https://creativecommons.org/licenses/by/4.0/.', max_length=200)),
                 ('url', models.CharField(blank=True, max_length=300, validators=[django.core.validators.URLValidator(['http', 'https'])], verbose_name='home page')),
                 ('doi', models.CharField(blank=True, help_text='If one is reserved for the archive. The command assay archive reserve does that at Zenodo.', max_length=200, validators=[django.core.validators.RegexValidator('^10\\.\\d{4,9}/\\S+$', 'Enter a DOI, such as 10.5281/zenodo.1234.')], verbose_name='DOI')),

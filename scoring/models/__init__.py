@@ -1,7 +1,5 @@
-from scoring.models.analyses import Analysis
-from scoring.models.evaluations import Evaluation, Score
-from scoring.models.later import LaterRun
-from scoring.models.leaderboards import Leaderboard, MeasureStatistics, ScheduledRelease
+from scoring.models.evaluations import Analysis, Evaluation, Score
+from scoring.models.leaderboards import LaterRun, Leaderboard, MeasureStatistics, ScheduledRelease
 from scoring.models.phases import PhaseBoard, PhaseScore
 from scoring.models.qrels import Qrels, QrelsEntry
 

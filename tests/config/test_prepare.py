@@ -1,4 +1,4 @@
-"""`manage.py prepare` says how to get the first account."""
+"""`manage.py prepare` states how to get the first account."""
 
 from io import StringIO
 

@@ -1,4 +1,4 @@
-"""Reversing a migration does not drop data."""
+"""A reversed migration does not drop data."""
 
 import re
 from typing import Any

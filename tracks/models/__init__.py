@@ -1,4 +1,3 @@
-from tracks.models.agreements import AgreementAcceptance, AgreementVersion
 from tracks.models.assessors import Assessor, Machine, Organizer
 from tracks.models.candidates import (
     Candidate,
@@ -11,13 +10,16 @@ from tracks.models.candidates import (
 )
 from tracks.models.deadlines import Deadline, Milestone
 from tracks.models.downloads import Download, Fetch
-from tracks.models.guidelines import GuidelinesDraft, GuidelinesReading, GuidelinesVersion
-from tracks.models.leaks import LeakCheck
-from tracks.models.pages import SitePage
-from tracks.models.protocols import StoredProtocol
-from tracks.models.rows import Row
-from tracks.models.topics import Topic, TopicImport, natural_order
-from tracks.models.tracks import Track
+from tracks.models.texts import (
+    AgreementAcceptance,
+    AgreementVersion,
+    GuidelinesDraft,
+    GuidelinesReading,
+    GuidelinesVersion,
+    SitePage,
+)
+from tracks.models.topics import LeakCheck, Row, Topic, TopicImport, natural_order
+from tracks.models.tracks import StoredProtocol, Track
 from tracks.models.webhooks import Delivery, Webhook
 
 __all__ = [

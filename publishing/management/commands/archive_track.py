@@ -10,8 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from jobs.console import follow, progress_bar
 from publishing.archives import services
 from publishing.archives.forms import ArchiveForm
-from publishing.models import ARCHIVE, Archive
-from publishing.models.archives import forms
+from publishing.models import ARCHIVE, Archive, forms
 from tracks.console import add_by, add_track, organizer_of, refusals, track_of
 from tracks.models import Track
 
