@@ -82,9 +82,15 @@ def known_ids(addresses: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """The path of each endpoint in the description -> the ids of existing objects."""
     patterns = {name: _api().reverse_dict[name][0][0] for name in addresses}
     return {
-        "/api/" + path % {each: f"{{{each}}}" for each in parameters}: resolve(addresses[name]).kwargs
+        "/api/" + path % {each: f"{{{each}}}" for each in parameters}: in_json(
+            resolve(addresses[name]).kwargs
+        )
         for name, (path, parameters) in patterns.items()
     }
+
+
+def in_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value if isinstance(value, int) else str(value) for name, value in parameters.items()}
 
 
 def spoiled(data: Any, content: Any) -> Any:
