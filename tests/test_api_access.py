@@ -96,7 +96,7 @@ GET downloads                            00000001000 0333
 GET download                             00000001000 0333
 GET track                                00000001000 0333
 GET tracks                               00000001000 0333
-PATCH me                                 10000001000 3033
+PATCH me                                 10000001000 3330
 PATCH run                                14044401344 3033
 PATCH topic                              13333301343 3330
 PATCH team                               14044401340 3330

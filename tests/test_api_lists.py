@@ -14,7 +14,7 @@ from assessment.models import GoldUnit, JudgmentImport, TopicAssignment
 from corpus.models import Collection, Document
 from jobs.models import Job
 from participation.invitations.services import Place, Terms, invite
-from participation.models import Invitation, JoinRequest
+from participation.models import Invitation, JoinRequest, TeamDocument
 from pooling.models import Run
 from publishing.models import Archive
 from scoring.leaderboards import services as leaderboards
@@ -31,6 +31,8 @@ pytestmark = pytest.mark.django_db
 __all__ = ["addresses", "scene"]  # fixtures
 # a few numbered versions, samples and batches to join; candidates are filtered by conditions (`where`)
 WITHOUT_FILTER = {
+    "announcements",
+    "announcement_mails",
     "guidelines",
     "candidate_samples",
     "candidates",
@@ -110,6 +112,7 @@ def varied(scene: Scene, addresses: dict[str, str]) -> Scene:
             values={},
             scored_by=organizer,
         )
+    twin(TeamDocument.objects.get(), team=scene.theirs, word="poster")
     make_machine(track, organizer, name="Other judge")
     for user in (organizer, Machine.objects.earliest("pk").assessor.user):
         make_token(user, name="more")

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_refusals")]
 
 OF_EVERY_USER = {"logout", "assessment:accepting", "assessment:highlighting", "tracks:accept_agreement"}
 BUTTONS_OF_MEMBERS = {
-    *("publishing:consent", "pooling:move"),
+    *("publishing:consent", "publishing:change_document", "pooling:move"),
     *(
         "participation:change_member",
         "participation:edit_team",

@@ -55,4 +55,5 @@ def hours(n: float | None) -> str:
         return "–"
     if n < 1:
         return gettext("{n} min").format(n=f"{max(n * 60, 1) if n else 0:.0f}")
-    return gettext("{n} h").format(n=number_format(n, 0 if n >= 10 else 1, force_grouping=True))
+    digits = 0 if n >= 10 else 1  # number_format cuts off
+    return gettext("{n} h").format(n=number_format(round(n, digits), digits, force_grouping=True))

@@ -41,8 +41,8 @@ class Search(NamedTuple):
     exhausted: list[int]
 
 
-# An entry is open if nobody has judged it in the batch in the seat, and the assessor has no task for it. If the batch is
-# open to join, others judge in the same seat, so nobody must be judging it there now.
+# An entry is open if nobody has judged it in the batch in the seat, and the assessor has no task for it. Where a batch
+# is open to join, others judge in the same seat, so nobody may be judging it there now.
 _OPEN = """
     entry.pool_id = %(pool)s AND entry.topic_id = assignment.topic_id
     AND (NOT %(is_selective)s OR EXISTS (
