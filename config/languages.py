@@ -57,7 +57,7 @@ def use_language(request: HttpRequest, *, has_account: bool = True) -> None:
     translation.activate(chosen or translation.get_language_from_request(request))
 
 
-def look_up_quickly() -> None:
+def find_texts_directly() -> None:
     """Let English texts be their own translation, without a lookup in the catalogs of all apps.
 
     Each text, number and address of a page asks for the language. Django keeps it in a place that serves coroutines,

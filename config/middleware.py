@@ -16,7 +16,7 @@ from accounts.access import GuestWorkEnded
 from accounts.audit.services import acting
 from accounts.models import Event, User
 from assay.errors import Refused
-from config.languages import is_translated, look_up_quickly, use_language
+from config.languages import is_translated, find_texts_directly, use_language
 from config.pages import errors
 from server.environment import Proxies
 from web import logs
@@ -144,7 +144,7 @@ class LanguageMiddleware(Middleware):
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         super().__init__(get_response)
-        look_up_quickly()
+        find_texts_directly()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
