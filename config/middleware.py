@@ -16,7 +16,7 @@ from accounts.access import GuestWorkEnded
 from accounts.audit.services import acting
 from accounts.models import Event, User
 from assay.errors import Refused
-from config.languages import is_translated, find_texts_directly, use_language
+from config.languages import find_texts_directly, is_translated, use_language
 from config.pages import errors
 from server.environment import Proxies
 from web import logs
