@@ -99,7 +99,7 @@ def announcements_page(user: AnyUser, track: Track) -> AnnouncementsPage:
             n_mails=Count("mails"),
             n_sent=Count("mails", Q(mails__letter__sent_at__isnull=False) | is_old),
             n_waiting=Count("mails", is_waiting),
-        )
+        ).order_by("-published_at", "-pk")  # a query that groups has no default order
     listed = [_listed(each) for each in announcements]
     is_sending = any(each.n_waiting for each in listed)
     return AnnouncementsPage(track, listed, is_sending, settings.SENDS_MAIL)

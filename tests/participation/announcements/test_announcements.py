@@ -86,6 +86,16 @@ def _listed(user: User | None) -> list[dict[str, Any]]:
     return rows
 
 
+def test_newest_announcement_is_first_for_organizers_and_visitors(lab: Scene) -> None:
+    for title in ("Earlier", "Later"):
+        publish(lab, audiences=["everyone"], title=title)
+
+    for user in (lab.organizer, None):
+        for address in ("/tracks/arq/announcements/", "/tracks/arq/"):
+            page = client_of(user).get(address).content.decode()
+            assert 0 < page.index("Later") < page.index("Earlier")
+
+
 def test_worker_that_dies_between_two_mails_sends_the_rest_only(
     lab: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
