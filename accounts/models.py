@@ -52,7 +52,7 @@ class User(AbstractUser):
         choices=settings.LANGUAGES,
         blank=True,
         default="",
-        help_text="Of the pages and e-mails for assessors. Empty: the first of the browser that there is.",
+        help_text="Of the pages and e-mails for assessors. Empty: the first choice of the browser that Assay has.",
     )
 
     is_mailed_about_runs = models.BooleanField(

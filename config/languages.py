@@ -1,4 +1,4 @@
-"""The language of a page: that of the account, or else the first of the browser that there is. Decision: ADR 72.
+"""The language of a page: that of the account, or else the browser's first choice that Assay has. Decision: ADR 72.
 
 The pages of assessors are translated, and the pages of errors. Every other page is in English, as is the API, so that
 no page mixes languages. The scripts of a page get their words from its catalog of the domain `djangojs`.

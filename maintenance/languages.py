@@ -124,7 +124,7 @@ DOMAINS = {"django": texts_of_site, "djangojs": texts_of_scripts}
 
 
 def languages() -> list[str]:
-    """The languages that there are, besides English."""
+    """The languages that Assay has, besides English."""
     return sorted(folder.name for folder in LOCALE.iterdir() if folder.is_dir())
 
 
@@ -179,7 +179,7 @@ def _ids(value: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:
 
 
 def renew(language: str, domain: str) -> None:
-    """Write the catalog with the texts that there are now, and its `.mo` file. The head of the file stays."""
+    """Write the catalog with the present texts, and its `.mo` file. The head of the file stays."""
     catalog, texts = catalog_of(language, domain), DOMAINS[domain]()
     for each in list(catalog):
         if each.id and Text(*_ids(each.id)) not in texts:

@@ -60,7 +60,7 @@ class Migration(FirstMigration):
                 ('accepts_next', models.BooleanField(default=True, help_text='After a submission, take the next task at once. Off: first ask whether to go on.', verbose_name='next task at once')),
                 ('judging_keys', models.JSONField(default=dict, editable=False, help_text="The user's own keys on the judging page, by action.")),
                 ('highlights_topic_words', models.BooleanField(default=False, help_text='The judging page highlights the words of the topic in the document.')),
-                ('language', models.CharField(blank=True, choices=[('en-us', 'English'), ('ar', 'العربية'), ('de', 'Deutsch')], default='', help_text='Of the pages and e-mails for assessors. Empty: the first of the browser that there is.', max_length=10)),
+                ('language', models.CharField(blank=True, choices=[('en-us', 'English'), ('ar', 'العربية'), ('de', 'Deutsch')], default='', help_text='Of the pages and e-mails for assessors. Empty: the first choice of the browser that Assay has.', max_length=10)),
                 ('is_mailed_about_runs', models.BooleanField(default=False, help_text='An e-mail when a run of a team of the user is accepted or rejected, or a leaderboard is released.', verbose_name='e-mails about runs')),
                 ('is_mailed_about_requests', models.BooleanField(default=True, help_text='An e-mail to an organizer when somebody asks to join a track.', verbose_name='e-mails about requests to join')),
                 ('is_mailed_about_announcements', models.BooleanField(default=True, help_text='An e-mail with each announcement of the organizers of a track of the user.', verbose_name='e-mails about announcements')),

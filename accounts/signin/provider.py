@@ -93,11 +93,11 @@ class Provider(OpenIDConnectProvider):
     oauth2_adapter_class = OpenIDAdapter
 
     def serialize(self) -> dict[str, Any]:
-        """What finds it again after the code of the second factor: two services may have clients of one name."""
+        """The key that finds it after the code of the second factor: two services may have clients of one name."""
         return {**super().serialize(), "id": self.sub_id}
 
     def extract_extra_data(self, data: dict[str, Any]) -> dict[str, Any]:
-        """What is kept of the answer: what the page of the account shows."""
+        """The part of the answer that is kept: what the page of the account shows."""
         person = data["userinfo"]
         return {"userinfo": {key: person[key] for key in KEPT if isinstance(person.get(key), str)}}
 

@@ -1,4 +1,4 @@
-"""What people do with their ways to log in, in the audit log; and no login past a second factor.
+"""Records of what people do with their ways to log in, in the audit log; and no login past a second factor.
 
 django-allauth says both by signals, after its own transactions.
 """

@@ -166,7 +166,7 @@ def _data_problems(contents: Contents, teams: set[str]) -> Iterator[str]:
 
 
 def document_problems(contents: Contents) -> Iterator[str]:
-    """What is wrong with the documents of teams."""
+    """Faults of the documents of teams."""
     index = contents.index
     teams = set(index.teams)
     for (team, word), n in Counter((each.team, each.word) for each in index.team_documents).items():

@@ -19,5 +19,5 @@ class AnnouncementForm(MarkdownForm):
     is_mailed = forms.BooleanField(
         required=False,
         label="Send it by e-mail",
-        help_text="Once to each of these people who has an account with an address and has not switched it off.",
+        help_text="Once to each of these people, unless they switched it off or have no address.",
     )

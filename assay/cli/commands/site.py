@@ -251,7 +251,7 @@ def _print_operation(operation: Operation) -> None:
 
 
 def _type(field: Field) -> str:
-    """What a value of a field is, in words."""
+    """The kind of a field's values, in words."""
     if field.is_file:
         return "file"
     if "enum" in field.schema:
