@@ -54,6 +54,13 @@ class Text(NamedTuple):
     unreadable: list[int]
 
 
+class Rendered(NamedTuple):
+    """The HTML of a text, and what is wrong with its worked examples."""
+
+    html: str
+    problems: Sequence[str] = ()
+
+
 def _container(_: Any, tokens: Sequence[Token], index: int, __: Any, ___: Any) -> str:
     token = tokens[index]
     if token.nesting == -1:

@@ -52,13 +52,6 @@ def plot(content: str, plot: object) -> SafeString:
     return render_to_string("components/plot.html", {"content": content, "plot": plot})
 
 
-@register.simple_block_tag
-def markdown_editor(content: str, form: object, html: str, address: str) -> SafeString:
-    """The editor of a text with its preview, inside `<form id="editor" class="editor">`; the content is its buttons."""
-    context = {"buttons": content, "form": form, "html": html, "address": address}
-    return render_to_string("components/markdown_editor.html", context)
-
-
 @register.simple_tag(takes_context=True)
 def component(context: template.Context, name: str, **values: object) -> SafeString:
     """A component whose HTML depends on nothing but its values: `{% component "key" key=keys.skip %}`.

@@ -32,7 +32,7 @@ class AnnouncementChanged(AnnouncementRefused):
             "Somebody else changed the announcement after you opened it. Your text is kept on this page. Open the "
             "announcements in another tab to compare; save again to replace the other text."
         )
-        self.announcement = announcement
+        self.revision = announcement.revision
 
 
 @transaction.atomic

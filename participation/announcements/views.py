@@ -1,18 +1,19 @@
 """The pages of announcements: to read, and for organizers to write."""
 
+from typing import Any
+
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.safestring import mark_safe
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
-from assay.errors import Refused
 from participation.announcements import selectors, services
-from participation.announcements.forms import AnnouncementForm
 from participation.models import Announcement
-from tracks.markdown import plain_html
+from tracks.editor import PREVIEW, Button, Done, MarkdownForm, editor
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.pages import context_of, site_of
@@ -26,14 +27,29 @@ def announcements(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "participation/announcements/announcements.html", context_of(page))
 
 
+class AnnouncementForm(MarkdownForm):
+    """A text for chosen groups."""
+
+    title = forms.CharField(max_length=200)
+    audiences = forms.MultipleChoiceField(
+        choices=Announcement.Audience.choices,
+        widget=forms.CheckboxSelectMultiple,
+        label="For",
+        help_text="They see it on the page of the track. Organizers and chairs see all of them.",
+    )
+    is_mailed = forms.BooleanField(
+        required=False,
+        label="Send it by e-mail",
+        help_text="Once to each of these people, unless they switched it off or have no address.",
+    )
+
+
 @organizer_form
 def new_announcement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write an announcement: preview or publish it. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    if request.method != "POST":
-        initial = {"revision": 0, "audiences": ["everyone"], "is_mailed": settings.SENDS_MAIL}
-        return _editor(request, track, AnnouncementForm(initial=initial))
-    return _saved(request, track, None)
+    initial = {"revision": 0, "audiences": ["everyone"], "is_mailed": settings.SENDS_MAIL}
+    return _editor(request, track, None, initial)
 
 
 @organizer_form
@@ -41,48 +57,38 @@ def edit_announcement(request: AuthenticatedRequest, announcement_id: int) -> Ht
     """Edit an announcement, and perhaps send it again. Organizers only."""
     editable = selectors.announcements_organized_by(request.user).filter(withdrawn_at=None)
     announcement = get_object_or_404(editable, pk=announcement_id)
-    if request.method != "POST":
-        names = ("title", "text", "audiences", "revision")
-        initial = {name: getattr(announcement, name) for name in names}
-        return _editor(request, announcement.track, AnnouncementForm(initial=initial), announcement)
-    return _saved(request, announcement.track, announcement)
-
-
-def _saved(request: AuthenticatedRequest, track: Track, announcement: Announcement | None) -> HttpResponse:
-    """Store what the form says, and go to the list; or the form again."""
-    form = AnnouncementForm(request.POST)
-    if not form.is_valid() or request.POST.get("action") != "publish":
-        return _editor(request, track, form, announcement, status=200 if form.is_valid() else 422)
-    values = {**form.cleaned_data, "site": site_of(request)}
-    try:
-        if announcement is None:
-            del values["revision"]
-            services.publish(track=track, by=request.user, **values)
-        else:
-            services.edit(announcement=announcement, **values)
-    except Refused as refusal:
-        form.add_error(None, refusal.message)
-        if isinstance(refusal, services.AnnouncementChanged):
-            form.data = request.POST.copy()
-            form.data["revision"] = str(refusal.announcement.revision)
-        return _editor(request, track, form, announcement, status=409)
-    messages.success(request, "The announcement is published.")
-    return redirect("participation:announcements", track.slug)
+    initial = {name: getattr(announcement, name) for name in ("title", "text", "audiences", "revision")}
+    return _editor(request, announcement.track, announcement, initial)
 
 
 def _editor(
-    request: AuthenticatedRequest,
-    track: Track,
-    form: AnnouncementForm,
-    announcement: Announcement | None = None,
-    *,
-    status: int = 200,
+    request: AuthenticatedRequest, track: Track, announcement: Announcement | None, initial: dict[str, Any]
 ) -> HttpResponse:
-    """The editor with the rendered text of the form."""
-    html = mark_safe(plain_html(str(form["text"].value() or "")))  # noqa: S308  sanitized
-    context = {"track": track, "form": form, "html": html, "announcement": announcement, "tab": "track"}
-    context["sends_mail"] = settings.SENDS_MAIL
-    return render(request, "participation/announcements/edit.html", context, status=status)
+    """The editor of a new or of a stored announcement."""
+    address = reverse("participation:announcements", args=[track.slug])
+
+    def publish(*, revision: int, **values: Any) -> Done:
+        values["site"] = site_of(request)
+        if announcement is None:
+            services.publish(track=track, by=request.user, **values)
+        else:
+            services.edit(announcement=announcement, revision=revision, **values)
+        return Done("The announcement is published.", address)
+
+    page = {
+        "track": track,
+        "heading": f"{'Edit' if announcement else 'Write'} an announcement",
+        "back": ("Announcements", address),
+        "announcement": announcement,
+        "sends_mail": settings.SENDS_MAIL,
+        "tab": "track",
+    }
+    buttons = [
+        Button("publish", f"{'Save' if announcement else 'Publish'} the announcement", publish),
+        PREVIEW,
+    ]
+    form = AnnouncementForm(initial=initial)
+    return editor(request, form, buttons, page, template="participation/announcements/edit.html")
 
 
 @organizer_page

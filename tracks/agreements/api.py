@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from accounts.access import person_of, user_of
 from tracks.agreements import selectors, services
 from tracks.agreements.selectors import AgreementPage
-from tracks.guidelines.forms import MOST_CHARACTERS
+from tracks.editor import MOST_CHARACTERS
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.api.permissions import Everyone, LoggedIn, Organizer

@@ -1,17 +1,17 @@
 """The pages of data agreements: to read, to accept, and for organizers to write."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.safestring import mark_safe
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_form
-from assay.errors import Refused
 from tracks.agreements import selectors, services
-from tracks.guidelines.forms import MarkdownForm
-from tracks.markdown import plain_html
+from tracks.editor import PREVIEW, Button, Done, MarkdownForm, editor
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.pages import context_of, local_address
@@ -58,35 +58,32 @@ def accept(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write the next version: preview, publish or withdraw it. Organizers only."""
     track = _track(request, slug)
-    if request.method != "POST":
-        in_force = track.agreement
-        initial = {"text": in_force.text, "revision": in_force.number} if in_force else {"revision": 0}
-        return _editor(request, track, MarkdownForm(initial=initial))
-    form = MarkdownForm(request.POST)
-    if not form.is_valid():
-        return _editor(request, track, form, status=422)
-    if request.POST.get("action") not in {"publish", "withdraw"}:
-        return _editor(request, track, form)
-    try:
-        if request.POST["action"] == "withdraw":
-            services.withdraw(track=track, revision=form.cleaned_data["revision"])
-            done = "The agreement is withdrawn. Nobody is asked to accept it any more."
-        else:
-            number = services.publish(track=track, by=request.user, **form.cleaned_data).number
-            done = (
-                f"Version {number} is in force. Participants accept it before they get data or submit runs."
-            )
-        messages.success(request, done)
-    except Refused as refusal:
-        form.add_error(None, refusal.message)
-        return _editor(request, track, form, status=409)
-    return redirect("tracks:agreement", track.slug)
+    in_force = track.agreement
+    address = reverse("tracks:agreement", args=[track.slug])
 
+    def publish(**values: Any) -> Done:
+        number = services.publish(track=track, by=request.user, **values).number
+        message = f"Version {number} is in force. Participants accept it before they get data or submit runs."
+        return Done(message, address)
 
-def _editor(
-    request: AuthenticatedRequest, track: Track, form: MarkdownForm, *, status: int = 200
-) -> HttpResponse:
-    """The editor with the rendered text of the form."""
-    html = mark_safe(plain_html(str(form["text"].value() or "")))  # noqa: S308  sanitized
-    context = {"track": track, "form": form, "html": html, "tab": "agreement"}
-    return render(request, "tracks/agreements/edit.html", context, status=status)
+    def withdraw(*, revision: int, text: str) -> Done:
+        services.withdraw(track=track, revision=revision)
+        return Done("The agreement is withdrawn. Nobody is asked to accept it any more.", address)
+
+    buttons = [
+        Button("publish", f"Publish {'a new version' if in_force else 'the agreement'}", publish),
+        PREVIEW,
+    ]
+    if in_force:
+        buttons.append(Button("withdraw", "Withdraw the agreement", withdraw, "btn-outline-danger"))
+    state = f"Version {in_force.number} is in force." if in_force else "No agreement is in force."
+    page = {
+        "track": track,
+        "heading": "Edit the data agreement",
+        "lead": f"{state} Participants accept it before they download data or submit runs. "
+        "A new version asks everyone again.",
+        "back": ("Data agreement", address),
+        "tab": "agreement",
+    }
+    initial = {"text": in_force.text, "revision": in_force.number} if in_force else {"revision": 0}
+    return editor(request, MarkdownForm(initial=initial), buttons, page)

@@ -7,7 +7,7 @@ from django import forms
 from corpus.imports.selectors import is_folder_here, offered_path, offered_paths
 from tracks.deadlines.forms import LocalTimeField, ZoneField
 from tracks.downloads.services import ATTACHED, Release
-from tracks.guidelines.forms import MarkdownField
+from tracks.editor import MarkdownField
 from tracks.models import Download
 from web import times
 from web.forms import StyledForm

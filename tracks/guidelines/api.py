@@ -8,8 +8,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.access import person_of
+from tracks.editor import MOST_CHARACTERS
 from tracks.guidelines import selectors, services
-from tracks.guidelines.forms import MOST_CHARACTERS
 from tracks.models import GuidelinesDraft, GuidelinesVersion, Track
 from tracks.tracks import services as track_services
 from web.api.conditional import require_match

@@ -8,18 +8,11 @@ from django.utils.safestring import SafeString
 from assay.protocols.schema import JudgingRules
 from corpus.models import Document, Formula
 from corpus.threads.selectors import render_document
-from tracks.markdown import Example, as_html, parse
+from tracks.markdown import Example, Rendered, as_html, parse
 from tracks.models import Topic, Track
 from tracks.topics.selectors import render_topic
 
 MOST_EXAMPLES = 30
-
-
-class Rendered(NamedTuple):
-    """The HTML of a text, and what is wrong with its worked examples."""
-
-    html: SafeString
-    problems: list[str]
 
 
 class _Known(NamedTuple):

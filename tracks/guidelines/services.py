@@ -39,7 +39,7 @@ class DraftChanged(Refused):
             f"{draft.edited_by or 'Somebody'} saved another text at {draft.edited_at:%H:%M:%S} UTC. Your text is kept "
             "on this page. Open the editor in another tab to compare; save again to replace the other text."
         )
-        self.draft = draft
+        self.revision = draft.revision
 
 
 @transaction.atomic

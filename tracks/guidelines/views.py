@@ -1,17 +1,19 @@
 """The pages of guidelines: to read, to compare, and for organizers to write."""
 
-from django.contrib import messages
+from functools import partial
+from typing import Any
+
+from django import forms
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_form
-from assay.errors import Refused
+from tracks.editor import PREVIEW, Button, Done, MarkdownField, MarkdownForm, editor
 from tracks.guidelines import selectors, services
 from tracks.guidelines.differences import differences
-from tracks.guidelines.forms import GuidelinesForm
 from tracks.guidelines.rendering import rendered
-from tracks.models import Track
 from web.pages import context_of
 
 
@@ -54,52 +56,60 @@ def changes(request: AuthenticatedRequest, slug: str, old: int, new: int) -> Htt
     return render(request, "tracks/guidelines/changes.html", context_of(page))
 
 
+class GuidelinesForm(MarkdownForm):
+    """The draft, and what changed in it."""
+
+    text = MarkdownField(rows=24)
+    summary = forms.CharField(
+        label="What changed",
+        max_length=500,
+        required=False,
+        help_text="Assessors read it until they open the new version.",
+    )
+
+
 @organizer_form
 def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write the next version: save, preview or publish it, or add an example. Organizers only."""
     track = get_object_or_404(selectors.tracks_with_guidelines(request.user), slug=slug)
-    if request.method != "POST":
-        draft = selectors.draft_of(track)
-        return _editor(
-            request, track, GuidelinesForm(initial={"text": draft.text, "revision": draft.revision})
-        )
-    form = GuidelinesForm(request.POST)
-    if not form.is_valid():
-        return _editor(request, track, form, status=422)
-    action = request.POST.get("action")
-    if action == "preview":
-        return _editor(request, track, form)
-    try:
-        if action == "publish":
-            version = services.publish(track=track, by=request.user, **form.cleaned_data)
-            text = f"Version {version.number} is in force. Assessors see a note when they judge."
-            messages.success(request, text)
-            return redirect("tracks:guidelines", track.slug)
-        text, revision = form.cleaned_data["text"], form.cleaned_data["revision"]
+
+    def save(*, text: str, revision: int, summary: str, next_page: str = "tracks:edit_guidelines") -> Done:
         services.save_draft(track=track, text=text, revision=revision, by=request.user)
-        messages.success(request, "The draft is saved. Assessors do not see it before you publish it.")
-        chooses_examples = action == "examples"
-        return redirect("assessment:examples" if chooses_examples else "tracks:edit_guidelines", track.slug)
-    except services.DraftChanged as refusal:
-        form.add_error(None, refusal.message)
-        form.data = request.POST.copy()
-        form.data["revision"] = str(refusal.draft.revision)
-    except Refused as refusal:
-        form.add_error(None, refusal.message)
-    return _editor(request, track, form, status=409)
+        message = "The draft is saved. Assessors do not see it before you publish it."
+        return Done(message, reverse(next_page, args=[track.slug]))
 
+    def publish(**values: Any) -> Done:
+        number = services.publish(track=track, by=request.user, **values).number
+        message = f"Version {number} is in force. Assessors see a note when they judge."
+        return Done(message, reverse("tracks:guidelines", args=[track.slug]))
 
-def _editor(
-    request: AuthenticatedRequest, track: Track, form: GuidelinesForm, *, status: int = 200
-) -> HttpResponse:
-    """The editor with the rendered text of the form."""
-    preview = rendered(track, str(form["text"].value() or ""))
-    context = {
+    number = track.guidelines.number + 1 if track.guidelines else 1
+    buttons = [
+        Button("save", "Save draft", save, "btn-outline-primary"),
+        PREVIEW,
+        Button(
+            "examples",
+            "Save, and add a worked example",
+            partial(save, next_page="assessment:examples"),
+            "btn-outline-secondary",
+        ),
+        Button("publish", f"Publish version {number}", publish),
+    ]
+    draft = selectors.draft_of(track)
+    page = {
         "track": track,
-        "form": form,
-        "draft": selectors.draft_of(track),
-        "preview": preview,
+        "heading": "Edit the guidelines",
+        "back": ("Guidelines", reverse("tracks:guidelines", args=[track.slug])),
+        "draft": draft,
         "choices": track.protocol.parsed.judging.choices,
         "tab": "guidelines",
     }
-    return render(request, "tracks/guidelines/edit.html", context, status=status)
+    form = GuidelinesForm(initial={"text": draft.text, "revision": draft.revision})
+    return editor(
+        request,
+        form,
+        buttons,
+        page,
+        template="tracks/guidelines/edit.html",
+        rendered=partial(rendered, track),
+    )

@@ -15,11 +15,12 @@ class PageRefused(Refused):
 
 
 class PageChanged(PageRefused):
-    def __init__(self) -> None:
+    def __init__(self, revision: int) -> None:
         super().__init__(
             "Somebody else published another text after you opened the editor. Your text is kept on this page. "
             "Open the page in another tab to compare; publish again to replace the other text."
         )
+        self.revision = revision
 
 
 @transaction.atomic
@@ -31,7 +32,7 @@ def publish(*, name: str, text: str, revision: int, by: User) -> SitePage:
     """
     current = page_text(name)
     if current.number != revision:
-        raise PageChanged
+        raise PageChanged(current.number)
     if not text.strip():
         raise PageRefused("The text is empty. Write it, then publish.")
     if current.text == text:
@@ -41,6 +42,6 @@ def publish(*, name: str, text: str, revision: int, by: User) -> SitePage:
         with transaction.atomic():
             page.save()
     except IntegrityError as error:  # the number was taken since it was read
-        raise PageChanged from error
+        raise PageChanged(page_text(name).number) from error
     audit.record(action="page.published", subject=page.get_name_display(), by=by)
     return page

@@ -1,15 +1,14 @@
 """The pages about the site itself: to read, and for organizers to write."""
 
-from django.contrib import messages
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.utils.safestring import mark_safe
+from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, administrator_required
-from assay.errors import Refused
-from tracks.guidelines.forms import MarkdownForm
-from tracks.markdown import plain_html
+from tracks.editor import PREVIEW, Button, Done, MarkdownForm, editor
 from tracks.pages import selectors, services
 from web.pages import read_and_post
 
@@ -23,31 +22,19 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 @read_and_post
 @administrator_required
 def edit(request: AuthenticatedRequest, name: str) -> HttpResponse:
-    """Write the next version: preview or publish it. Organizers only."""
+    """Write the next version: preview or publish it. Administrators only."""
     current = selectors.page_text(name)
-    if request.method != "POST":
-        form = MarkdownForm(initial={"text": current.text, "revision": current.number})
-        return _editor(request, name, form)
-    form = MarkdownForm(request.POST)
-    if not form.is_valid() or request.POST.get("action") != "publish":
-        return _editor(request, name, form, status=200 if form.is_valid() else 422)
-    try:
-        services.publish(name=name, by=request.user, **form.cleaned_data)
-    except Refused as refusal:
-        form.add_error(None, refusal.message)
-        if isinstance(refusal, services.PageChanged):
-            data = request.POST.copy()
-            data["revision"] = str(selectors.page_text(name).number)
-            form.data = data
-        return _editor(request, name, form, status=409)
-    messages.success(request, "The text is published.")
-    return redirect("tracks:site_page", name)
+    address = reverse("tracks:site_page", args=[name])
 
+    def publish(**values: Any) -> Done:
+        services.publish(name=name, by=request.user, **values)
+        return Done("The text is published.", address)
 
-def _editor(
-    request: AuthenticatedRequest, name: str, form: MarkdownForm, *, status: int = 200
-) -> HttpResponse:
-    """The editor with the rendered text of the form."""
-    html = mark_safe(plain_html(str(form["text"].value() or "")))  # noqa: S308  sanitized
-    context = {"text": selectors.page_text(name), "form": form, "html": html}
-    return render(request, "tracks/pages/edit.html", context, status=status)
+    page = {
+        "layout": "base.html",
+        "heading": f"Edit: {current.title}",
+        "lead": "Everyone can read this page, also without an account.",
+        "back": (current.title, address),
+    }
+    form = MarkdownForm(initial={"text": current.text, "revision": current.number})
+    return editor(request, form, [Button("publish", "Publish the text", publish), PREVIEW], page)
