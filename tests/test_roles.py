@@ -8,6 +8,7 @@ import re
 
 import pytest
 from django.contrib.admin import site
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import Resolver404, resolve, reverse
 
@@ -156,6 +157,21 @@ def test_roles_are_given_exchanged_and_taken_and_a_track_keeps_an_organizer(scen
         ("organizer.appointed", "other", {"from": "chair", "to": "organizer"}),
         ("organizer.dismissed", "first", "organizer"),
     ]
+
+
+def test_role_is_no_optional_field_and_only_the_choice_no_role_takes_one(scene: Scene) -> None:
+    chair = make_role(scene.track, "cho", is_chair=True)
+    client = as_user(make_role(scene.track, "first"))
+    address = reverse("participation:set_organizer", args=[scene.track.slug])
+
+    form = client.get(reverse("participation:people", args=[scene.track.slug])).context["organizer_form"]
+    forgotten = client.post(address, {"username": "cho"})
+    kept = Organizer.objects.filter(user=chair).exists()
+    client.post(address, {"username": "cho", "role": "none"})
+
+    assert "optional" not in render_to_string("components/form_fields.html", {"form": form})
+    assert (forgotten.status_code, kept) == (422, True)
+    assert not Organizer.objects.filter(user=chair).exists()
 
 
 def test_organizer_gets_into_no_other_track_with_a_link_for_its_people(scene: Scene) -> None:

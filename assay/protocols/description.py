@@ -7,7 +7,7 @@ from assay.languages import any_of, name_of
 from assay.protocols.form_rules import is_of_subtopics
 from assay.protocols.measures import parse_measure
 from assay.protocols.pair_rules import figures_of
-from assay.protocols.questions import when
+from assay.protocols.questions import condition_in_words, when
 from assay.protocols.schema import (
     ANSWER_FORMATS,
     AnswerRules,
@@ -18,6 +18,7 @@ from assay.protocols.schema import (
     Phase,
     PoolRules,
     Protocol,
+    QrelsSet,
     Question,
     RunKind,
     RunRules,
@@ -396,12 +397,44 @@ def _qrels(protocol: Protocol) -> Iterator[str]:
         yield "Citations that the developers of the topics graded join the judged ones."
     if qrels.export_groups:
         yield "Each group of assessors also has qrels of its own."
+    label = "Further qrels" if protocol.judging.has_grades else "Qrels"
     for each in qrels.sets:
         content = "for each choice of" if is_of_subtopics(protocol, each) else "from"
         of = f" {content} the question {each.question}" if each.question else ""
-        how = f": {PREFERENCES[each.preferences]}" if each.preferences else "."
-        label = "Further qrels" if protocol.judging.has_grades else "Qrels"
-        yield f"{label}: {each.name}{of}{'' if each.aggregate == 'single' else f', {each.aggregate}'}{how}"
+        aggregate = "" if each.aggregate == "single" else f", {each.aggregate}"
+        yield f"{label}: {each.name}{of}{aggregate}: {_rules_of_set(protocol, each)}"
+        if each.min_relevant:
+            yield f"They have no topic with fewer than {each.min_relevant} units of grade {each.relevant_from} or more."
+
+
+def _rules_of_set(protocol: Protocol, rules: QrelsSet) -> str:
+    """The grades of a set of qrels with their conditions, in the order in which one is looked for."""
+    if rules.preferences:
+        return PREFERENCES[rules.preferences]
+    parts = [
+        f"{rule.grade} if {' and '.join(condition_in_words(protocol.judging, text) for text in rule.when)}"
+        for rule in rules.rules
+    ]
+    if grades := _grades_of_choices(protocol, rules):
+        either = " or ".join(condition_in_words(protocol.judging, text) for text in rules.only)
+        parts.append(f"{grades}{f', only if {either}' if either else ''}")
+    if rules.otherwise is not None:
+        parts.append(f"{rules.otherwise} for all others")
+    elif rules.only or rules.rules or rules.question or rules.grades:
+        parts.append("others are left out")
+    return "; ".join(parts) + "."
+
+
+def _grades_of_choices(protocol: Protocol, rules: QrelsSet) -> str:
+    """`2 for High, 0 for Low`, or nothing if only the rules of a set give grades."""
+    judging = protocol.judging
+    if is_of_subtopics(protocol, rules):
+        return "1 if it is chosen, 0 if not"
+    if not rules.question and not rules.grades:
+        return "" if rules.rules else "the grade of the judgment"
+    choices = next((each.choices for each in judging.questions if each.key == rules.question), judging.grades)
+    values = rules.grades or {each.key: each.value for each in choices if each.value is not None}
+    return ", ".join(f"{values[each.key]} for {each.label}" for each in choices if each.key in values)
 
 
 def _baselines(protocol: Protocol) -> Iterator[str]:

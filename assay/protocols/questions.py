@@ -480,13 +480,14 @@ def _why_not_asked(rules: JudgingRules, questions: Iterable[Question], key: str)
 
 def when(rules: JudgingRules, question: Question) -> str:
     """After what a question is asked, in words: `after Yes or Maybe`."""
-    either = " or ".join(_in_words(rules, text) for text in question.after)
-    every = " and ".join(_in_words(rules, text) for text in question.after_all)
+    either = " or ".join(condition_in_words(rules, text) for text in question.after)
+    every = " and ".join(condition_in_words(rules, text) for text in question.after_all)
     both = f"{either}, and if {every}" if either and every else either or every
     return f"after {both}" if both else "after a grade" if rules.given_grades else "at once"
 
 
-def _in_words(rules: JudgingRules, text: str) -> str:
+def condition_in_words(rules: JudgingRules, text: str) -> str:
+    """A condition of `after`, of `only` or of a rule, as a part of a sentence."""
     condition = Condition.parse(text)
     if not condition.of:
         return rules.label_of(condition.value)

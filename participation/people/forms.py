@@ -37,9 +37,8 @@ class OrganizerForm(StyledForm):
         choices=[
             ("organizer", "organizer"),
             ("chair", "chair, who sees all and changes nothing"),
-            ("", "no role"),
+            ("none", "no role"),
         ],
-        required=False,
     )
 
     def clean_username(self) -> User:

@@ -182,7 +182,7 @@ def set_organizer(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, track, organizer_form=form)
     user, role = form.cleaned_data["username"], form.cleaned_data["role"]
-    if role:
+    if role != "none":
         organizers.appoint(track=track, user=user, role=role, by=request.user)
         messages.success(request, f"{user} is {'a chair' if role == 'chair' else 'an organizer'} of {track}.")
     else:

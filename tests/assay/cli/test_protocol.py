@@ -33,6 +33,25 @@ def test_show_describes_a_file(capsys: Captured) -> None:
     assert capsys.readouterr().out.startswith("Answers to mathematical questions on math.example.org\n\n")
 
 
+def test_show_states_how_each_set_of_qrels_gets_its_grades(tmp_path: Path, capsys: Captured) -> None:
+    text = samples.path("arguments-lab.toml").read_text()
+    only = 'key = "quality"\ntitle = "Quality"\nonly = ["relevant", "stance:pro"]\nmin_relevant = 3\n'
+    path = tmp_path / "lab.toml"
+    path.write_text(text.replace('key = "quality"\ntitle = "Quality"\n', only))
+
+    assert main(["protocol", "show", str(path)]) == 0
+
+    [qrels] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Qrels: ")]
+    for words in (
+        "Quality from the question quality: 2 for High, 1 for Sufficient, 0 for Low, only if Relevant or “Which side "
+        "does it take?” Pro; 0 for all others. They have no topic with fewer than 3 units of grade 1 or more.",
+        "Stance taken from the question stance: 1 for Pro, 1 for Con, 0 for Neutral; others are left out.",
+        "Good arguments for it: 2 if “Which side does it take?” Pro and “How well is it written?” High; "
+        "1 if “Which side does it take?” Pro; 0 for all others.",
+    ):
+        assert words in qrels
+
+
 @pytest.mark.parametrize("slug", shipped_slugs())
 def test_show_prints_the_toml_of_a_shipped_protocol(slug: str, capsys: Captured) -> None:
     assert main(["protocol", "show", slug, "--toml"]) == 0
