@@ -273,6 +273,7 @@
       button.textContent = `${choice}: ${words} ×`;
       button.addEventListener("click", () => {
         write(control.parts().filter((_, i) => i !== n));
+        control.tell("");
         input.dispatchEvent(new Event("input"));
         (list.querySelectorAll("button")[Math.max(0, n - 1)] ?? cursor).focus({ preventScroll: true });
       });

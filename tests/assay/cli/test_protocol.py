@@ -43,11 +43,15 @@ def test_show_states_how_each_set_of_qrels_gets_its_grades(tmp_path: Path, capsy
 
     [qrels] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Qrels: ")]
     for words in (
-        "Quality from the question quality: 2 for High, 1 for Sufficient, 0 for Low, only if Relevant or “Which side "
-        "does it take?” Pro; 0 for all others. They have no topic with fewer than 3 units of grade 1 or more.",
+        (
+            "Quality from the question quality: 2 for High, 1 for Sufficient, 0 for Low, only if Relevant or “Which "
+            "side does it take?” Pro; 0 for all others. They have no topic with fewer than 3 units of grade 1 or more."
+        ),
         "Stance taken from the question stance: 1 for Pro, 1 for Con, 0 for Neutral; others are left out.",
-        "Good arguments for it: 2 if “Which side does it take?” Pro and “How well is it written?” High; "
-        "1 if “Which side does it take?” Pro; 0 for all others.",
+        (
+            "Good arguments for it: 2 if “Which side does it take?” Pro and “How well is it written?” High; "
+            "1 if “Which side does it take?” Pro; 0 for all others."
+        ),
     ):
         assert words in qrels
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from assessment.batches import services as batch_services
@@ -14,9 +15,13 @@ from participation.invitations.services import Terms
 from tests.assessment.judging.test_browser import PHONE, ready, state
 from tests.conftest import wait_until
 from tests.helpers.browser import assert_accessible, log_in
-from tests.helpers.row_scenes import TURKLE, RowScene, build_rows
+from tests.helpers.row_scenes import MARKED, TURKLE, RowScene, build_rows
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+SELECT_TRANSLATION = """() => {
+  const text = document.querySelector("#document-panel [data-field=translation]").firstChild;
+  window.getSelection().setBaseAndExtent(text, 0, text, 4);
+}"""
 TEXTS = "topic,docno,text\nt,1,Lovely\nt,2,Sad\n"
 
 
@@ -46,6 +51,29 @@ def test_preview_can_be_tried_with_keys_and_stores_nothing(
     assert not Task.objects.filter(batch=batch).exists()
     page.get_by_role("button", name="Accept and start").click()
     expect(page.get_by_role("heading", name="Crowd")).to_be_visible()
+
+
+def test_phone_marks_parts_of_a_field_in_a_preview_and_has_no_help_for_keys(
+    new_page: Callable[..., Page], live_server: Any
+) -> None:
+    scene, page = build_rows(MARKED), new_page(**PHONE)
+    batch = open_batch(scene)
+    log_in(page, live_server.url, scene.organizer)
+    page.goto(f"{live_server.url}{reverse('assessment:preview', args=[batch.pk])}")
+    ready(page)
+
+    page.get_by_text("Some", exact=True).tap()
+    page.get_by_text("Term", exact=True).tap()
+    question = page.get_by_role("group", name="Mark the wrong words")
+    expect(question.locator(".by-keys, .by-keys-help").filter(visible=True)).to_have_count(0)
+    page.evaluate(SELECT_TRANSLATION)
+    question.get_by_role("button", name="Omitted").tap()
+    expect(question.locator(".parts button")).to_have_text(["Omitted: Good ×"])
+    question.locator(".parts button").tap()
+
+    expect(question.locator(".parts button")).to_have_count(0)
+    assert_accessible(page)
+    assert page.evaluate("() => localStorage.length") == 0
 
 
 def test_guest_judges_a_template_by_a_link_until_it_is_revoked(

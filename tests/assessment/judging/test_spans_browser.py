@@ -68,7 +68,9 @@ def test_parts_are_marked_removed_and_shown_again_also_offline(desk: Callable[..
     page.keyboard.press("4")
     expect(parts(page)).to_have_count(3)
     assert page.evaluate("[...CSS.highlights.get('part-1')].map(String)") == ["eggs", "sold in the  shop"]
+    expect(page.locator(".parts-state")).to_have_text("Marked as Omitted.")
     page.get_by_role("button", name="Remove Omitted: eggs").click()
+    expect(page.locator(".parts-state")).to_be_empty()
     assert_accessible(page)
 
     page.get_by_role("button", name="Select with keys").focus()
