@@ -152,14 +152,18 @@ def _judging(collection: CollectionFacts) -> dict[str, str]:
         "round-robin-until": "round robin",
         "top-k-by-score": "highest scores",
         "known-item": "known items",
+        "answers": "all answers",
         "rows": "rows of a table",
     }
     clustered = {"none": "no", "submitted": "submitted formulas", "collection": "all formulas"}
+    ranks = "one answer" if protocol.is_of_answers else f"{protocol.runs.max_ranks:,}"
+    has_context = judging.form is None and not judging.judges_pairs and not protocol.is_of_answers
+    context = "in context" if judging.in_context else "alone"
     return {
-        "Ranks of a run": f"{protocol.runs.max_ranks:,}" if protocol.runs.kinds else "–",
+        "Ranks of a run": ranks if protocol.runs.kinds else "–",
         "Pool": strategies[pool.strategy],
         "Pool depth": depth or (f"{pool.target} units" if pool.target else "–"),
-        "Shown": "in context" if judging.in_context else "alone",
+        "Shown": context if has_context else "–",
         "Clustered": clustered[instances.clustering],
         "Judged instances": f"at most {instances.limit}" if instances.limit else "all",
         "Judged in part": collection.partly or "–",

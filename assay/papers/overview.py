@@ -12,13 +12,12 @@ from typing import NamedTuple
 from assay.html.sanitize import beginning
 from assay.measures.scores import step_or_name
 from assay.papers.facts import MOST_LETTERS, RunFacts, TrackFacts
-from assay.papers.tables import CHECK, Column, Group, PaperTable, Row, Value, number, words
+from assay.papers.tables import CHECK, TOTAL, Column, Group, PaperTable, Row, Value, number, words
 from assay.protocols.description import label_title
 from assay.protocols.run_answers import public_questions
 from assay.protocols.schema import RunKind, RunQuestion
 
 BASELINES = "Baselines"
-TOTAL = "Total"
 NO_LABEL = "No label"
 MADE = ("automatic", "manual")
 
@@ -109,7 +108,8 @@ def participants_table(tracks: Sequence[TrackFacts]) -> PaperTable:
     ]
     rows.append((*words(TOTAL, ""), *(number(counts.total()) for counts in n_runs)))
     caption = "Participants, and the runs that they submitted. The baselines of the organizers do not count."
-    return PaperTable("participants", "Participants", caption, tuple(columns), (Group("", tuple(rows)),))
+    table = PaperTable("participants", "Participants", caption, tuple(columns), (Group("", tuple(rows)),))
+    return table.with_reason("the team stated no organization")
 
 
 def topics_table(tracks: Sequence[TrackFacts]) -> PaperTable:
@@ -130,7 +130,8 @@ def topics_table(tracks: Sequence[TrackFacts]) -> PaperTable:
         title = label_title(name)
         groups.append(Group(title[:1].upper() + title[1:], rows))
     caption = "Topics by category. Assessed topics are those of the qrels."
-    return PaperTable("topics", "Topics by category", caption, tuple(columns), tuple(groups), "label")
+    table = PaperTable("topics", "Topics by category", caption, tuple(columns), tuple(groups), "label")
+    return table.with_reason("no topic of the track has the label")
 
 
 def _topic_counts(title: str, tracks: Sequence[TrackFacts], label: str = "", value: str = "") -> Row:
@@ -246,7 +247,8 @@ def results_table(
             row = (*words(*texts, CHECK if run.made == MADE[1] else ""), *marked)
             by_team.setdefault(BASELINES if is_baseline else team.casefold(), []).append(row)
     groups = tuple(Group(names[team], tuple(rows)) for team, rows in by_team.items())
-    return PaperTable("results", "Results", caption, tuple(columns), groups, "team")
+    table = PaperTable("results", "Results", caption, tuple(columns), groups, "team")
+    return table.with_reason("the team did not state it, or the run was not scored there")
 
 
 def gains_table(tracks: Sequence[TrackFacts], *, measures: Sequence[str] = (), digits: int = 4) -> PaperTable:
@@ -280,7 +282,8 @@ def gains_table(tracks: Sequence[TrackFacts], *, measures: Sequence[str] = (), d
         Column("Percent above", is_number=True),
     )
     caption = "The best run of the participants by each measure, and its distance to the strongest baseline in percent."
-    return PaperTable("gains", "Best run and strongest baseline", caption, columns, tuple(groups), "track")
+    table = PaperTable("gains", "Best run and strongest baseline", caption, columns, tuple(groups), "track")
+    return table.with_reason("the baseline has the mean 0")
 
 
 def _kind(run: RunFacts, main: RunKind | None) -> str:

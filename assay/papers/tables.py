@@ -6,7 +6,7 @@ be in groups, each under a title, such as the runs of a team.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import groupby
 from typing import NamedTuple
@@ -21,6 +21,7 @@ OTHER_SCRIPTS = (
 )
 LAST_OF_LATIN = "\u052f"  # and of Greek and Cyrillic
 CHECK = "✓"
+TOTAL = "Total"  # the first cell of a row of sums
 LONG = 9  # letters; a longer heading of numbers has two lines
 WORDS_SHARE = 0.74  # of the width of the line, for all columns of words but the first
 
@@ -100,6 +101,15 @@ class PaperTable:
     columns: tuple[Column, ...]
     groups: tuple[Group, ...]
     first_group: str = "group"
+
+    def with_reason(self, reason: str) -> "PaperTable":
+        """The table with a caption that says why cells are empty, if some are: neither marks nor those of a total."""
+        rows = [row for group in self.groups for row in group.rows if row[0].text != TOTAL]
+        cells = (
+            cell for row in rows for cell, column in zip(row, self.columns, strict=True) if not column.is_mark
+        )
+        is_complete = all(cell.text for cell in cells)
+        return self if is_complete else replace(self, caption=f"{self.caption} An empty cell: {reason}.")
 
     @property
     def n_rows(self) -> int:

@@ -1,15 +1,25 @@
 """The tables of overview papers, through the page, its files and the API."""
 
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
 import pytest
+from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
 
+from assay.protocols.schema import PoolStrategy
+from jobs import services as jobs
+from participation.models import Team
 from participation.teams import services as team_services
 from pooling.models import Pool
 from publishing.papers import selectors
+from tests.helpers.answers import answers_lab, submit_answers, write_nuggets
 from tests.helpers.api import api
 from tests.helpers.factories import make_track
 from tests.scoring.conftest import Scene
+from tracks.models import StoredProtocol
 
 
 @pytest.fixture
@@ -123,6 +133,42 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
     figure = client.get(f"{address}figure-relevant.tex", {"track": "arq"})
     assert r"\addlegendentry{ARQ: High}" in figure.content.decode()
     assert client.get(f"{address}figure-relevant.csv", {"track": "arq"}).status_code == 404
+
+
+@pytest.mark.parametrize("strategy", get_args(PoolStrategy))
+def test_collections_of_every_kind_of_pool_are_compared(
+    strategy: str, scored: Scene, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protocol = scored.track.protocol.parsed
+    other = replace(protocol, pool=replace(protocol.pool, strategy=strategy))
+    monkeypatch.setattr(StoredProtocol, "parsed", property(lambda self: other))
+    client.force_login(scored.organizer)
+
+    judging = client.get(reverse("publishing:comparison") + "judging.csv", {"track": "arq"})
+
+    assert judging.status_code == 200
+
+
+def test_generated_answers_are_compared_and_empty_cells_have_a_reason(
+    db: None, client: Client, settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    lab = answers_lab()
+    write_nuggets(lab)
+    submit_answers(lab)
+    client.force_login(lab.organizer)
+    address = reverse("publishing:comparison")
+
+    judging = client.get(f"{address}judging.csv", {"track": lab.track.slug}).content.decode()
+    before = client.get(reverse("publishing:tables", args=[lab.track.slug])).content.decode()
+    Team.objects.update(organization="Forest")
+    after = client.get(reverse("publishing:tables", args=[lab.track.slug])).content.decode()
+
+    assert judging.splitlines()[1:3] == ["Ranks of a run,one answer", "Pool,all answers"]
+    assert "Shown,–" in judging
+    assert before.count("An empty cell: the team stated no organization.") == 1
+    assert "An empty cell" not in after
 
 
 def test_a_program_compares_test_collections(page: str, scored: Scene) -> None:
