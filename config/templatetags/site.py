@@ -32,6 +32,7 @@ from pooling.models import Run
 from publishing.documents.selectors import documents_of_team as team_documents
 from publishing.published_runs.selectors import publication_of
 from scoring.evaluations.selectors import scores_of
+from scoring.models import PhaseScore
 from scoring.phases.selectors import scores_of_runs
 from tracks.acceptance import Acceptance, next_closing, timetable
 from tracks.assessors.selectors import is_assessor
@@ -205,7 +206,9 @@ def scores_of_run(context: template.Context, run: Run) -> dict[str, Any]:
 def _scores(context: template.Context, runs: QuerySet[Run], track: Track) -> dict[str, Any]:
     user, phases = context["request"].user, track.protocol.parsed.runs.phases
     has_boards = any(phase.has_board for phase in phases)
-    return {"boards": scores_of(user, runs), "phases": scores_of_runs(user, runs) if has_boards else ()}
+    phases = scores_of_runs(user, runs) if has_boards else []
+    is_scoring = any(row.score.status == PhaseScore.Status.SCORING for _, rows in phases for row in rows)
+    return {"boards": scores_of(user, runs), "phases": phases, "is_scoring": is_scoring}
 
 
 @register.inclusion_tag("participation/announcements/_latest.html", takes_context=True)

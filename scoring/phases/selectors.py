@@ -83,6 +83,7 @@ class PhasePage:
     rows: list[PhaseRow]
     versions: list[Qrels]
     is_organizer: bool
+    is_scoring: bool  # some of the rows: the page refreshes by itself
     tab: str = "leaderboards"
 
 
@@ -92,6 +93,7 @@ def phase_page(user: AnyUser, track: Track, phase: Phase) -> PhasePage:
     topics = track.topics.filter(split=phase.split) if phase.split else track.topics.all()
     may_choose = oversees(user, track.pk) and phase.has_board
     versions = Qrels.objects.filter(track=track, archived_at=None).defer("report").order_by("-version")
+    rows = board_rows(user, track, phase, board)
     return PhasePage(
         track=track,
         phase=phase,
@@ -100,9 +102,10 @@ def phase_page(user: AnyUser, track: Track, phase: Phase) -> PhasePage:
         kinds=[each for each in states(track) if each.kind in keys],
         board=board,
         measures=titled(board.measures) if board else [],
-        rows=board_rows(user, track, phase, board),
+        rows=rows,
         versions=list(versions) if may_choose else [],
         is_organizer=oversees(user, track.pk),
+        is_scoring=any(row.score.status == PhaseScore.Status.SCORING for row in rows),
     )
 
 

@@ -1,5 +1,6 @@
 """A pasted list becomes accounts, teams, assessors and invitations, or nothing; the page of people shows them."""
 
+import re
 from csv import DictReader
 from io import StringIO
 from typing import Any
@@ -92,6 +93,13 @@ WRONG_LINES = {
     "Eve,twin@example.org,assessor,": "2 accounts have this address: twin1, twin2.",
     "Eve,eve@example.org,assessor,,x": "expected at most 4 columns, got 5.",
 }
+
+
+def test_roles_in_organizing_are_those_of_the_track(scene: Scene) -> None:
+    page = paste(scene, "Zoe,zoe@example.org,organizer\nCho,cho@example.org,chair", "check").content.decode()
+
+    assert re.findall(r"(organizer|chair) of this track", page) == ["organizer", "chair"]
+    assert "every track" not in page
 
 
 def test_line_with_a_problem_is_named_and_nothing_is_done(scene: Scene) -> None:

@@ -157,6 +157,24 @@ def test_training_run_is_scored_at_once_and_reveals_nothing_of_the_test(scene: S
     assert api(scene.organizer).get(reverse("api:phases", args=["arq"])).json()[0]["qrels"] == 1
 
 
+def test_page_of_a_phase_refreshes_by_itself_while_runs_are_scored(scene: Scene) -> None:
+    address = reverse("scoring:phase", args=[scene.track.slug, "practice"])
+    practice(scene)
+    empty = client_of(scene.organizer).get(address).content.decode()
+    send(scene, scene.member, "training", ["A.1"], "first")
+
+    run = Run.objects.get(tag="first").get_absolute_url()
+    pages = [client_of(user).get(address).content.decode() for user in (scene.member, scene.other)]
+    waiting = client_of(scene.member).get(run).content.decode()
+    run_jobs()
+    scored = [client_of(scene.member).get(each).content.decode() for each in (address, run)]
+
+    assert ["hx-trigger" in page for page in (empty, *pages, waiting)] == [False, True, False, True]
+    assert not [page for page in scored if "hx-trigger" in page]
+    assert "No runs yet." in empty
+    assert "No runs that you see here yet: each team sees its scores at once." in pages[1]
+
+
 def test_topics_of_a_phase_are_listed_once_they_are_released(scene: Scene) -> None:
     address = reverse("api:phases", args=["arq"])
     assert Client().get(address).json()[0]["topics"] == ["A.1"]
