@@ -184,7 +184,14 @@ VISIBILITY_SECONDS = 12 * 3600
 if CELERY_BROKER_URL.startswith("filesystem:"):
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, str | int] = environment.queue_folders(VAR_DIR / "queue")
 else:
-    CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": VISIBILITY_SECONDS}
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "visibility_timeout": VISIBILITY_SECONDS,
+        # A page that starts a job waits for a Redis that does not answer so long and not longer; beat repeats it.
+        "socket_timeout": 5,
+        "socket_connect_timeout": 2,
+        "max_retries": 1,
+        "interval_start": 0.2,
+    }
 # Values are pickled objects, so another version does not read them.
 CACHES = {
     "default": environment.cache(CELERY_BROKER_URL, VAR_DIR / "cache" / "pages") | {"KEY_PREFIX": VERSION}
@@ -219,8 +226,9 @@ CELERY_BEAT_SCHEDULE = {
     "clear-expired": {"task": "accounts.tasks.clear_expired", "schedule": 3600.0},
 }
 
-# Backups on a schedule, made by the workers that have the folder
-BACKUP_DIR = environment.text("BACKUP_DIR")
+# Backups on a schedule, made by the workers that have the folder or the bucket
+BACKUP_DIR = environment.backup_folder("BACKUP_DIR")
+BACKUP_RECIPIENT = environment.recipients("BACKUP_RECIPIENT")
 BACKUP_AT = environment.hour("BACKUP_AT", "03:00")
 BACKUP_KEEP = environment.retention("BACKUP_KEEP", "7,4,12")
 BACKUP_MAX_AGE_HOURS = environment.number("BACKUP_MAX_AGE_HOURS", 26, least=1)

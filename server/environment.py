@@ -29,6 +29,8 @@ BROKERS = {"redis", "rediss", "redis+socket", "filesystem"}
 ORCID = "https://orcid.org"
 PROVIDER = re.compile(r"[a-z][a-z0-9-]{0,29}")
 DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
+S3 = "s3://"
+BUCKET_FOLDER = re.compile(rf"{S3}[a-z0-9][a-z0-9.-]+(/[A-Za-z0-9._-]+)*/?")
 LOCAL = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -168,6 +170,35 @@ def hour(name: str, default: str) -> time:
         raise ImproperlyConfigured(f"{name} is '{text(name)}'; use a time of day such as 03:00.") from None
 
 
+def backup_folder(name: str) -> str:
+    """A folder, or s3://BUCKET/PREFIX of the S3-compatible service."""
+    value = text(name)
+    if value.startswith("s3:"):
+        if not BUCKET_FOLDER.fullmatch(value):
+            raise ImproperlyConfigured(f"{name} is '{value}'; use a folder, or s3://BUCKET/PREFIX.")
+        require_packages(name, "boto3", "storages", file="requirements-s3.txt")
+    return value
+
+
+def recipients(name: str) -> list[str]:
+    """The public keys of age for which something is encrypted."""
+    values = words(name)
+    if not values:
+        return []
+    require_packages(name, "pyrage", file="requirements-backups.txt")
+    import pyrage  # noqa: PLC0415  # only for a site that encrypts
+
+    for value in values:
+        try:
+            pyrage.x25519.Recipient.from_str(value)
+        except pyrage.RecipientError:
+            raise ImproperlyConfigured(
+                f"{name} contains '{value[:20]}'; use public keys that age-keygen prints, such as age1…, "
+                "and keep the secret key elsewhere."
+            ) from None
+    return values
+
+
 def token(name: str) -> str:
     """A secret that a program sends; empty if it is not set."""
     value = text(name)
@@ -294,7 +325,9 @@ def cache(broker_url: str, folder: Path) -> dict[str, Any]:
     """A cache in the Redis of the queue. Where the queue is a folder, there is one machine, and a folder serves too."""
     if broker_url.startswith("filesystem:"):
         return {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": str(folder)}
-    return {"BACKEND": "web.caches.ForgivingRedisCache", "LOCATION": redis_address(broker_url)}
+    options = {"socket_timeout": 1, "socket_connect_timeout": 1}  # seconds
+    location = redis_address(broker_url)
+    return {"BACKEND": "web.caches.ForgivingRedisCache", "LOCATION": location, "OPTIONS": options}
 
 
 def secret(name: str, file: Path) -> str:

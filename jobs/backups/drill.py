@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
@@ -19,14 +19,12 @@ from psycopg2 import sql
 
 from assay.digests import sha256_of_file
 from assay.errors import Refused
+from jobs.backups import places
 from jobs.backups.services import Backup, Manifest
 from server import environment, paths
 
-OWN_PLACES = (
-    "DATABASE_URL_FILE",
-    "S3_BUCKET",
-    "BACKUP_DIR",
-)  # variables that the restored copy must not share
+# Variables that the restored copy must not share
+OWN_PLACES = ("DATABASE_URL_FILE", "S3_BUCKET", "BACKUP_DIR")
 
 
 class DrillFailed(Refused):
@@ -41,22 +39,28 @@ class Drill:
     seconds: float
 
 
-def drill(*, path: Path) -> Drill:
+def drill(*, place: str, identity: Path | None = None) -> Drill:
     """Restore a backup into a new database and a new folder, as after the loss of a server, and compare both.
 
     The site may be in use meanwhile. It needs the disk space of a second copy, in ASSAY_VAR and on the server.
 
     Raises:
+        UnreadablePlace: There is no such backup, or it is encrypted for another identity.
         DrillFailed: The archive is damaged, its restore failed, or its result differs from the archive.
     """
-    if not path.is_file():
-        raise DrillFailed(f"{path} does not exist.")
     begun = time.monotonic()
-    with _scratch_database() as url, TemporaryDirectory(dir=settings.VAR_DIR, prefix="drill-") as folder:
+    with (
+        places.opened(place, identity) as file,
+        _scratch_database() as url,
+        TemporaryDirectory(dir=settings.VAR_DIR, prefix="drill-") as folder,
+    ):
         own = {name: value for name, value in os.environ.items() if name not in OWN_PLACES}
+        named = Path(folder, PurePath(place).name)
+        named.symlink_to(f"/dev/fd/{file.fileno()}")  # of the process that opens it
         done = subprocess.run(
-            [sys.executable, "manage.py", "restore", str(path.absolute())],
+            [sys.executable, "manage.py", "restore", str(named)],
             cwd=paths.ROOT,
+            pass_fds=[file.fileno()],
             env=own | {"DATABASE_URL": url, "ASSAY_VAR": folder},
             capture_output=True,
             text=True,
@@ -65,10 +69,10 @@ def drill(*, path: Path) -> Drill:
         seconds = time.monotonic() - begun
         if done.returncode:
             raise DrillFailed(done.stderr.strip().removeprefix("CommandError: ") or "The restore was killed.")
-        with Backup.of(path) as archive:
-            _compare_tables(archive.manifest, url)
-            _compare_files(archive, Path(folder) / "files")
-            return Drill(archive.manifest, seconds)
+        archive = Backup(file, named.name)
+        _compare_tables(archive.manifest, url)
+        _compare_files(archive, Path(folder) / "files")
+        return Drill(archive.manifest, seconds)
 
 
 @contextmanager

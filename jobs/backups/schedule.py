@@ -7,7 +7,6 @@ job needs a worker that has BACKUP_DIR. Decision: ADR 20.
 import re
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -20,14 +19,14 @@ from django.utils import timezone
 from accounts import letters
 from assay.errors import Refused
 from jobs import services as jobs
-from jobs.backups import services
+from jobs.backups import places, services
 from jobs.console import Progress
 from jobs.models import Job
 from jobs.selectors import BACKUPS
 from server.environment import Retention
 
 KIND = "jobs.backup"
-NAME = re.compile(r"assay-\d{4}-\d\d-\d\dT\d{6}Z\.zip")
+NAME = re.compile(r"(assay-\d{4}-\d\d-\d\dT\d{6}Z\.zip)(\.age)?")
 FORM = "assay-%Y-%m-%dT%H%M%SZ.zip"
 ALARM = "jobs.backup_alarm"
 ALARM_SECONDS = 24 * 3600  # between two e-mails about an old backup
@@ -115,52 +114,57 @@ def make(progress: jobs.Progress) -> dict[str, Any]:
     """Make a backup in BACKUP_DIR, then delete those that are no longer kept.
 
     Raises:
-        Refused: The folder cannot be used, or the database cannot be saved.
+        Refused: The folder or the bucket cannot be used, or the database cannot be saved.
     """
-    folder = Path(settings.BACKUP_DIR)
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise Refused(f"{folder} cannot be used: {error.strerror}.") from error
-    path = folder / timezone.now().strftime(FORM)
+    folder = settings.BACKUP_DIR
+    name = timezone.now().strftime(FORM) + (places.ENCRYPTED if settings.BACKUP_RECIPIENT else "")
+    place = places.join(folder, name)
     progress.update(0, None, "saving tables")
-    manifest = services.back_up(path=path, progress=JobProgress(progress))
+    try:
+        places.make_folder(folder)
+        manifest = services.back_up(place=place, progress=JobProgress(progress))
+        n_bytes, deleted = places.size(place), delete_old(folder)
+    except OSError as error:
+        raise Refused(f"{folder} cannot be used: {error.strerror or error}.") from error
     return {
-        "file": path.name,
-        "bytes": path.stat().st_size,
+        "file": name,
+        "bytes": n_bytes,
         "rows": sum(manifest.tables.values()),
         "files": len(manifest.files),
         "missing_files": len(manifest.missing),
-        "deleted": delete_old(folder),
+        "deleted": deleted,
     }
 
 
-def backups_in(folder: Path) -> dict[datetime, Path]:
-    """The scheduled backups in a folder by their times. Other files are none of ours."""
-    files = [path for path in folder.iterdir() if NAME.fullmatch(path.name)]
-    return {datetime.strptime(path.name, FORM).replace(tzinfo=UTC): path for path in files}
+def backups_in(folder: str) -> dict[datetime, str]:
+    """The names of the scheduled backups in a folder by their times. Other files are none of ours."""
+    matches = [match for name in places.names(folder) if (match := NAME.fullmatch(name))]
+    return {datetime.strptime(match[1], FORM).replace(tzinfo=UTC): match[0] for match in matches}
 
 
-def newest(folder: str) -> Path:
-    """The newest scheduled backup.
+def newest(folder: str) -> str:
+    """The place of the newest scheduled backup.
 
     Raises:
         Refused: There is none.
     """
-    backups = backups_in(Path(folder)) if folder and Path(folder).is_dir() else {}
+    try:
+        backups = backups_in(folder) if folder else {}
+    except OSError as error:
+        raise Refused(f"{folder} cannot be read: {error.strerror or error}.") from error
     if not backups:
         where = f"in {folder}" if folder else "because BACKUP_DIR is not set"
         raise Refused(f"There is no scheduled backup {where}. Name the file of a backup.")
-    return backups[max(backups)]
+    return places.join(folder, backups[max(backups)])
 
 
-def delete_old(folder: Path) -> list[str]:
+def delete_old(folder: str) -> list[str]:
     """Delete the backups that the retention does not keep; their names."""
     backups = backups_in(folder)
     old = sorted(superseded(backups.keys(), settings.BACKUP_KEEP))
     for time in old:
-        backups[time].unlink()
-    return [backups[time].name for time in old]
+        places.delete(places.join(folder, backups[time]))
+    return [backups[time] for time in old]
 
 
 def superseded(times: Collection[datetime], keep: Retention) -> set[datetime]:

@@ -8,13 +8,10 @@ SHA256SUMS             the digest of every other file
 Decision: ADR 20.
 """
 
-import fcntl
 import json
-import os
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
@@ -34,8 +31,9 @@ from assay.digests import sha256_of_file
 from assay.errors import Refused
 from assay.structure import WrongStructure, structured
 from assay.version import VERSION
-from jobs.backups import dumps, states
+from jobs.backups import dumps, places, states
 from jobs.backups.dumps import NotDumped
+from jobs.backups.places import BackupRefused
 from jobs.backups.states import UNCLAIMED, WITHOUT_ROWS, FileColumn, State
 from jobs.console import Progress
 from jobs.files import storage
@@ -55,10 +53,6 @@ CLIENTS = """
 """
 CLIENT_SECONDS = 10.0
 CLIENT_POLL_SECONDS = 0.2
-
-
-class BackupRefused(Refused):
-    title = "No backup was made"
 
 
 class RestoreRefused(Refused):
@@ -106,18 +100,18 @@ class Backup(SealedZip):
 # --- Make a backup
 
 
-def back_up(*, path: Path, progress: Progress) -> Manifest:
+def back_up(*, place: str, progress: Progress) -> Manifest:
     """Save the database as it is at one moment, and the files that its rows name.
 
     The site may be in use meanwhile. Files never change once they are stored, so reading them after the rows gives the
-    same state. The archive appears under its name when it is complete.
+    same state. The archive appears at its place (`jobs.backups.places`) when it is complete.
 
     Raises:
-        BackupRefused: The file exists or cannot be written, or `pg_dump` cannot save the database.
+        BackupRefused: The place is taken or cannot be written, or `pg_dump` cannot save the database.
         NewerDatabase: The database was migrated by a version of Assay that this one does not know.
     """
     try:
-        with _new_file(path) as file, Writer(file, FOLDER, level=LEVEL) as archive:
+        with places.written(place) as file, Writer(file, FOLDER, level=LEVEL) as archive:
             with transaction.atomic(durable=True), connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 cursor.execute("SET LOCAL statement_timeout = 0")
@@ -143,36 +137,10 @@ def back_up(*, path: Path, progress: Progress) -> Manifest:
             archive.add(MANIFEST, [json.dumps(asdict(manifest), ensure_ascii=False).encode()])
             archive.close()
     except OSError as error:
-        raise BackupRefused(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise BackupRefused(f"{place} cannot be written: {error.strerror or error}.") from error
     except NotDumped as error:
         raise BackupRefused(str(error)) from error
     return manifest
-
-
-@contextmanager
-def _new_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that only its owner may read, and that gets its name at the end of the block.
-
-    Until then it has another name, under which a killed backup leaves it; the next one to the same path replaces it.
-    """
-    if path.exists():
-        raise BackupRefused(f"{path} exists already. Choose another name, or move it away.")
-    part = path.with_name(f".{path.name}.part")
-    with os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT, 0o600), "wb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BackupRefused(f"Another backup writes to {path}.") from None
-        try:
-            part.chmod(0o600)
-            file.truncate()
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            part.rename(path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
 
 
 def _counted(parts: Iterator[bytes], progress: Progress) -> Iterator[bytes]:
@@ -195,18 +163,20 @@ def _saved(name: str, archive: Writer, progress: Progress) -> bool:
 # --- Restore a backup
 
 
-def restore(*, path: Path, replace: bool, progress: Progress) -> Manifest:
+def restore(*, place: str, replace: bool, progress: Progress, identity: Path | None = None) -> Manifest:
     """Replace the database and the files by those of an archive, and migrate them to this version of Assay.
 
     The archive is checked completely first. The tables are replaced and migrated in one transaction.
 
     Raises:
+        UnreadablePlace: There is no such backup, or it is encrypted for another identity.
         RestoreRefused, BadArchive: The archive is damaged or of a newer version, the database contains data and
             `replace` is false, or other processes use the database.
         NewerDatabase: The database in use was migrated by a version of Assay that this one does not know.
     """
     try:
-        with Backup.of(path) as archive:
+        with places.opened(place, identity) as file:
+            archive = Backup(file, PurePosixPath(place).name)
             _check(archive, progress)
             old = states.current("Restore with the version that migrated it, or into an empty database.")
             used = [name for name in old.tables if name not in PREPARED and dumps.count(name)]
@@ -220,7 +190,7 @@ def restore(*, path: Path, replace: bool, progress: Progress) -> Manifest:
             _replace(archive, old, progress)
             return archive.manifest
     except OSError as error:
-        raise RestoreRefused(f"{error.filename or path}: {error.strerror or error}.") from error
+        raise RestoreRefused(f"{error.filename or place}: {error.strerror or error}.") from error
     except Error as error:
         raise RestoreRefused(f"PostgreSQL refused: {error}".strip()) from error
     except SuspiciousOperation as error:

@@ -4,6 +4,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+import pyrage
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
@@ -242,6 +243,25 @@ def test_address_of_a_service_without_a_scheme_is_refused(monkeypatch: pytest.Mo
 
     with pytest.raises(ImproperlyConfigured, match=r"S3_ENDPOINT_URL is 's3\.example\.org'"):
         environment.address("S3_ENDPOINT_URL")
+
+
+@pytest.mark.parametrize("value", ["s3:/bucket", "s3://", "s3://Bucket", "s3://bucket/../other/ x"])
+def test_wrong_place_of_backups_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("BACKUP_DIR", value)
+
+    with pytest.raises(ImproperlyConfigured, match=r"BACKUP_DIR is .*; use a folder, or s3://BUCKET/PREFIX"):
+        environment.backup_folder("BACKUP_DIR")
+
+
+def test_secret_key_in_place_of_the_public_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = str(pyrage.x25519.Identity.generate())
+    monkeypatch.setenv("BACKUP_RECIPIENT", secret)
+
+    with pytest.raises(
+        ImproperlyConfigured, match=r"BACKUP_RECIPIENT contains '.*'; use public keys"
+    ) as refusal:
+        environment.recipients("BACKUP_RECIPIENT")
+    assert secret[20:] not in str(refusal.value)
 
 
 def test_setting_that_needs_a_missing_package_names_it() -> None:

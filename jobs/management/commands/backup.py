@@ -1,7 +1,6 @@
 """`manage.py backup FILE`: save the database and the files in one archive."""
 
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -14,16 +13,19 @@ from jobs.console import ProgressBar
 class Command(BaseCommand):
     help = (
         "Save the database and the uploaded files, as they are at one moment, in one archive. The site may be in use. "
-        "The archive contains passwords' hashes and unreleased judgments; only its owner may read it."
+        "The archive contains passwords' hashes and unreleased judgments; only its owner may read it. With "
+        "BACKUP_RECIPIENT, it is encrypted."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="the archive to write, such as assay-2026-11-22.zip")
+        parser.add_argument(
+            "file", help="the archive to write, such as assay-2026-11-22.zip, or s3://BUCKET/NAME"
+        )
 
-    def handle(self, *args: Any, file: Path, **options: Any) -> None:
+    def handle(self, *args: Any, file: str, **options: Any) -> None:
         try:
             with ProgressBar() as progress:
-                manifest = services.back_up(path=file, progress=progress)
+                manifest = services.back_up(place=file, progress=progress)
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
         for name in manifest.missing:

@@ -23,9 +23,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "file",
-            type=Path,
             nargs="?",
-            help="an archive of `manage.py backup`; for a drill, by default the newest scheduled one",
+            help="a backup: a file, or s3://BUCKET/NAME; for a drill, by default the newest scheduled one",
         )
         parser.add_argument(
             "--replace", action="store_true", help="remove the data and files that the database contains"
@@ -34,30 +33,39 @@ class Command(BaseCommand):
             "--drill", action="store_true", help="only test the backup; the site may stay in use"
         )
 
-    def handle(self, *args: Any, file: Path | None, replace: bool, drill: bool, **options: Any) -> None:
+        parser.add_argument(
+            "--identity",
+            type=Path,
+            metavar="FILE",
+            help="the key of an encrypted backup, as age-keygen writes it",
+        )
+
+    def handle(
+        self, *args: Any, file: str | None, replace: bool, drill: bool, identity: Path | None, **options: Any
+    ) -> None:
         if file is None and not drill:
             raise CommandError("Name the file of a backup.")
         if drill and replace:
             raise CommandError("A drill replaces nothing: leave out --replace.")
         try:
             if drill:
-                self._drill(file or schedule.newest(settings.BACKUP_DIR))
+                self._drill(file or schedule.newest(settings.BACKUP_DIR), identity)
             elif file:
-                self._restore(file, replace=replace)
+                self._restore(file, identity, replace=replace)
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
 
-    def _drill(self, file: Path) -> None:
-        passed = run_drill(path=file)
+    def _drill(self, file: str, identity: Path | None) -> None:
+        passed = run_drill(place=file, identity=identity)
         manifest = passed.manifest
         self.stdout.write(
             f"{file}, made on {manifest.created_at}: {manifest} restored in {passed.seconds:.0f} seconds, and they are "
             "those of the archive. The copy was removed."
         )
 
-    def _restore(self, file: Path, *, replace: bool) -> None:
+    def _restore(self, file: str, identity: Path | None, *, replace: bool) -> None:
         with ProgressBar() as progress:
-            manifest = services.restore(path=file, replace=replace, progress=progress)
+            manifest = services.restore(place=file, replace=replace, progress=progress, identity=identity)
         for name in manifest.missing:
             self.stderr.write(f"warning: a row names the file {name}, which the backup does not contain")
         self.stdout.write(f"{file}, made on {manifest.created_at}: {manifest} restored.")

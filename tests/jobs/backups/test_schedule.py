@@ -1,6 +1,9 @@
 """Backups on a schedule, what is kept of them, the alarm, and the drill."""
 
 import os
+import shutil
+import subprocess
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from io import StringIO
 from pathlib import Path
@@ -8,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
+import pyrage
 import pytest
 from django.core import mail
 from django.core.cache import cache
@@ -26,7 +30,9 @@ from jobs.backups import drill, schedule
 from jobs.backups.services import Backup
 from jobs.models import Job
 from server.environment import Retention
+from tests.helpers import s3
 from tests.helpers.factories import make_user
+from tests.helpers.s3 import Service
 
 START = datetime(2026, 1, 1, 3, tzinfo=UTC)
 
@@ -177,6 +183,120 @@ def test_drill_restores_the_newest_backup_elsewhere_and_compares_it(
     assert "The copy was removed." in passed
     assert databases() == []
     assert list(folder.parent.iterdir()) == [folder]
+
+
+@dataclass
+class Key:
+    """A key pair as age-keygen writes it."""
+
+    file: Path
+    recipient: str
+
+    @classmethod
+    def new(cls, file: Path) -> "Key":
+        identity = pyrage.x25519.Identity.generate()
+        file.write_text(f"# created: today\n# public key: {identity.to_public()}\n{identity}\n")
+        return cls(file, str(identity.to_public()))
+
+
+@pytest.fixture
+def key(tmp_path: Path, settings: Any) -> Key:
+    """The key for which the site encrypts its backups."""
+    made = Key.new(tmp_path / "key.txt")
+    settings.BACKUP_RECIPIENT = [made.recipient]
+    return made
+
+
+def scheduled() -> Job:
+    """The job of a backup that is due, after its end."""
+    schedule.watch()
+    job = Job.objects.filter(kind=schedule.KIND).latest("pk")
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def test_encrypted_backups_in_a_bucket_are_kept_and_pass_a_drill(
+    transactional_db: None, folder: Path, key: Key, settings: Any, tmp_path: Path, service: Service
+) -> None:
+    settings.BACKUP_DIR, settings.BACKUP_KEEP = f"s3://{s3.BUCKET}/lab/", Retention(1, 0, 0)
+    settings.S3_OPTIONS, settings.VAR_DIR = service.options, tmp_path
+    for name in ("lab/assay-2025-01-01T030000Z.zip", "lab/other", "assay-2025-01-01T030000Z.zip"):
+        service.client.put_object(Bucket=s3.BUCKET, Key=name, Body=b"")
+
+    job = scheduled()
+
+    assert (job.state, job.error) == ("done", "")
+    assert job.result["deleted"] == ["assay-2025-01-01T030000Z.zip"]
+    place = f"s3://{s3.BUCKET}/lab/{job.result['file']}"
+    assert service.names() == ["assay-2025-01-01T030000Z.zip", f"lab/{job.result['file']}", "lab/other"]
+    assert f"{place}, made on" in run("--drill", "--identity", str(key.file))
+    assert databases() == []
+    with pytest.raises(CommandError, match=r"is encrypted\. Name the file of the key with --identity"):
+        run("--drill")
+    with pytest.raises(CommandError, match=f"s3://{s3.BUCKET}/lab/none.zip does not exist"):
+        run("--drill", f"s3://{s3.BUCKET}/lab/none.zip")
+    assert {path.name for path in tmp_path.iterdir()} == {"key.txt", "objects", "objects.log"}  # no copies
+
+
+def test_encrypted_backup_is_decrypted_by_age_itself(
+    transactional_db: None, folder: Path, key: Key, tmp_path: Path
+) -> None:
+    age = shutil.which("age")
+    if age is None:
+        pytest.skip("there is no age")
+    place = folder / scheduled().result["file"]
+    assert place.stat().st_mode & 0o777 == 0o600
+
+    plain = tmp_path / "plain.zip"
+    subprocess.run([age, "-d", "-i", str(key.file), "-o", str(plain), str(place)], check=True)
+
+    with Backup.of(plain) as archive:
+        assert archive.problems() == []
+
+
+def test_backup_that_cannot_be_decrypted_names_the_reason(
+    transactional_db: None, folder: Path, key: Key, settings: Any, tmp_path: Path
+) -> None:
+    settings.VAR_DIR = tmp_path
+    place = folder / scheduled().result["file"]
+    cut = tmp_path / "cut.zip.age"
+    cut.write_bytes(place.read_bytes()[:-100])
+    (tmp_path / "no-key.txt").write_text(key.recipient)
+
+    for file, identity, reason in (
+        (place, Key.new(tmp_path / "other.txt").file, "cannot be decrypted with .*other.txt"),
+        (place, tmp_path / "no-key.txt", "no-key.txt has no key of age-keygen"),
+        (place, tmp_path / "nowhere.txt", "nowhere.txt cannot be read"),
+        (cut, key.file, "cut.zip.age cannot be decrypted"),
+    ):
+        with pytest.raises(CommandError, match=reason):
+            run("--drill", str(file), "--identity", str(identity))
+
+
+@pytest.mark.django_db
+def test_name_of_a_backup_says_that_it_is_encrypted(key: Key, settings: Any, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"choose a name such as .*x\.zip\.age"):
+        call_command("backup", str(tmp_path / "x.zip"))
+    settings.BACKUP_RECIPIENT = []
+    with pytest.raises(CommandError, match="BACKUP_RECIPIENT is not set"):
+        call_command("backup", str(tmp_path / "x.zip.age"))
+
+
+def test_bucket_that_does_not_answer_fails_the_backup(
+    transactional_db: None, folder: Path, settings: Any, tmp_path: Path, service: Service
+) -> None:
+    settings.BACKUP_DIR, settings.S3_OPTIONS = f"s3://{s3.BUCKET}", service.options
+    settings.VAR_DIR = tmp_path
+    service.stop()
+
+    job = scheduled()
+
+    assert job.state == "failed"
+    assert "The file storage does not answer" in job.error
+    assert sent() == ["root@example.org: Assay: No recent backup"]
+    with pytest.raises(CommandError, match="The file storage does not answer"):
+        run("--drill")
 
 
 @pytest.mark.django_db
