@@ -1,6 +1,6 @@
 """User accounts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from django.conf import settings
@@ -83,10 +83,24 @@ class User(AbstractUser):
         null=True, editable=False, help_text="The latest request, to the hour."
     )
 
+    session_version = models.PositiveIntegerField(
+        db_default=0, default=0, editable=False, help_text="How often all sessions of the user were ended."
+    )
+
     class Meta(AbstractUser.Meta):
         pass
 
     known_roles: Mapping[int, Role] | None = None  # of the user of a request, who is asked more than once
+
+    def get_session_auth_hash(self) -> str:
+        """The hash that a session must have: another password or version ends it."""
+        return self._of_version(super().get_session_auth_hash())
+
+    def get_session_auth_fallback_hash(self) -> Iterator[str]:
+        return map(self._of_version, super().get_session_auth_fallback_hash())
+
+    def _of_version(self, digest: str) -> str:
+        return f"{digest}.{self.session_version}" if self.session_version else digest
 
     @property
     def roles(self) -> Mapping[int, Role]:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -166,11 +166,18 @@ def users_for_links(*, name: str) -> list[User]:
     return due
 
 
+def end_sessions(*, user: User) -> None:
+    """End all sessions of a user. A page keeps its own one with `update_session_auth_hash`."""
+    User.objects.filter(pk=user.pk).update(session_version=F("session_version") + 1)
+    user.refresh_from_db(fields=["session_version"])
+
+
 @transaction.atomic
 def remove_second_factor(*, user: User) -> bool:
     """Remove the second factor of somebody who has lost the device and the recovery codes. False if there was none."""
     factors = apps.get_app_config("mfa").get_model("Authenticator")._default_manager
     rows, _ = factors.filter(user_id=user.pk).delete()
     if rows:
+        end_sessions(user=user)
         audit.record(action="second-factor.removed", subject=user)
     return bool(rows)

@@ -16,11 +16,14 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
 
 from accounts.models import User
+from accounts.services import end_sessions
 from assay.errors import Refused
 from web.forms import StyledForm
 
@@ -124,6 +127,33 @@ class CodeView(AuthenticateView):
         return form
 
 
+class EndsOtherSessions:
+    """A page that changes the second factor, and ends the sessions that began under the earlier rule. ADR 71."""
+
+    request: HttpRequest
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        with transaction.atomic():
+            response: HttpResponse = super().form_valid(form)  # type: ignore[misc]  # of the view
+            assert isinstance(self.request.user, User)
+            end_sessions(user=self.request.user)
+            update_session_auth_hash(self.request, self.request.user)
+        return response
+
+
+class SetUpView(EndsOtherSessions, ActivateTOTPView):
+    """The page that sets a second factor up. Everyone who has just confirmed who they are."""
+
+    template_name = f"{FOLDER}/set_up.html"
+    form_class = FirstCodeForm
+
+
+class TurnOffView(EndsOtherSessions, DeactivateTOTPView):
+    """The page that turns the second factor off. Who has just given a code."""
+
+    template_name = f"{FOLDER}/turn_off.html"
+
+
 urlpatterns = [
     path("login/code/", CodeView.as_view(), name="mfa_authenticate"),
     path(
@@ -133,12 +163,12 @@ urlpatterns = [
     ),
     path(
         "account/second-factor/",
-        ActivateTOTPView.as_view(template_name=f"{FOLDER}/set_up.html", form_class=FirstCodeForm),
+        SetUpView.as_view(),
         name="mfa_activate_totp",
     ),
     path(
         "account/second-factor/off/",
-        DeactivateTOTPView.as_view(template_name=f"{FOLDER}/turn_off.html"),
+        TurnOffView.as_view(),
         name="mfa_deactivate_totp",
     ),
     path(

@@ -77,6 +77,19 @@ def test_user_changes_their_password(client: Client) -> None:
     assert "Your password was changed." in response.content.decode()
 
 
+def test_new_password_ends_the_other_sessions(client: Client) -> None:
+    user, elsewhere = make_user(), Client()
+    for each in (client, elsewhere):
+        each.post(reverse("login"), {"username": user.username, "password": PASSWORD})
+        assert each.get(reverse("account")).status_code == 200
+
+    form = {"old_password": PASSWORD, "new_password1": "quintic-9-roots", "new_password2": "quintic-9-roots"}
+    client.post(reverse("password_change"), form)
+
+    assert client.get(reverse("account")).status_code == 200
+    assert elsewhere.get(reverse("account")).headers["Location"].startswith(reverse("login"))
+
+
 def test_program_learns_who_it_is() -> None:
     mia = make_user("mia", first_name="Mia", last_name="Lee")
     session = Client()

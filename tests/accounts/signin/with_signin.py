@@ -546,6 +546,43 @@ def test_second_factor_is_turned_off_and_codes_renewed_only_after_a_code(client:
     assert log_in(client, ada)["Location"] == "/start/"
 
 
+def test_change_of_the_second_factor_ends_the_other_sessions(client: Client, settings: Any) -> None:
+    ada, before, between = make_user("ada"), Client(), Client()
+    log_in(before, ada)
+    log_in(client, ada)
+    unconfirmed = client.get(FACTOR)
+    assert unconfirmed["Location"].startswith("/account/confirm/")
+    client.post(unconfirmed["Location"], {"password": PASSWORD})
+    secret = client.get(FACTOR).context["form"].secret
+    assert before.get("/account/").status_code == 200
+
+    client.post(FACTOR, {"code": code_of(secret)})
+
+    assert before.get("/account/").status_code == 302
+    assert client.get("/account/").status_code == 200
+    settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "another secret key"
+    assert client.get("/account/").status_code == 200
+    log_in(between, ada)
+    between.post("/login/code/", {"code": code_now(ada)})
+    assert between.get("/account/").status_code == 200
+    client.post(f"{FACTOR}off/")
+    assert not Authenticator.objects.exists()
+    assert between.get("/account/").status_code == 302
+    assert client.get("/account/").status_code == 200
+
+
+def test_removed_second_factor_ends_all_sessions(client: Client) -> None:
+    ada = make_user("ada")
+    with_factor(client, ada)
+    log_in(client, ada)
+    client.post("/login/code/", {"code": code_now(ada)})
+    assert client.get("/account/").status_code == 200
+
+    call_command("login_link", "ada", "--remove-second-factor")
+
+    assert client.get("/account/").status_code == 302
+
+
 def test_replaced_secret_key_is_explained(client: Client, settings: Any) -> None:
     ada = make_user("ada")
     with_factor(client, ada)
