@@ -1,41 +1,55 @@
 """The cache that all processes share. It only saves work: without it, a page computes its content again."""
 
 import logging
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from django.core.cache.backends.redis import RedisCache
 from redis.exceptions import RedisError
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+PAUSE_SECONDS = 5.0  # for which a thread does not ask again, so that a Redis that hangs costs a page one wait
+
 
 class ForgivingRedisCache(RedisCache):
-    """Django's cache in Redis. While Redis does not answer, it is empty."""
+    """Django's cache in Redis. While Redis does not answer, it is empty and keeps nothing."""
+
+    _silent_until = 0.0
+
+    def _asked(self, ask: Callable[[], T], otherwise: T) -> T:
+        """The answer of Redis, or the value otherwise."""
+        if time.monotonic() < self._silent_until:
+            return otherwise
+        try:
+            return ask()
+        except RedisError as error:
+            self._silent_until = time.monotonic() + PAUSE_SECONDS
+            logger.warning("the cache does not answer: %s", error)
+            return otherwise
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
-        try:
-            return super().get(key, default, version)
-        except RedisError as error:
-            logger.warning("the cache does not answer: %s", error)
-            return default
+        ask = super().get
+        return self._asked(lambda: ask(key, default, version), default)
 
     def set(self, key: Any, value: Any, *args: Any, **kwargs: Any) -> None:
-        try:
-            super().set(key, value, *args, **kwargs)
-        except RedisError as error:
-            logger.warning("the cache does not answer: %s", error)
+        ask = super().set
+        self._asked(lambda: ask(key, value, *args, **kwargs), None)
 
     def add(self, key: Any, value: Any, *args: Any, **kwargs: Any) -> bool:
-        try:
-            return super().add(key, value, *args, **kwargs)
-        except RedisError as error:
-            logger.warning("the cache does not answer: %s", error)
-            return False
+        ask = super().add
+        return self._asked(lambda: ask(key, value, *args, **kwargs), otherwise=False)
+
+    def delete(self, key: Any, *args: Any, **kwargs: Any) -> bool:
+        ask = super().delete
+        return self._asked(lambda: ask(key, *args, **kwargs), otherwise=False)
 
     def incr(self, key: Any, *args: Any, **kwargs: Any) -> int:
         """Django's method, which raises ValueError if there is no such key."""
-        try:
-            return super().incr(key, *args, **kwargs)
-        except RedisError as error:
-            logger.warning("the cache does not answer: %s", error)
-            raise ValueError(f"no key {key}") from error
+        ask = super().incr
+        value: int | None = self._asked(lambda: ask(key, *args, **kwargs), None)
+        if value is None:
+            raise ValueError(f"no key {key}")
+        return value
