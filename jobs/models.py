@@ -41,6 +41,9 @@ class Job(models.Model):
     losses = models.PositiveSmallIntegerField(
         default=0, help_text="How many workers were lost during this job."
     )
+    losses_in_a_row = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="How many of them since the job last stored a part of its work."
+    )
     heartbeat_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     queued_at = models.DateTimeField(

@@ -28,6 +28,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
+from jobs import stopping
 from jobs.models import Job
 from jobs.selectors import lost_before, offered_places, this_host
 from jobs.watchdog import TimeIsUp
@@ -38,8 +39,8 @@ logger = logging.getLogger(__name__)
 MAX_LOSSES = 3
 PROGRESS_SECONDS = 0.5
 LOST = (
-    f"The worker was lost {MAX_LOSSES} times during this job: it was killed, ran out of memory, or did not respond. "
-    "The log of the worker has the details. The job is not started again by itself."
+    f"The worker was lost {MAX_LOSSES} times in a row during this job: it was killed, ran out of memory, or did not "
+    "respond. The log of the worker has the details. The job is not started again by itself."
 )
 
 
@@ -71,6 +72,10 @@ def on_failure(listener: FailureListener) -> FailureListener:
     """Register a function of an app above this one that is called for each job that fails."""
     _failure_listeners.append(listener)
     return listener
+
+
+class HandedBack(Exception):
+    """The worker stops, so another one shall continue the job."""
 
 
 class JobLost(Exception):
@@ -158,8 +163,11 @@ class Progress:
         """Store the progress, at most twice per second.
 
         Raises:
+            HandedBack: The worker stops.
             JobLost: Another worker took the job over.
         """
+        if stopping.is_due():
+            raise HandedBack
         if self._lost.is_set():
             raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
         now = time.monotonic()
@@ -171,9 +179,10 @@ class Progress:
             raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
 
     @contextmanager
-    def storing(self) -> Iterator[Job]:
+    def storing(self, *, is_part: bool = False) -> Iterator[Job]:
         """A transaction in which this attempt owns the job. No other worker can take it over before the commit.
 
+        With `is_part`, the next attempt need not repeat what is stored: workers that were lost before count no more.
         The row's lock stops the heartbeat, so the transaction renews it at its end.
 
         Raises:
@@ -184,9 +193,19 @@ class Progress:
             if job is None:
                 raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
             begun = time.monotonic()
+            if is_part and job.losses_in_a_row:
+                job.losses_in_a_row = 0
+                job.save(update_fields=["losses_in_a_row"])
             yield job
             if time.monotonic() - begun > settings.JOB_HEARTBEAT_SECONDS:
                 Job.objects.filter(pk=self.job_id).update(heartbeat_at=Now())
+
+    def hand_back(self) -> None:
+        """Queue the job again, for a worker that does not stop. It does not count as lost."""
+        fields = {"state": Job.State.QUEUED, "heartbeat_at": None, "queued_at": Now()}
+        if Job.objects.filter(self._own_row()).update(**fields):
+            logger.info("job %s: the worker stops and hands it back", self.job_id)
+            nudge(self.job_id)
 
     def beat(self, stop: threading.Event) -> None:
         """Renew the heartbeat, in a separate thread, until `stop` is set or the job is lost."""
@@ -203,7 +222,8 @@ class Progress:
 def _claim(job_id: int) -> Job | None:
     """Claim a job that is queued, or whose worker is lost; None if it is neither, or has another place.
 
-    A job that lost `MAX_LOSSES` workers fails instead, so that a job that kills or blocks workers does not run forever.
+    A job that lost `MAX_LOSSES` workers, and stored no part of its work meanwhile, fails instead, so that a job that
+    kills or blocks workers does not run forever.
     """
     is_free = Q(state=Job.State.QUEUED) | Q(state=Job.State.RUNNING) & (
         Q(heartbeat_at=None) | Q(heartbeat_at__lt=lost_before())
@@ -216,13 +236,14 @@ def _claim(job_id: int) -> Job | None:
         )
         if job is None:
             return None
-        job.losses += job.state == Job.State.RUNNING
-        if job.losses >= MAX_LOSSES:
+        is_lost = job.state == Job.State.RUNNING
+        job.losses, job.losses_in_a_row = job.losses + is_lost, job.losses_in_a_row + is_lost
+        if job.losses_in_a_row >= MAX_LOSSES:
             _mark_failed(job, _handlers.get(job.kind), LOST)
             return None
         job.state = Job.State.RUNNING
         job.attempt += 1
-        job.save(update_fields=["losses", "state", "attempt"])
+        job.save(update_fields=["losses", "losses_in_a_row", "state", "attempt"])
         Job.objects.filter(pk=job_id).update(heartbeat_at=Now(), started_at=Coalesce("started_at", Now()))
         return job
 
@@ -265,6 +286,8 @@ def _run_claimed(job: Job) -> None:
         logger.info("job %s (%s) is done", job.pk, job.kind)
     except JobLost:
         logger.warning("job %s: another worker took it over; attempt %s stops", job.pk, job.attempt)
+    except HandedBack:
+        progress.hand_back()
     except Refused as refusal:
         _finish_failed(progress, registered, job, refusal.message)
     except TimeIsUp:
@@ -336,6 +359,7 @@ def retry(*, job: Job) -> None:
         fields = {
             "state": Job.State.QUEUED,
             "losses": 0,
+            "losses_in_a_row": 0,
             "error": "",
             "finished_at": None,
             "heartbeat_at": None,

@@ -5,6 +5,9 @@ reports that the worker's statement is waiting for it, and kills the worker in i
 """
 
 import io
+import os
+import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +22,7 @@ from assay.formats.qrels.reader import parse_qrels
 from corpus.imports.recognition import sources_of
 from corpus.imports.services import start_import
 from corpus.models import Collection, Comment, Document
+from jobs import stopping
 from jobs.models import Job
 from participation.models import Team
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
@@ -117,6 +121,34 @@ def test_import_goes_on_where_the_killed_worker_had_committed(
     assert_taken_up(job, losses=1)
     assert collection.status == Collection.Status.READY
     assert (Document.objects.count(), Comment.objects.count()) == (300, 300)
+
+
+def test_worker_that_is_stopped_hands_its_job_back_at_the_next_step(
+    worker: Factory, beat: Factory, tmp_path: Path
+) -> None:
+    (tmp_path / "Posts.xml").write_text(posts(300))
+    collection = make_collection(status=Collection.Status.EMPTY)
+    beat()
+
+    with held("corpus_document") as is_waited_for:
+        job = start_import(
+            collection=collection, sources=sources_of([tmp_path / "Posts.xml"]), by=make_organizer()
+        )
+        running = worker()
+        wait_until(is_waited_for, reason="the worker is about to store the posts")
+        os.kill(running.process.pid, signal.SIGTERM)  # the first process only, as Docker does
+        time.sleep(stopping.HAND_BACK_SECONDS + 0.5)  # a job that ends by then is not handed back
+    wait_until(lambda: running.process.poll() is not None, reason=running.output)
+    job.refresh_from_db()
+    state, n_stored = (job.state, job.attempt), Document.objects.count()
+    worker()
+    wait_until(lambda: is_done(job), reason="another worker goes on")
+
+    assert state == ("queued", 1)
+    assert n_stored > 0, "what is stored is not repeated"
+    assert Document.objects.count() == 300
+    job.refresh_from_db()
+    assert (job.attempt, job.losses) == (2, 0), "that is no loss"
 
 
 def track_with_runs() -> Track:

@@ -40,7 +40,7 @@ def import_articles(
         file.check_size(articles.size)
         chunks = articles.chunks(file.position)
         for chunk, converted in map_fresh(convert_articles, chunks, processes=n_processes(file.size)):
-            with progress.storing():
+            with progress.storing(is_part=True):
                 _store(file, chunk, converted, stores)
             n_read = done + min(chunk.done, file.size)
             progress.update(n_read, total, f"bytes read; {file.name}: {file.position:,} articles")

@@ -140,5 +140,5 @@ def _convert(
     held = ConversionPart.objects.filter(
         pk=part.pk, results=None, holder_id=progress.job_id, holder_attempt=progress.attempt
     )
-    with progress.storing():
+    with progress.storing(is_part=True):
         held.update(results=pack(results))

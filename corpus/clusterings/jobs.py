@@ -69,7 +69,7 @@ def cluster_formulas(progress: jobs.Progress, *, collection_id: int) -> dict[str
     ids = list(parts.order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(ids), DELETED_AT_ONCE):
         progress.update(start, len(ids), "parts; deleting what was computed")
-        with progress.storing():
+        with progress.storing(is_part=True):
             ClusteringPart.objects.filter(pk__in=ids[start : start + DELETED_AT_ONCE]).delete()
     counts: dict[str, Any] = clustering.counts
     return counts
@@ -112,7 +112,7 @@ def _make_keys(progress: jobs.Progress, clustering: Clustering) -> int:
         part_keys = keys_between(
             clustering.collection_id, part.first, part.last, keep_made=not clustering.is_from_scratch
         )
-        with progress.storing():
+        with progress.storing(is_part=True):
             held = _unfinished(clustering).filter(
                 pk=part.pk, holder_id=progress.job_id, holder_attempt=progress.attempt
             )
@@ -151,7 +151,7 @@ def _assign_ids(progress: jobs.Progress, clustering: Clustering) -> None:
         n_formulas = sum(part.counts.get(basis, 0) for basis in ("slt", "no_slt", "no_mathml"))
         rows = slice(end, end := end + n_formulas)
         if not part.is_stored:
-            with progress.storing():
+            with progress.storing(is_part=True):
                 store_ids(clustering.collection_id, keys[rows], visuals[rows])
                 part.is_stored = True
                 part.save(update_fields=["is_stored"])

@@ -71,7 +71,7 @@ def _import_part(progress: jobs.Progress, file: Import, images: Sequence[ImageFi
     with storage.storing() as store:
         for row in changed:
             row.file.name = store("images", ContentFile(safe[row.name].content))
-        with progress.storing():
+        with progress.storing(is_part=True):
             _replace(file, changed)
             file.add(
                 counts={"images": len(safe)},

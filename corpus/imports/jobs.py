@@ -164,7 +164,7 @@ def _store_of(file: Import, last_ids: Mapping[str, int]) -> Store:
 
 def _store(progress: jobs.Progress, file: Import, chunk: Chunk, batch: Packed, store: Store) -> None:
     """Store the rows of a chunk and the position after it, in one transaction."""
-    with progress.storing():
+    with progress.storing(is_part=True):
         stored = store(cast("staging.Cursor", connection.cursor()), chunk, batch)
         first: dict[str, list[int | str]] = {}
         for lines in (batch.lines, stored.lines):

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from assay.errors import Refused
 from corpus.models import Collection
-from jobs import console, services
+from jobs import console, services, stopping
 from jobs import services as jobs
 from jobs.models import Job
 from jobs.services import JobLost, Progress
@@ -221,6 +221,46 @@ def test_job_that_loses_every_worker_fails_and_says_so(kind: Any) -> None:
     job.refresh_from_db()
     assert (job.state, attempts, failures) == ("failed", [1, 2, 3], [3])
     assert "lost 3 times" in job.error
+
+
+def test_job_that_stores_parts_goes_on_however_many_workers_it_loses(kind: Any) -> None:
+    n_parts = jobs.MAX_LOSSES + 2
+
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        with progress.storing(is_part=True):
+            make_collection(f"part-{progress.attempt}")
+        if progress.attempt < n_parts:
+            Job.objects.filter(pk=progress.job_id).update(heartbeat_at=long_ago())
+            raise OperationalError("as if the worker were killed here")
+        return {"parts": progress.attempt}
+
+    job = kind(work)
+    for _ in range(n_parts - 1):
+        with pytest.raises(OperationalError):
+            jobs.run(job.pk)
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.losses, job.result) == ("done", n_parts - 1, {"parts": n_parts})
+
+
+@pytest.mark.parametrize(("seconds", "state"), [(60.0, "done"), (0.0, "queued")])
+def test_worker_that_stops_lets_short_jobs_end(
+    kind: Any, monkeypatch: pytest.MonkeyPatch, seconds: float, state: str
+) -> None:
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        stopping.stop()
+        progress.update(1, n)
+        return {"n": n}
+
+    monkeypatch.setattr(stopping, "_time", None)
+    monkeypatch.setattr(stopping, "HAND_BACK_SECONDS", seconds)
+    stopping.watch()
+    job = kind(work)
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.attempt, job.losses) == (state, 1, 0)
 
 
 SKEWS = [timedelta(hours=-3), timedelta(hours=3)]
