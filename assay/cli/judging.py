@@ -17,7 +17,7 @@ from assay.client.server import Server, ServerError
 from assay.errors import InputError
 from assay.judging.answers import Answer, BadAnswer, read_answer
 from assay.judging.program import Program, ProgramFailed
-from assay.protocols.schema import Grade, JudgingRules, NonAnswer, Question
+from assay.protocols.schema import FormRules, Grade, JudgingRules, NonAnswer, Question
 from assay.structure import structured
 
 IN_A_ROW = 5  # failures after which the program is not called again
@@ -150,8 +150,10 @@ def _judge_task(post: Callable[..., Any], program: Program, task: Mapping[str, A
 
 def rules_of(unit: Mapping[str, Any]) -> JudgingRules:
     """The rules by which the answers to a unit are checked."""
+    takes_others = unit.get("takes_other_answers", False)  # of a frame
     return JudgingRules(
-        layout="topic-document",
+        layout="form" if takes_others else "topic-document",
+        form=FormRules(fields=(), html="", frame=True) if takes_others else None,
         given_grades=tuple(
             Grade(each["key"], each["grade"], each["label"], each["definition"]) for each in unit["grades"]
         ),

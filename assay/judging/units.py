@@ -224,4 +224,5 @@ def choices_of(rules: JudgingRules, questions: Iterable[Question], docno: str) -
             | {"choices": [{name: getattr(choice, name) for name in described} for choice in each.choices]}
             for each in questions
         ],
+        "takes_other_answers": rules.form is not None and rules.form.frame,
     }

@@ -219,7 +219,8 @@ def _check_given(given: Answers, others: Sequence[str], *, needs_all: bool) -> N
             or len(key) > MAX_GIVEN_NAME
             or not all(isinstance(value, str) for value in (key, *values))
         ):
-            raise WrongAnswer(key, f"{_shown(key)} is not a name with texts.", code="unknown-answer")
+            accepted = f"give a text or a list of texts, under a name of 1 to {MAX_GIVEN_NAME} characters"
+            raise WrongAnswer(key, f"{_shown(given[key])} is no answer; {accepted}.", code="unknown-answer")
         if any(UNSTORABLE.search(text) for text in (key, *values)):
             raise WrongAnswer(
                 key, f"{_shown(key)} has a character that is not text, such as NUL.", code="unknown-answer"

@@ -155,6 +155,9 @@ class UnitSerializer(serializers.Serializer[Any]):
     grades = GradeSerializer(many=True)
     non_answers = NonAnswerSerializer(many=True)
     questions = QuestionSerializer(many=True, help_text="Those that can be asked of this document.")
+    takes_other_answers = serializers.BooleanField(
+        help_text="Whether answers may have other names than the questions, as those of a frame."
+    )
 
 
 class TaskSerializer(serializers.Serializer[Any]):

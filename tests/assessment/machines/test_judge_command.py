@@ -11,6 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from assay.cli import judging
 from assay.cli.main import main
+from assay.formats.judgments.reader import parse_judgments
 from assessment.judgments.services import submit
 from assessment.machines import services
 from assessment.models import Judgment, Task
@@ -18,6 +19,7 @@ from tests.assessment.conftest import build_scene
 from tests.helpers.api import make_token
 from tests.helpers.factories import make_organizer
 from tests.helpers.judging import make_machine
+from tests.helpers.row_scenes import TURKLE, build_rows
 from web.api.scopes import Scope
 
 PROGRAM = """
@@ -71,6 +73,50 @@ def test_program_judges_a_batch_of_a_server_and_goes_on_after_a_failure(
     assert set(Judgment.objects.values_list("assessor", "choice", "batch__kind")) == {
         (user.pk, "high", "machine")
     }
+
+
+FRAME = """
+import json, sys
+answers = [{"mood": "good", "why": ["words", "tone"]}, {"mood": "neutral"}, {"note": {"a": 1}}, {"note": "fine"}]
+for line in sys.stdin:
+    unit = json.loads(line)
+    given = answers[int(unit["document"]) - 1]
+    print(json.dumps({"topic": "t", "document": unit["document"], "grade": "answered", "answers": given}), flush=True)
+"""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_frame_is_judged_on_a_site_as_on_files(
+    live_server: LiveServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = "topic,docno,text\n" + "".join(f"t,{n},Text {n}\n" for n in range(1, 5))
+    scene = build_rows(TURKLE, table)
+    machine = make_machine(scene.track, scene.organizer)
+    batch = services.start(machine=machine, pool=scene.pool, by=machine.owner)
+    monkeypatch.setenv("ASSAY_TOKEN", make_token(machine.assessor.user, Scope.READ, Scope.JUDGE))
+    for name, text in (("lab.toml", TURKLE), ("rows.csv", table), ("program.py", FRAME)):
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    program = ["judge", "--quiet", "--with", f"{sys.executable} program.py"]
+    files = ["--protocol", "lab.toml", "--documents", "rows.csv", "--assessor", "m", "--output", "out.jsonl"]
+
+    of_files = main([*program, *files])
+    of_site = main([*program, "--server", live_server.url, "--batch", str(batch.pk)])
+
+    good = [{"mood": "good", "why": ["words", "tone"]}, {"note": "fine"}]
+    errors = capsys.readouterr().err
+    stored = Judgment.objects.filter(batch=batch).order_by("docno").values_list("answers", flat=True)
+    assert (of_files, of_site) == (1, 1)
+    assert [row.answers for row in parse_judgments(Path("out.jsonl").read_bytes(), "out.jsonl").rows] == good
+    assert list(stored) == good
+    assert errors.count("“neutral” is not an answer to “mood” Use good, bad.") == 2
+    assert (
+        errors.count("is no answer; give a text or a list of texts, under a name of 1 to 200 characters.")
+        == 2
+    )
 
 
 @pytest.mark.django_db(transaction=True)
