@@ -73,6 +73,12 @@ class Writer:
 
     def add(self, name: str, parts: Iterable[bytes]) -> str:
         """Write a file and return its SHA-256."""
+        for _ in self.adding(name, parts):
+            pass
+        return self.sums[name]
+
+    def adding(self, name: str, parts: Iterable[bytes]) -> Iterator[None]:
+        """Write a file part by part. After each, what is written so far can be sent."""
         info = zipfile.ZipInfo(f"{self._folder}/{name}", NO_DATE)
         info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
         info._compresslevel = self._level  # type: ignore[attr-defined]  # public in Python 3.13
@@ -81,8 +87,8 @@ class Writer:
             for part in parts:
                 digest.update(part)
                 member.write(part)
+                yield
         self.sums[name] = digest.value
-        return digest.value
 
     def close(self) -> None:
         """Write the digests, and finish the file."""

@@ -1,12 +1,13 @@
 """Store, change and remove the documents of teams. Decision: ADR 74."""
 
-from collections.abc import Callable, Iterable, Iterator
-from tempfile import TemporaryFile
-from typing import BinaryIO, cast
+import io
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, cast
 
 from django.conf import settings
 from django.core.files.base import File
 from django.db import transaction
+from django.db.models import QuerySet
 
 from accounts.audit import services as audit
 from accounts.models import User
@@ -22,6 +23,7 @@ from web.pages import MEGABYTE
 
 MOST = 20  # documents of a team
 MAGIC = b"%PDF-"
+HEAD = "file\tteam\ttitle\tname\tpublic"  # of the list in a ZIP file
 
 
 class DocumentRefused(Refused):
@@ -138,16 +140,40 @@ def pieces(document: TeamDocument) -> Iterator[bytes]:
             yield piece
 
 
-def zipped(track: Track, documents: Iterable[TeamDocument]) -> BinaryIO:
-    """A ZIP file of documents, with a list of their teams and titles, and `SHA256SUMS`. Closing deletes it."""
-    file = cast(BinaryIO, TemporaryFile())  # noqa: SIM115  the response closes it
-    writer, lines = Writer(file, f"{track.slug}-documents", level=1), ["file\tteam\ttitle\tname\tpublic"]
-    for document in documents:
-        path = f"team-{document.team_id}/{document.pk}.pdf"
-        writer.add(path, pieces(document))
-        names = (document.team.name, document.title, document.name)
-        lines.append("\t".join([path, *names, "yes" if document.is_public else "no"]))
+class _Sink(io.RawIOBase):
+    """Holds what is written until it is taken. It cannot be rewound, so a ZIP file is written from start to end."""
+
+    def __init__(self) -> None:
+        self._written = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        self._written += content
+        return len(content)
+
+    def taken(self) -> bytes:
+        content = bytes(self._written)
+        self._written.clear()
+        return content
+
+
+def zipped(track: Track, documents: QuerySet[TeamDocument]) -> Iterator[bytes]:
+    """The pieces of a ZIP file of documents, with a list of their teams and titles, and `SHA256SUMS`.
+
+    A document is looked up when its turn comes: teams may replace and remove documents during a long download. PDFs
+    are compressed already, so the ZIP file stores them as they are.
+    """
+    sink = _Sink()
+    writer, lines = Writer(cast("BinaryIO", sink), f"{track.slug}-documents", level=0), [HEAD]
+    for document_id in list(documents.order_by("pk").values_list("pk", flat=True)):
+        for document in documents.filter(pk=document_id):
+            path = f"team-{document.team_id}/{document.pk}.pdf"
+            for _ in writer.adding(path, pieces(document)):
+                yield sink.taken()
+            names = (document.team.name, document.title, document.name)
+            lines.append("\t".join([path, *names, "yes" if document.is_public else "no"]))
     writer.add("documents.tsv", ["".join(f"{line}\n" for line in lines).encode()])
     writer.close()
-    file.seek(0)
-    return file
+    yield sink.taken()

@@ -124,6 +124,33 @@ def test_worker_that_dies_between_two_mails_sends_the_rest_only(
     assert "hx-trigger" not in whole
 
 
+def test_worker_that_dies_after_it_sent_a_mail_sends_it_again_with_the_same_id(
+    lab: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(lab, audiences=["assessors"])
+    send = letters.EmailMessage.send
+
+    def dying(message: Any) -> None:
+        send(message)
+        raise KeyboardInterrupt  # the mail server has it, and the database does not know
+
+    with monkeypatch.context() as killed:
+        killed.setattr(letters.EmailMessage, "send", dying)
+        with pytest.raises(KeyboardInterrupt):
+            letters.send_due()
+    letters.send_due()
+    letters.send_due()
+
+    ids = [(message.to[0], message.extra_headers["Message-ID"]) for message in mail.outbox]
+    assert len(ids) == 3
+    assert ids[0] == ids[1], "mailboxes drop the second"
+    assert len({each for _, each in ids}) == 2
+    assert (
+        "sent to\n        2 of 2"
+        in client_of(lab.organizer).get("/tracks/arq/announcements/").content.decode()
+    )
+
+
 def test_person_who_wants_no_announcements_or_cannot_log_in_gets_none(lab: Scene) -> None:
     client_of(lab.member).post("/account/", {"is_mailed_about_runs": "on"})
     User.objects.filter(pk=lab.other.pk).update(is_active=False)

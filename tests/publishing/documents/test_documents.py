@@ -1,6 +1,7 @@
 """Documents of teams: who uploads, gets and misses them, and what is refused."""
 
 import io
+import random
 import zipfile
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.test import Client
 from accounts.models import Event, User
 from participation.models import Team, TeamDocument
 from pooling.runs.selectors import owing_teams
+from publishing.documents import services
 from scoring.models import Leaderboard
 from tests.helpers.api import api, call
 from tests.scoring.conftest import Scene, build_scene
@@ -146,6 +148,30 @@ def test_organizers_see_who_lacks_a_document_and_get_all_as_zip(lab: Scene) -> N
     assert names[f"team-{lab.ours.pk}/{TeamDocument.objects.get().pk}.pdf"] == PDF
     assert b"\tOwls\tnotes.pdf\tno\n" in names["documents.tsv"]
     assert "SHA256SUMS" in names
+
+
+@pytest.mark.parametrize("address", ["/tracks/arq/documents.zip", "/api/v1/tracks/arq/documents.zip"])
+def test_zip_is_sent_while_it_is_written(address: str, lab: Scene) -> None:
+    content = PDF + random.Random(1).randbytes(3 << 20)
+    for title in ("First", "Second", "Third", "Fourth"):
+        upload(lab.member, lab.ours, content, title=title)
+    first, second, third, fourth = TeamDocument.objects.order_by("pk")
+
+    response = client_of(lab.organizer).get(address)
+    pieces = iter(response.streaming_content)
+    sent = next(pieces)
+    services.remove(document=second)
+    default_storage.delete(str(second.file))
+    rest = list(pieces)
+
+    assert len(sent) < 2 << 20
+    assert max(map(len, rest)) < 2 << 20
+    archive = zipfile.ZipFile(io.BytesIO(b"".join([sent, *rest])))
+    assert archive.testzip() is None
+    pdfs = [name for name in archive.namelist() if name.endswith(".pdf")]
+    assert pdfs == [f"arq-documents/team-{lab.ours.pk}/{each.pk}.pdf" for each in (first, third, fourth)]
+    assert archive.read(pdfs[0]) == content
+    assert b"Second" not in archive.read("arq-documents/documents.tsv")
 
 
 def test_file_is_the_document_that_the_protocol_asks_for_and_is_replaced(
