@@ -50,4 +50,5 @@ if settings.SIGN_IN:  # before the others: its login page takes the place of the
 handler400 = errors.bad_request
 handler403 = errors.permission_denied
 handler404 = errors.not_found
+handler429 = errors.too_many
 handler500 = errors.server_error

@@ -3,14 +3,19 @@
 import logging
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from django.core.cache import cache
 from django.core.cache.backends.redis import RedisCache
+from django.http import HttpRequest, HttpResponseBase
 from redis.exceptions import RedisError
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 PAUSE_SECONDS = 5.0  # for which a thread does not ask again, so that a Redis that hangs costs a page one wait
 
 
@@ -53,3 +58,21 @@ class ForgivingRedisCache(RedisCache):
         if value is None:
             raise ValueError(f"no key {key}")
         return value
+
+
+class CacheAway(Exception):
+    """Nothing can count attempts now."""
+
+
+def needs_cache(view: View[P]) -> View[P]:
+    """Let a form that must count attempts answer 503 while the cache does not."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if request.method == "POST":
+            cache.set("probe", 1, 60)
+            if cache.get("probe") is None:
+                raise CacheAway
+        return view(request, *args, **kwargs)
+
+    return guarded

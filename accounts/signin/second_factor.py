@@ -25,6 +25,7 @@ from django.urls import path
 from accounts.models import User
 from accounts.services import end_sessions
 from assay.errors import Refused
+from web.caches import needs_cache
 from web.forms import StyledForm
 
 FOLDER = "accounts/signin"
@@ -155,10 +156,12 @@ class TurnOffView(EndsOtherSessions, DeactivateTOTPView):
 
 
 urlpatterns = [
-    path("login/code/", CodeView.as_view(), name="mfa_authenticate"),
+    path("login/code/", needs_cache(CodeView.as_view()), name="mfa_authenticate"),
     path(
         "account/confirm/code/",
-        ReauthenticateView.as_view(template_name=f"{FOLDER}/confirm.html", form_class=ConfirmForm),
+        needs_cache(
+            ReauthenticateView.as_view(template_name=f"{FOLDER}/confirm.html", form_class=ConfirmForm)
+        ),
         name="mfa_reauthenticate",
     ),
     path(

@@ -9,6 +9,7 @@ from django.views.generic import RedirectView
 
 from accounts.signin import views
 from accounts.views import use_link
+from web.caches import needs_cache
 
 urlpatterns = [
     path("login/", views.LogIn.as_view(), name="account_login"),
@@ -18,7 +19,7 @@ urlpatterns = [
     path("account/ways-to-log-in/", views.ways, name="sign_in"),
     path("account/ways-to-log-in/", views.ways, name="mfa_index"),
     path("account/ways-to-log-in/<int:account_id>/disconnect/", views.disconnect, name="sign_in_disconnect"),
-    path("account/confirm/", views.Confirm.as_view(), name="account_reauthenticate"),
+    path("account/confirm/", needs_cache(views.Confirm.as_view()), name="account_reauthenticate"),
     path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
 ]
 if settings.SECOND_FACTOR:

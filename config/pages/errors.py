@@ -7,12 +7,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.template import loader
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext, gettext_noop
 from django.views import defaults
 from django.views.csrf import csrf_failure
 
 from config.languages import use_language
 from web.api.problems import is_api, problem_response
+from web.caches import CacheAway
 
 RETRY_SECONDS = 30  # after which a client may ask again
 
@@ -47,6 +48,12 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     return defaults.page_not_found(request, exception)
 
 
+def too_many(request: HttpRequest) -> HttpResponse:
+    """Too many wrong codes or passwords on a page that confirms a change; django-allauth looks for this handler."""
+    message = gettext("There were too many attempts. Try again in a few minutes.")
+    return refusal(request, gettext("Too many requests"), message, status=429)
+
+
 def refusal(
     request: HttpRequest, title: str, message: str, *, status: int = 409, is_final: bool = False
 ) -> HttpResponse:
@@ -58,13 +65,15 @@ def refusal(
 
 
 def server_error(request: HttpRequest) -> HttpResponseBase:
-    """A fault of ours, which the log describes; 503 if the database or the storage of files does not answer."""
+    """A fault of ours, which the log describes; 503 if the database, the storage or the cache does not answer."""
     if not is_api(request):
         use_language(request, has_account=False)
     if isinstance(sys.exception(), OperationalError | InterfaceError):
         return _unavailable(request, gettext_noop("The database does not answer."))
     if isinstance(sys.exception(), OSError):
         return _unavailable(request, gettext_noop("The storage does not answer, or a file is missing in it."))
+    if isinstance(sys.exception(), CacheAway):
+        return _unavailable(request, gettext_noop("Codes and passwords cannot be checked now."))
     if is_api(request):
         detail = "An unexpected error occurred. The log of the server has the details."
         return problem_response(500, detail=detail, code="server-error")

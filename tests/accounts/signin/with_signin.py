@@ -25,9 +25,12 @@ from accounts.models import Event, User
 from accounts.services import path_of_link
 from participation.models import Invitation
 from publishing.archives.selectors import identified_authors
+from tests.conftest import wait_until
+from tests.helpers.away import Way, without_redis
 from tests.helpers.browser import assert_accessible
 from tests.helpers.factories import PASSWORD, make_organizer, make_role, make_track, make_user
 from tests.helpers.openid import OpenIdProvider, running
+from web import caches
 
 pytestmark = pytest.mark.django_db
 ADA = {"sub": "ada-at-ghent", "name": "Ada Lovelace", "email": "ada@ghent.test", "email_verified": True}
@@ -581,6 +584,43 @@ def test_removed_second_factor_ends_all_sessions(client: Client) -> None:
     call_command("login_link", "ada", "--remove-second-factor")
 
     assert client.get("/account/").status_code == 302
+
+
+@pytest.mark.parametrize("way", ["stopped", "hanging"])
+def test_without_redis_no_code_is_accepted_and_each_page_answers(
+    client: Client, monkeypatch: pytest.MonkeyPatch, way: Way
+) -> None:
+    monkeypatch.setattr(caches.ForgivingRedisCache, "_silent_until", 0.0)
+    monkeypatch.setattr(caches, "PAUSE_SECONDS", 0.0)
+    ada, inside = make_user("ada"), Client()
+    client.raise_request_exception = inside.raise_request_exception = False
+    with_factor(client, ada)
+    log_in(inside, ada)
+    inside.post("/login/code/", {"code": code_now(ada)})
+    cache.clear()
+
+    with without_redis(way):
+        asked = log_in(client, ada)
+        page = client.get("/login/code/")
+        answer = client.post("/login/code/", {"code": code_now(ada)})
+        confirming = inside.post("/account/confirm/", {"password": PASSWORD})
+    assert (asked["Location"], page.status_code) == ("/login/code/", 200)
+    for refused in (answer, confirming):
+        assert (refused.status_code, refused["Retry-After"]) == (503, "30")
+        assert b"Codes and passwords cannot be checked now." in refused.content
+    code = {"code": code_now(ada)}
+    # a server that hung does what it was asked meanwhile, so a code may be locked for some seconds
+    wait_until(lambda: client.post("/login/code/", code).status_code == 302, reason="codes work again")
+
+
+def test_too_many_confirmations_are_refused_with_a_page_of_the_site(client: Client) -> None:
+    ada = make_user("ada")
+    log_in(client, ada)
+
+    answers = [client.post("/account/confirm/", {"password": "x"}) for _ in range(12)]
+
+    assert {answer.status_code for answer in answers} == {200, 429}
+    assert b"There were too many attempts." in answers[-1].content
 
 
 def test_replaced_secret_key_is_explained(client: Client, settings: Any) -> None:
