@@ -1,5 +1,8 @@
 """Refusals that are raised at several places, or caught."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import User
@@ -127,7 +130,8 @@ class JudgedElsewhere(Refused):
 class NotReady(Refused):
     title = "These judgments cannot be imported"
 
-    def __init__(self, n_complaints: int) -> None:
+    def __init__(self, n_complaints: int, complaints: Sequence[Any] = ()) -> None:
+        self.complaints = complaints
         problem = f"it has {counted(n_complaints, 'error')}" if n_complaints else "it has nothing new"
         super().__init__(f"Nothing was imported from the file, because {problem}. Its page names the lines.")
 

@@ -155,27 +155,40 @@ class Progress:
         self.attempt = attempt
         self._lost = threading.Event()
         self._next_report = 0.0
+        self._latest: dict[str, Any] = {}
 
     def _own_row(self) -> Q:
         return Q(pk=self.job_id, attempt=self.attempt, state=Job.State.RUNNING)
+
+    def report(self, done: int, total: int | None = None, message: str = "") -> None:
+        """Leave the progress to the next heartbeat, which stores it on a connection of its own.
+
+        This is for a transaction. There, `update` would lock the job's row until the commit: nobody would see the
+        progress, no heartbeat could be stored, and canceling the job would wait.
+
+        Raises:
+            HandedBack: The worker stops.
+            JobLost: Another worker took the job over, or it was canceled.
+        """
+        if stopping.is_due():
+            raise HandedBack
+        if self._lost.is_set():
+            raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
+        self._latest = {"done": done, "total": total, "message": message}
 
     def update(self, done: int, total: int | None = None, message: str = "") -> None:
         """Store the progress, at most twice per second.
 
         Raises:
             HandedBack: The worker stops.
-            JobLost: Another worker took the job over.
+            JobLost: Another worker took the job over, or it was canceled.
         """
-        if stopping.is_due():
-            raise HandedBack
-        if self._lost.is_set():
-            raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
+        self.report(done, total, message)
         now = time.monotonic()
         if now < self._next_report:
             return
         self._next_report = now + PROGRESS_SECONDS
-        fields = {"done": done, "total": total, "message": message, "heartbeat_at": Now()}
-        if not Job.objects.filter(self._own_row()).update(**fields):
+        if not Job.objects.filter(self._own_row()).update(heartbeat_at=Now(), **self._latest):
             raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
 
     @contextmanager
@@ -208,10 +221,10 @@ class Progress:
             nudge(self.job_id)
 
     def beat(self, stop: threading.Event) -> None:
-        """Renew the heartbeat, in a separate thread, until `stop` is set or the job is lost."""
+        """Renew the heartbeat and the progress, in a separate thread, until `stop` is set or the job is lost."""
         while not stop.wait(settings.JOB_HEARTBEAT_SECONDS) and not self._lost.is_set():
             try:
-                if not Job.objects.filter(self._own_row()).update(heartbeat_at=Now()):
+                if not Job.objects.filter(self._own_row()).update(heartbeat_at=Now(), **self._latest):
                     self._lost.set()
             except (OperationalError, InterfaceError):
                 logger.warning("job %s: no heartbeat because the database does not answer", self.job_id)

@@ -17,6 +17,7 @@ JUDGMENTS = (
     "batch", "kind", "topic", "docno", "assessor", "choice", "answers", "accepted_at", "judged_at", "seconds", "source",
 )  # fmt: skip
 LAB_FILE, ROWS_FILE, JUDGMENTS_FILE = "lab.toml", "rows.csv", "judgments.csv"
+LINE_BREAK = re.compile("[\r\n]+")
 SKIPPED = "skipped"  # the non-answer of a task that somebody skipped
 
 
@@ -123,8 +124,8 @@ def rows_csv(project: Project) -> str:
 
 
 def judgments_csv(project: Project) -> str:
-    """The judgments, for the import of judgments."""
-    rows = ([judgment[name] for name in JUDGMENTS] for judgment in project.judgments)
+    """The judgments, for the import of judgments, each in one line."""
+    rows = ([LINE_BREAK.sub(" ", judgment[name]) for name in JUDGMENTS] for judgment in project.judgments)
     return BOM + "".join(csv_lines(JUDGMENTS, rows))
 
 

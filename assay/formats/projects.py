@@ -11,8 +11,8 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from itertools import islice
@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from assay.errors import InputError
 from assay.formats.compression import EMPTY_ZIP, ZIP
 from assay.formats.judgments.choices import choice_of
-from assay.formats.judgments.reader import parse_judgments
+from assay.formats.judgments.reader import JudgmentsError, open_judgments
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.moving import JUDGMENTS_FILE, LAB_FILE, ROWS_FILE, judgments_csv, rows_csv
 from assay.formats.rows import TableRow, read_rows
@@ -56,6 +56,14 @@ class ProjectFiles:
     lab: dict[str, bytes] = field(default_factory=dict)  # by name, if it is a lab
 
     @property
+    def n_lines(self) -> int:
+        """The number of its rows and judgments, as far as it is known before they are read."""
+        tables = [*self.batches.values(), *self.results.values()]
+        return sum(len(table.lines) for table in tables) + sum(
+            data.count(b"\n") for name, data in self.lab.items() if name.endswith(".csv")
+        )
+
+    @property
     def slug(self) -> str:
         """A short name that the project could have."""
         return slug_of_words(self.title) or slug_of_words(self.name) or "project"
@@ -63,7 +71,10 @@ class ProjectFiles:
 
 @dataclass(frozen=True)
 class Lab:
-    """A project as the files of a lab, with their content. `problems` are errors of judgments, each with its place."""
+    """A project as the files of a lab, with their content. `problems` are errors of judgments, each with its place.
+
+    `places` has the file and the line of each judgment, as they were given.
+    """
 
     name: str
     text: str
@@ -72,8 +83,16 @@ class Lab:
     protocol: Protocol
     rows: list[TableRow]
     judgments: list[JudgmentRow]
+    places: Sequence[str]
     notes: list[str]
     problems: list[str]
+
+
+Report = Callable[[int, str], None]  # with the number of lines that are done, and the step
+
+
+def silent(_done: int, _step: str) -> None:
+    """Report nothing."""
 
 
 def slug_of_words(words: str) -> str:
@@ -265,8 +284,13 @@ def _row(line: Line, prefix: str = "") -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name.removeprefix(prefix), text) for name, text in cells if name.startswith(prefix)))
 
 
-def lab_of(project: ProjectFiles, *, slug: str = "", title: str = "") -> Lab:
-    """The lab that a project becomes. The protocol of Turkle's projects gets the slug and the title.
+def lab_of(project: ProjectFiles, *, slug: str = "", title: str = "", report: Report = silent) -> Lab:
+    """The lab that a project becomes, without its tables after that.
+
+    The protocol of Turkle's projects gets the slug and the title.
+
+    Args:
+        report: is called with the number of lines that are done, of `n_lines`, in each of two steps.
 
     Raises:
         InputError: Files contradict each other, or the protocol has an error.
@@ -275,7 +299,9 @@ def lab_of(project: ProjectFiles, *, slug: str = "", title: str = "") -> Lab:
         path = _path(project.name, LAB_FILE)
         text = _text(project.lab[path], path)
         rows = project.lab[_path(project.name, ROWS_FILE)]
-        return _lab(project, text, rows, project.lab.get(_path(project.name, JUDGMENTS_FILE), b""))
+        name = _path(project.name, ROWS_FILE)
+        judgments = project.lab.get(_path(project.name, JUDGMENTS_FILE), b"")
+        return _lab(project, text, rows, judgments, name=name, report=report)
     moved = move(
         project.template,
         name=project.template_name,
@@ -283,29 +309,50 @@ def lab_of(project: ProjectFiles, *, slug: str = "", title: str = "") -> Lab:
         title=title or project.title,
         batches=project.batches,
         results=project.results,
+        report=lambda n: report(n, "reading"),
     )
-    judgments = judgments_csv(moved).encode() if moved.judgments else b""
-    lab = _lab(project, moved.protocol, rows_csv(moved).encode(), judgments, moved.places)
+    name = ", ".join(table.name for table in (project.batches or project.results).values())
+    rows, judgments = rows_csv(moved).encode(), judgments_csv(moved).encode() if moved.judgments else b""
+    for used in (project.batches, project.results, moved.rows, moved.judgments):
+        used.clear()  # a large project needs the memory
+    lab = _lab(project, moved.protocol, rows, judgments, moved.places, name=name, report=report)
     return replace(lab, notes=moved.notes)
 
 
 def _lab(
-    project: ProjectFiles, text: str, rows_csv: bytes, judgments_csv: bytes, given: Sequence[str] = ()
+    project: ProjectFiles,
+    text: str,
+    rows_csv: bytes,
+    judgments_csv: bytes,
+    given: Sequence[str] = (),
+    *,
+    name: str,
+    report: Report,
 ) -> Lab:
-    """A lab of its files. `given` are the places of its judgments, if they were in other files."""
+    """A lab of its files. `given` are the places of its judgments, and `name` the file of its rows."""
     path = project.template_name or _path(project.name, LAB_FILE)
     protocol = parse_protocol(text, name=path)
     form = protocol.judging.form
     if form is None:
         raise InputError(f"{path}: the protocol judges no rows; its layout is {protocol.judging.layout}")
-    rows = read_rows(rows_csv, _path(project.name, ROWS_FILE), fields=form.fields)
+    rows = read_rows(rows_csv, name, fields=form.fields)
     file = _path(project.name, JUDGMENTS_FILE)
-    judgments = parse_judgments(judgments_csv, file).rows if judgments_csv else []
+    judgments: list[JudgmentRow] = []
+    try:
+        for row in open_judgments(BytesIO(judgments_csv), file).rows if judgments_csv else ():
+            judgments.append(row)
+            report(len(rows) + len(judgments), "checking")
+    except JudgmentsError as error:
+        if not given:
+            raise
+        # Each judgment is one line below the header
+        lines = [f"{given[each.line - 2]}: {each.message}" for each in error.complaints]
+        raise InputError("\n".join(lines)) from None
     places = given or [f"{file}: line {row.line}" for row in judgments]
     problems = list(
         islice(_problems(protocol.judging, rows, zip(places, judgments, strict=True)), MAX_PROBLEMS)
     )
-    return Lab(project.name, text, rows_csv, judgments_csv, protocol, rows, judgments, [], problems)
+    return Lab(project.name, text, rows_csv, judgments_csv, protocol, rows, judgments, places, [], problems)
 
 
 def _problems(
@@ -313,6 +360,7 @@ def _problems(
 ) -> Iterator[str]:
     units = {(row.topic, row.docno): row.fields for row in rows}
     place_of: dict[tuple[str, ...], str] = {}
+    judges: Counter[tuple[str, ...]] = Counter()
     for place, row in judgments:
         if (row.topic, row.docno) not in units:
             yield f"{place}: {row.topic} {row.docno} is no row of the table"
@@ -328,3 +376,8 @@ def _problems(
             yield f"{place}: no worker is named"
         elif row.is_current and place_of.setdefault(key, place) != place:
             yield f"{place}: {row.assessor} judged this row already, in {place_of[key]}"
+        elif row.is_current and row.kind in {"", "main"}:
+            judges[row.batch, row.topic, row.docno] += 1
+            if judges[row.batch, row.topic, row.docno] == rules.judges + 1:
+                problem = "this row has more assignments than MaxAssignments or the protocol's judges allow"
+                yield f"{place}: {problem}, {rules.judges}"

@@ -10,12 +10,12 @@ import csv
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import StringIO
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from assay.errors import InputError
 from assay.formats.moving import MovedRow, Project, choices_of, lab_toml
+from assay.formats.rows import MAX_CELL as LONGEST
 from assay.formats.rows import MEAN, NAME, ONE_TOPIC
 from assay.formats.spreadsheet import BOM, csv_lines
 from assay.protocols.form_rules import FIELD, KEY, ROW_COLUMNS
@@ -30,6 +30,13 @@ COLUMNS = (
 INPUT, ANSWER, USERNAME = "Input.", "Answer.", "Turkle.Username"
 TIME = "%a %b %d %H:%M:%S UTC %Y"
 MAX_CELL = 16 << 20
+LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+
+Report = Callable[[int], None]  # with the number of lines that are done
+
+
+def silent(_done: int) -> None:
+    """Report nothing."""
 
 
 class Line(NamedTuple):
@@ -68,7 +75,8 @@ def read_table(text: str, name: str) -> Table:
     limit = csv.field_size_limit(MAX_CELL)
     lines: list[Line] = []
     try:
-        reader = csv.reader(StringIO(text.removeprefix(BOM), newline=""), strict=True)
+        content = (line[0] for line in LINE.finditer(text.removeprefix(BOM)))
+        reader = csv.reader(content, strict=True)  # StringIO would take four bytes for each character
         header = next(reader, [])
         begin = reader.line_num + 1
         for cells in reader:
@@ -96,6 +104,7 @@ def move(
     title: str,
     batches: Mapping[str, Table],
     results: Mapping[str, Table],
+    report: Report = silent,
 ) -> Project:
     """Make a lab of a project.
 
@@ -103,6 +112,7 @@ def move(
         html: its template, in the file `name`.
         batches: the rows of each batch, as they were published, by a name of the batch.
         results: those of its results, by the same names. Without its rows, those in its results are used.
+        report: is called with the number of rows and results that were read.
 
     Raises:
         InputError: A column cannot be a field, or results are of no row of their batch.
@@ -114,11 +124,11 @@ def move(
     judges = max((_judges(line) for table in results.values() for line in table.lines), default=1)
     questions, notes = questions_of(template)
     by_key = {each["key"]: each for each in questions}
-    judged = [
-        judgment
-        for of, table in results.items()
-        for judgment in _judgments(of, table, places, by_key, judges)
-    ]
+    judged: list[tuple[str, dict[str, str]]] = []
+    for of, table in results.items():
+        for judgment in _judgments(of, table, places, by_key, judges):
+            judged.append(judgment)
+            report(len(rows) + len(judged))
     form = FormRules(tuple(fields), html, frame=True)
     protocol = lab_toml(slug, title, form, questions, source="A project of Turkle.", judges=judges)
     return Project(
@@ -184,6 +194,8 @@ def _rows(
                 {column: row.get(column, "") for column in fields},
             )
             place = f"{table.name}: line {number}"
+            if long := next((column for column, text in row.items() if len(text) > LONGEST), ""):
+                raise InputError(f"{place}: {long} has {len(row[long]):,} characters; at most {LONGEST:,}")
             if (first := place_of.setdefault(moved[:2], place)) != place:
                 raise InputError(f"{place}: {moved.topic} {moved.docno} is there already, in {first}")
             rows.append(moved)

@@ -53,10 +53,23 @@ class Unusable(Exception):
         self.kind = kind
 
 
+Report = Callable[[int, str], None]  # with the number of judgments that are done, and the step
+
+
+def silent(_done: int, _step: str) -> None:
+    """Report nothing."""
+
+
 @dataclass
 class ImportPlan:
-    """The effect of an import and its errors, counted over the parts of the file."""
+    """The effect of an import and its errors, counted over the parts of the file.
 
+    `report` is called with the number of rows while they are compared, then while they are stored.
+    """
+
+    report: Report = silent
+    n_compared: int = 0
+    n_stored: int = 0
     n_new: int = 0
     n_equal: int = 0
     batches: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # new ones: batch, kind, pool
@@ -121,6 +134,8 @@ def _resolved(
     topics = {campaign.topics[row.topic] for row in part.rows if row.topic in campaign.topics}
     campaign.read_units(topics, part.rows)
     for pk, row in zip(part.ids, part.rows, strict=True):
+        plan.n_compared += 1
+        plan.report(plan.n_compared, "comparing")
         before = sum(plan.n_by_kind.values())
         place = plan.attempt(row, lambda row: _place(source, row, campaign))
         assessor = plan.attempt(row, lambda row: _assessor(source, row, campaign))

@@ -22,8 +22,8 @@ from assay.formats.judgments.rows import JudgmentStream
 from assessment.batches.services import lock_for_managing
 from assessment.errors import NotReady
 from assessment.imports.campaign import Campaign
-from assessment.imports.plan import ImportPlan, plan_part, report_of
-from assessment.imports.staging import Staged, parts, stage
+from assessment.imports.plan import ImportPlan, Report, plan_part, report_of, silent
+from assessment.imports.staging import parts, stage
 from assessment.imports.store import make_batches, store
 from assessment.models import Batch, JudgmentImport, ProjectImport
 from jobs import services as jobs
@@ -75,9 +75,21 @@ def start(
 
 @transaction.atomic
 def import_file(
-    *, track: Track, name: str, file: BinaryIO, assessors: Mapping[str, str], by: User
+    *,
+    track: Track,
+    name: str,
+    file: BinaryIO,
+    assessors: Mapping[str, str],
+    by: User,
+    report: Report = silent,
 ) -> JudgmentImport:
-    """Import judgments from an open file at once. `assessors` are the usernames by the names of the file."""
+    """Import judgments from an open file at once. `assessors` are the usernames by the names of the file.
+
+    `report` is called with the number of judgments that are stored.
+
+    Raises:
+        NotReady: Lines cannot be imported.
+    """
     source = JudgmentImport.objects.create(
         track=track,
         name=name,
@@ -87,7 +99,7 @@ def import_file(
         mapping={"assessors": dict(assessors)},
         created_by=by,
     )
-    _import(source, stage(_opened(source, file), has_ids=True))
+    _import(source, file, report)
     source.refresh_from_db()
     return source
 
@@ -142,20 +154,20 @@ def check(source: JudgmentImport) -> None:
     source.report = report
 
 
-def _report(source: JudgmentImport) -> dict[str, Any]:
+def _report(source: JudgmentImport, report: Report = silent) -> dict[str, Any]:
     with _content(source) as file:
         header = header_of_judgments(file)
         try:
             with transaction.atomic():
-                staged = stage(_opened(source, file), has_ids=False)
-                plan, campaign = ImportPlan(), Campaign(source.track)
+                staged = stage(_opened(source, file), has_ids=False, report=report)
+                plan, campaign = ImportPlan(report), Campaign(source.track)
                 for part in parts():
                     plan_part(plan, source, part, campaign, is_numbered=staged.is_numbered)
         except JudgmentsError as error:
             complaints = [[each.line, each.message] for each in error.complaints]
             return {"header": header, "complaints": complaints, "n_complaints": error.n_complaints}
-    report = report_of(plan, staged, source, campaign)
-    return {"header": header, "form": staged.form, "columns": staged.columns} | report
+    result = report_of(plan, staged, source, campaign)
+    return {"header": header, "form": staged.form, "columns": staged.columns} | result
 
 
 @contextmanager
@@ -187,7 +199,7 @@ def request_import(*, source: JudgmentImport) -> None:
             queue(source, IMPORT, f"Import the judgments of {source.name}", subject=source.track)
             return
     with _content(source) as file, transaction.atomic():
-        _import(source, stage(_opened(source, file), has_ids=True))
+        _import(source, file)
 
 
 def _lock(source: JudgmentImport) -> JudgmentImport:
@@ -202,23 +214,24 @@ def _lock(source: JudgmentImport) -> JudgmentImport:
     return current
 
 
-def _import(source: JudgmentImport, staged: Staged) -> None:
-    """Store the staged judgments under the locks of the track and its batches, if they can all come in.
+def _import(source: JudgmentImport, file: BinaryIO, report: Report = silent) -> None:
+    """Store the judgments of a file under the locks of the track and its batches, if they can all come in.
 
     A refusal rolls back what was stored of the parts before.
     """
+    staged = stage(_opened(source, file), has_ids=True, report=report)
     current = _lock(source)
     track_services.lock(current.track_id)
     for pk in Batch.objects.filter(pool__track=current.track_id).order_by("pk").values_list("pk", flat=True):
         lock_for_managing(pk)
-    plan, campaign, now = ImportPlan(), Campaign(current.track), timezone.now()
+    plan, campaign, now = ImportPlan(report), Campaign(current.track), timezone.now()
     make_batches(current, campaign)
     for part in parts():
         planned = plan_part(plan, current, part, campaign, is_numbered=staged.is_numbered)
         if not plan.complaints:
-            store(current, planned, campaign, now)
+            store(plan, current, planned, campaign, now)
     if plan.complaints or not plan.n_new:
-        raise NotReady(sum(plan.n_by_kind.values()))
+        raise NotReady(sum(plan.n_by_kind.values()), sorted(plan.complaints))
     if current.file:
         storage.discard([str(current.file)])
     current.file.name = ""
@@ -244,8 +257,7 @@ def discard(*, source: JudgmentImport) -> None:
 def check_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     """Check a large file."""
     source = JudgmentImport.objects.select_related("track").get(pk=import_id)
-    progress.update(0, None, "reading the file and comparing it with the track")
-    report = _report(source)
+    report = _report(source, lambda n, step: progress.report(n, None, f"judgments; {step}"))
     with progress.storing():
         JudgmentImport.objects.filter(pk=import_id, imported_at=None).update(report=report)
     return {}
@@ -257,10 +269,9 @@ def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     source = JudgmentImport.objects.get(pk=import_id)
     if source.imported_at is not None:
         return {"n": source.n_imported}
-    progress.update(0, None, "reading the file")
     with _content(source) as file, transaction.atomic():
-        staged = stage(_opened(source, file), has_ids=True)
-        progress.update(0, staged.n_rows, "storing the judgments: all of them, or none")
+        _import(source, file, lambda n, step: progress.report(n, None, f"judgments; {step} all, or none"))
         with progress.storing():
-            _import(source, staged)
-    return {"n": staged.n_rows}
+            pass  # a job that was lost or canceled stores nothing
+    source.refresh_from_db()
+    return {"n": source.n_imported}

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from io import BytesIO
@@ -57,7 +57,7 @@ class Staged:
         self.assessors[row.assessor] += 1
 
 
-def stage(stream: JudgmentStream, *, has_ids: bool) -> Staged:
+def stage(stream: JudgmentStream, *, has_ids: bool, report: Callable[[int, str], None]) -> Staged:
     """Copy the rows into the temporary table, which the end of the transaction drops.
 
     `has_ids`: give each row the id of a new judgment, so that ids ascend in the order of the file.
@@ -72,6 +72,7 @@ def stage(stream: JudgmentStream, *, has_ids: bool) -> Staged:
             for row in rows:
                 staged.count(row)
             cursor.copy_expert(COPY, BytesIO("".join(map(_line, rows)).encode()))
+            report(staged.n_rows, "reading")
     return staged
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from assay.protocols.schema import Grade
 from assessment.batches import services as batch_services
 from assessment.imports.campaign import BatchKey, Campaign, PlannedJudgment
-from assessment.imports.plan import Unusable, batch_of, existing
+from assessment.imports.plan import ImportPlan, Unusable, batch_of, existing
 from assessment.imports.staging import first_of_batches
 from assessment.models import Batch, BatchEntry, Judgment, JudgmentImport, Task, TopicAssignment
 from pooling.models import Pool
@@ -39,7 +39,11 @@ def make_batches(source: JudgmentImport, campaign: Campaign) -> None:
 
 
 def store(
-    source: JudgmentImport, planned: Sequence[PlannedJudgment], campaign: Campaign, now: datetime
+    plan: ImportPlan,
+    source: JudgmentImport,
+    planned: Sequence[PlannedJudgment],
+    campaign: Campaign,
+    now: datetime,
 ) -> None:
     """Store planned judgments, all of their topics. The caller's transaction locks the track and its batches.
 
@@ -52,7 +56,7 @@ def store(
     BatchEntry.objects.bulk_create(rows, batch_size=AT_ONCE, ignore_conflicts=True)
     _assign(planned, batches, campaign, now)
     tasks = _tasks(planned, batches, campaign, now)
-    _judgments(source, planned, batches, tasks, now)
+    _judgments(plan, source, planned, batches, tasks, now)
 
 
 def _assign(
@@ -143,6 +147,7 @@ def _order(planned: PlannedJudgment) -> str:
 
 
 def _judgments(
+    plan: ImportPlan,
     source: JudgmentImport,
     planned: Sequence[PlannedJudgment],
     batches: dict[BatchKey, Batch],
@@ -181,3 +186,5 @@ def _judgments(
             for each in planned[start : start + AT_ONCE]
         ]
         Judgment.objects.bulk_create(rows)
+        plan.n_stored += len(rows)
+        plan.report(plan.n_stored, "storing")

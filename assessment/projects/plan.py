@@ -1,8 +1,9 @@
 """What the import of projects of Turkle would make here: tracks, rows, batches and accounts, and what prevents it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -40,11 +41,19 @@ class ProjectsPlan:
     problems: list[str] = field(default_factory=list)
 
 
-def plan_of(files: Mapping[str, bytes], mapping: Mapping[str, Mapping[str, str]]) -> ProjectsPlan:
+Report = Callable[[int, int | None, str], None]  # done, total, step
+
+
+def plan_of(
+    files: Mapping[str, bytes],
+    mapping: Mapping[str, Mapping[str, str]],
+    report: Report = lambda done, total, step: None,
+) -> ProjectsPlan:
     """Plan the import of an upload. Four queries.
 
     Args:
         mapping: what the organizer chose: `titles` and `slugs` by folder, `accounts` by worker.
+        report: is called with the number of lines that are done.
     """
     plan = ProjectsPlan()
     try:
@@ -52,20 +61,29 @@ def plan_of(files: Mapping[str, bytes], mapping: Mapping[str, Mapping[str, str]]
     except AssayError as error:
         plan.problems = str(error).split("\n")
         return plan
-    for project in projects:
-        plan.projects.append(_planned(project, mapping, plan))
+    sizes = [project.n_lines for project in projects]
+    for n, project in enumerate(projects):
+        step = partial(_report, report, sum(sizes[:n]), sum(sizes), project.title)
+        plan.projects.append(_planned(project, mapping, plan, step))
     _name_accounts(plan, mapping.get("accounts", {}))
     plan.problems += [*_of_tracks(plan.projects), *_of_accounts(plan)]
     return plan
 
 
+def _report(report: Report, before: int, total: int, title: str, n: int, step: str) -> None:
+    report(before + n, total, f"tasks and judgments; {step} {title}")
+
+
 def _planned(
-    project: ProjectFiles, mapping: Mapping[str, Mapping[str, str]], plan: ProjectsPlan
+    project: ProjectFiles,
+    mapping: Mapping[str, Mapping[str, str]],
+    plan: ProjectsPlan,
+    report: Callable[[int, str], None],
 ) -> PlannedProject:
     title = mapping.get("titles", {}).get(project.name, "") or project.title
     slug = mapping.get("slugs", {}).get(project.name, "") or project.slug
     try:
-        lab = lab_of(project, slug=slug, title=title)
+        lab = lab_of(project, slug=slug, title=title, report=report)
     except AssayError as error:
         plan.problems += str(error).split("\n")
         return PlannedProject(project, title, slug, None)

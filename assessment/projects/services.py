@@ -21,7 +21,8 @@ from accounts.models import User
 from assay.digests import sha256_of_file
 from assay.errors import BadFile, InputError, Refused
 from assay.formats.moving import JUDGMENTS_FILE, ROWS_FILE
-from assay.formats.projects import Lab, unpacked
+from assay.formats.projects import MAX_PROBLEMS, Lab, unpacked
+from assessment.errors import NotReady
 from assessment.imports import services as import_services
 from assessment.imports.services import SMALL, queue
 from assessment.models import ProjectImport
@@ -80,7 +81,7 @@ def start(*, uploads: Sequence["File[bytes]"], mapping: Names | None = None, by:
 
 def _pack(files: Mapping[str, bytes], file: BinaryIO) -> None:
     try:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             for name, data in unpacked(files):
                 archive.writestr(name, data)
     except InputError as error:
@@ -154,7 +155,7 @@ def check_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     """Check a large upload."""
     source = ProjectImport.objects.get(pk=import_id)
     progress.update(0, None, "reading the files")
-    report = report_of(plan_of(_files(source), source.mapping))
+    report = report_of(plan_of(_files(source), source.mapping, progress.update))
     with progress.storing():
         ProjectImport.objects.filter(pk=import_id, imported_at=None).update(report=report)
     return {}
@@ -164,6 +165,8 @@ def check_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
 def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     """Import projects. One transaction stores all of them; the job's row is locked at its end only.
 
+    So the progress is seen, and the job can be canceled, until then.
+
     Raises:
         ProjectsRefused: Something here changed since the check.
     """
@@ -171,7 +174,7 @@ def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     if source.imported_at is not None:  # an earlier attempt stored it, but did not finish the job
         return {"projects": len(source.report["projects"])}
     progress.update(0, None, "reading the files")
-    plan = plan_of(_files(source), source.mapping)
+    plan = plan_of(_files(source), source.mapping, progress.update)
     labs = [(project, project.lab) for project in plan.projects if project.lab is not None]
     if plan.problems:
         raise ProjectsRefused("\n".join(plan.problems))
@@ -180,9 +183,10 @@ def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
         tables = [store_file("topics", ContentFile(lab.rows_csv)) for _, lab in labs]
         try:
             with transaction.atomic():
-                for n, ((project, lab), table) in enumerate(zip(labs, tables, strict=True)):
-                    progress.update(n, len(labs), f"storing {project.title}")
-                    _store(project, lab, table, plan, progress, source.created_by)
+                inner = _Inner(progress, sum(len(lab.rows) + len(lab.judgments) for _, lab in labs))
+                for (project, lab), table in zip(labs, tables, strict=True):
+                    inner.title = project.title
+                    _store(project, lab, table, plan, inner, source.created_by)
                 with progress.storing():
                     _finish(source, report)
         except IntegrityError as error:
@@ -200,7 +204,18 @@ def _finish(source: ProjectImport, report: dict[str, Any]) -> None:
 
 
 class _Inner(jobs.Progress):
-    """The progress of a job inside another one, which locks its row itself."""
+    """The progress of the transaction of a job, and of a job inside of it. It writes nothing itself."""
+
+    def __init__(self, outer: jobs.Progress, total: int) -> None:
+        super().__init__(outer.job_id, outer.attempt)
+        self.outer, self.total, self.n_stored, self.title = outer, total, 0, ""
+
+    def step(self, n: int, step: str) -> None:
+        """Report rows or judgments of the current project, besides those of `n_stored`."""
+        self.outer.report(self.n_stored + n, self.total, f"tasks and judgments; {step} {self.title}")
+
+    def update(self, done: int, total: int | None = None, message: str = "") -> None:
+        self.step(0, "pooling")
 
     @contextmanager
     def storing(self) -> Any:
@@ -208,9 +223,10 @@ class _Inner(jobs.Progress):
 
 
 def _store(
-    project: PlannedProject, lab: Lab, table: str, plan: ProjectsPlan, progress: jobs.Progress, by: User
+    project: PlannedProject, lab: Lab, table: str, plan: ProjectsPlan, progress: _Inner, by: User
 ) -> None:
     """Store a project as a track with its rows, assessors, pool and judgments."""
+    progress.step(0, "storing")
     protocol = protocol_services.store(text=lab.text, by=by)
     track = track_services.create(
         track=Track(slug=project.slug, name=project.title, protocol=protocol), by=by
@@ -222,15 +238,23 @@ def _store(
         _add_worker(track, plan, worker, by)
     pool = pool_services.request(track=track, name=POOL, seed=pool_services.new_seed(), depth={}, by=by)
     # The job of the pool finds it built.
-    pool_services.build(_Inner(progress.job_id, progress.attempt), pool_id=pool.pk)
+    progress.n_stored += len(lab.rows)
+    pool_services.build(progress, pool_id=pool.pk)
     if lab.judgments_csv:
-        import_services.import_file(
-            track=track,
-            name=JUDGMENTS_FILE,
-            file=BytesIO(lab.judgments_csv),
-            assessors={worker: plan.accounts[worker] for worker in project.workers},
-            by=by,
-        )
+        try:
+            import_services.import_file(
+                track=track,
+                name=JUDGMENTS_FILE,
+                file=BytesIO(lab.judgments_csv),
+                assessors={worker: plan.accounts[worker] for worker in project.workers},
+                by=by,
+                report=progress.step,
+            )
+        except NotReady as error:
+            place_of = {row.line: place for row, place in zip(lab.judgments, lab.places, strict=True)}
+            lines = [f"{place_of[each.line]}: {each.message}" for each in error.complaints[:MAX_PROBLEMS]]
+            raise ProjectsRefused("\n".join(lines) or error.message) from error
+    progress.n_stored += len(lab.judgments)
 
 
 def _add_worker(track: Track, plan: ProjectsPlan, worker: str, by: User) -> None:

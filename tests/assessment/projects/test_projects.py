@@ -1,13 +1,18 @@
 """Projects of Turkle become tracks by one page, as the guide says: all of an upload, or nothing."""
 
 import csv
+import html
+import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO, StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
@@ -15,6 +20,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from assay import samples
+from assessment.imports import store as import_store
+from assessment.imports.seats import Seats
 from assessment.models import Batch, Judgment, ProjectImport
 from jobs import services as jobs
 from jobs.models import Job
@@ -138,6 +145,12 @@ def test_steps_of_the_guide_move_a_project_with_its_people_and_judgments(organiz
             '"7","","","","ann"',
             "results.csv: line 8: “7” is not an answer",
         ),
+        (
+            "results.csv",
+            '"Tue Nov 24 12:52:54 UTC 2026","0","=1',
+            '"soon","0","=1',
+            "results.csv: line 8: judged_at 'soon' is not a time",
+        ),
         ("results.csv", '"=1+1 units', '"2 units', "results.csv: line 8: of no row of the batch batch"),
         ("results.csv", '"ben"', '"ann"', "line 4: ann judged this row already, in results.csv: line 2"),
         (
@@ -157,7 +170,7 @@ def test_errors_name_file_and_line_and_nothing_is_imported(
 
     _, page = uploaded(organizer, FILES | {name: FILES[name].replace(old, new)})
 
-    assert problem in page
+    assert problem in html.unescape(page)
     assert "Import now" not in page
     refused = organizer.post(f"/projects/{ProjectImport.objects.get().pk}/run/")
     assert refused.status_code == 409
@@ -220,6 +233,68 @@ def test_names_and_accounts_that_are_taken_are_refused_and_chosen_again(organize
     users = Judgment.objects.order_by("assessor__username").values_list("assessor__username", flat=True)
     assert sorted(set(users)) == ["Ben", "anna"]
     assert ben.judgments.count() == 2
+
+
+def test_more_workers_of_a_task_than_it_asks_for_are_named_with_their_line(organizer: Client) -> None:
+    files = FILES | {"results.csv": FILES["results.csv"].replace('2026","2","7200"', '2026","1","7200"')}
+
+    _, page = uploaded(organizer, files)
+
+    problem = "more assignments than MaxAssignments or the protocol's judges allow, 1"
+    assert f"results.csv: line 4: this row has {problem}" in html.unescape(page)
+    assert "Import now" not in page
+
+
+def test_fault_in_the_middle_of_the_import_names_its_line_and_leaves_nothing(
+    organizer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uploaded(organizer, FILES)
+    take = Seats._take
+    monkeypatch.setattr(
+        Seats, "_take", lambda seats, each: "no seat" if each.row.docno == "3" else take(seats, each)
+    )
+
+    job = imported(organizer)
+
+    assert (job.state, job.error) == (Job.State.FAILED, "results.csv: line 8: no seat")
+    assert not Track.objects.exists()
+    assert not User.objects.filter(username="ann").exists()
+    monkeypatch.undo()
+    assert imported(organizer).state == Job.State.DONE
+
+
+@pytest.mark.django_db(transaction=True)
+def test_page_counts_tasks_while_one_project_is_stored_and_can_cancel(
+    organizer: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.JOB_HEARTBEAT_SECONDS = 0.01
+    uploaded(organizer, FILES)
+    source = ProjectImport.objects.get()
+    store = import_store.store
+    pages: list[str] = []
+
+    def seen() -> None:
+        job = Job.objects.get(kind="assessment.projects.import")
+        deadline = time.monotonic() + 20
+        while "8 of 8" not in "".join(pages) and time.monotonic() < deadline:
+            pages.append(organizer.get(f"/jobs/{job.pk}/").content.decode())
+        organizer.post(f"/jobs/{job.pk}/cancel/")
+        connection.close()
+
+    def slow(*arguments: Any) -> None:
+        store(*arguments)
+        with ThreadPoolExecutor() as threads:
+            threads.submit(seen).result()
+
+    monkeypatch.setattr("assessment.imports.services.store", slow)
+
+    job = imported(organizer)
+
+    assert "8 of 8" in pages[-1]
+    assert "tasks and judgments; storing Passages" in pages[-1]
+    assert (job.state, "canceled" in job.error) == (Job.State.FAILED, True)
+    assert not Track.objects.exists()
+    assert not ProjectImport.objects.get(pk=source.pk).imported_at
 
 
 def test_projects_of_a_zip_file_come_together_or_not_at_all(organizer: Client) -> None:
