@@ -49,14 +49,6 @@ def leaders(passages: Sequence[str], overlap: float) -> list[int]:
     share = Fraction(str(overlap))
     if not 0 < share <= 1:
         raise ValueError(f"the overlap is {overlap}; it must be above 0 and at most 1")
-    rarest_first, borders = _numbered(passages)
-    index = _Leaders(share, rarest_first)
-    spans = zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)
-    return [index.leader_of(i, start, end) if start < end else i for i, (start, end) in enumerate(spans)]
-
-
-def _numbered(passages: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct bigrams of each passage as numbers, lower for rarer ones, and the borders between passages."""
     numbers: dict[str, int] = {}
     words_by_passage = [
         [numbers.setdefault(word, len(numbers)) for word in words_of(passage)] for passage in passages
@@ -78,7 +70,10 @@ def _numbered(passages: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.in
     place = np.empty(len(distinct), dtype=np.int64)
     place[by_count] = np.arange(len(distinct))
     ordered = np.sort(holder * len(distinct) + place[code]) % max(1, len(distinct))
-    return ordered, np.searchsorted(holder, np.arange(len(passages) + 1))
+    rarest_first, borders = ordered, np.searchsorted(holder, np.arange(len(passages) + 1))
+    index = _Leaders(share, rarest_first)
+    spans = zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)
+    return [index.leader_of(i, start, end) if start < end else i for i, (start, end) in enumerate(spans)]
 
 
 @dataclass(slots=True)

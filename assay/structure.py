@@ -137,7 +137,13 @@ class _Reader:
             lists = [each for each in arguments if get_origin(each) in (tuple, list)]
             return self.value(lists[0] if lists and isinstance(value, list) else arguments[0], value, key)
         if origin is Literal:
-            return _word(arguments, value, key)
+            if value in arguments:
+                return value
+            meant = ""
+            if isinstance(value, str):
+                meant = MEANT.get(value, "") if MEANT.get(value) in arguments else _close(value, arguments)
+            hint = f"did you mean {meant}? Use" if meant else "use"
+            raise WrongStructure(f"{key}: {shown(value)} is not allowed; {hint} {', '.join(arguments)}")
         if origin in (tuple, list):
             return origin(self._items(arguments[0], value, key))
         if origin in (Mapping, dict):
@@ -170,16 +176,6 @@ class _Reader:
         if self.most is not None and isinstance(value, (int, float)) and not abs(value) <= self.most:
             raise WrongStructure(f"{key}: the number must be finite and at most {self.most}")
         return float(value) if kind is float and isinstance(value, int) else value
-
-
-def _word(accepted: tuple[str, ...], value: object, key: str) -> object:
-    if value in accepted:
-        return value
-    meant = ""
-    if isinstance(value, str):
-        meant = MEANT.get(value, "") if MEANT.get(value) in accepted else _close(value, accepted)
-    hint = f"did you mean {meant}? Use" if meant else "use"
-    raise WrongStructure(f"{key}: {shown(value)} is not allowed; {hint} {', '.join(accepted)}")
 
 
 def _tables(kind: type, name: str = "") -> Iterator[tuple[str, type]]:

@@ -78,9 +78,21 @@ def read_template(html: str) -> Template:
     root = etree.HTML(html.translate(UNREADABLE), etree.HTMLParser(no_network=True))
     if root is None:
         return template
-    labels = _labels(root)
+    labels = {label.get("for", ""): _words(label) for label in root.iter("label")}
     for element in root.iter(etree.Element):
-        _note(template, element)
+        tag, line = str(element.tag), _line(element)
+        if tag in REFUSED:
+            template.refused.append(Place(f"<{tag}>", line))
+        if tag == "script":
+            template.scripts.append(line)
+        names = [str(name) for name in element.attrib]
+        template.refused += [
+            Place(f"the attribute {name}", line) for name in names if name == "style" or name.startswith("on")
+        ]
+        loading = ("src", "srcset", "data", "poster", *(("href",) if tag == "link" else ()))
+        template.outside += [
+            Place(url, line) for name in loading if ELSEWHERE.match(url := element.get(name, ""))
+        ]
         if element.tag in CONTROLS:
             _control(template, element, labels)
     return template
@@ -101,27 +113,6 @@ def _line(element: "etree._Element") -> int:
 
 def _words(element: "etree._Element") -> str:
     return " ".join("".join(map(str, element.itertext())).split())
-
-
-def _labels(root: "etree._Element") -> dict[str, str]:
-    """The text of each label, by the id that it names."""
-    return {label.get("for", ""): _words(label) for label in root.iter("label")}
-
-
-def _note(template: Template, element: "etree._Element") -> None:
-    tag, line = str(element.tag), _line(element)
-    if tag in REFUSED:
-        template.refused.append(Place(f"<{tag}>", line))
-    if tag == "script":
-        template.scripts.append(line)
-    names = [str(name) for name in element.attrib]
-    template.refused += [
-        Place(f"the attribute {name}", line) for name in names if name == "style" or name.startswith("on")
-    ]
-    loading = ("src", "srcset", "data", "poster", *(("href",) if tag == "link" else ()))
-    template.outside += [
-        Place(url, line) for name in loading if ELSEWHERE.match(url := element.get(name, ""))
-    ]
 
 
 def _control(template: Template, element: "etree._Element", labels: Mapping[str, str]) -> None:

@@ -60,7 +60,21 @@ def parse(text: str, kind: Kind) -> Tree:
     if kind == "slt":
         for nodes in children:
             nodes.sort(key=lambda node: _ORDER.get(edges[node], len(_ORDER)))
-    return _depth_first(Tree(labels, edges, parents, children))
+    # The tree with its nodes numbered in the order in which they are visited
+    tree = Tree(labels, edges, parents, children)
+    order: list[int] = []
+    waiting = [0]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        waiting += reversed(tree.children[node])
+    number = {node: place for place, node in enumerate(order)}
+    return Tree(
+        [tree.labels[node] for node in order],
+        [tree.edges[node] for node in order],
+        [number[tree.parents[node]] if tree.parents[node] >= 0 else -1 for node in order],
+        [[number[child] for child in tree.children[node]] for node in order],
+    )
 
 
 def _nodes(text: str) -> tuple[list[str], list[str], list[int]]:
@@ -94,20 +108,3 @@ def _nodes(text: str) -> tuple[list[str], list[str], list[int]]:
     if at != len(text) or stack or not labels:
         raise InputError(f"not the string of a tree: {text[:60]!r}")
     return labels, edges, parents
-
-
-def _depth_first(tree: Tree) -> Tree:
-    """The tree with its nodes numbered in the order in which they are visited."""
-    order: list[int] = []
-    waiting = [0]
-    while waiting:
-        node = waiting.pop()
-        order.append(node)
-        waiting += reversed(tree.children[node])
-    number = {node: place for place, node in enumerate(order)}
-    return Tree(
-        [tree.labels[node] for node in order],
-        [tree.edges[node] for node in order],
-        [number[tree.parents[node]] if tree.parents[node] >= 0 else -1 for node in order],
-        [[number[child] for child in tree.children[node]] for node in order],
-    )

@@ -120,21 +120,6 @@ class Builder:
         Raises:
             InputError: There are no documents, or a docno occurs twice.
         """
-        self._write_documents()
-        if self._waiting:
-            self._spill()
-        words = np.array(list(self._place), dtype=np.bytes_)
-        self._place.clear()
-        order = np.argsort(words)
-        rank = np.empty(len(words), dtype=np.int32)
-        rank[order] = np.arange(len(words), dtype=np.int32)
-        np.save(self._folder / "token.npy", words[order])
-        start = self._starts(rank)
-        np.save(self._folder / "start.npy", start)
-        self._merge(rank, start)
-        return Postings(self._folder)
-
-    def _write_documents(self) -> None:
         if not self._n_documents:
             raise InputError("the collection has no documents of the kind that the protocol retrieves")
         docnos = np.concatenate([docno for docno in self._docnos if len(docno)])
@@ -144,16 +129,21 @@ class Builder:
         np.save(self._folder / "docno.npy", docnos)
         np.save(self._folder / "length.npy", np.concatenate(self._lengths))
         self._docnos, self._lengths = [], []
-
-    def _starts(self, rank: NDArray[np.int32]) -> NDArray[np.int64]:
+        if self._waiting:
+            self._spill()
+        words = np.array(list(self._place), dtype=np.bytes_)
+        self._place.clear()
+        order = np.argsort(words)
+        rank = np.empty(len(words), dtype=np.int32)
+        rank[order] = np.arange(len(words), dtype=np.int32)
+        np.save(self._folder / "token.npy", words[order])
         n = np.zeros(len(rank), dtype=np.int64)
         for number in range(self._n_blocks):
             with np.load(self._path(number)) as block:
                 n += np.bincount(rank[block["token"]], minlength=len(rank))
-        return np.concatenate(([0], np.cumsum(n)))
-
-    def _merge(self, rank: NDArray[np.int32], start: NDArray[np.int64]) -> None:
-        """Copy the postings of each block to their places; blocks are in the order of documents."""
+        start = np.concatenate(([0], np.cumsum(n)))
+        np.save(self._folder / "start.npy", start)
+        # Copy the postings of each block to their places; blocks are in the order of documents
         size, head = (int(start[-1]),), start[:-1].copy()
         documents = open_memmap(self._folder / "document.npy", "w+", np.int32, size)
         frequencies = open_memmap(self._folder / "frequency.npy", "w+", np.uint16, size)
@@ -168,6 +158,7 @@ class Builder:
             self._path(number).unlink()
         documents.flush()
         frequencies.flush()
+        return Postings(self._folder)
 
 
 @contextmanager
@@ -261,27 +252,24 @@ class Postings:
         path = self.folder / f"{model}-{k1:g}-{b:g}.npy"
         if not path.exists():
             partial = path.with_suffix(".part")
-            self._write_weights(partial, model, k1, b)
+            start, frequency, document = self._start, self._frequency, self._document
+            length = np.asarray(self.length, dtype=np.float64)
+            norm = k1 * (1 - b + b * length / max(length.mean(), 1.0))
+            idf = IDF[model](len(length), np.diff(start)) * (k1 if model == "tf-idf" else 1.0)
+            with partial.open("wb") as file:
+                header = {"descr": "<f4", "fortran_order": False, "shape": (int(start[-1]),)}
+                write_header: Callable[..., None] = np.lib.format.write_array_header_1_0
+                write_header(file, header)
+                for begin in range(0, int(start[-1]), BLOCK):
+                    end = min(begin + BLOCK, int(start[-1]))
+                    first, last = np.searchsorted(start, [begin, end - 1], side="right") - 1
+                    bounds = np.clip(start[first : last + 2], begin, end)
+                    token = np.repeat(np.arange(first, last + 1), bounds[1:] - bounds[:-1])
+                    n = frequency[begin:end].astype(np.float64)
+                    weight = idf[token] * n / (n + norm[document[begin:end]])
+                    weight.astype("<f4").tofile(file)
             partial.rename(path)
         return Scorer(self, path.name)
-
-    def _write_weights(self, path: Path, model: Model, k1: float, b: float) -> None:
-        start, frequency, document = self._start, self._frequency, self._document
-        length = np.asarray(self.length, dtype=np.float64)
-        norm = k1 * (1 - b + b * length / max(length.mean(), 1.0))
-        idf = IDF[model](len(length), np.diff(start)) * (k1 if model == "tf-idf" else 1.0)
-        with path.open("wb") as file:
-            header = {"descr": "<f4", "fortran_order": False, "shape": (int(start[-1]),)}
-            write_header: Callable[..., None] = np.lib.format.write_array_header_1_0
-            write_header(file, header)
-            for begin in range(0, int(start[-1]), BLOCK):
-                end = min(begin + BLOCK, int(start[-1]))
-                first, last = np.searchsorted(start, [begin, end - 1], side="right") - 1
-                bounds = np.clip(start[first : last + 2], begin, end)
-                token = np.repeat(np.arange(first, last + 1), bounds[1:] - bounds[:-1])
-                n = frequency[begin:end].astype(np.float64)
-                weight = idf[token] * n / (n + norm[document[begin:end]])
-                weight.astype("<f4").tofile(file)
 
 
 # BM25 is Lucene's variant. Source of TF-IDF: the model TF_IDF of Terrier, http://terrier.org.

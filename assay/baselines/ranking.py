@@ -108,14 +108,6 @@ def run_of(ranked: Iterable[Ranked], *, protocol: Protocol, tag: str, topics: Se
     lists = [each for each in ranked if len(each.docno)]
     if not lists:
         raise InputError("the run is empty: no document was found for any topic")
-    content = write_run(_columns(lists, form), form=form, tag=tag)
-    errors = check_run(io.BytesIO(content), protocol=protocol, name=tag, topics=topics).report.errors
-    if errors:
-        raise InputError(f"{protocol.slug} does not accept the run: {errors[0]}")
-    return content
-
-
-def _columns(lists: Sequence[Ranked], form: LineForm) -> RunColumns:
     sizes = [len(each.docno) for each in lists]
     posts = [each.post for each in lists if each.post is not None]
     columns, _ = RunColumns.ordered(
@@ -127,7 +119,11 @@ def _columns(lists: Sequence[Ranked], form: LineForm) -> RunColumns:
         post=np.concatenate(posts) if len(posts) == len(lists) else None,
         ties=form.ties,
     )
-    return columns
+    content = write_run(columns, form=form, tag=tag)
+    errors = check_run(io.BytesIO(content), protocol=protocol, name=tag, topics=topics).report.errors
+    if errors:
+        raise InputError(f"{protocol.slug} does not accept the run: {errors[0]}")
+    return content
 
 
 def check_topics(topics: Sequence[TopicRow]) -> None:

@@ -60,14 +60,23 @@ def build(
     """
     files = files_of(source, within=within)
     with refusals(folder):
-        _prepare(folder)
+        if folder.exists() and not folder.is_dir():
+            raise NotBuilt(f"{folder} is a file; name a folder for the output.")
+        if not (folder / "private" / NAME).exists() and folder.exists() and any(folder.iterdir()):
+            raise NotBuilt(f"{folder} is not empty, and not the output of a build. Name another folder.")
+        (folder / "private").mkdir(parents=True, exist_ok=True)
+        (folder / "private" / NAME).touch()
         with opened(folder) as store:
             _claim(store, folder, files, settings)
             _read(store, files, settings, progress)
             _check_not_empty(store, settings)
             duplicates.leave_out(store, settings, _of(progress, "comparing documents", 0))
             if settings.has_formulas:
-                _mark(store, progress, processors() if processes is None else processes)
+                total = store.number(f"SELECT count(*) FROM posts WHERE {KEPT} AND {HEADS}")
+                are_clean = not store.about("kinds")
+                report = _of(progress, "marking formulas", total)
+                n = processors() if processes is None else processes
+                marking.mark_all(store, report, are_clean=are_clean, processes=n)
             return publish(store, folder, progress)
 
 
@@ -85,23 +94,41 @@ def publish(store: Store, folder: Path, progress: Progress = silent) -> dict[str
         pages.write_all(store, folder / pages.FOLDER, _of(progress, "writing pages", total))
         name = f"{pages.FOLDER}/{pages.SUMS}"
         files[name] = _write(store, folder, name, pages.sums(store))
-    _delete_others(folder / "formulas", files, folder)
-    manifest = _manifest(store, after, files)
+    # An index had more files before posts were removed, and MathML may be older than it.
+    formulas = folder / "formulas"
+    latex = formulas / "latex"
+    for path in latex.glob("*.tsv"):
+        if path.relative_to(folder).as_posix() not in files:
+            path.unlink()
+    for path in (path for form in CONVERTED for path in (formulas / form).glob("*.tsv")):
+        source = latex / path.name
+        if not source.exists() or path.stat().st_mtime < source.stat().st_mtime:
+            path.unlink()
+    states = [store.state(step)[0] for step in store.about("steps") or []]
+    counts = Counts()
+    for state in states:
+        counts.add(Counts.of(state))
+    places = publication.places_of_formulas(store)
+    manifest = {
+        "made_by": f"Assay {VERSION}",
+        "note": NOTE,
+        "settings": store.about("settings"),
+        "source": [{name: state[name] for name in ("name", "bytes", "sha256", "rows")} for state in states],
+        "ignored": store.about("ignored"),
+        **counts.as_json(),
+        "after": after,
+        "repeated": store.number("SELECT count(*) FROM repeated"),
+        "removed": store.number("SELECT count(*) FROM posts WHERE role = 'removed'"),
+        "formulas": {"all": sum(places.values()), **places, "lost": sum(1 for _ in marking.lost(store))},
+        "candidates": store.number("SELECT count(*) FROM posts WHERE role = 'topic'"),
+        "files": files,
+    }
     _replace(folder / MANIFEST, [json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"])
     return manifest
 
 
 def _of(progress: Progress, step: str, total: int) -> Callable[[int], None]:
     return lambda done: progress(step, done, total)
-
-
-def _prepare(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise NotBuilt(f"{folder} is a file; name a folder for the output.")
-    if not (folder / "private" / NAME).exists() and folder.exists() and any(folder.iterdir()):
-        raise NotBuilt(f"{folder} is not empty, and not the output of a build. Name another folder.")
-    (folder / "private").mkdir(parents=True, exist_ok=True)
-    (folder / "private" / NAME).touch()
 
 
 @contextmanager
@@ -214,13 +241,10 @@ def _write(store: Store, folder: Path, name: str, parts: Iterable[str]) -> dict[
     """Write a file, unless an earlier call wrote it and nobody changed it; its size and digest."""
     state, is_done = store.state(f"file:{name}")
     path = folder / name
-    if (
-        is_done
-        and path.is_file()
-        and path.stat().st_size == state["bytes"]
-        and _digest(path) == state["sha256"]
-    ):
-        return state
+    if is_done and path.is_file() and path.stat().st_size == state["bytes"]:
+        with path.open("rb") as file:
+            if file_digest(file, "sha256").hexdigest() == state["sha256"]:
+                return state
     state = _replace(path, parts)
     with store.writing():
         store.set_state(f"file:{name}", state, is_done=True)
@@ -238,43 +262,3 @@ def _replace(path: Path, parts: Iterable[str]) -> dict[str, Any]:
             size += file.write(data)
     unfinished.replace(path)
     return {"bytes": size, "sha256": digest.hexdigest()}
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
-
-
-def _delete_others(formulas: Path, files: dict[str, dict[str, Any]], folder: Path) -> None:
-    """Delete the files of an index that had more files before posts were removed, and MathML that is older than it."""
-    latex = formulas / "latex"
-    for path in latex.glob("*.tsv"):
-        if path.relative_to(folder).as_posix() not in files:
-            path.unlink()
-    for path in (path for form in CONVERTED for path in (formulas / form).glob("*.tsv")):
-        source = latex / path.name
-        if not source.exists() or path.stat().st_mtime < source.stat().st_mtime:
-            path.unlink()
-
-
-def _manifest(store: Store, after: dict[str, int], files: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    states = [store.state(step)[0] for step in store.about("steps") or []]
-    total = Counts()
-    for state in states:
-        counts = Counts.of(state)
-        total.add(counts)
-    places = publication.places_of_formulas(store)
-    return {
-        "made_by": f"Assay {VERSION}",
-        "note": NOTE,
-        "settings": store.about("settings"),
-        "source": [{name: state[name] for name in ("name", "bytes", "sha256", "rows")} for state in states],
-        "ignored": store.about("ignored"),
-        **total.as_json(),
-        "after": after,
-        "repeated": store.number("SELECT count(*) FROM repeated"),
-        "removed": store.number("SELECT count(*) FROM posts WHERE role = 'removed'"),
-        "formulas": {"all": sum(places.values()), **places, "lost": sum(1 for _ in marking.lost(store))},
-        "candidates": store.number("SELECT count(*) FROM posts WHERE role = 'topic'"),
-        "files": files,
-    }

@@ -81,8 +81,11 @@ def read(
             "The source has no posts of a dump and no documents. Accepted: a Stack Exchange dump, JSON lines, TREC's "
             "documents, tables, forums in XML, and files of HTML or text."
         )
-    with store.writing():
-        _settle(store)
+    with store.writing():  # answers and posts whose thread does not begin in the collection are left out
+        store.execute(
+            f"UPDATE posts SET role = 'cut', title = '', body = '' WHERE {KEPT} AND NOT {HEADS} AND thread NOT IN "
+            f"(SELECT docno FROM posts WHERE {KEPT} AND {HEADS})"
+        )
     return steps
 
 
@@ -90,17 +93,14 @@ def _read_file(
     store: Store, step: str, file: File, settings: Settings, progress: Callable[[str, int, int], None]
 ) -> None:
     def take(data: bytes, form: str, _first: int, counts: Counts) -> int:
-        batch = _converted(data, form)
+        if is_table(form):
+            batch = table_rows.convert(data, form)
+        else:
+            batch = {"jsonl": jsonl.convert, TREC: trec.convert, FORUM: forum.convert}[form](data)
         _keep(store, batch, settings, counts)
         return len(batch.lines.get("document", ()))
 
     reading.read(store, step, file, take, lambda done: progress(f"reading {file.name}", done, file.size))
-
-
-def _converted(data: bytes, form: str) -> Batch:
-    if is_table(form):
-        return table_rows.convert(data, form)
-    return {"jsonl": jsonl.convert, TREC: trec.convert, FORUM: forum.convert}[form](data)
 
 
 def _read_pages(
@@ -111,7 +111,12 @@ def _read_pages(
     digest = RunningSha256()
     for at in range(0, len(files), FILES_AT_ONCE):
         some = files[at : at + FILES_AT_ONCE]
-        contents = [_content(file) for file in some]
+        contents = []
+        for file in some:
+            with file.opened() as opened:
+                data = opened.read(MAX_FILE + 1)
+            reason = TOO_LONG if len(data) > MAX_FILE else ""
+            contents.append(ArticleFile(file.name, data[:MAX_FILE], reason))
         for content in contents:
             digest.update(content.content)
         if at < start or is_done:
@@ -129,12 +134,6 @@ def _read_pages(
     with store.writing():
         state = store.state(PAGES)[0] | {"sha256": digest.value}
         store.set_state(PAGES, state, is_done=True)
-
-
-def _content(file: File) -> ArticleFile:
-    with file.opened() as opened:
-        data = opened.read(MAX_FILE + 1)
-    return ArticleFile(file.name, data[:MAX_FILE], TOO_LONG if len(data) > MAX_FILE else "")
 
 
 def _batch_of(contents: Sequence[ArticleFile], counts: Counts) -> Batch:
@@ -164,7 +163,10 @@ def _keep(store: Store, batch: Batch, settings: Settings, counts: Counts) -> Non
     posts = [post for post in documents if post]
     n_stored = store.insert(f"{_INSERT} ON CONFLICT DO NOTHING", _numbered(store, "posts", posts))
     counts.skipped[_AGAIN] += len(posts) - n_stored
-    rows = [_comment(_values(line)) for line in comments]
+    rows = [
+        (code, post, text, score, owner, author, published[:19])
+        for post, code, text, score, owner, author, published in map(_values, comments)
+    ]
     store.insert("INSERT INTO comments VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _numbered(store, "comments", rows))
 
 
@@ -202,16 +204,3 @@ def _post(values: Sequence[str], settings: Settings, counts: Counts) -> Sequence
     body = "".join(pieces)
     names = "\n".join(_unescaped(item) for item in _ITEM.findall(tags))
     return (docno, kind, thread, role, created, title, body, names, score, accepted, author, language)
-
-
-def _comment(values: Sequence[str]) -> Sequence[object]:
-    post, code, text, score, owner, author, published = values
-    return (code, post, text, score, owner, author, published[:19])
-
-
-def _settle(store: Store) -> None:
-    """Leave out the answers and posts whose thread does not begin in the collection."""
-    store.execute(
-        f"UPDATE posts SET role = 'cut', title = '', body = '' WHERE {KEPT} AND NOT {HEADS} AND thread NOT IN "
-        f"(SELECT docno FROM posts WHERE {KEPT} AND {HEADS})"
-    )

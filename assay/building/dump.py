@@ -5,8 +5,7 @@ counted by reason; a file that is not well-formed is refused with its line.
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from assay.building import reading
@@ -56,15 +55,14 @@ class Kind(NamedTuple):
 
 def row_line(values: Mapping[str, str]) -> str:
     """A row of a dump. Attributes without a value are left out."""
-    pairs = (f'{name}="{_escaped(value)}"' for name, value in values.items() if value)
+    pairs = []
+    for name, value in values.items():
+        for character, reference in _ESCAPES:  # takes a tenth of the time of str.translate
+            if character in value:
+                value = value.replace(character, reference)
+        if value:
+            pairs.append(f'{name}="{value}"')
     return f"  <row {' '.join(pairs)} />"
-
-
-def _escaped(value: str) -> str:
-    for character, reference in _ESCAPES:  # ten times as fast as str.translate
-        if character in value:
-            value = value.replace(character, reference)
-    return value
 
 
 def dump_files(files: Sequence[File]) -> tuple[dict[str, File], list[str]]:
@@ -77,7 +75,13 @@ def dump_files(files: Sequence[File]) -> tuple[dict[str, File], list[str]]:
     by_kind: dict[str, File] = {}
     ignored: list[str] = []
     for file in files:
-        kind = _kind_of(file)
+        kind = ""
+        if file.suffix in {".xml", ".gz", ".xz", ".zip", ""}:
+            try:
+                kind = form_of(file.head(), file.name).name
+            except BadFile:
+                if file.suffix == ".xml":
+                    raise
         if kind not in NAMES:
             ignored.append(file.name)
         elif kind in by_kind:
@@ -85,17 +89,6 @@ def dump_files(files: Sequence[File]) -> tuple[dict[str, File], list[str]]:
         else:
             by_kind[kind] = file
     return by_kind, ignored
-
-
-def _kind_of(file: File) -> str:
-    if file.suffix not in {".xml", ".gz", ".xz", ".zip", ""}:
-        return ""
-    try:
-        return form_of(file.head(), file.name).name
-    except BadFile:
-        if file.suffix == ".xml":
-            raise
-        return ""
 
 
 def read(store: Store, kind: str, file: File, settings: Settings, progress: Callable[[int], None]) -> None:
@@ -108,7 +101,16 @@ def read(store: Store, kind: str, file: File, settings: Settings, progress: Call
         batch = Batch()
         rows = list(elements(data, batch))
         counts.skipped.update(batch.skipped)
-        values = list(_values(how, rows, first, settings, counts))
+        values: list[Sequence[object]] = []
+        for n, row in enumerate(rows, first):
+            try:
+                if row.tag != "row":
+                    raise Unusable(f"an element <{str(row.tag)[:40]}> that is not a row")
+                values.append((n, *how.values(row, settings, counts)))
+            except Unusable as reason:
+                counts.skipped[str(reason)] += 1
+            except Cut as reason:
+                counts.cut[str(reason)] += 1
         n_stored = store.insert(how.sql, values)
         if how.not_stored:
             reasons = counts.skipped if how.not_stored == _AGAIN else counts.cut
@@ -116,34 +118,16 @@ def read(store: Store, kind: str, file: File, settings: Settings, progress: Call
         return len(rows)
 
     def settle(counts: Counts) -> None:
-        if kind == "posts":
-            _settle(store, counts.cut)
+        if kind != "posts":
+            return
+        n_lost = store.execute(
+            f"UPDATE posts SET role = 'cut', title = '', body = '' WHERE {KEPT} AND kind = 'answer' "
+            f"AND thread NOT IN (SELECT docno FROM posts WHERE {KEPT} AND kind = 'question')"
+        )
+        if n_lost:
+            counts.cut["answers without their question"] += n_lost
 
     reading.read(store, kind, file, take, progress, settle)
-
-
-def _values(
-    how: Kind, rows: Sequence[Row], first: int, settings: Settings, counts: Counts
-) -> Iterator[Sequence[object]]:
-    for n, row in enumerate(rows, first):
-        try:
-            if row.tag != "row":
-                raise Unusable(f"an element <{str(row.tag)[:40]}> that is not a row")
-            yield (n, *how.values(row, settings, counts))
-        except Unusable as reason:
-            counts.skipped[str(reason)] += 1
-        except Cut as reason:
-            counts.cut[str(reason)] += 1
-
-
-def _settle(store: Store, cut: Counter[str]) -> None:
-    """Leave out the answers whose question is not kept."""
-    n_lost = store.execute(
-        f"UPDATE posts SET role = 'cut', title = '', body = '' WHERE {KEPT} AND kind = 'answer' AND thread NOT IN "
-        f"(SELECT docno FROM posts WHERE {KEPT} AND kind = 'question')"
-    )
-    if n_lost:
-        cut["answers without their question"] += n_lost
 
 
 _AGAIN = "the same id again in the file; the first row counts"

@@ -46,19 +46,12 @@ def leave_out(store: Store, settings: Settings, progress: Callable[[int], None])
         is_compared[list(repeats)] = False
         near = near_texts(bands, is_compared, text_of, settings.overlap)
         repeats |= {later: (earlier, overlap) for later, earlier, overlap in near}
-    _store(
-        store,
-        [(int(seqs[later]), int(seqs[earlier]), overlap) for later, (earlier, overlap) in repeats.items()],
-    )
-
-
-def _store(store: Store, repeats: list[tuple[int, int, float]]) -> None:
     with store.writing():
-        for later, earlier, overlap in sorted(repeats):
+        for later, (earlier, overlap) in sorted(repeats.items()):  # in the order of seqs
             store.execute(
                 "INSERT OR REPLACE INTO repeated SELECT a.docno, b.docno, ? FROM posts a, posts b "
                 "WHERE a.seq = ? AND b.seq = ?",
-                (round(overlap, 4), later, earlier),
+                (round(overlap, 4), int(seqs[later]), int(seqs[earlier])),
             )
         store.execute(
             f"UPDATE posts SET role = 'repeated' WHERE {KEPT} AND thread IN "

@@ -83,9 +83,17 @@ def check(
         progress: gets the number of texts that were compared, and of all.
     """
     own, unknown = _own_questions(store, topics)
-    posts = {post: code for code, question in own.items() for post in _thread(store, question)}
+    posts: dict[str, str] = {}  # of the threads in the source, in either period or none
+    for code, question in own.items():
+        thread = store.rows("SELECT docno FROM posts WHERE thread = ?", (question,))
+        posts |= {question: code} | {docno: code for (docno,) in thread}
+    own_threads = (
+        leak
+        for code, question in own.items()
+        for leak in _leaks(store, code, "own thread", "(docno = ?1 OR thread = ?1)", (question,))
+    )
     leaks = [
-        *_own_threads(store, own),
+        *own_threads,
         *_published_links(store, posts),
         *_mentions(store, posts),
         *_similar(store, topics, own, overlap, progress),
@@ -120,14 +128,6 @@ def text_print(title: str, body: str) -> int:
     return fingerprint([*words(title), *words(body)])
 
 
-def _thread(store: Store, question: str) -> list[str]:
-    """The posts of a question's thread in the source, in either period or none."""
-    return [
-        question,
-        *(docno for (docno,) in store.rows("SELECT docno FROM posts WHERE thread = ?", (question,))),
-    ]
-
-
 def _leaks(
     store: Store, code: str, kind: str, condition: str, values: Sequence[object], overlap: str = ""
 ) -> Iterator[Leak]:
@@ -139,11 +139,6 @@ def _leaks(
     for docno, thread, role, title in store.rows(sql, values):
         removed = "yes" if role == "removed" else ""
         yield Leak(code, kind, docno, thread, overlap, removed, plain(clean_title(title or "")))
-
-
-def _own_threads(store: Store, own: Mapping[str, str]) -> Iterator[Leak]:
-    for code, question in own.items():
-        yield from _leaks(store, code, "own thread", "(docno = ?1 OR thread = ?1)", (question,))
 
 
 def _published_links(store: Store, posts: Mapping[str, str]) -> Iterator[Leak]:

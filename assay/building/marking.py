@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from html import escape, unescape
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 from assay.building.store import HEADS, KEPT, Store
@@ -87,34 +87,30 @@ def numbered(batch: Sequence[Field], *, are_clean: bool) -> list[Numbered]:
     Args:
         are_clean: the converter of an import marked all formulas; a dollar is a dollar.
     """
-    return [_numbered(field, are_clean) for field in batch]
-
-
-def _renamed(html: str) -> Marked:
-    """Cleaned HTML with new numbers for its marks."""
-    pieces = MARK.split(html)
-    formulas = [unescape(piece[piece.index(">") + 1 : -len("</span>")]) for piece in pieces[1::2]]
-    pieces[1::2] = (
-        f'<span class="math-container" id="{_NUMBER}{n}">{escape(latex, quote=False)}</span>'
-        for n, latex in enumerate(formulas, 1)
-    )
-    return Marked("".join(pieces), tuple(formulas))
-
-
-def _numbered(field: Field, is_clean: bool) -> Numbered:
-    if is_clean:
-        marked = _renamed(field.text)
-    elif field.source == "title":
-        marked = mark_text(field.text, first_id=1, prefix=_NUMBER)
-    elif field.source == "comment":
-        marked = mark_comment(field.text, first_id=1)
-    else:
-        marked = mark(field.text, first_id=1, prefix=_NUMBER)
-    if not marked.latex:
-        return Numbered(marked.html, (), frozenset())
-    read = {formula.id: formula.latex.strip() for formula in cut(marked.html)[1]}
-    lost = (n for n, latex in enumerate(marked.latex, 1) if read.get(f"{_NUMBER}{n}") != latex.strip())
-    return Numbered(marked.html, marked.latex, frozenset(lost))
+    results = []
+    for field in batch:
+        if are_clean:
+            # Cleaned HTML with new numbers for its marks.
+            pieces = MARK.split(field.text)
+            formulas = [unescape(piece[piece.index(">") + 1 : -len("</span>")]) for piece in pieces[1::2]]
+            pieces[1::2] = (
+                f'<span class="math-container" id="{_NUMBER}{n}">{escape(latex, quote=False)}</span>'
+                for n, latex in enumerate(formulas, 1)
+            )
+            marked = Marked("".join(pieces), tuple(formulas))
+        elif field.source == "title":
+            marked = mark_text(field.text, first_id=1, prefix=_NUMBER)
+        elif field.source == "comment":
+            marked = mark_comment(field.text, first_id=1)
+        else:
+            marked = mark(field.text, first_id=1, prefix=_NUMBER)
+        if not marked.latex:
+            results.append(Numbered(marked.html, (), frozenset()))
+            continue
+        read = {formula.id: formula.latex.strip() for formula in cut(marked.html)[1]}
+        lost = (n for n, latex in enumerate(marked.latex, 1) if read.get(f"{_NUMBER}{n}") != latex.strip())
+        results.append(Numbered(marked.html, marked.latex, frozenset(lost)))
+    return results
 
 
 def mark_all(store: Store, progress: Callable[[int], None], *, are_clean: bool, processes: int) -> None:
@@ -212,13 +208,8 @@ def index_parts(store: Store) -> Iterator[tuple[str, Iterator[str]]]:
     while (first := next(rows, None)) is not None:
         n += 1
         part = islice(rows, size - 1)
-        yield f"{n}.tsv", _lines(first, part)
+        yield f"{n}.tsv", chain(tsv_lines([INDEX_HEADER, first]), tsv_lines(part))
         deque(part, maxlen=0)  # the caller may already have this file
-
-
-def _lines(first: tuple[object, ...], rest: Iterator[tuple[object, ...]]) -> Iterator[str]:
-    yield from tsv_lines([INDEX_HEADER, first])
-    yield from tsv_lines(rest)
 
 
 def lost(store: Store) -> Iterator[tuple[object, ...]]:

@@ -115,13 +115,26 @@ def write_all(store: Store, folder: Path, progress: Callable[[int], None]) -> di
     state = state or {"after": -1, "files": 0}
     sql = f"SELECT {_COLUMNS} FROM posts WHERE seq > ? AND {KEPT} AND {HEADS} ORDER BY seq LIMIT ?"
     while heads := [Post(*row) for row in store.rows(sql, (state["after"], PAGES_AT_ONCE))]:
-        digests = [_write(store, folder, paths, head) for head in heads]
+        digests = []
+        for head in heads:
+            path = folder / paths.of(head.docno, head.created)
+            data = page(store, paths, head).encode(errors="replace")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            digests.append((path.relative_to(folder).as_posix(), sha256(data).hexdigest()))
         with store.writing():
             store.insert("INSERT OR REPLACE INTO pages VALUES (?, ?)", digests)
             state = {"after": heads[-1].seq, "files": state["files"] + len(heads)}
             store.set_state("file:pages", state)
         progress(state["files"])
-    _delete_others(store, folder)
+    # Delete the pages of threads that were removed after an earlier call.
+    written = "SELECT 1 FROM pages WHERE path = ?"
+    names = (path.relative_to(folder) for path in folder.rglob("*.html"))
+    for name in [name for name in names if store.row(written, (name.as_posix(),)) is None]:
+        (folder / name).unlink()
+        for parent in islice(name.parents, 2):
+            with suppress(OSError):  # other pages are in it
+                (folder / parent).rmdir()
     with store.writing():
         store.set_state("file:pages", state, is_done=True)
     return state
@@ -131,26 +144,6 @@ def sums(store: Store) -> Iterator[str]:
     """The digest of each page, as `sha256sum` writes and checks it."""
     for path, digest in store.rows("SELECT path, sha256 FROM pages ORDER BY path"):
         yield f"{digest}  {path}\n"
-
-
-def _delete_others(store: Store, folder: Path) -> None:
-    """Delete the pages of threads that were removed after an earlier call."""
-    written = "SELECT 1 FROM pages WHERE path = ?"
-    names = (path.relative_to(folder) for path in folder.rglob("*.html"))
-    for name in [name for name in names if store.row(written, (name.as_posix(),)) is None]:
-        (folder / name).unlink()
-        for parent in islice(name.parents, 2):
-            with suppress(OSError):  # other pages are in it
-                (folder / parent).rmdir()
-
-
-def _write(store: Store, folder: Path, paths: Paths, head: Post) -> tuple[str, str]:
-    name = paths.of(head.docno, head.created)
-    data = page(store, paths, head).encode(errors="replace")
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return name, sha256(data).hexdigest()
 
 
 def page(store: Store, paths: Paths, head: Post) -> str:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
 
 from assay.building.dump import row_line
 from assay.building.marking import mark_text
@@ -161,7 +160,16 @@ def documents(store: Store) -> Iterator[str]:
             language, (SELECT docno FROM posts a WHERE a.docno = p.accepted AND a.{KEPT})
         FROM posts p LEFT JOIN users ON code = owner WHERE {KEPT} ORDER BY p.seq
     """
+    of_comments = """
+        SELECT comments.code, text, score, coalesce(nullif(author, ''), users.name, ''), created
+        FROM comments LEFT JOIN users ON users.code = owner WHERE post = ? ORDER BY comments.seq
+    """
+    keys = ("id", "text", "score", "author", "published")
     for docno, kind, thread, title, body, tags, score, author, created, language, accepted in store.rows(sql):
+        comments = []
+        for code, text, own_score, *others in store.rows(of_comments, (docno,)):
+            comment = dict(zip(keys, (code, text, int(own_score or 0), *others), strict=True))
+            comments.append({key: value for key, value in comment.items() if value not in ("", None)})
         values = {
             "docno": docno,
             "kind": kind,
@@ -174,34 +182,13 @@ def documents(store: Store) -> Iterator[str]:
             "author": author,
             "published": created,
             "language": language,
-            "comments": list(_comments_as_json(store, docno)),
+            "comments": comments,
         }
-        yield _json_line(values)
-
-
-def _comments_as_json(store: Store, post: str) -> Iterator[dict[str, Any]]:
-    sql = """
-        SELECT comments.code, text, score, coalesce(nullif(author, ''), users.name, ''), created
-        FROM comments LEFT JOIN users ON users.code = owner WHERE post = ? ORDER BY comments.seq
-    """
-    for code, text, score, author, created in store.rows(sql, (post,)):
-        values = {"id": code, "text": text, "score": int(score or 0), "author": author, "published": created}
-        yield {name: value for name, value in values.items() if value not in ("", None)}
-
-
-def _json_line(values: Mapping[str, object]) -> str:
-    filled = {name: value for name, value in values.items() if value not in ("", None, [])}
-    return f"{json.dumps(filled, ensure_ascii=False)}\n"
+        filled = {name: value for name, value in values.items() if value not in ("", None, [])}
+        yield f"{json.dumps(filled, ensure_ascii=False)}\n"
 
 
 # -- Private files
-
-
-class Links(NamedTuple):
-    """Posts of the collection that are linked with a question, in the order of their ids."""
-
-    duplicate: list[str]
-    related: list[str]
 
 
 _PRIVATE = f"""
@@ -235,53 +222,35 @@ def candidates(store: Store, *, has_formulas: bool) -> Iterator[str]:
     )
     waiting = next(linked, None)
     for seq, docno, created, title, body, tags, score, reputation, n_answers in store.rows(sql):
-        links = Links([], [])
+        links: dict[str, list[str]] = {"duplicate": [], "related": []}
         if waiting is not None and waiting[0] == seq:
-            links = _links_of(waiting[1])
+            for _, post, kind in waiting[1]:
+                if post not in links.get(kind, [post]):
+                    links[kind].append(post)
             waiting = next(linked, None)
-        marked = [_marked_title(title, has_formulas), _marked_body(body, has_formulas)]
-        n_formulas = sum(n for _, n in marked)
-        words = plain(clean_body(body)).split()
+        n_formulas, words = 0, plain(clean_body(body)).split()
+        if has_formulas:
+            marked = [mark_text(title, first_id=None, has_delimiters=True)]
+            marked.append(mark(body, first_id=None, has_delimiters=True))
+            title, body = (each.html for each in marked)
+            n_formulas = sum(len(each.latex) for each in marked)
         if not words or (has_formulas and not n_formulas):
             continue
-        yield _json_candidate(
-            id=docno,
-            date=created,
-            title=marked[0][0],
-            body=marked[1][0],
-            tags=[tag for tag in tags.split("\n") if tag],
-            score=int(score or 0),
-            answers=n_answers,
-            formulas=n_formulas,
-            duplicates=links.duplicate,
-            related=links.related,
-            reputation=int(reputation) if reputation else None,
-            length=len(words),
-        )
-
-
-def _marked_title(text: str, has_formulas: bool) -> tuple[str, int]:
-    marked = mark_text(text, first_id=None, has_delimiters=True) if has_formulas else None
-    return (marked.html, len(marked.latex)) if marked else (text, 0)
-
-
-def _marked_body(html: str, has_formulas: bool) -> tuple[str, int]:
-    marked = mark(html, first_id=None, has_delimiters=True) if has_formulas else None
-    return (marked.html, len(marked.latex)) if marked else (html, 0)
-
-
-def _links_of(rows: Iterable[tuple[int, str, str]]) -> Links:
-    by_kind: dict[str, list[str]] = {"duplicate": [], "related": []}
-    for _, linked, kind in rows:
-        if linked not in by_kind.get(kind, [linked]):
-            by_kind[kind].append(linked)
-    return Links(
-        by_kind["duplicate"], [post for post in by_kind["related"] if post not in by_kind["duplicate"]]
-    )
-
-
-def _json_candidate(**values: object) -> str:
-    return f"{json.dumps(values, ensure_ascii=False)}\n"
+        candidate = {
+            "id": docno,
+            "date": created,
+            "title": title,
+            "body": body,
+            "tags": [tag for tag in tags.split("\n") if tag],
+            "score": int(score or 0),
+            "answers": n_answers,
+            "formulas": n_formulas,
+            "duplicates": links["duplicate"],
+            "related": [post for post in links["related"] if post not in links["duplicate"]],
+            "reputation": int(reputation) if reputation else None,
+            "length": len(words),
+        }
+        yield f"{json.dumps(candidate, ensure_ascii=False)}\n"
 
 
 def places_of_formulas(store: Store) -> dict[str, int]:

@@ -97,7 +97,13 @@ def near_texts(
         has_words: (texts,) a text without words is no near-duplicate.
         text_of: gives the HTML of a text by its place.
     """
-    buckets = _buckets(bands, has_words)
+    # (texts, 16) the number of the bucket of each text in each band; -1 if no other text is in it
+    buckets = np.full(bands.shape, -1, dtype=np.int64)
+    places = np.flatnonzero(has_words)
+    for band in range(bands.shape[1]):
+        _, numbers, sizes = np.unique(bands[places, band], return_inverse=True, return_counts=True)
+        is_shared = sizes[numbers] > 1
+        buckets[places[is_shared], band] = numbers[is_shared] * bands.shape[1] + band
     kept: dict[int, list[int]] = {}  # by bucket
 
     @lru_cache(maxsize=1000)
@@ -115,14 +121,3 @@ def near_texts(
         for bucket in own:
             if len(kept.setdefault(bucket, [])) < LARGEST_BUCKET:
                 kept[bucket].append(text)
-
-
-def _buckets(bands: NDArray[np.uint64], has_words: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(texts, 16) the number of the bucket of each text in each band; -1 if no other text is in it."""
-    buckets = np.full(bands.shape, -1, dtype=np.int64)
-    places = np.flatnonzero(has_words)
-    for band in range(bands.shape[1]):
-        _, numbers, sizes = np.unique(bands[places, band], return_inverse=True, return_counts=True)
-        is_shared = sizes[numbers] > 1
-        buckets[places[is_shared], band] = numbers[is_shared] * bands.shape[1] + band
-    return buckets

@@ -146,7 +146,17 @@ def _of_seven_zip(path: Path) -> list[File]:
         sizes = [(name, 0) for name in names if name[-1:] != "/"]
         words = [tool, "-xOf", str(path), "--"]
     else:
-        sizes = _listed(_output([tool, "l", "-slt", "-ba", "--", str(path)], path))
+        # The name and size of each file in the output of `7z l -slt -ba`
+        listing = _output([tool, "l", "-slt", "-ba", "--", str(path)], path)
+        sizes = []
+        for block in listing.replace("\r", "").split("\n\n"):
+            values = dict(line.split(" = ", 1) for line in block.splitlines() if " = " in line)
+            if (
+                "Path" in values
+                and not values.get("Attributes", "").startswith("D")
+                and values.get("Folder") != "+"
+            ):
+                sizes.append((values["Path"], int(values.get("Size") or 0)))
         words = [tool, "x", "-so", "-bd", "-spd", "--", str(path)]
     return [File(name, size, stamp, partial(_piped, path, [*words, name])) for name, size in sizes]
 
@@ -163,20 +173,6 @@ def _failed(path: Path, command: Sequence[str], status: int, stderr: bytes) -> U
     return damaged("7z", lines[-1].strip() if lines else f"{command[0]} ends with status {status}").of(
         path.name
     )
-
-
-def _listed(listing: str) -> list[tuple[str, int]]:
-    """The name and size of each file in the output of `7z l -slt -ba`."""
-    sizes: list[tuple[str, int]] = []
-    for block in listing.replace("\r", "").split("\n\n"):
-        values = dict(line.split(" = ", 1) for line in block.splitlines() if " = " in line)
-        if (
-            "Path" in values
-            and not values.get("Attributes", "").startswith("D")
-            and values.get("Folder") != "+"
-        ):
-            sizes.append((values["Path"], int(values.get("Size") or 0)))
-    return sizes
 
 
 @contextmanager

@@ -53,9 +53,7 @@ class Condition:
             return all(word in candidate.text for word in self.values)
         if self.name == "tags":
             return not set(self.values).isdisjoint(candidate.tags)
-        return self._is_in_range(value_of(candidate, self.name))
-
-    def _is_in_range(self, value: int | str) -> bool:
+        value = value_of(candidate, self.name)
         if value == "":  # a candidate without a date
             return False
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)  # type: ignore[operator]
@@ -88,7 +86,13 @@ def _condition(text: str, labels: list[str] | None) -> Condition:
         accepted = ", ".join((*FIELDS, *(labels or ())))
         raise InputError(f"“{text[:80]}” is not a condition; write NAME=VALUE, with a name of {accepted}")
     if name in NUMBERS or name == "date":
-        return _range(name, value)
+        first, dots, last = value.partition("..")
+        low, high = (_end(name, end.strip()) for end in (first, last if dots else first))
+        if low is None and high is None:
+            raise InputError(f"{name}={value[:40]} has no value; {_accepted(name)}")
+        if low is not None and high is not None and low > high:  # type: ignore[operator]
+            raise InputError(f"{name}={value[:40]}: the first value is above the second")
+        return Condition(name, low, high)
     values = value.split() if name == "text" else value.split("|")
     cleaned = tuple(
         each.strip() if name == "tags" else each.strip().casefold() for each in values if each.strip()
@@ -96,16 +100,6 @@ def _condition(text: str, labels: list[str] | None) -> Condition:
     if not cleaned:
         raise InputError(f"“{text[:80]}” has no value after {name}=")
     return Condition(name, values=cleaned)
-
-
-def _range(name: str, value: str) -> Condition:
-    first, dots, last = value.partition("..")
-    low, high = (_end(name, end.strip()) for end in (first, last if dots else first))
-    if low is None and high is None:
-        raise InputError(f"{name}={value[:40]} has no value; {_accepted(name)}")
-    if low is not None and high is not None and low > high:  # type: ignore[operator]
-        raise InputError(f"{name}={value[:40]}: the first value is above the second")
-    return Condition(name, low, high)
 
 
 def _end(name: str, text: str) -> int | str | None:

@@ -25,14 +25,6 @@ def tables(candidates: Iterable[Candidate]) -> list[Table]:
         tags.update(set(candidate.tags))
     frequent = sorted(tags.items(), key=lambda item: (-item[1], item[0]))[:SHOWN_TAGS]
     by_year = sorted(years.items())
-    return [
-        _numbers(values),
-        Table("years", "candidates by the year of their date", ("year", "candidates"), list(by_year)),
-        Table("tags", f"the {SHOWN_TAGS} most frequent tags", ("tag", "candidates"), list(frequent)),
-    ]
-
-
-def _numbers(values: dict[str, list[int]]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name, own in values.items():
         quartiles = np.percentile(own, [0, 25, 50, 75, 100]).tolist() if own else [None] * 5
@@ -40,7 +32,11 @@ def _numbers(values: dict[str, list[int]]) -> Table:
         mean = float(np.mean(own)) if own else None
         rows.append((name, len(own), _whole(low), first, median, third, _whole(high), mean))
     header = ("field", "candidates", "min", "quartile1", "median", "quartile3", "max", "mean")
-    return Table("numbers", "what is counted of each candidate", header, rows)
+    return [
+        Table("numbers", "what is counted of each candidate", header, rows),
+        Table("years", "candidates by the year of their date", ("year", "candidates"), list(by_year)),
+        Table("tags", f"the {SHOWN_TAGS} most frequent tags", ("tag", "candidates"), list(frequent)),
+    ]
 
 
 def _whole(value: float | None) -> int | None:

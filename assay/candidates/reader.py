@@ -127,7 +127,15 @@ class CandidateLines:
 
     def _read(self, number: int, line: bytes) -> Candidate | None:
         try:
-            candidate = self._candidate(_object(line))
+            try:
+                row = json.loads(line.decode("utf-8-sig"))
+            except (ValueError, RecursionError):
+                raise Unusable("not a JSON object in UTF-8") from None
+            if not isinstance(row, dict):
+                raise Unusable("not a JSON object")
+            if unknown := [key for key in row if key not in KEYS]:
+                raise Unusable(f"unknown key {unknown[0][:40]!r}; use {', '.join(KEYS)}")
+            candidate = self._candidate(row)
         except Unusable as reason:
             self._complaints.append(f"line {number}: {reason}")
             return None
@@ -169,18 +177,6 @@ class CandidateLines:
 def search_text(title: str, body: str, tags: Iterable[str]) -> str:
     """The text of a candidate that searches look into, from its sanitized title and body."""
     return " ".join([plain(title), plain(body), *tags]).casefold()
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    try:
-        row = json.loads(line.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        raise Unusable("not a JSON object in UTF-8") from None
-    if not isinstance(row, dict):
-        raise Unusable("not a JSON object")
-    if unknown := [key for key in row if key not in KEYS]:
-        raise Unusable(f"unknown key {unknown[0][:40]!r}; use {', '.join(KEYS)}")
-    return row
 
 
 def _count(row: Mapping[str, Any], name: str) -> int | None:

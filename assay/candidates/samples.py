@@ -6,7 +6,7 @@ order of the file does not matter, and a larger quota with the same seed only ad
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
@@ -118,30 +118,20 @@ def draw(candidates: Iterable[Candidate], settings: Settings, labels: Labels) ->
         if (first := next(of_candidate, None)) is not None:
             ids[first].append(candidate.id)
     available = tuple(map(len, ids))
-    _check(settings, available, n_meeting)
-    chosen = [
-        (key, Drawn(docno, number))
-        for number, (stratum, own) in enumerate(zip(settings.strata, ids, strict=True), 1)
-        for key, docno in _smallest(own, settings.seed, stratum.quota * settings.per_topic)
-    ]
-    return Sample(settings, tuple(row for _, row in sorted(chosen)), available, n, n_meeting)
-
-
-def _check(settings: Settings, available: Sequence[int], n_meeting: int) -> None:
     pairs = list(zip(settings.strata, available, strict=True))
-    if all(n >= stratum.quota for stratum, n in pairs):
-        return
-    lines = [
-        f"{stratum.quota:,} wanted, {n:,} available: {conditions_text(stratum.where) or 'all others'}"
-        for stratum, n in pairs
-    ]
-    start = f"{n_meeting:,} candidates meet the conditions of all strata"
-    raise QuotasRefused("\n".join([f"{start}, and they do not suffice for the quotas:", *lines]))
-
-
-def _smallest(ids: Sequence[str], seed: int, n: int) -> list[tuple[int, str]]:
-    starts = stream_starts(seed, ((b"candidate", docno.encode()) for docno in ids)).tolist()
-    return sorted(zip(starts, ids, strict=True))[:n]
+    if not all(n >= stratum.quota for stratum, n in pairs):
+        lines = [
+            f"{stratum.quota:,} wanted, {n:,} available: {conditions_text(stratum.where) or 'all others'}"
+            for stratum, n in pairs
+        ]
+        start = f"{n_meeting:,} candidates meet the conditions of all strata"
+        raise QuotasRefused("\n".join([f"{start}, and they do not suffice for the quotas:", *lines]))
+    chosen: list[tuple[int, Drawn]] = []
+    for number, (stratum, own) in enumerate(zip(settings.strata, ids, strict=True), 1):
+        starts = stream_starts(settings.seed, ((b"candidate", docno.encode()) for docno in own)).tolist()
+        smallest = sorted(zip(starts, own, strict=True))[: stratum.quota * settings.per_topic]
+        chosen += [(key, Drawn(docno, number)) for key, docno in smallest]
+    return Sample(settings, tuple(row for _, row in sorted(chosen)), available, n, n_meeting)
 
 
 def as_record(sample: Sample, *, sha256: str, labels_sha256: str = "") -> bytes:

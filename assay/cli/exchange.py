@@ -132,17 +132,17 @@ def _target(path: Path, name: str) -> Iterator[Add]:
                 writer.close()
         else:
             sums: dict[str, str] = {}
-            yield lambda name, pieces: sums.update({name: _write(target / name, pieces)})
+
+            def add_file(name: str, pieces: Iterable[bytes]) -> None:
+                digest = RunningSha256()
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                with (target / name).open("wb") as file:
+                    for piece in pieces:
+                        digest.update(piece)
+                        file.write(piece)
+                sums[name] = digest.value
+
+            yield add_file
             lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
             (target / CHECKSUMS).write_text(lines)
         target.rename(path)
-
-
-def _write(path: Path, pieces: Iterable[bytes]) -> str:
-    digest = RunningSha256()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
-        for piece in pieces:
-            digest.update(piece)
-            file.write(piece)
-    return digest.value

@@ -5,6 +5,7 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from assay.cli.options import add, add_format
@@ -45,6 +46,17 @@ def print_tables(tables: Sequence[Table], arguments: argparse.Namespace) -> int:
     """Print all tables, or the one that --table names; the exit status."""
     tables = chosen_tables(tables, arguments.table)
     sys.stdout.write(as_json(tables) if arguments.format == "json" else as_text(tables))
+    return 0
+
+
+def write_output(data: bytes, output: Path | None) -> int:
+    """Write data to a file, or to standard output; the exit status."""
+    if output is not None:
+        output.write_bytes(data)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
     return 0
 
 

@@ -211,7 +211,8 @@ class Schemas:
             yield from min(problems, key=len)
             return
         types = _types(schema)
-        if types and not any(_is_of(value, name) for name in types):
+        kinds = [kind for kind in types if kind == "boolean" or not isinstance(value, bool)]
+        if types and not any(isinstance(value, TYPES[kind]) for kind in kinds):
             yield f"{where}: {_shown(value)} is not {' or '.join(WORDS[name] for name in types)}"
         elif "enum" in schema and value not in schema["enum"]:
             accepted = ", ".join(str(each) for each in schema["enum"] if each not in ("", None))
@@ -254,7 +255,8 @@ class Description:
         Raises:
             ServerError: The site cannot be reached, or is no site of Assay.
         """
-        path = _cache() / f"{hashlib.sha256(server.url.encode()).hexdigest()[:32]}.json"
+        folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        path = Path(folder) / "assay" / f"{hashlib.sha256(server.url.encode()).hexdigest()[:32]}.json"
         kept: dict[str, Any] = {}
         with suppress(OSError, ValueError):
             kept = json.loads(path.read_bytes())
@@ -290,18 +292,9 @@ class Description:
         ]
 
 
-def _cache() -> Path:
-    folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(folder) / "assay"
-
-
 def _types(schema: Schema) -> list[str]:
     types = schema.get("type", [])
     return [types] if isinstance(types, str) else list(types)
-
-
-def _is_of(value: Any, name: str) -> bool:
-    return isinstance(value, TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
 
 
 def _out_of_limits(schema: Schema, value: Any, where: str) -> Iterator[str]:

@@ -70,48 +70,40 @@ _ALIGNED: Final = re.compile(r"\\(begin|end)\{(?:aligned|alignedat|gathered)\*?\
 def presentation_of(latex: str) -> str:
     """The MathML of a formula. Raises `ValueError` if `latex2mathml` cannot read it."""
     try:
-        math = _in_lxml(Converter().convert_to_element(_ALIGNED.sub(r"\\\1{align*}", latex)))
+        # A copy of the element of the standard library that `latex2mathml` makes.
+        root: Any = Converter().convert_to_element(_ALIGNED.sub(r"\\\1{align*}", latex))
+        math = etree.Element(f"{_M}math", nsmap={None: MATHML})  # type: ignore[dict-item]
+        math.set("display", root.get("display"))
+        waiting = [(root, math)]
+        while waiting:
+            source, copy = waiting.pop()
+            for child in source:
+                inner = etree.SubElement(copy, f"{_M}{child.tag}", child.attrib)
+                inner.text = unescape(child.text or "") or None
+                waiting.append((child, inner))
         return etree.tostring(grouped(math), encoding="unicode")
     except _FAILURES as error:
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__.removesuffix("Error")).lower()
         raise ValueError(f"latex2mathml cannot read it: {words}") from error
 
 
-def _in_lxml(root: Any) -> etree._Element:
-    """A copy of the element of the standard library that `latex2mathml` makes."""
-    math = etree.Element(f"{_M}math", nsmap={None: MATHML})  # type: ignore[dict-item]
-    math.set("display", root.get("display"))
-    waiting = [(root, math)]
-    while waiting:
-        source, copy = waiting.pop()
-        for child in source:
-            inner = etree.SubElement(copy, f"{_M}{child.tag}", child.attrib)
-            inner.text = unescape(child.text or "") or None
-            waiting.append((child, inner))
-    return math
-
-
 def grouped(math: etree._Element) -> etree._Element:
     """A formula of `latex2mathml` with rows for balanced brackets. The element is changed."""
     for element in list(math.iter()):
-        _set_text(element)
+        # Set the text of an element, and whether it is an operator or an identifier, as LaTeXML does
+        text = element.text or ""
+        if element.tag in {_MI, _MO}:
+            text = _CHARACTERS.get(text, text)
+            is_sign = bool(text) and category(text[0]) in _SYMBOLS
+            element.tag = _KINDS.get(text[:1]) or (_MO if is_sign else str(element.tag))
+            text = "".join(_in_font(letter, element.get("mathvariant", "")) for letter in text)
+        element.text = text or None
     for element in list(math.iter()):
         if element.tag in _ROWS and len(element) > 1:
             element[:] = _with_groups(_with_signs(list(element)))
         if element.tag in _OF_ONE and len(element) > 1:
             element[:] = [_row(list(element))]
     return math
-
-
-def _set_text(element: etree._Element) -> None:
-    """Set the text of an element, and whether it is an operator or an identifier, as LaTeXML does."""
-    text = element.text or ""
-    if element.tag in {_MI, _MO}:
-        text = _CHARACTERS.get(text, text)
-        is_sign = bool(text) and category(text[0]) in _SYMBOLS
-        element.tag = _KINDS.get(text[:1]) or (_MO if is_sign else str(element.tag))
-        text = "".join(_in_font(letter, element.get("mathvariant", "")) for letter in text)
-    element.text = text or None
 
 
 @lru_cache(maxsize=1024)

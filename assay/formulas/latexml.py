@@ -18,6 +18,7 @@ import signal
 import subprocess
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -170,18 +171,11 @@ def _process(document: str, *, seconds: int) -> tuple[bytes | None, str]:
             except subprocess.TimeoutExpired:
                 return None, _LATE
             finally:
-                _end_group(process.pid)
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)  # with all that it started
         if reason := _ENDED.get(-process.returncode):
             return None, reason
         return output.read_bytes(), errors.read_text(errors="replace")
-
-
-def _end_group(group: int) -> None:
-    """End a process with all that it started."""
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except ProcessLookupError:
-        return
 
 
 def _conversion(paragraph: etree._Element) -> Conversion:
@@ -191,32 +185,29 @@ def _conversion(paragraph: etree._Element) -> Conversion:
         contents = [element for math in elements for element in _taken_content(math)]
     except ValueError as error:
         return Conversion(message=str(error))
-    if not elements or _has_text(paragraph):
-        text = _LABEL.sub("", " ".join("".join(map(str, paragraph.itertext())).split())).strip()
-        return _text(text) if text else Conversion()
-    presentations = [list(_inner(math)) for math in elements]
+    # Text that is not in the formulas, as in `\\mbox{if $a$}`, which LaTeXML writes as text.
+    everything = "".join(map(str, paragraph.itertext()))
+    inside = sum(len("".join(map(str, math.itertext()))) for math in paragraph.iter(f"{_M}math"))
+    if not elements or len(_LABEL.sub("", everything).strip()) > inside:
+        text = _LABEL.sub("", " ".join(everything.split())).strip()
+        if not text:
+            return Conversion()
+        words, outer = etree.Element(f"{_M}mtext", nsmap=_NAMESPACES), etree.Element(f"{_M}ci")
+        words.text = text
+        outer.append(copy.deepcopy(words))
+        return Conversion(_written(text, [words], is_content=False), _written(text, [outer], is_content=True))
+    # The presentation of a formula, without `semantics`.
+    inner = (element for math in elements for element in math)
+    presentation = [
+        each for element in inner for each in (element if element.tag == f"{_M}semantics" else [element])
+    ]
     alttext = " ".join(math.get("alttext", "") for math in elements)
     conversion = Conversion(
-        _written(alttext, [element for row in presentations for element in row], is_content=False),
+        _written(alttext, presentation, is_content=False),
         _written(alttext, contents, is_content=True),
     )
     is_long = max(map(len, conversion)) > _LONGEST
     return Conversion(message=f"the MathML is longer than {_LONGEST:,} characters") if is_long else conversion
-
-
-def _has_text(paragraph: etree._Element) -> bool:
-    """Return whether a paragraph contains text that is not in its formulas, as in `\\mbox{if $a$}`."""
-    inside = sum(len("".join(map(str, math.itertext()))) for math in paragraph.iter(f"{_M}math"))
-    everything = "".join(map(str, paragraph.itertext()))
-    return len(_LABEL.sub("", everything).strip()) > inside
-
-
-def _text(text: str) -> Conversion:
-    """A formula that is only text, which LaTeXML writes as text."""
-    words, outer = etree.Element(f"{_M}mtext", nsmap=_NAMESPACES), etree.Element(f"{_M}ci")
-    words.text = text
-    outer.append(copy.deepcopy(words))
-    return Conversion(_written(text, [words], is_content=False), _written(text, [outer], is_content=True))
 
 
 def _taken_content(math: etree._Element) -> list[etree._Element]:
@@ -228,36 +219,26 @@ def _taken_content(math: etree._Element) -> list[etree._Element]:
             taken += list(annotation)
         if parent is not None:
             parent.remove(annotation)
-    for element in taken:
-        _share(element)
+    for content in taken:
+        # A copy of the operand takes the place of each `share`; it may contain one, too.
+        by_id = {element.get("id"): element for element in content.iter(etree.Element)}
+        n, waiting = 0, deque(content.iter(f"{_M}share"))
+        while waiting:
+            share = waiting.popleft()
+            source, parent = by_id.get(share.get("href", "").removeprefix("#")), share.getparent()
+            if parent is None:
+                continue
+            if source is None:  # the id is missing in some formulas: the last operand of the relation before
+                before = parent.getprevious()
+                source = before[-1] if before is not None and len(before) else etree.Element(f"{_M}ci")
+            operand = copy.deepcopy(source)
+            n += sum(1 for _ in operand.iter())
+            if n > _LONGEST // 100:
+                raise ValueError("its operands are shared too often")
+            operand.tail = None
+            parent.replace(share, operand)
+            waiting.extend(operand.iter(f"{_M}share"))
     return taken
-
-
-def _share(content: etree._Element) -> None:
-    """Put a copy of the operand instead of each `share`; the copy may contain one, too."""
-    by_id = {element.get("id"): element for element in content.iter(etree.Element)}
-    n, waiting = 0, deque(content.iter(f"{_M}share"))
-    while waiting:
-        share = waiting.popleft()
-        source, parent = by_id.get(share.get("href", "").removeprefix("#")), share.getparent()
-        if parent is None:
-            continue
-        if source is None:  # the id is missing in some formulas: the last operand of the relation before
-            before = parent.getprevious()
-            source = before[-1] if before is not None and len(before) else etree.Element(f"{_M}ci")
-        operand = copy.deepcopy(source)
-        n += sum(1 for _ in operand.iter())
-        if n > _LONGEST // 100:
-            raise ValueError("its operands are shared too often")
-        operand.tail = None
-        parent.replace(share, operand)
-        waiting.extend(operand.iter(f"{_M}share"))
-
-
-def _inner(math: etree._Element) -> Iterator[etree._Element]:
-    """The presentation of a formula, without `semantics`."""
-    for element in math:
-        yield from element if element.tag == f"{_M}semantics" else [element]
 
 
 def _written(alttext: str, elements: Sequence[etree._Element], *, is_content: bool) -> str:

@@ -163,16 +163,11 @@ def _apply(_element: etree._Element, children: Sequence[Tree]) -> Tree:
         return Tree(f"F!{root.label[2:]}", operands)
     if root.label == "O!int":
         return Tree(root.label, [*operands, Tree("W!"), Tree("W!")])
-    if root.label == "O!root":
-        return Tree(root.label, _root(operands))
+    if root.label == "O!root":  # the degree is an element before the operand
+        has_degree = bool(operands) and operands[0].label == "degree"
+        arguments = [*operands[1:], *operands[0].children] if has_degree else [*operands, Tree("N!2")]
+        return Tree(root.label, arguments)
     return _split(Tree(root.label, operands))
-
-
-def _root(operands: list[Tree]) -> list[Tree]:
-    """The operand and the degree of a root; the degree is an element before the operand."""
-    if operands and operands[0].label == "degree":
-        return [*operands[1:], *operands[0].children]
-    return [*operands, Tree("N!2")]
 
 
 def _split(tree: Tree) -> Tree:

@@ -4,7 +4,7 @@ A value is text, and the page is sanitized after it was filled in: no value and 
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from html import escape
 from typing import NamedTuple
 
@@ -55,29 +55,23 @@ def form_parts(html: str, values: Mapping[str, str], marked: Collection[str] = (
     clean = clean_marked_body(filled(with_places, texts))
     kept = str.maketrans(dict.fromkeys(_MARKS, "\ufffd"))  # as long as before
     pieces = [(name, escape(values[name].translate(kept))) for name in names]
-    return list(_parts(_leveled(_PARAGRAPH.sub(r"\1", _with_pieces(clean, pieces))), keys))
 
-
-def _without_marks(text: str) -> str:
-    return "".join(character for character in text if character not in _MARKS)
-
-
-def _with_pieces(html: str, pieces: Sequence[tuple[str, str]]) -> str:
-    """Sanitized HTML with the texts that are marked, in which nothing is typeset. In an attribute, a text is plain."""
-
+    # The page with headings from level 3 on, below that of its panel
     def of(match: re.Match[str]) -> str:
         if match[1] is None:
             return _TEXT.sub(lambda mark: pieces[int(mark[1])][1], match[0])
         name, text = pieces[int(match[1])]
         return f'<span class="field-text" data-at="0" data-field="{escape(name)}">{text}</span>'
 
-    return _TAG_OR_TEXT.sub(of, html)
-
-
-def _leveled(html: str) -> str:
-    """The page with headings from level 3 on, below that of its panel."""
+    html = _PARAGRAPH.sub(r"\1", _TAG_OR_TEXT.sub(of, clean))
     levels = [int(level) for level in _HEADING.findall(html)]
-    return _HEADING_TAG.sub(lambda match: f"{match[1]}{int(match[2]) - min(levels) + 3}>", html)
+    return list(
+        _parts(_HEADING_TAG.sub(lambda match: f"{match[1]}{int(match[2]) - min(levels) + 3}>", html), keys)
+    )
+
+
+def _without_marks(text: str) -> str:
+    return "".join(character for character in text if character not in _MARKS)
 
 
 def _parts(html: str, keys: list[str]) -> Iterator[Part]:

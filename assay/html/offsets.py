@@ -40,27 +40,21 @@ def numbered(html: str) -> str:
         nonlocal place
         if not (piece["formula"] or piece["whole"] or piece["text"]):
             return piece[0]
-        words = _words(piece, paragraph)
+        words = (
+            re.sub(r"\s", " ", latex.unescaped(piece["text"]))
+            if piece["text"]
+            else plain(paragraph + piece[0])
+        )
         at = text.find(words, place, place + len(words) + AHEAD) if words else -1
         if at < 0:
             return piece[0]
         place = at + len(words)
-        return _with_place(piece, at, len(words))
+        length = len(words)
+        if piece["formula"]:
+            tag, rest = piece[0].split(">", 1)
+            return f'{tag} data-at="{at}" data-length="{length}">{rest}'
+        if piece["whole"]:
+            return f'<span data-at="{at}" data-length="{length}">{piece[0]}</span>'
+        return f'<span data-at="{at}">{piece[0]}</span>'
 
     return _PIECE.sub(written, html)
-
-
-def _words(piece: re.Match[str], paragraph: str) -> str:
-    """A piece as the plain text has it."""
-    if piece["text"]:
-        return re.sub(r"\s", " ", latex.unescaped(piece["text"]))
-    return plain(paragraph + piece[0])
-
-
-def _with_place(piece: re.Match[str], at: int, length: int) -> str:
-    if piece["formula"]:
-        tag, rest = piece[0].split(">", 1)
-        return f'{tag} data-at="{at}" data-length="{length}">{rest}'
-    if piece["whole"]:
-        return f'<span data-at="{at}" data-length="{length}">{piece[0]}</span>'
-    return f'<span data-at="{at}">{piece[0]}</span>'

@@ -50,7 +50,17 @@ def read_answer(line: bytes, *, topic: str, docno: str, rules: JudgingRules) -> 
     >>> read_answer(b'{"topic": "A.1", "document": "7", "grade": 2}', topic="A.1", docno="7", rules=rules).grade
     2
     """
-    row = _parsed(line)
+    try:
+        row = json.loads(line.decode())
+    except (ValueError, RecursionError):
+        row = None
+    if not isinstance(row, dict):
+        raise BadAnswer(f"expected a JSON object, got {_shown(line.decode(errors='replace'))}")
+    missing = [name for name in REQUIRED if name not in row]
+    unknown = [name for name in row if name not in REQUIRED + OPTIONAL]
+    if missing or unknown:
+        wrong = f"{missing[0]} is missing" if missing else f"{unknown[0]} is not known"
+        raise BadAnswer(f"{wrong}; expected {', '.join(REQUIRED)}, and optionally {', '.join(OPTIONAL)}")
     asked, answered = (topic, docno), (row["topic"], str(row["document"]))
     if asked != answered:
         raise BadAnswer(
@@ -71,21 +81,6 @@ def read_answer(line: bytes, *, topic: str, docno: str, rules: JudgingRules) -> 
     if isinstance(choice, NonAnswer) and choice.needs_comment and not comment.strip():
         raise BadAnswer(f"{choice.key} needs a comment that says why")
     return Answer(choice, comment.strip(), _seconds(row.get("seconds")), _answers(row, choice, rules))
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    try:
-        row = json.loads(line.decode())
-    except (ValueError, RecursionError):
-        row = None
-    if not isinstance(row, dict):
-        raise BadAnswer(f"expected a JSON object, got {_shown(line.decode(errors='replace'))}")
-    missing = [name for name in REQUIRED if name not in row]
-    unknown = [name for name in row if name not in REQUIRED + OPTIONAL]
-    if missing or unknown:
-        wrong = f"{missing[0]} is missing" if missing else f"{unknown[0]} is not known"
-        raise BadAnswer(f"{wrong}; expected {', '.join(REQUIRED)}, and optionally {', '.join(OPTIONAL)}")
-    return row
 
 
 def _seconds(value: object) -> int | None:

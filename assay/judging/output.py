@@ -42,7 +42,26 @@ class Output:
         self._file = self.path.open("ab+")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._resume()
+            self._file.seek(0)
+            data, begin = self._file.read(), self._head.encode() or FIRST
+            end = whole_rows(data, self.path.suffix)
+            if end > len(self._head.encode()):
+                file = parse_judgments(data[:end], str(self.path))
+                others = sorted({row.assessor for row in file.rows} - {self.assessor})
+                if others:
+                    raise InputError(
+                        f"{self.path}: it has judgments by {others[0]}, not {self.assessor}; name another file"
+                    )
+                self.done = {(row.topic, row.docno) for row in file.rows}
+                self._n = len(file.rows)
+            elif not (begin.startswith(data) or data.startswith(begin)):  # it may be cut where it was begun
+                raise InputError(f"{self.path}: it is not a file of judgments; name another one")
+            else:
+                end = 0
+            self.n_cut = len(data) - end
+            self._file.truncate(end)
+            if not end:
+                self._append(self._head)
         except BlockingIOError:
             self._file.close()
             raise InputError(f"{self.path}: another assay judge writes this file") from None
@@ -53,28 +72,6 @@ class Output:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
-
-    def _resume(self) -> None:
-        self._file.seek(0)
-        data, begin = self._file.read(), self._head.encode() or FIRST
-        end = whole_rows(data, self.path.suffix)
-        if end > len(self._head.encode()):
-            file = parse_judgments(data[:end], str(self.path))
-            others = sorted({row.assessor for row in file.rows} - {self.assessor})
-            if others:
-                raise InputError(
-                    f"{self.path}: it has judgments by {others[0]}, not {self.assessor}; name another file"
-                )
-            self.done = {(row.topic, row.docno) for row in file.rows}
-            self._n = len(file.rows)
-        elif not (begin.startswith(data) or data.startswith(begin)):  # it may be cut where it was begun
-            raise InputError(f"{self.path}: it is not a file of judgments; name another one")
-        else:
-            end = 0
-        self.n_cut = len(data) - end
-        self._file.truncate(end)
-        if not end:
-            self._append(self._head)
 
     def add(self, unit: Unit, answer: Answer, *, label: str, left: str, seconds: float) -> None:
         """Append a judgment; when this returns, it is on the disk. `left`: the left document of a pair, or empty."""

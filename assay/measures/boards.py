@@ -14,7 +14,7 @@ Source:
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from assay.errors import InputError
@@ -68,24 +68,20 @@ def write_board(rows: Sequence[ScoreRow], form: str) -> str:
     if form in OF_ONE_RUN and len(runs) > 1:
         raise InputError(f"{form} has the scores of one run, but there are {len(runs)}: {', '.join(runs)}")
     if form == "nuggetizer":
-        return _as_nuggetizer(rows)
+        topics: dict[str, dict[str, Any]] = {}
+        for row in rows:
+            topics.setdefault(row.topic, {"qid": row.topic})
+            if row.measure in NUGGETIZER:
+                topics[row.topic][NUGGETIZER[row.measure]] = row.value
+        if all(len(content) == 1 for content in topics.values()):
+            raise InputError(f"nuggetizer has {', '.join(NUGGETIZER)}, and none of these was computed")
+        return "".join(json.dumps(content, ensure_ascii=False) + "\n" for content in topics.values())
     if form == "jsonl":
         return "".join(
             json.dumps(dict(zip(KEYS, row, strict=True)), ensure_ascii=False) + "\n" for row in rows
         )
     lines = ("\t".join(str(getattr(row, name)) for name in COLUMNS[form]) for row in rows)
     return "".join(f"{line}\n" for line in lines)
-
-
-def _as_nuggetizer(rows: Iterable[ScoreRow]) -> str:
-    topics: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        topics.setdefault(row.topic, {"qid": row.topic})
-        if row.measure in NUGGETIZER:
-            topics[row.topic][NUGGETIZER[row.measure]] = row.value
-    if all(len(content) == 1 for content in topics.values()):
-        raise InputError(f"nuggetizer has {', '.join(NUGGETIZER)}, and none of these was computed")
-    return "".join(json.dumps(content, ensure_ascii=False) + "\n" for content in topics.values())
 
 
 def read_board(data: bytes, form: str, *, name: str, run: str = "") -> list[ScoreRow]:
@@ -105,21 +101,24 @@ def read_board(data: bytes, form: str, *, name: str, run: str = "") -> list[Scor
     lines = [_Line(name, number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
         raise InputError(f"{name}: the file has no scores")
-    read = READERS.get(form, _of_columns(form))
-    return [row for line in lines for row in read(line, run)]
+    return [row for line in lines for row in _rows(line, form, run)]
 
 
-def _of_columns(form: str) -> Callable[[_Line, str], Iterator[ScoreRow]]:
-    names = COLUMNS.get(form, ())
-
-    def read(line: _Line, run: str) -> Iterator[ScoreRow]:
-        words = line.text.split()
+def _rows(line: _Line, form: str, run: str) -> Iterator[ScoreRow]:
+    if form == "jsonl":
+        content = _object(line, *KEYS)
+        tag, topic, measure = (str(content[key]) for key in KEYS[:-1])
+        yield ScoreRow(tag, topic, measure, line.value(content["value"]))
+    elif form == "nuggetizer":
+        content = _object(line, "qid", *NUGGETIZER.values())
+        for measure, key in NUGGETIZER.items():
+            yield ScoreRow(run, str(content["qid"]), measure, line.value(content[key]))
+    else:
+        names, words = COLUMNS[form], line.text.split()
         if len(words) != len(names):
             raise line.wrong(f"{', '.join(names)}; got {len(words)} columns")
         cells = {"run": run} | dict(zip(names, words, strict=True))
         yield ScoreRow(cells["run"], cells["topic"], cells["measure"], line.value(cells["value"]))
-
-    return read
 
 
 def _object(line: _Line, *keys: str) -> dict[str, Any]:
@@ -130,21 +129,3 @@ def _object(line: _Line, *keys: str) -> dict[str, Any]:
     if not isinstance(content, dict) or not set(keys) <= content.keys():
         raise line.wrong(f"a JSON object with {', '.join(keys)}")
     return content
-
-
-def _of_lines(line: _Line, run: str) -> Iterator[ScoreRow]:
-    content = _object(line, *KEYS)
-    tag, topic, measure = (str(content[key]) for key in KEYS[:-1])
-    yield ScoreRow(tag, topic, measure, line.value(content["value"]))
-
-
-def _of_nuggetizer(line: _Line, run: str) -> Iterator[ScoreRow]:
-    content = _object(line, "qid", *NUGGETIZER.values())
-    for measure, key in NUGGETIZER.items():
-        yield ScoreRow(run, str(content["qid"]), measure, line.value(content[key]))
-
-
-READERS: dict[str, Callable[[_Line, str], Iterator[ScoreRow]]] = {
-    "jsonl": _of_lines,
-    "nuggetizer": _of_nuggetizer,
-}

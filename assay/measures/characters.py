@@ -222,11 +222,8 @@ def _cited(lines: Lines, *, hits: Hits, judged: JudgedDocuments, level: int) -> 
     code = [text.code.get(place, -1) for place in zip(topic.tolist(), spans.post, strict=True)]
     on_axis = np.array(code, dtype=np.int64)
     start = np.where(on_axis < 0, -STRIDE, on_axis * STRIDE + spans.start)
-    return Cited(topic, rank, spans.length, _n_new(text, start, start + spans.length))
-
-
-def _n_new(text: RelevantText, start: Numbers, end: Numbers) -> Numbers:
-    """(citations,) number of relevant characters of each citation that no citation above has."""
+    # (citations,) number of relevant characters of each citation that no citation above has
+    end = start + spans.length
     # the relevant parts of citations: the citation, start and end of each part
     first = np.searchsorted(text.end, start, side="right")
     n_parts = np.maximum(np.searchsorted(text.start, end, side="left") - first, 0)
@@ -240,7 +237,7 @@ def _n_new(text: RelevantText, start: Numbers, end: Numbers) -> Numbers:
     owner = np.full(max(len(borders) - 1, 0), len(start))
     np.minimum.at(owner, np.repeat(first, n_steps) + _places_in_group(n_steps), np.repeat(citation, n_steps))
     counted = np.bincount(owner, weights=np.diff(borders), minlength=len(start) + 1)
-    return counted[: len(start)].astype(np.int64)
+    return Cited(topic, rank, spans.length, counted[: len(start)].astype(np.int64))
 
 
 def _places_in_group(sizes: Numbers) -> Numbers:

@@ -146,17 +146,13 @@ def _discounted(hits: Hits, judged: JudgedDocuments, measure: Measure, alpha: fl
     depth = int(max(np.max(within.rank, initial=1), measure.k or np.max(judged.n_graded(0), initial=1)))
     ranks = np.arange(1, depth + 1)
     discount = 1.0 / (ranks if "ERR" in measure.family else discounts(depth)[ranks])
-    total = sums(
-        within, _gains(hits, judged, measure.level, alpha)[_places(hits, measure)] * discount[within.rank - 1]
-    )
+    gains = _gains(hits, judged, measure.level, alpha)
+    gains = gains if measure.k is None else gains[hits.rank <= measure.k]
+    total = sums(within, gains * discount[within.rank - 1])
     n_subtopics = _n_subtopics(judged, measure.level)
     bound = np.cumsum(_powers(1.0 - alpha, depth) * discount)
     last = np.full(judged.n_topics, measure.k) if measure.k else np.maximum(judged.n_graded(0), 1)
     return share(total, n_subtopics * bound[last - 1])
-
-
-def _places(hits: Hits, measure: Measure) -> NDArray[np.bool_]:
-    return np.ones(len(hits.rank), dtype=np.bool_) if measure.k is None else hits.rank <= measure.k
 
 
 def bounded(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:

@@ -79,7 +79,10 @@ def _read(judged: JudgedDocuments) -> Strata:
 def _above(hits: Hits, judged: JudgedDocuments, level: int) -> Above:
     """Counts of what is above each pooled document of a run."""
     strata = strata_of(judged)
-    pooled = _pooled(hits, judged)
+    assert hits.lines is not None  # these measures have no prime
+    pooled = hits.lines.latest(
+        judged, "pooled", lambda lines: judged.named_hits(lines.run, depth=min(lines.depth or DEPTH, DEPTH))
+    )
     assert pooled.entry is not None  # they are of a run
     stratum = strata.number[pooled.entry]
     is_own = stratum[:, np.newaxis] == np.arange(strata.pooled.shape[1])
@@ -91,14 +94,6 @@ def _above(hits: Hits, judged: JudgedDocuments, level: int) -> Above:
     return Above(pooled, stratum, own, tuple(total - total[first] for total in totals))
 
 
-def _pooled(hits: Hits, judged: JudgedDocuments) -> Hits:
-    """The documents of a run that are in the qrels, sampled or not."""
-    assert hits.lines is not None  # these measures have no prime
-    return hits.lines.latest(
-        judged, "pooled", lambda lines: judged.named_hits(lines.run, depth=min(lines.depth or DEPTH, DEPTH))
-    )
-
-
 def inferred_average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """xinfAP: average precision, with the precision above each relevant document expected from the samples."""
     above = _above(hits, judged, measure.level)
@@ -107,14 +102,10 @@ def inferred_average_precision(hits: Hits, judged: JudgedDocuments, measure: Mea
     expected = (pooled * (relevant + EPSILON) / (sampled + 3 * EPSILON)).sum(axis=1)
     weight = strata.weight[ranked.topic, above.stratum]
     terms = np.where(ranked.grade >= measure.level, weight * (1.0 + expected) / ranked.rank, 0.0)
-    return share(sums(ranked, terms), _n_relevant(judged, measure.level))
-
-
-def _n_relevant(judged: JudgedDocuments, level: int) -> Values:
-    """(topics,) the estimated number of relevant documents."""
+    # (topics,) the estimated number of relevant documents
     strata = strata_of(judged)
-    estimated: Values = (strata.sums(judged, judged.grade >= level) * strata.weight).sum(axis=1)
-    return estimated
+    estimated: Values = (strata.sums(judged, judged.grade >= measure.level) * strata.weight).sum(axis=1)
+    return share(sums(ranked, terms), estimated)
 
 
 def inferred_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
@@ -164,7 +155,10 @@ def _ideal(judged: JudgedDocuments) -> Values:
 
 def estimated_average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """statAP: each relevant document counts as many as the inverse of the probability that it was sampled."""
-    inverse = judged.remember("inverse", lambda: _inverse_probabilities(judged))
+    inverse = judged.remember(
+        "inverse",
+        lambda: np.array([1.0 / float(words.split()[1]) for words in judged.parts_of("probabilities")]),
+    )
     assert hits.entry is not None  # they are of a run
     is_relevant = hits.grade >= measure.level
     ranked, weight = hits.kept(is_relevant), inverse[hits.entry[is_relevant]]
@@ -174,7 +168,3 @@ def estimated_average_precision(hits: Hits, judged: JudgedDocuments, measure: Me
     relevant = np.where(judged.grade >= measure.level, inverse, 0.0)
     n_relevant = np.bincount(judged.topic, weights=relevant, minlength=judged.n_topics)
     return share(sums(ranked, weight * (1.0 + above) / ranked.rank), n_relevant)
-
-
-def _inverse_probabilities(judged: JudgedDocuments) -> Values:
-    return np.array([1.0 / float(words.split()[1]) for words in judged.parts_of("probabilities")])

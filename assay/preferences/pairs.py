@@ -89,7 +89,10 @@ class Tournament(NamedTuple):
 
     def _drawn(self, topic: str, round_: int, docnos: Sequence[str]) -> list[Pair]:
         """Random pairs, each once, until each document has enough; a document with the fewest comes next."""
-        order = _shuffled(self.seed, f"{topic} round {round_}", docnos)
+        purpose = f"{topic} round {round_}"
+        start = stream_starts(self.seed, [(purpose.encode(), docno.encode()) for docno in docnos])
+        numbers = random_numbers(start, np.zeros(len(docnos), dtype=np.int64))
+        order = [docnos[n] for n in np.argsort(numbers, kind="stable").tolist()]
         target = min(self.partners, len(order) - 1)
         partners: dict[str, set[str]] = {docno: set() for docno in order}
         place = {docno: n for n, docno in enumerate(order)}
@@ -189,9 +192,3 @@ def n_wins(votes: Sequence[Vote], pairs: Sequence[Pair], *, lost: bool = False) 
 def _open(pairs: Sequence[Pair], votes: Sequence[Vote]) -> list[Pair]:
     judged = {vote.pair for vote in votes}
     return [pair for pair in pairs if pair not in judged]
-
-
-def _shuffled(seed: int, purpose: str, docnos: Sequence[str]) -> list[str]:
-    start = stream_starts(seed, [(purpose.encode(), docno.encode()) for docno in docnos])
-    numbers = random_numbers(start, np.zeros(len(docnos), dtype=np.int64))
-    return [docnos[n] for n in np.argsort(numbers, kind="stable").tolist()]

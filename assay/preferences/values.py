@@ -102,12 +102,30 @@ class Comparisons:
     def strengths(self) -> Strengths:
         """Fit the Bradley-Terry values."""
         wins = self.wins
-        is_regularized = not _is_strongly_connected(wins > 0)
+        beats = wins > 0
+        is_regularized = not all(_n_reached(graph) == len(beats) for graph in (beats, beats.T))
         if is_regularized:
             wins = wins + PRIOR / 2 * (1 - np.eye(len(wins)))
-        log = np.log(_fit(wins))
+        # (n,) strengths with a geometric mean of 1
+        n_votes, won = wins + wins.T, wins.sum(axis=1)
+        strength: Vector = np.ones(len(wins))
+        for _ in range(MOST_STEPS):
+            before = strength
+            new = won / (n_votes / (before[:, None] + before)).sum(axis=1)
+            strength = np.asarray(new / np.exp(np.log(new).mean()), dtype=np.float64)
+            if np.abs(np.log(strength / before)).max(initial=0.0) < PRECISION:
+                break
+        log = np.log(strength)
         log -= log.mean()
-        deviation = np.sqrt(np.maximum(np.diag(_covariance(wins + wins.T, log)), 0.0))
+        chance = 1 / (1 + np.exp(log[None, :] - log[:, None]))
+        information = -(wins + wins.T) * chance * chance.T
+        np.fill_diagonal(information, 0.0)
+        np.fill_diagonal(information, -information.sum(axis=1))
+        deviation = np.sqrt(
+            np.maximum(
+                np.diag(np.asarray(np.linalg.pinv(information, hermitian=True), dtype=np.float64)), 0.0
+            )
+        )
         return Strengths(log, log - NORMAL_95 * deviation, log + NORMAL_95 * deviation, is_regularized)
 
     def consistency(self) -> Consistency:
@@ -132,38 +150,11 @@ class Comparisons:
         )
 
 
-def _is_strongly_connected(beats: NDArray[np.bool_]) -> bool:
-    """Whether each document is preferred to each other one, perhaps over others."""
-    return all(_n_reached(graph) == len(beats) for graph in (beats, beats.T))
-
-
 def _n_reached(graph: NDArray[np.bool_]) -> int:
     reached = np.arange(len(graph)) == 0
     while not np.array_equal(more := reached | graph[reached].any(axis=0), reached):
         reached = more
     return int(reached.sum())
-
-
-def _fit(wins: Matrix) -> Vector:
-    """(n,) strengths with a geometric mean of 1."""
-    n_votes, won = wins + wins.T, wins.sum(axis=1)
-    strength: Vector = np.ones(len(wins))
-    for _ in range(MOST_STEPS):
-        before = strength
-        new = won / (n_votes / (before[:, None] + before)).sum(axis=1)
-        strength = np.asarray(new / np.exp(np.log(new).mean()), dtype=np.float64)
-        if np.abs(np.log(strength / before)).max(initial=0.0) < PRECISION:
-            break
-    return strength
-
-
-def _covariance(n_votes: Matrix, log: Vector) -> Matrix:
-    """(n, n) covariance of the logarithms, whose sum is 0: the inverse of the Fisher information in that plane."""
-    chance = 1 / (1 + np.exp(log[None, :] - log[:, None]))
-    information = -n_votes * chance * chance.T
-    np.fill_diagonal(information, 0.0)
-    np.fill_diagonal(information, -information.sum(axis=1))
-    return np.asarray(np.linalg.pinv(information, hermitian=True), dtype=np.float64)
 
 
 def _circular_triads(beats: NDArray[np.bool_]) -> tuple[int, int]:

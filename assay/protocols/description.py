@@ -114,8 +114,9 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
     """Pairs of a heading and the protocol's rules under it, without the headings that do not apply."""
     is_judged = protocol.pool.strategy != "known-item"
     figures = ", ".join(f"{name.replace('_', ' ')} {n:g}" for name, n in protocol.published.items())
+    units = f"{'pairs of ' * protocol.judging.judges_pairs}{UNITS[protocol.unit]}"
     pairs = [
-        ("Judged units", _units(protocol)),
+        ("Judged units", "rows of a table" if protocol.judging.form else units),
         ("Runs", " ".join(_runs(protocol.runs)) if protocol.runs.kinds else ""),
         ("Pool", " ".join(_pool(protocol.pool, protocol.runs))),
         ("Formula instances", " ".join(_instances(protocol.instances))),
@@ -139,12 +140,6 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Published figures", f"{figures}. {NOT_CARRIED_OUT['published']}" if figures else ""),
     ]
     return [(heading, words) for heading, words in pairs if words]
-
-
-def _units(protocol: Protocol) -> str:
-    if protocol.judging.form:
-        return "rows of a table"
-    return f"{'pairs of ' * protocol.judging.judges_pairs}{UNITS[protocol.unit]}"
 
 
 def _grade(grade: Grade) -> str:
@@ -180,7 +175,16 @@ def _runs(runs: RunRules) -> Iterator[str]:
         yield f"Only organizers submit {of_organizers} runs."
     if runs.uses:
         yield f"Teams state what a run uses: {', '.join(runs.uses.values())}."
-    yield from _accepted_values(runs)
+    if runs.out_of_range_ranks == "error":
+        yield "A run with a rank out of this range is refused."
+    if runs.min_score is not None and runs.max_score is not None:
+        yield f"Scores are between {runs.min_score:g} and {runs.max_score:g}."
+    if runs.max_passage_characters is not None:
+        yield f"Passages have at most {runs.max_passage_characters} characters."
+    for name, values in runs.attributes.items():
+        yield f"The attribute {name} of a file is {' or '.join(values)}."
+    if runs.max_seconds_per_topic is not None:
+        yield f"A topic takes at most {runs.max_seconds_per_topic:g} seconds."
 
 
 SHOWN_TO = {
@@ -200,19 +204,6 @@ def _phase(phase: Phase, runs: RunRules) -> str:
     if phase.after_closing:
         parts.append("accepted when the track is closed")
     return "; ".join(parts) + "."
-
-
-def _accepted_values(runs: RunRules) -> Iterator[str]:
-    if runs.out_of_range_ranks == "error":
-        yield "A run with a rank out of this range is refused."
-    if runs.min_score is not None and runs.max_score is not None:
-        yield f"Scores are between {runs.min_score:g} and {runs.max_score:g}."
-    if runs.max_passage_characters is not None:
-        yield f"Passages have at most {runs.max_passage_characters} characters."
-    for name, values in runs.attributes.items():
-        yield f"The attribute {name} of a file is {' or '.join(values)}."
-    if runs.max_seconds_per_topic is not None:
-        yield f"A topic takes at most {runs.max_seconds_per_topic:g} seconds."
 
 
 def limits_of_answers(rules: AnswerRules) -> Iterator[str]:

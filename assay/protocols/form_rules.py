@@ -1,7 +1,7 @@
 """The rules of the questions of a protocol and of the sets of qrels that their answers become: see `rules`."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from assay.protocols import schema
 from assay.protocols.measures import QrelsKind
@@ -93,15 +93,7 @@ def _of_frame(judging: JudgingRules, template: Template) -> Iterator[str]:
 def _of_question(question: Question, protocol: Protocol, n: int) -> Iterator[str]:
     """Complaints about a question; `judging.question[2]` is the second one of the file."""
     place, others = f"judging.question[{n + 1}]", protocol.judging.questions[:n]
-    label = question.label.strip()
-    if not KEY.fullmatch(question.key):
-        yield f"{place}.key: {shown(question.key)} {NOT_A_KEY}"
-    if question.key in [other.key for other in others]:
-        yield f"{place}.key: {question.key!r} is used by two questions"
-    if not label:
-        yield f"{place}.label: empty; write the question"
-    if label and label in [other.label.strip() for other in others]:
-        yield f"{place}.label: {shown(question.label)} is asked twice"
+    yield from _of_key_and_label(question, others, place, "questions", "the question", "is asked twice")
     yield from _of_question_choices(question, protocol.judging, n)
     yield from _of_kind(question, protocol.judging, place)
     yield from _of_limits(question, place)
@@ -116,6 +108,25 @@ def _of_question(question: Question, protocol: Protocol, n: int) -> Iterator[str
         f"{place}.languages: {shown(code)} is not a code such as eng, arz or zh-Hans" for code in wrong
     )
     yield from _repeated(f"{place}.languages", question.languages)
+
+
+def _of_key_and_label(
+    each: Question | schema.QuestionChoice,
+    others: Sequence[Question | schema.QuestionChoice],
+    place: str,
+    noun: str,
+    text: str,
+    twice: str,
+) -> Iterator[str]:
+    label = each.label.strip()
+    if not KEY.fullmatch(each.key):
+        yield f"{place}.key: {shown(each.key)} {NOT_A_KEY}"
+    if each.key in [other.key for other in others]:
+        yield f"{place}.key: {each.key!r} is used by two {noun}"
+    if not label:
+        yield f"{place}.label: empty; write {text}"
+    if label and label in [other.label.strip() for other in others]:
+        yield f"{place}.label: {shown(each.label)} {twice}"
 
 
 def _of_condition(condition: Condition, protocol: Protocol, n: int) -> str:
@@ -196,7 +207,10 @@ def _repeated(key: str, values: Sequence[str]) -> Iterator[str]:
 def _of_question_choices(question: Question, judging: JudgingRules, n: int) -> Iterator[str]:
     place, choices = f"judging.question[{n + 1}].choice", question.given_choices
     if question.choices_from:
-        yield from _of_choices_from(question, place)
+        if question.kind != "any-of":
+            yield f"{place}s_from: has no effect on {question.kind}; it is a key of any-of"
+        if question.given_choices:
+            yield f"{place}: has no effect, because the choices are those of choices_from; leave one of them out"
         return
     if question.kind in {"yes-no", "number", "text"}:
         if choices:
@@ -209,19 +223,13 @@ def _of_question_choices(question: Question, judging: JudgingRules, n: int) -> I
     earlier = [each for other in judging.questions[:n] for each in other.choices]
     for m, choice in enumerate(choices, 1):
         taken = [each.shortcut for each in (*judging.choices, *earlier, *choices[: m - 1])]
-        yield from _of_question_choice(choice, choices[: m - 1], f"{place}[{m}]")
+        words = ("choices", "the text of the button", "is the label of two choices")
+        yield from _of_key_and_label(choice, choices[: m - 1], f"{place}[{m}]", *words)
         yield from _of_value(choice, question, f"{place}[{m}].value")
         if len(choice.shortcut) > 1:
             yield f"{place}[{m}].shortcut: {choice.shortcut!r} is not one key, such as 1 or x"
         if choice.shortcut and choice.shortcut in taken:
             yield f"{place}[{m}].shortcut: {choice.shortcut!r} is used by two choices of the page"
-
-
-def _of_choices_from(question: Question, place: str) -> Iterator[str]:
-    if question.kind != "any-of":
-        yield f"{place}s_from: has no effect on {question.kind}; it is a key of any-of"
-    if question.given_choices:
-        yield f"{place}: has no effect, because the choices are those of choices_from; leave one of them out"
 
 
 def _of_value(choice: schema.QuestionChoice, question: Question, place: str) -> Iterator[str]:
@@ -236,20 +244,6 @@ def _of_value(choice: schema.QuestionChoice, question: Question, place: str) -> 
         yield f"{place}: two choices have the same value, {choice.value}"
     if not 0 <= choice.value <= HIGHEST_GRADE:
         yield f"{place}: {choice.value} is not between 0 and {HIGHEST_GRADE}"
-
-
-def _of_question_choice(
-    choice: schema.QuestionChoice, others: Sequence[schema.QuestionChoice], place: str
-) -> Iterator[str]:
-    label = choice.label.strip()
-    if not KEY.fullmatch(choice.key):
-        yield f"{place}.key: {shown(choice.key)} {NOT_A_KEY}"
-    if choice.key in [other.key for other in others]:
-        yield f"{place}.key: {choice.key!r} is used by two choices"
-    if not label:
-        yield f"{place}.label: empty; write the text of the button"
-    if label and label in [other.label.strip() for other in others]:
-        yield f"{place}.label: {shown(choice.label)} is the label of two choices"
 
 
 def is_of_subtopics(protocol: Protocol, rules: schema.QrelsSet) -> bool:
@@ -305,34 +299,25 @@ def _of_set(rules: schema.QrelsSet, protocol: Protocol, n: int) -> Iterator[str]
             return
         yield f"{place}.question: {rules.question!r} is not a question with choices; {accepted}"
         return
-    if is_of_subtopics(protocol, rules):
-        yield from _of_subtopics(rules, place)
+    if is_of_subtopics(protocol, rules):  # it has the grade 1 or 0 for each choice
+        why = "has no effect on an any-of question: a chosen subtopic has the grade 1, the others 0"
+        yield from (
+            f"{place}.{key}: {why}"
+            for key, given in (("grades", rules.grades), ("rule", rules.rules))
+            if given
+        )
+        if rules.otherwise not in (None, 0):
+            yield f"{place}.otherwise: {rules.otherwise} is not 0, the grade of subtopics that are not covered"
     else:
-        yield from _of_choices_with_grades(rules, protocol, closed, place)
+        question = closed.get(rules.question)
+        choices = list(question.labels) if question else [grade.key for grade in judging.grades]
+        for key in rules.grades:
+            if key not in choices:
+                yield f"{place}.grades: {key!r} is not a choice; use {', '.join(choices)}"
+        has_values = question is None or any(each.value is not None for each in question.choices)
+        if choices and not (rules.grades or rules.rules or has_values):
+            yield f"{place}.grades: missing; give each of {', '.join(choices)} its grade, or its choice a value"
     yield from _of_set_grades(rules, protocol, place)
-
-
-def _of_choices_with_grades(
-    rules: schema.QrelsSet, protocol: Protocol, closed: Mapping[str, Question], place: str
-) -> Iterator[str]:
-    judging = protocol.judging
-    question = closed.get(rules.question)
-    choices = list(question.labels) if question else [grade.key for grade in judging.grades]
-    for key in rules.grades:
-        if key not in choices:
-            yield f"{place}.grades: {key!r} is not a choice; use {', '.join(choices)}"
-    has_values = question is None or any(each.value is not None for each in question.choices)
-    if choices and not (rules.grades or rules.rules or has_values):
-        yield f"{place}.grades: missing; give each of {', '.join(choices)} its grade, or its choice a value"
-
-
-def _of_subtopics(rules: schema.QrelsSet, place: str) -> Iterator[str]:
-    """Complaints about keys of a set that has the grade 1 or 0 for each choice."""
-    for key, value in (("grades", rules.grades), ("rule", rules.rules)):
-        if value:
-            yield f"{place}.{key}: has no effect on an any-of question: a chosen subtopic has the grade 1, the others 0"
-    if rules.otherwise not in (None, 0):
-        yield f"{place}.otherwise: {rules.otherwise} is not 0, the grade of subtopics that are not covered"
 
 
 def _of_set_grades(rules: schema.QrelsSet, protocol: Protocol, place: str) -> Iterator[str]:

@@ -40,7 +40,11 @@ class Parameter(NamedTuple):
     def read(self, text: str) -> float | str | None:
         """The value of a text; None if it is not accepted."""
         if self.is_table:
-            return _table(text)
+            if not re.fullmatch(r"\{(\s*\d{1,3}\s*:\s*\d{1,6}\s*(,|(?=\})))+\}", text):
+                return None
+            pairs = (pair.split(":") for pair in text[1:-1].split(",") if pair.strip())
+            numbers = {int(grade): int(number) for grade, number in pairs}
+            return "{" + ",".join(f"{grade}:{number}" for grade, number in sorted(numbers.items())) + "}"
         if self.words:
             return text.strip("'\"") if text.strip("'\"") in self.words else None
         is_number = re.fullmatch(r"\d{1,9}(\.\d{1,9})?|\.\d{1,9}", text) is not None
@@ -81,21 +85,11 @@ _FULL = {"max_rel": Parameter(2.0, 1, 999)}  # the grade of full support
 _CITED = {"citations": Parameter(1.0, 1, 1000), **_FULL}  # of a sentence that count
 _GOAL = {"T": Parameter(1.0, 0.000001, 1000), **_SCALE}
 
+# fmt: off
 FAMILIES: dict[str, Family] = {
-    "nDCG": Family(
-        False,
-        "optional",
-        True,
-        "normalized discounted cumulative gain",
-        {"dcg": _DCG, "gains": _GAINS},
-    ),
-    "AP": Family(
-        True,
-        "optional",
-        True,
-        "average precision",
-        {"norm": Parameter("relevant", words=("relevant", "retrieved"))},
-    ),
+    "nDCG": Family(False, "optional", True, "normalized discounted cumulative gain", {"dcg": _DCG, "gains": _GAINS}),
+    "AP": Family(True, "optional", True, "average precision",
+        {"norm": Parameter("relevant", words=("relevant", "retrieved"))}),
     "P": Family(True, "required", True, "precision at rank {k}"),
     "R": Family(True, "required", True, "recall at rank {k}"),
     "Rprec": Family(True, "never", True, "precision at rank R, the number of relevant documents"),
@@ -103,41 +97,17 @@ FAMILIES: dict[str, Family] = {
     "bpref": Family(True, "never", True, "binary preference"),
     "judged": Family(False, "optional", False, "share of the ranks that is judged"),
     "Success": Family(True, "required", True, "whether there is a relevant document among the top {k}"),
-    "DCG": Family(
-        False, "optional", True, "discounted cumulative gain", {"dcg": _DCG, "gains": _GAINS}, level=0
-    ),
+    "DCG": Family(False, "optional", True, "discounted cumulative gain", {"dcg": _DCG, "gains": _GAINS}, level=0),
     "CG": Family(False, "required", True, "sum of the grades of the top {k} ranks", level=0),
-    "ERR": Family(
-        False, "optional", True, "expected reciprocal rank", {"max_rel": _TOP, "stop": _STOP, "per": _PER}
-    ),
-    "nERR": Family(
-        False,
-        "optional",
-        True,
-        "expected reciprocal rank, divided by that of the best ranking",
-        {"max_rel": _TOP, "stop": _STOP._replace(default="linear"), "per": _PER},
-    ),
-    "iRBU": Family(
-        False,
-        "optional",
-        True,
-        "intentwise rank-biased utility",
-        {
-            "p": _P._replace(default=0.99),
-            "max_rel": _TOP,
-            "stop": _STOP._replace(default="linear"),
-            "per": _PER,
-        },
-    ),
+    "ERR": Family(False, "optional", True, "expected reciprocal rank", {"max_rel": _TOP, "stop": _STOP, "per": _PER}),
+    "nERR": Family(False, "optional", True, "expected reciprocal rank, divided by that of the best ranking",
+        {"max_rel": _TOP, "stop": _STOP._replace(default="linear"), "per": _PER}),
+    "iRBU": Family(False, "optional", True, "intentwise rank-biased utility",
+        {"p": _P._replace(default=0.99), "max_rel": _TOP, "stop": _STOP._replace(default="linear"), "per": _PER}),
     "Q": Family(True, "optional", True, "Q-measure", {"beta": Parameter(1.0, 0, 1000)}),
     "RBP": Family(True, "optional", True, "rank-biased precision", {"p": _P, "max_rel": _TOP}, level=0),
-    "RBPresid": Family(
-        False,
-        "optional",
-        False,
-        "residual of rank-biased precision: the most that unjudged documents could add",
-        {"p": _P},
-    ),
+    "RBPresid": Family(False, "optional", False,
+        "residual of rank-biased precision: the most that unjudged documents could add", {"p": _P}),
     "infAP": Family(True, "never", True, "inferred average precision"),
     "IPrec": Family(True, "share", True, "interpolated precision at recall {recall}"),
     "Grade": Family(False, "required", True, "average grade of the top {k} ranks", level=0),
@@ -151,103 +121,40 @@ FAMILIES: dict[str, Family] = {
     "INST": Family(False, "never", True, "gain per document of a reader who wants a total gain", _GOAL),
     "INSQ": Family(False, "never", True, "gain per document of a reader who expects a total gain", _GOAL),
     "BPM": Family(False, "required", True, "gain per document up to a total gain, or to rank {k}", _GOAL),
-    "SDCG": Family(
-        False, "required", True, "discounted cumulative gain, divided by that of {k} best documents", _SCALE
-    ),
-    "NERR8": Family(
-        False, "required", True, "gain per document of a reader who may stop at each gain", _SCALE
-    ),
-    "NERR9": Family(
-        False, "required", True, "gain per document of a reader who may stop at each gain and rank", _SCALE
-    ),
-    "NERR10": Family(
-        False,
-        "never",
-        True,
+    "SDCG": Family(False, "required", True, "discounted cumulative gain, divided by that of {k} best documents",
+        _SCALE),
+    "NERR8": Family(False, "required", True, "gain per document of a reader who may stop at each gain", _SCALE),
+    "NERR9": Family(False, "required", True, "gain per document of a reader who may stop at each gain and rank",
+        _SCALE),
+    "NERR10": Family(False, "never", True,
         "gain per document of a reader who may stop at each gain, or goes on with probability p",
-        {"p": _P._replace(default=0.9), **_SCALE},
-    ),
-    "NERR11": Family(
-        False,
-        "never",
-        True,
-        "gain per document of a reader who may stop at each gain and expects a total",
-        _GOAL,
-    ),
-    "Compat": Family(
-        False,
-        "never",
-        False,
-        "compatibility with the best ranking: their rank-biased overlap",
-        {"p": _P._replace(default=0.95), "normalize": _SWITCH._replace(default="True")},
-    ),
-    "PGC": Family(
-        False,
-        "never",
-        False,
-        "compatibility with the best ranking that preferences allow",
-        {"p": _P},
-        qrels="preferences",
-    ),
-    "alpha_nDCG": Family(
-        True,
-        "optional",
-        True,
-        "discounted cumulative gain of new subtopics, divided by that of the best ranking",
-        {"alpha": _ALPHA},
-        qrels="subtopics",
-    ),
-    "alpha_DCG": Family(
-        True,
-        "optional",
-        True,
-        "discounted cumulative gain of new subtopics, divided by its bound",
-        {"alpha": _ALPHA},
-        qrels="subtopics",
-    ),
+        {"p": _P._replace(default=0.9), **_SCALE}),
+    "NERR11": Family(False, "never", True,
+        "gain per document of a reader who may stop at each gain and expects a total", _GOAL),
+    "Compat": Family(False, "never", False, "compatibility with the best ranking: their rank-biased overlap",
+        {"p": _P._replace(default=0.95), "normalize": _SWITCH._replace(default="True")}),
+    "PGC": Family(False, "never", False, "compatibility with the best ranking that preferences allow", {"p": _P},
+        qrels="preferences"),
+    "alpha_nDCG": Family(True, "optional", True,
+        "discounted cumulative gain of new subtopics, divided by that of the best ranking", {"alpha": _ALPHA},
+        qrels="subtopics"),
+    "alpha_DCG": Family(True, "optional", True, "discounted cumulative gain of new subtopics, divided by its bound",
+        {"alpha": _ALPHA}, qrels="subtopics"),
     "ERR_IA": Family(True, "optional", True, "expected reciprocal rank over subtopics", qrels="subtopics"),
-    "nERR_IA": Family(
-        True,
-        "optional",
-        True,
-        "expected reciprocal rank over subtopics, divided by that of the best ranking",
-        qrels="subtopics",
-    ),
+    "nERR_IA": Family(True, "optional", True,
+        "expected reciprocal rank over subtopics, divided by that of the best ranking", qrels="subtopics"),
     "StRecall": Family(True, "optional", True, "share of the subtopics that are found", qrels="subtopics"),
     "P_IA": Family(True, "required", True, "precision at rank {k}, mean over subtopics", qrels="subtopics"),
     "AP_IA": Family(True, "never", True, "average precision, mean over subtopics", qrels="subtopics"),
-    "NRBP": Family(
-        True,
-        "never",
-        True,
-        "rank-biased precision of new subtopics",
-        {"alpha": _ALPHA, "beta": _BETA},
-        qrels="subtopics",
-    ),
-    "nNRBP": Family(
-        True,
-        "never",
-        True,
-        "rank-biased precision of new subtopics, divided by that of the best ranking",
-        {"alpha": _ALPHA, "beta": _BETA},
-        qrels="subtopics",
-    ),
-    "xinfAP": Family(
-        True, "never", False, "average precision, inferred from samples of strata", qrels="strata"
-    ),
-    "infNDCG": Family(
-        False,
-        "never",
-        False,
-        "normalized discounted cumulative gain, inferred from samples of strata",
-        qrels="strata",
-    ),
-    "iP": Family(
-        True, "required", False, "precision at rank {k}, inferred from samples of strata", qrels="strata"
-    ),
-    "statAP": Family(
-        True, "never", False, "average precision, estimated from a sample", qrels="probabilities"
-    ),
+    "NRBP": Family(True, "never", True, "rank-biased precision of new subtopics", {"alpha": _ALPHA, "beta": _BETA},
+        qrels="subtopics"),
+    "nNRBP": Family(True, "never", True, "rank-biased precision of new subtopics, divided by that of the best ranking",
+        {"alpha": _ALPHA, "beta": _BETA}, qrels="subtopics"),
+    "xinfAP": Family(True, "never", False, "average precision, inferred from samples of strata", qrels="strata"),
+    "infNDCG": Family(False, "never", False, "normalized discounted cumulative gain, inferred from samples of strata",
+        qrels="strata"),
+    "iP": Family(True, "required", False, "precision at rank {k}, inferred from samples of strata", qrels="strata"),
+    "statAP": Family(True, "never", False, "average precision, estimated from a sample", qrels="probabilities"),
     **{
         f"{name}{strict}": Family(
             False,
@@ -269,31 +176,17 @@ FAMILIES: dict[str, Family] = {
             ("SupportF", "F measure of the support of sentences, equal weights"),
         )
     },
-    "charP": Family(
-        True, "required", False, "precision at rank {k}, in characters of citations", in_characters=True
-    ),
+    "charP": Family(True, "required", False, "precision at rank {k}, in characters of citations", in_characters=True),
     "charR": Family(True, "required", False, "recall at rank {k}, in characters", in_characters=True),
-    "charF": Family(
-        True, "required", False, "F measure at rank {k}, in characters, equal weights", in_characters=True
-    ),
-    "charRprec": Family(
-        True,
-        "never",
-        False,
-        "precision at rank R, the number of relevant citations, in characters",
-        in_characters=True,
-    ),
+    "charF": Family(True, "required", False, "F measure at rank {k}, in characters, equal weights",
+        in_characters=True),
+    "charRprec": Family(True, "never", False, "precision at rank R, the number of relevant citations, in characters",
+        in_characters=True),
     "charAP": Family(True, "optional", False, "average precision in characters", in_characters=True),
-    "charIPrec": Family(
-        True, "share", False, "interpolated precision at recall {recall}, in characters", in_characters=True
-    ),
-    "AvgRec": Family(
-        True,
-        "required",
-        True,
-        "average recall at the ranks 1 to {k}, as a share of the most that is possible",
-        summary="ratio of sums",
-    ),
+    "charIPrec": Family(True, "share", False, "interpolated precision at recall {recall}, in characters",
+        in_characters=True),
+    "AvgRec": Family(True, "required", True,
+        "average recall at the ranks 1 to {k}, as a share of the most that is possible", summary="ratio of sums"),
     "labelAcc": Family(True, "never", False, "accuracy of the labels", summary="ratio of sums"),
     "labelP": Family(True, "never", False, "precision of the labels", summary="ratio of sums"),
     "labelR": Family(True, "never", False, "recall of the labels", summary="ratio of sums"),
@@ -301,6 +194,7 @@ FAMILIES: dict[str, Family] = {
     "NumRet": Family(True, "never", True, "documents returned", level=0, summary="sum"),
     "NumRel": Family(True, "never", False, "relevant documents in the qrels", summary="sum"),
 }
+# fmt: on
 
 # Names of ir_measures and other common names: the family, and the arguments that the name implies.
 ALIASES: dict[str, tuple[str, str]] = {
@@ -429,15 +323,6 @@ def with_level(measures: Iterable[Measure], old: int, new: int) -> list[Measure]
     return [measure._replace(level=new) if measure.level == old else measure for measure in measures]
 
 
-def _table(text: str) -> str | None:
-    """The normal form of a table of whole numbers by grade, as Python writes a dictionary; None if it is none."""
-    if not re.fullmatch(r"\{(\s*\d{1,3}\s*:\s*\d{1,6}\s*(,|(?=\})))+\}", text):
-        return None
-    pairs = (pair.split(":") for pair in text[1:-1].split(",") if pair.strip())
-    numbers = {int(grade): int(number) for grade, number in pairs}
-    return "{" + ",".join(f"{grade}:{number}" for grade, number in sorted(numbers.items())) + "}"
-
-
 def _written(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.9g}"
 
@@ -479,8 +364,11 @@ def parse_measure(name: str) -> Measure:
 def _arguments(name: str, family: Family, match: re.Match[str], implied: str) -> dict[str, Any]:
     """The arguments in the parentheses of a name, and after its @, by key."""
     given: dict[str, Any] = {}
-    texts = match["arguments"]
-    for part in [*([implied] if implied else []), *(_parts(texts) if texts is not None else [])]:
+    parts = [implied] if implied else []
+    if match["arguments"] is not None:  # a comma inside braces separates none
+        protected = re.sub(r"\{[^{}]*\}", lambda table: table[0].replace(",", "\0"), match["arguments"])
+        parts += [part.replace("\0", ",") for part in protected.split(",")]
+    for part in parts:
         key, _, value = (word.strip() for word in part.partition("="))
         given[key] = _read(family, key, value)
         if given[key] is None:
@@ -498,12 +386,6 @@ def _arguments(name: str, family: Family, match: re.Match[str], implied: str) ->
             raise MeasureError(f"{name!r}: the rank after @ must be a whole number")
         given["cutoff"] = int(match["at"])
     return given
-
-
-def _parts(arguments: str) -> list[str]:
-    """The arguments in parentheses; a comma inside braces separates none."""
-    protected = re.sub(r"\{[^{}]*\}", lambda table: table[0].replace(",", "\0"), arguments)
-    return [part.replace("\0", ",") for part in protected.split(",")]
 
 
 def _read(family: Family, key: str, value: str) -> float | str | None:

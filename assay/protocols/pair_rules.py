@@ -26,7 +26,18 @@ def pair_complaints(protocol: Protocol) -> Iterator[str]:
     """Yield each error of the keys of pairs, and each use of them where documents are judged."""
     judging, pairs = protocol.judging, protocol.pool.pairs
     if not judging.judges_pairs:
-        yield from _of_documents(protocol)
+        # Complaints about keys of pairs in a protocol whose units are documents
+        given = {
+            "pool.pairs": protocol.pool.pairs,
+            "judging.preference": protocol.judging.preference,
+            "qrels.preferences": protocol.qrels.preferences,
+        }
+        given |= {
+            f"qrels.set[{n}].preferences": each.preferences for n, each in enumerate(protocol.qrels.sets, 1)
+        }
+        for key, value in given.items():
+            if value is not None:
+                yield f"{key}: has no effect, because no pairs are judged; use judging.layout = 'pair', or leave it out"
         return
     if pairs is None:
         yield "pool.pairs: missing; the layout pair needs the table [pool.pairs], such as selection = 'all'"
@@ -38,14 +49,6 @@ def pair_complaints(protocol: Protocol) -> Iterator[str]:
         yield from _of_pairs(pairs)
     if protocol.pool.order == "move-to-front":
         yield "pool.order: move-to-front follows relevant units, and pairs are none; use random"
-    yield from _of_preference(judging)
-    selection = None if pairs is None else pairs.selection
-    yield from _of_qrels("qrels", protocol.qrels, selection)
-    for n, of_set in enumerate(protocol.qrels.sets, 1):
-        yield from _of_qrels(f"qrels.set[{n}]", of_set, selection)
-
-
-def _of_preference(judging: JudgingRules) -> Iterator[str]:
     rules = judging.preference or PreferenceRules()
     if judging.given_grades:
         yield "judging.grade: has no effect on the layout pair; describe the choices in [judging.preference]"
@@ -53,21 +56,10 @@ def _of_preference(judging: JudgingRules) -> Iterator[str]:
         yield f"judging.preference.strength: {rules.strength} is neither 1, better, nor 2, better or much better"
     if not rules.question.strip():
         yield "judging.preference.question: empty; write the question about the two documents"
-
-
-def _of_documents(protocol: Protocol) -> Iterator[str]:
-    """Complaints about keys of pairs in a protocol whose units are documents."""
-    given = {
-        "pool.pairs": protocol.pool.pairs,
-        "judging.preference": protocol.judging.preference,
-        "qrels.preferences": protocol.qrels.preferences,
-    }
-    given |= {
-        f"qrels.set[{n}].preferences": each.preferences for n, each in enumerate(protocol.qrels.sets, 1)
-    }
-    for key, value in given.items():
-        if value is not None:
-            yield f"{key}: has no effect, because no pairs are judged; use judging.layout = 'pair', or leave it out"
+    selection = None if pairs is None else pairs.selection
+    yield from _of_qrels("qrels", protocol.qrels, selection)
+    for n, of_set in enumerate(protocol.qrels.sets, 1):
+        yield from _of_qrels(f"qrels.set[{n}]", of_set, selection)
 
 
 def _of_pairs(pairs: PairRules) -> Iterator[str]:

@@ -14,7 +14,7 @@ A form sends each answer as text: the keys of any-of with commas, a ranking as `
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -91,27 +91,21 @@ def questions_for(
         lengths: of the texts that can be marked, in characters: by field of a row, and of a document by "". If they
             are not known, None. Nothing is marked in a text without characters.
     """
-    marked = (_of_length(question, lengths) for question in rules.questions)
-    with_choices = (_with_choices(question, subtopics) for question in marked if question is not None)
-    resolved = (_resolved(question, language, labels) for question in with_choices if question is not None)
-    return [question for question in resolved if question is not None]
-
-
-def _of_length(question: Question, lengths: Mapping[str, int] | None) -> Question | None:
-    if question.kind != "span" or lengths is None:
-        return question
-    length = lengths.get(question.field, 0)
-    return replace(question, max_characters=length) if length else None
-
-
-def _with_choices(question: Question, subtopics: Mapping[str, str] | None) -> Question | None:
-    if not question.choices_from or subtopics is None:
-        return question
-    choices = tuple(QuestionChoice(number, words) for number, words in subtopics.items())
-    if not choices:
-        return None
-    least, most = (None if n is None else min(n, len(choices)) for n in (question.at_least, question.at_most))
-    return replace(question, given_choices=choices, at_least=least, at_most=most)
+    questions = []
+    for question in rules.questions:
+        if question.kind == "span" and lengths is not None:
+            if not (length := lengths.get(question.field, 0)):
+                continue
+            question = replace(question, max_characters=length)
+        if question.choices_from and subtopics is not None:
+            if not (choices := tuple(QuestionChoice(number, words) for number, words in subtopics.items())):
+                continue
+            limits = (question.at_least, question.at_most)
+            least, most = (None if n is None else min(n, len(choices)) for n in limits)
+            question = replace(question, given_choices=choices, at_least=least, at_most=most)
+        if (resolved := _resolved(question, language, labels)) is not None:
+            questions.append(resolved)
+    return questions
 
 
 def _resolved(question: Question, language: str, labels: Mapping[str, str] | None) -> Question | None:
@@ -188,7 +182,8 @@ def check_answers(
     expected = {question.key: question for question in asked(rules, questions, choice=choice, answers=given)}
     for key, question in expected.items():
         if key in given:
-            _check(question, given[key])
+            if problem := problem_with(question, given[key]):
+                raise WrongAnswer(question.key, problem, code="unknown-answer")
         elif question.required and needs_all:
             raise WrongAnswer(key, say("Answer “{question}”", question=question.label), code="answer-needed")
         elif question.may_be_none and needs_all:
@@ -297,43 +292,45 @@ def _tidied(question: Question, answer: Any) -> Any:
     return answer.strip() if isinstance(answer, str) else answer
 
 
-def _check(question: Question, answer: Any) -> None:
-    if problem := problem_with(question, answer):
-        raise WrongAnswer(question.key, problem, code="unknown-answer")
-
-
 def problem_with(question: Question, answer: Any) -> str:
     """What is wrong with an answer; nothing if it is accepted."""
     if question.kind in LISTS:
         return _problem_of_list(question, answer)
     if question.kind == "span":
-        return _problem_of_marks(question, answer)
+        parts = answer if isinstance(answer, list) else [answer]
+        wrong = next((each for each in parts if not _is_mark(each)), None)
+        if wrong is not None:
+            example = f"12+5 = {question.choices[0].key}"
+            return f"{_shown(wrong)} in “{question.label}” is not a start, a length and a choice, such as {example}."
+        ends: dict[str, int] = {}
+        for part in sorted(parts, key=lambda each: each["start"]):
+            if problem := _problem_of_mark(question, part, ends.get(part["choice"], 0)):
+                return problem
+            ends[part["choice"]] = part["start"] + part["length"]
+        least, most = _sizes(question)
+        is_accepted = least <= len(parts) <= most
+        return "" if is_accepted else _too_many(question, len(parts))
     if not isinstance(answer, str):
         return f"The answer to “{question.label}” is a text, not {_shown(answer)}."
     if question.kind == "number":
-        return _problem_of_number(question, answer)
+        low, high = question.min, question.max
+        is_number = NUMBER.fullmatch(answer) and (
+            (low is None or float(answer) >= low) and (high is None or float(answer) <= high)
+        )
+        if is_number:
+            return ""
+        return say(
+            "{answer} is not an answer to “{question}” Enter {wanted}.",
+            answer=_shown(answer),
+            question=question.label,
+            wanted=accepts(question),
+        )
     if question.kind == "text":
         if UNSTORABLE.search(answer):
             return f"The answer to “{question.label}” has a character that is not text, such as NUL."
         most = question.max_characters or MAX_CHARACTERS
         return "" if len(answer) <= most else _too_many(question, len(answer))
     return "" if answer in question.labels else _unknown(question, answer)
-
-
-def _problem_of_number(question: Question, answer: str) -> str:
-    low, high = question.min, question.max
-    is_accepted = NUMBER.fullmatch(answer) and (
-        (low is None or float(answer) >= low) and (high is None or float(answer) <= high)
-    )
-    wanted = accepts(question)
-    if is_accepted:
-        return ""
-    return say(
-        "{answer} is not an answer to “{question}” Enter {wanted}.",
-        answer=_shown(answer),
-        question=question.label,
-        wanted=wanted,
-    )
 
 
 def _too_many(question: Question, n: int) -> str:
@@ -348,7 +345,21 @@ def _too_many(question: Question, n: int) -> str:
 def accepts(question: Question) -> str:
     """The answers that a question takes, in words; nothing if its choices say it."""
     if question.kind == "number":
-        return _numbers(question)
+        # The numbers that a question takes, in words
+        unit = f" {question.unit}" if question.unit else ""
+        low, high = (None if end is None else f"{end:g}" for end in (question.min, question.max))
+        if low is None and high is None:
+            return say("a number{unit}, such as 12 or 2.5", unit=unit)
+        if high is None:
+            return say("a number of at least {low}{unit}, such as 12 or 2.5", low=low, unit=unit)
+        if low is None:
+            return say("a number of at most {high}{unit}, such as 12 or 2.5", high=high, unit=unit)
+        return say(
+            "a number of at least {low} and at most {high}{unit}, such as 12 or 2.5",
+            low=low,
+            high=high,
+            unit=unit,
+        )
     if question.kind == "text":
         return say("at most {n} characters", n=f"{question.max_characters or MAX_CHARACTERS:,}")
     if question.kind not in LISTS and question.kind != "span":
@@ -364,24 +375,6 @@ def accepts(question: Question) -> str:
     return say("{number} marked parts of the text", number=number)
 
 
-def _numbers(question: Question) -> str:
-    """The numbers that a question takes, in words."""
-    unit = f" {question.unit}" if question.unit else ""
-    low, high = (None if end is None else f"{end:g}" for end in (question.min, question.max))
-    if low is None and high is None:
-        return say("a number{unit}, such as 12 or 2.5", unit=unit)
-    if high is None:
-        return say("a number of at least {low}{unit}, such as 12 or 2.5", low=low, unit=unit)
-    if low is None:
-        return say("a number of at most {high}{unit}, such as 12 or 2.5", high=high, unit=unit)
-    return say(
-        "a number of at least {low} and at most {high}{unit}, such as 12 or 2.5",
-        low=low,
-        high=high,
-        unit=unit,
-    )
-
-
 def _sizes(question: Question) -> tuple[int, int]:
     """The fewest and the most choices or marked parts of an answer; a ranking without limits has all choices."""
     if question.kind == "span":
@@ -394,7 +387,9 @@ def _sizes(question: Question) -> tuple[int, int]:
 def _problem_of_list(question: Question, answer: Any) -> str:
     if not isinstance(answer, list):
         return _unknown(question, answer)
-    keys = list(_flat(answer)) if question.kind == "ranking" else answer
+    keys = answer
+    if question.kind == "ranking":
+        keys = [key for item in answer for key in (item if isinstance(item, list) else [item])]
     are_known = bool(question.choices)  # those of an unknown topic are not
     unknown = [key for key in keys if not isinstance(key, str) or (are_known and key not in question.labels)]
     if unknown:
@@ -419,24 +414,6 @@ def _is_mark(value: object) -> bool:
     return type(start) is int and type(length) is int and isinstance(value["choice"], str)
 
 
-def _problem_of_marks(question: Question, answer: Any) -> str:
-    parts = answer if isinstance(answer, list) else [answer]
-    wrong = next((each for each in parts if not _is_mark(each)), None)
-    if wrong is not None:
-        example = f"12+5 = {question.choices[0].key}"
-        return (
-            f"{_shown(wrong)} in “{question.label}” is not a start, a length and a choice, such as {example}."
-        )
-    ends: dict[str, int] = {}
-    for part in sorted(parts, key=lambda each: each["start"]):
-        if problem := _problem_of_mark(question, part, ends.get(part["choice"], 0)):
-            return problem
-        ends[part["choice"]] = part["start"] + part["length"]
-    least, most = _sizes(question)
-    is_accepted = least <= len(parts) <= most
-    return "" if is_accepted else _too_many(question, len(parts))
-
-
 def _problem_of_mark(question: Question, part: Mapping[str, Any], end: int) -> str:
     """What is wrong with a part; `end` is that of the part with the same choice before it."""
     start, length, choice = part["start"], part["length"], part["choice"]
@@ -448,11 +425,6 @@ def _problem_of_mark(question: Question, part: Mapping[str, Any], end: int) -> s
     if question.max_characters is not None and start + length > question.max_characters:
         return f"{place} is not inside the text, which has {question.max_characters:,} characters."
     return f"{place} overlaps another part with the choice {choice}; mark both as one." if start < end else ""
-
-
-def _flat(answer: Iterable[Any]) -> Iterator[Any]:
-    for item in answer:
-        yield from item if isinstance(item, list) else [item]
 
 
 def _unknown(question: Question, answer: Any) -> str:
@@ -509,13 +481,16 @@ def from_text(question: Question, text: str) -> Any:
     if question.kind == "ranking":
         places = [[key.strip() for key in part.split("=")] for part in text.split(">") if part.strip()]
         return [keys[0] if len(keys) == 1 else keys for keys in places]
-    return [_mark(part) for part in text.split(",") if part.strip()] if question.kind == "span" else text
-
-
-def _mark(text: str) -> Any:
-    """A marked part in the field of a form; what is none stays a text, which is refused."""
-    parts = MARK.fullmatch(text.strip())
-    return {"start": int(parts[1]), "length": int(parts[2]), "choice": parts[3]} if parts else text.strip()
+    if question.kind != "span":
+        return text
+    marks: list[Any] = []
+    for part in filter(str.strip, text.split(",")):
+        match = MARK.fullmatch(part.strip())  # another text stays, and is refused
+        mark = (
+            {"start": int(match[1]), "length": int(match[2]), "choice": match[3]} if match else part.strip()
+        )
+        marks.append(mark)
+    return marks
 
 
 def as_text(question: Question, answer: Any) -> str:

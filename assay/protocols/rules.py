@@ -5,7 +5,7 @@ A complaint begins with the key, as in `runs.kind[2].depth: -1 is below 0`; `[2]
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from assay.protocols import schema
 from assay.protocols.form_rules import (
@@ -46,11 +46,19 @@ def complaints(protocol: Protocol) -> Iterator[str]:
     if not protocol.source.strip():
         yield "source: empty; cite the publication with the figures"
     if not protocol.runs.formats and not protocol.runs.kinds and protocol.pool.strategy == "rows":
-        yield from _without_runs(protocol)
+        if protocol.scoring.all_measures:
+            yield "scoring.measures: have no effect without [runs], because nothing is scored; leave [scoring] out"
+        if protocol.interaction is not None:
+            yield "interaction: has no effect without [runs]; leave it out"
     else:
         yield from _of_runs(protocol.runs)
     yield from _of_uses(protocol.runs)
-    yield from _of_interaction(protocol)
+    interaction, runs, names = protocol.interaction, protocol.runs, ("", *protocol.scoring.measures)
+    if interaction is not None:
+        if interaction.run_kind not in runs.keys:
+            yield f"interaction.run_kind: {interaction.run_kind!r} is not a kind of run; use {', '.join(runs.keys)}"
+        if interaction.measure not in names:
+            yield f"interaction.measure: {interaction.measure} is not one of scoring.measures: {', '.join(names[1:])}"
     yield from _of_lines(protocol.runs)
     for n, kind in enumerate(protocol.runs.kinds):
         yield from _of_kind(kind, protocol.runs, n)
@@ -66,14 +74,6 @@ def complaints(protocol: Protocol) -> Iterator[str]:
     yield from _of_codes(protocol)
     yield from form_complaints(protocol)
     yield from _of_scoring(protocol)
-
-
-def _without_runs(protocol: Protocol) -> Iterator[str]:
-    """Complaints about a protocol of rows, to which nothing is submitted."""
-    if protocol.scoring.all_measures:
-        yield "scoring.measures: have no effect without [runs], because nothing is scored; leave [scoring] out"
-    if protocol.interaction is not None:
-        yield "interaction: has no effect without [runs]; leave it out"
 
 
 def _of_runs(runs: schema.RunRules) -> Iterator[str]:
@@ -106,15 +106,6 @@ def _of_uses(runs: schema.RunRules) -> Iterator[str]:
                 yield f"runs.{key}: {shown(word)} is not accepted; {accepted}"
             if not title.strip() or not title.isprintable():
                 yield f"runs.{key}.{word}: {shown(title)} is not one line of text"
-
-
-def _of_interaction(protocol: Protocol) -> Iterator[str]:
-    interaction, runs, names = protocol.interaction, protocol.runs, ("", *protocol.scoring.measures)
-    if interaction is not None:
-        if interaction.run_kind not in runs.keys:
-            yield f"interaction.run_kind: {interaction.run_kind!r} is not a kind of run; use {', '.join(runs.keys)}"
-        if interaction.measure not in names:
-            yield f"interaction.measure: {interaction.measure} is not one of scoring.measures: {', '.join(names[1:])}"
 
 
 def _of_lines(runs: schema.RunRules) -> Iterator[str]:
@@ -161,17 +152,26 @@ def _of_words(key: str, words: Iterable[str]) -> Iterator[str]:
             yield f"{key}: {shown(word)} is not one word of at most 50 characters without separators"
 
 
-def _of_kind(kind: schema.RunKind, runs: schema.RunRules, n: int) -> Iterator[str]:
-    place, title, depth = f"runs.kind[{n + 1}]", kind.title, kind.depth
-    if kind.key in runs.keys[:n]:
-        yield f"{place}.key: {kind.key!r} is the key of two kinds"
-    if not SLUG.fullmatch(kind.key) or len(kind.key) > MAX_KIND:
+def _of_key_and_title(
+    each: schema.RunKind | schema.Phase,
+    earlier: Iterable[schema.RunKind | schema.Phase],
+    place: str,
+    noun: str,
+) -> Iterator[str]:
+    if each.key in [other.key for other in earlier]:
+        yield f"{place}.key: {each.key!r} is the key of two {noun}"
+    if not SLUG.fullmatch(each.key) or len(each.key) > MAX_KIND:
         yield (
-            f"{place}.key: {shown(kind.key)} is not accepted; use lower-case letters, digits and single hyphens, "
+            f"{place}.key: {shown(each.key)} is not accepted; use lower-case letters, digits and single hyphens, "
             f"at most {MAX_KIND} characters"
         )
-    if not title.isprintable() or title != title.strip():
-        yield f"{place}.title: {shown(title)} is not one line of text"
+    if not each.title.isprintable() or each.title != each.title.strip():
+        yield f"{place}.title: {shown(each.title)} is not one line of text"
+
+
+def _of_kind(kind: schema.RunKind, runs: schema.RunRules, n: int) -> Iterator[str]:
+    place, depth = f"runs.kind[{n + 1}]", kind.depth
+    yield from _of_key_and_title(kind, runs.kinds[:n], place, "kinds")
     if depth is not None and not 0 <= depth <= runs.max_ranks:
         yield f"{place}.depth: {depth} is below 0 or above runs.max_ranks, {runs.max_ranks}"
     if kind.max_per_team is not None and kind.max_per_team < 1:
@@ -200,25 +200,13 @@ def _of_phases_and_questions(runs: schema.RunRules) -> Iterator[str]:
             phases = ", ".join(keys) or "describe it as [[runs.phase]]"
             yield f"runs.kind[{n}].phase: {shown(kind.phase)} is not a phase of the protocol; use {phases}"
     for n, phase in enumerate(runs.phases):
-        yield from _of_phase(phase, runs, n)
-
-
-def _of_phase(phase: schema.Phase, runs: schema.RunRules, n: int) -> Iterator[str]:
-    place, kinds = f"runs.phase[{n + 1}]", runs.kinds_of(phase)
-    if phase.key in [earlier.key for earlier in runs.phases[:n]]:
-        yield f"{place}.key: {phase.key!r} is the key of two phases"
-    if not SLUG.fullmatch(phase.key) or len(phase.key) > MAX_KIND:
-        yield (
-            f"{place}.key: {shown(phase.key)} is not accepted; use lower-case letters, digits and single hyphens, "
-            f"at most {MAX_KIND} characters"
-        )
-    if not phase.title.isprintable() or phase.title != phase.title.strip():
-        yield f"{place}.title: {shown(phase.title)} is not one line of text"
-    if not kinds:
-        yield f"{place}: no kind of run belongs to it; write `phase = {phase.key!r}` in a kind"
-    if phase.max_per_day is not None and phase.max_per_day < 1:
-        yield f"{place}.max_per_day: {phase.max_per_day} is below 1"
-    yield from _of_board(phase, runs, place)
+        place, kinds = f"runs.phase[{n + 1}]", runs.kinds_of(phase)
+        yield from _of_key_and_title(phase, runs.phases[:n], place, "phases")
+        if not kinds:
+            yield f"{place}: no kind of run belongs to it; write `phase = {phase.key!r}` in a kind"
+        if phase.max_per_day is not None and phase.max_per_day < 1:
+            yield f"{place}.max_per_day: {phase.max_per_day} is below 1"
+        yield from _of_board(phase, runs, place)
 
 
 def _of_board(phase: schema.Phase, runs: schema.RunRules, place: str) -> Iterator[str]:
@@ -272,10 +260,6 @@ def _of_answers(protocol: Protocol) -> Iterator[str]:
     is_used = (protocol.runs.answers, protocol.nuggets) != (schema.AnswerRules(), schema.NuggetRules())
     if not is_own and (is_used or protocol.pool.order == "by-answer"):
         yield f"unit: runs.answers, nuggets and pool.order = 'by-answer' are for unit = {own}; leave them out"
-    yield from _of_answer_limits(protocol)
-
-
-def _of_answer_limits(protocol: Protocol) -> Iterator[str]:
     rules, labels = protocol.runs.answers, protocol.topics.labels
     for table, of, keys in (
         ("runs.answers", rules, ("max_words", "max_characters", "max_references", "max_run_id", "citations")),
@@ -392,7 +376,9 @@ def _of_codes(protocol: Protocol) -> Iterator[str]:
 def _of_scoring(protocol: Protocol) -> Iterator[str]:
     """Complaints about the measures, and about the grades from which a unit is relevant."""
     names, keys = protocol.scoring.all_measures, ["", *(each.key for each in protocol.qrels.sets)]
-    highest = _highest(protocol)
+    judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
+    highest = judges * max((grade.value for grade in protocol.judging.grades), default=0)
+    highest = HIGHEST_GRADE if protocol.judging.judges_pairs else highest
     measures: defaultdict[str, list[Measure]] = defaultdict(list)
     if protocol.scoring == schema.ScoringRules(()) and protocol.runs != schema.NO_RUNS:
         yield 'scoring: missing; this key is required, except with pool.strategy = "rows"'
@@ -417,17 +403,20 @@ def _of_scoring(protocol: Protocol) -> Iterator[str]:
                 for problem in _of_measure(protocol, measure, name, *limits)
             )
             yield from _of_kind_of_qrels(protocol, measure, of_set, f"scoring.measures[{n}]")
-    yield from _of_mixed_kinds(measures)
-    yield from _of_levels(protocol, max(1, highest))
-
-
-def _of_mixed_kinds(measures: Mapping[str, list[Measure]]) -> Iterator[str]:
-    """Complaints about measures of the same qrels that need different kinds."""
     for key, of_qrels in measures.items():
         try:
             qrels_of(of_qrels)
         except MeasureError as error:
             yield f"scoring.measures: {key}{': ' * bool(key)}{error}"
+    highest = max(1, highest)
+    levels = {
+        "qrels.relevant_from": protocol.qrels.relevant_from,
+        "scoring.relevant_from": protocol.scoring.relevant_from,
+        "agreement.binary_from": protocol.agreement.binary_from,
+    }
+    for key, level in levels.items():
+        if level > highest:
+            yield f"{key}: {level} is above the highest grade of the qrels, {highest}"
 
 
 def _of_kind_of_qrels(
@@ -441,25 +430,6 @@ def _of_kind_of_qrels(
     elif of_set is not None and needed not in ("grades", kind):
         why = "" if kind == "subtopics" else "; a set has subtopics if its question is any-of"
         yield f"{place}: {measure} needs qrels with {needed}, and {of_set.key} has {kind} only{why}"
-
-
-def _of_levels(protocol: Protocol, highest: int) -> Iterator[str]:
-    levels = {
-        "qrels.relevant_from": protocol.qrels.relevant_from,
-        "scoring.relevant_from": protocol.scoring.relevant_from,
-        "agreement.binary_from": protocol.agreement.binary_from,
-    }
-    for key, level in levels.items():
-        if level > highest:
-            yield f"{key}: {level} is above the highest grade of the qrels, {highest}"
-
-
-def _highest(protocol: Protocol) -> int:
-    """The highest grade of the qrels."""
-    if protocol.judging.judges_pairs:
-        return HIGHEST_GRADE
-    judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
-    return judges * max((grade.value for grade in protocol.judging.grades), default=0)
 
 
 def _of_measure(

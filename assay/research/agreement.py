@@ -67,8 +67,16 @@ def agreement(
         accepted = f"{', '.join(MAPPED)} and {ANSWER_TO}KEY of a question"
         raise InputError(f"columns: there is no field {unknown!r}; the fields are {accepted}")
     rules = load_protocol(str(protocol)) if isinstance(protocol, (str, Path)) else protocol
-    scale = _scale(rules, question)
-    rows = _of_kinds(_read(judgments, rules.judging if rules else None, columns or {}), kinds)
+    if question and rules is None:
+        raise InputError("--question needs --protocol, which has the choices of the question")
+    scale = Scale("", "Grade", 1) if rules is None else scale_named(rules, question)
+    rows = _read(judgments, rules.judging if rules else None, columns or {})
+    known = sorted({row.kind for row in rows} - {""})
+    for kind in kinds:
+        if kind not in known:
+            named = f"the kinds are {', '.join(known)}" if known else "no file has a column kind"
+            raise InputError(f"--kind: no batch of the kind {kind!r}; {named}")
+    rows = [row for row in rows if not kinds or row.kind in kinds]
     # The last judgment of each assessor for each unit counts.
     last = {(row.topic, row.docno, row.assessor): row for row in rows}
     return Agreement(
@@ -149,19 +157,6 @@ def _alphas(graded: report.Graded, level: int) -> tuple[Cell, ...]:
     )
 
 
-def _scale(protocol: Protocol | None, key: str) -> Scale:
-    """What is compared; without a protocol, the grade.
-
-    Raises:
-        InputError: There is a question but no protocol, or the protocol has no such question.
-    """
-    if protocol is not None:
-        return scale_named(protocol, key)
-    if key:
-        raise InputError("--question needs --protocol, which has the choices of the question")
-    return Scale("", "Grade", 1)
-
-
 def _subtopics(topics: PathLike | None, scale: Scale) -> dict[str, list[str]]:
     """The numbers of the subtopics of each topic, for a question about them.
 
@@ -225,19 +220,14 @@ def _read(judgments: Values, rules: JudgingRules | None, columns: Mapping[str, s
     rows: list[JudgmentRow] = []
     for judge, values in judgments.items():
         if isinstance(values, (str, Path)):
-            rows += _of_file(str(values), str(judge), rules, columns)
+            path = str(values)
+            read = parse_judgments(read_file(path), path, judge=str(judge), columns=columns)
+            is_named = read.form == "turkle" or (read.form == "assay-csv" and "grade" not in read.columns)
+            rows += _graded([row for row in read.rows if row.is_current], rules, path, is_named=is_named)
         else:
             of_judge = judgments_from(values, judge=str(judge), name=str(judge))
             rows += _graded(of_judge, rules, str(judge), is_named=False)
     return rows
-
-
-def _of_file(
-    path: str, judge: str, rules: JudgingRules | None, columns: Mapping[str, str]
-) -> list[JudgmentRow]:
-    read = parse_judgments(read_file(path), path, judge=judge, columns=columns)
-    is_named = read.form == "turkle" or (read.form == "assay-csv" and "grade" not in read.columns)
-    return _graded([row for row in read.rows if row.is_current], rules, path, is_named=is_named)
 
 
 def _graded(
@@ -273,13 +263,3 @@ def _answers(row: JudgmentRow, rules: JudgingRules | None) -> dict[str, Any]:
         if answer != [] and (problem := problem_with(questions[key], answer)):
             raise WrongAnswer(key, problem, code="unknown-answer")
     return answers
-
-
-def _of_kinds(rows: list[JudgmentRow], kinds: Sequence[str]) -> list[JudgmentRow]:
-    """The judgments from batches of some kinds; all of them if none is named."""
-    known = sorted({row.kind for row in rows} - {""})
-    for kind in kinds:
-        if kind not in known:
-            named = f"the kinds are {', '.join(known)}" if known else "no file has a column kind"
-            raise InputError(f"--kind: no batch of the kind {kind!r}; {named}")
-    return [row for row in rows if not kinds or row.kind in kinds]

@@ -107,6 +107,11 @@ class Comparison(Result):
         """Means and tests by measure; rank-biased overlap by topic; values by measure and topic."""
         inputs = self.inputs
         first, second = inputs.names
+        overlap = overlap_of_runs(*inputs.runs, p=self.persistence)
+        counted = {code: values for code, values in overlap.items() if code in set(inputs.topics)}
+        rows: list[tuple[Cell, ...]] = [(code, *values) for code, values in counted.items()]
+        if counted:
+            rows.insert(0, (ALL, *np.mean(list(counted.values()), axis=0).tolist()))
         return [
             Table(
                 "summary",
@@ -115,7 +120,12 @@ class Comparison(Result):
                  "wins", "ties", "losses", "t", "p_t", "p_randomization", "p_wilcoxon"),
                 [_summary(inputs, measure, self.tests) for measure in inputs.measures],
             ),
-            self._overlap(),
+            Table(
+                "overlap",
+                f"rank-biased overlap of the runs, p = {self.persistence:g}: lower bound, residual, point estimate",
+                ("topic", "minimum", "residual", "extrapolated"),
+                rows,
+            ),
             Table(
                 "topics",
                 f"values by topic: first {first}, second {second}; a positive difference favors the first",
@@ -127,20 +137,6 @@ class Comparison(Result):
                 ],
             ),
         ]  # fmt: skip
-
-    def _overlap(self) -> Table:
-        inputs, topics = self.inputs, set(self.inputs.topics)
-        overlap = overlap_of_runs(*inputs.runs, p=self.persistence)
-        counted = {code: values for code, values in overlap.items() if code in topics}
-        rows: list[tuple[Cell, ...]] = [(code, *values) for code, values in counted.items()]
-        if counted:
-            rows.insert(0, (ALL, *np.mean(list(counted.values()), axis=0).tolist()))
-        return Table(
-            "overlap",
-            f"rank-biased overlap of the runs, p = {self.persistence:g}: lower bound, residual, point estimate",
-            ("topic", "minimum", "residual", "extrapolated"),
-            rows,
-        )
 
     def plot(self) -> Figure:
         """The first measure of both runs on each topic."""
@@ -227,7 +223,21 @@ class Tiers(Result):
     @cached_property
     def tables(self) -> list[Table]:
         """Ranks, means, intervals and letters of tiers by measure; how many pairs differ; and the pairs."""
-        tables = [self._ranking(), self._differing()]
+        n_pairs, alpha = len(self.inputs.names) * (len(self.inputs.names) - 1) // 2, self.tests.alpha
+        rows: list[tuple[Cell, ...]] = []
+        for measure, tukey in self._tukey.items():
+            n_apart = int(np.triu(tukey.is_significant(alpha), 1).sum())
+            share = tukey.share_significant(alpha)
+            rows.append((str(measure), len(self.inputs.topics), n_pairs, n_apart, share, tukey.critical))
+        tables = [
+            self._ranking(),
+            Table(
+                "tests",
+                f"pairs that differ significantly by randomized Tukey HSD at {alpha:g} ({self._permutations})",
+                ("measure", "topics", "pairs", "significant", "share", "critical_0.05"),
+                rows,
+            ),
+        ]
         return [*tables, self._pairs()] if self.has_pairs else tables
 
     @property
@@ -254,23 +264,22 @@ class Tiers(Result):
             rows,
         )
 
-    def _differing(self) -> Table:
-        n_pairs, alpha = len(self.inputs.names) * (len(self.inputs.names) - 1) // 2, self.tests.alpha
-        rows: list[tuple[Cell, ...]] = []
-        for measure, tukey in self._tukey.items():
-            n_apart = int(np.triu(tukey.is_significant(alpha), 1).sum())
-            share = tukey.share_significant(alpha)
-            rows.append((str(measure), len(self.inputs.topics), n_pairs, n_apart, share, tukey.critical))
-        return Table(
-            "tests",
-            f"pairs that differ significantly by randomized Tukey HSD at {alpha:g} ({self._permutations})",
-            ("measure", "topics", "pairs", "significant", "share", "critical_0.05"),
-            rows,
-        )
-
     def _pairs(self) -> Table:
         n_of_holm = max(self.tests.permutations, permutations_for(len(self.inputs.names)))
         of_holm = f", {n_of_holm} for Holm" if n_of_holm > self.tests.permutations else ""
+        names = self.inputs.names
+        rows: list[tuple[Cell, ...]] = []
+        for measure, tukey in self._tukey.items():
+            scores = self.inputs.scores(measure)
+            permuted = randomization(scores, n_permutations=n_of_holm, seed=self.tests.seed)
+            tests = (permuted, paired_t(scores), wilcoxon(scores))
+            order = np.argsort(-tukey.means, kind="stable").tolist()
+            values = (tukey.difference, tukey.p, *(p for test in tests for p in (test.p, test.adjusted)))
+            rows += [
+                (str(measure), names[i], names[j], *(float(value[i, j]) for value in values))
+                for place, i in enumerate(order)
+                for j in order[place + 1 :]
+            ]
         return Table(
             "pairs",
             "every two runs; the p-values of Holm and Tukey are adjusted for all pairs "
@@ -278,20 +287,8 @@ class Tiers(Result):
             ("measure", "first", "second", "difference", "p_tukey",
              "p_randomization", "p_randomization_holm",
              "p_t", "p_t_holm", "p_wilcoxon", "p_wilcoxon_holm"),
-            [row for measure in self.inputs.measures for row in self._pairs_of(measure, n_of_holm)],
+            rows,
         )  # fmt: skip
-
-    def _pairs_of(self, measure: Measure, n_permutations: int) -> list[tuple[Cell, ...]]:
-        names, tukey, scores = self.inputs.names, self._tukey[measure], self.inputs.scores(measure)
-        permuted = randomization(scores, n_permutations=n_permutations, seed=self.tests.seed)
-        tests = (permuted, paired_t(scores), wilcoxon(scores))
-        order = np.argsort(-tukey.means, kind="stable").tolist()
-        values = (tukey.difference, tukey.p, *(p for test in tests for p in (test.p, test.adjusted)))
-        return [
-            (str(measure), names[i], names[j], *(float(value[i, j]) for value in values))
-            for place, i in enumerate(order)
-            for j in order[place + 1 :]
-        ]
 
     def plot(self) -> Figure:
         """The mean of each run with its interval, for the first measure."""

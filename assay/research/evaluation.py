@@ -103,10 +103,13 @@ def evaluate(
     request = Request(rules, judged_documents(columns, scoring.duplicates_path), parsed, scored_units)
     topics = request.judged.topics.tolist()
     classes = [] if labels is None else _classes(labels, label, topics, rules)
+    files = [Path(values) for values in named.values() if isinstance(values, (str, Path))]
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    is_parallel = size > SMALL and threading.active_count() == 1  # a notebook's threads must not be copied
     scored = map_forked(
         request.score,
         list(named.items()),
-        processes=processes or _processes(named),
+        processes=processes or (processors() if is_parallel else 1),
         refusals=InputError,
         started=progress,
     )
@@ -122,13 +125,6 @@ def evaluate(
         classes,
         needs_duplicates=rules.scoring.duplicates_are_false_alarms and duplicates is None,
     )
-
-
-def _processes(named: Mapping[str, Values]) -> int:
-    """The number of processes: a process with threads, such as a notebook, must not be copied."""
-    files = [Path(values) for values in named.values() if isinstance(values, (str, Path))]
-    size = sum(file.stat().st_size for file in files if file.is_file())
-    return processors() if size > SMALL and threading.active_count() == 1 else 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,7 +165,20 @@ class Evaluation(Result):
     @property
     def notes(self) -> list[str]:
         """(runs,) the topics that the means of each run are taken over, in words."""
-        return [_topics_note(each, self.average) for each in self.scored]
+        notes = []
+        for each in self.scored:
+            n_averaged, n_common = (
+                int(each.scores.averaged(self.average).sum()),
+                int(each.scores.has_topic.sum()),
+            )
+            n_missing, n_extra = each.scores.n_missing, each.n_topics - n_common
+            text = f"averaged over {n_averaged} topics; {n_missing} of the qrels missing from the run"
+            if n_missing:
+                text += ", counted as 0" if self.average == "judged" else ", left out"
+            if n_extra:
+                text += f"; {n_extra} of the run not in the qrels, ignored"
+            notes.append(text + (f"; {each.note}" if each.note else ""))
+        return notes
 
     def rows(self, *, per_topic: bool) -> list[ScoreRow]:
         """One row for each value: of topics if wanted, then means, then means of classes; run by run."""
@@ -247,8 +256,12 @@ def _classes(
 
     If the topics have none of these labels, by all labels with a few values that are words.
     """
-    place = labels if isinstance(labels, (str, Path)) else "labels"
-    of_topics = _labels(labels)
+    place, of_topics = "labels", labels
+    if isinstance(of_topics, (str, Path)):
+        from assay.formats.topics.reader import read_labels  # noqa: PLC0415 -- slow to import, and rarely needed
+
+        place = str(of_topics)
+        of_topics = read_labels(Path(place).read_bytes(), Path(place).name)
     known = {code: of_topics[code] for code in topics if code in of_topics}
     if not known:
         raise InputError(f"{place}: no label is for a topic of the qrels")
@@ -261,25 +274,3 @@ def _classes(
     kept = chosen or [by_class[name] for name in protocol.scoring.topic_classes if name in by_class]
     kept = kept or [name for name in names if are_words(set(values[name].values()) - {""})]
     return classes_of(topics, {name: values[name] for name in kept})
-
-
-def _labels(labels: PathLike | Labels) -> Labels:
-    if isinstance(labels, Mapping):
-        return labels
-    from assay.formats.topics.reader import read_labels  # noqa: PLC0415 -- slow to import, and few calls have labels
-
-    path = Path(labels)
-    return read_labels(path.read_bytes(), path.name)
-
-
-def _topics_note(scored: Scored, average: Average) -> str:
-    """The topics that a run's means are taken over."""
-    scores = scored.scores
-    n_averaged, n_common = int(scores.averaged(average).sum()), int(scores.has_topic.sum())
-    n_missing, n_extra = scores.n_missing, scored.n_topics - n_common
-    text = f"averaged over {n_averaged} topics; {n_missing} of the qrels missing from the run"
-    if n_missing:
-        text += ", counted as 0" if average == "judged" else ", left out"
-    if n_extra:
-        text += f"; {n_extra} of the run not in the qrels, ignored"
-    return text + (f"; {scored.note}" if scored.note else "")

@@ -116,32 +116,27 @@ def named_runs(runs: Runs) -> dict[str, Values]:
         from assay.formats.values import is_nested  # noqa: PLC0415 -- commands only read files
 
         named = {"run": runs} if is_nested(runs) else {str(name): run for name, run in runs.items()}
-    elif isinstance(runs, Sequence) and not hasattr(runs, "_fields") and _are_runs(runs):
-        named = _of_files(runs)
+    elif (
+        isinstance(runs, Sequence)
+        and not hasattr(runs, "_fields")
+        and (not runs or not hasattr(runs[0], "_fields"))
+    ):
+        unnamed = next((run for run in runs if not isinstance(run, (str, Path))), None)
+        if unnamed is not None:
+            kind = type(unnamed).__name__
+            raise InputError(
+                f"a run of a list is a {kind}, which has no name; give runs from memory as {{name: run}}"
+            )
+        paths = list(map(str, runs))
+        repeated = {path for path in paths if paths.count(path) > 1}
+        if repeated:
+            raise InputError(f"{min(repeated)}: the run is given twice; give each run once")
+        named = {name: path for path, name in names_of_files(paths).items()}
     else:
         named = {"run": runs}
     if not named:
         raise InputError("there are no runs; give at least one")
     return named
-
-
-def _are_runs(runs: Sequence[Any]) -> bool:
-    """Return whether a list has runs, and not the rows of a single one."""
-    return not runs or not hasattr(runs[0], "_fields")
-
-
-def _of_files(runs: Sequence[Any]) -> dict[str, Values]:
-    unnamed = next((run for run in runs if not isinstance(run, (str, Path))), None)
-    if unnamed is not None:
-        kind = type(unnamed).__name__
-        raise InputError(
-            f"a run of a list is a {kind}, which has no name; give runs from memory as {{name: run}}"
-        )
-    paths = list(map(str, runs))
-    repeated = {path for path in paths if paths.count(path) > 1}
-    if repeated:
-        raise InputError(f"{min(repeated)}: the run is given twice; give each run once")
-    return {name: path for path, name in names_of_files(paths).items()}
 
 
 def run_from_any(run: Values, name: str, protocol: Protocol, formats: Sequence[RunFormat] = ()) -> RunColumns:

@@ -84,7 +84,9 @@ def pool(
     if seed < 0:
         raise InputError(f"seed {seed}: use a whole number from 0")
     rules = protocol_of(protocol)
-    depths = _depths(depth, rules)
+    if depth is None and not rules.slug:
+        raise InputError("name the depth, such as 100, or a protocol, which has its own")
+    depths = dict.fromkeys(rules.runs.depths, depth) if isinstance(depth, int) else dict(depth or {})
     rules = ready(rules, depths, order)
     read = [read_index([Path(path) for path in formulas])] if formulas else [None]
     codes = read_topic_codes(Path(topics)) if isinstance(topics, (str, Path)) else topics
@@ -103,14 +105,6 @@ def pool(
         votes=votes_of(votes, rules),
         runs_per_team=runs_per_team,
     )
-
-
-def _depths(depth: int | Mapping[str, int] | None, protocol: Protocol) -> dict[str, int]:
-    if depth is None and not protocol.slug:
-        raise InputError("name the depth, such as 100, or a protocol, which has its own")
-    if isinstance(depth, int):
-        return dict.fromkeys(protocol.runs.depths, depth)
-    return dict(depth or {})
 
 
 def _docnos(source: PathLike | Mapping[str, Iterable[str]] | None) -> Docnos | None:

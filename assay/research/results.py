@@ -78,21 +78,27 @@ class Result(ABC):
         return f"<{type(self).__name__} with the tables {', '.join(table.name for table in self.tables)}>"
 
     def _repr_html_(self) -> str:
-        return "\n".join(map(_html, self.tables))
-
-
-def _html(table: Table) -> str:
-    """A table for a notebook; a long one without its last rows."""
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in table.header)
-    rows = [f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows[:MOST_ROWS]]
-    n_more = len(table.rows) - len(rows)
-    more = f"; the first {len(rows):,} of {len(table.rows):,} rows" if n_more else ""
-    caption = f"<caption><b>{escape(table.name)}</b>: {escape(table.description)}{more}</caption>"
-    return "\n".join(
-        ["<table>", caption, f"<thead><tr>{head}</tr></thead>", "<tbody>", *rows, "</tbody>", "</table>"]
-    )
-
-
-def _cell(cell: Cell) -> str:
-    side = "left" if isinstance(cell, str) else "right"
-    return f'<td style="text-align: {side}">{escape(text_of(cell))}</td>'
+        """The tables for a notebook; a long one without its last rows."""
+        lines = []
+        for table in self.tables:
+            shown = table.rows[:MOST_ROWS]
+            more = (
+                f"; the first {len(shown):,} of {len(table.rows):,} rows"
+                if len(shown) < len(table.rows)
+                else ""
+            )
+            lines += [
+                "<table>",
+                f"<caption><b>{escape(table.name)}</b>: {escape(table.description)}{more}</caption>",
+            ]
+            head = "".join(f"<th>{escape(heading)}</th>" for heading in table.header)
+            lines += [f"<thead><tr>{head}</tr></thead>", "<tbody>"]
+            for row in shown:
+                sides = ("left" if isinstance(cell, str) else "right" for cell in row)
+                cells = [
+                    f'<td style="text-align: {side}">{escape(text_of(cell))}</td>'
+                    for side, cell in zip(sides, row, strict=True)
+                ]
+                lines.append(f"<tr>{''.join(cells)}</tr>")
+            lines += ["</tbody>", "</table>"]
+        return "\n".join(lines)

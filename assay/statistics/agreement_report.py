@@ -280,11 +280,6 @@ def without_order(table: Table) -> Table:
 
 def tables(graded: Graded, level: int, *, is_nominal: bool = False) -> list[Table]:
     """The report as tables: alphas, pairs, assessors, topics. Numbers without order have no values that need one."""
-    full = _tables(graded, level)
-    return [without_order(table) for table in full] if is_nominal else full
-
-
-def _tables(graded: Graded, level: int) -> list[Table]:
     of_pairs = pairs(graded, level)
     alpha_rows: list[tuple[Cell, ...]] = [
         (each.name, each.value, *each.interval) for each in alphas(graded, level)
@@ -292,7 +287,7 @@ def _tables(graded: Graded, level: int) -> list[Table]:
     pair_rows: list[tuple[Cell, ...]] = [(pair.first, pair.second, *pair_cells(pair)) for pair in of_pairs]
     assessors, topics = list(by_assessor(of_pairs)), list(by_topic(graded, level))
     alpha_header, two_way = ("grades", "alpha", "low", "high"), f"two-way from grade {level}"
-    return [
+    full = [
         Table("alpha", f"Krippendorff's alpha with 95 % intervals; {two_way}", alpha_header, alpha_rows),
         Table(
             "pairs",
@@ -309,3 +304,4 @@ def _tables(graded: Graded, level: int) -> list[Table]:
         ),
         Table("topics", f"agreement on each topic; {two_way}", TOPIC_HEADER, [*topics]),
     ]
+    return [without_order(table) for table in full] if is_nominal else full

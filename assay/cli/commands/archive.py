@@ -76,12 +76,10 @@ def _add_file(action: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    return {"verify": _verify, "reserve": _reserve, "deposit": _deposit}[arguments.action](arguments)
-
-
-def _verify(arguments: argparse.Namespace) -> int:
-    with Reader.of(arguments.file) as reader:
-        return 1 if _n_wrong(reader, arguments) else 0
+    if arguments.action == "verify":
+        with Reader.of(arguments.file) as reader:
+            return 1 if _n_wrong(reader, arguments) else 0
+    return {"reserve": _reserve, "deposit": _deposit}[arguments.action](arguments)
 
 
 def _n_wrong(reader: Reader, arguments: argparse.Namespace) -> int:

@@ -26,7 +26,7 @@ from assay.candidates.samples import (
 )
 from assay.candidates.topics import FIRST, codes_from, topics_of
 from assay.cli.options import Parser, add, add_seed, whole_number
-from assay.cli.tables import add_table_options, print_tables
+from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.digests import sha256_of
 from assay.errors import InputError
 from assay.formats.compression import IMPORT_LIMITS, opened, read_file, unpack
@@ -164,26 +164,22 @@ def _show(arguments: argparse.Namespace) -> int:
         return print_tables(tables(chosen), arguments)
 
 
-def _settings(arguments: argparse.Namespace, names: list[str]) -> Settings:
-    if not arguments.quota:
-        raise InputError("give the wanted numbers of topics with --quota, or an earlier sample with --again")
-    strata = tuple(parse_stratum(text, names) for text in arguments.quota)
-    where = tuple(each for text in arguments.where for each in parse_conditions(text, names))
-    return Settings(arguments.seed, strata, where, arguments.per_topic)
-
-
-def _earlier(arguments: argparse.Namespace, names: list[str]) -> Record | None:
-    if arguments.again is None:
-        return None
-    if arguments.quota or arguments.where:
-        raise InputError("--again takes all settings from the earlier sample; leave out --quota and --where")
-    return read_record(arguments.again.read_bytes(), str(arguments.again), names)
-
-
 def _sample(arguments: argparse.Namespace) -> int:
     labels, names, labels_sha256 = _labels(arguments)
-    earlier = _earlier(arguments, names)
-    settings = earlier.settings if earlier else _settings(arguments, names)
+    earlier: Record | None = None
+    if arguments.again is not None:
+        if arguments.quota or arguments.where:
+            raise InputError(
+                "--again takes all settings from the earlier sample; leave out --quota and --where"
+            )
+        earlier = read_record(arguments.again.read_bytes(), str(arguments.again), names)
+        settings = earlier.settings
+    elif arguments.quota:
+        strata = tuple(parse_stratum(text, names) for text in arguments.quota)
+        where = tuple(each for text in arguments.where for each in parse_conditions(text, names))
+        settings = Settings(arguments.seed, strata, where, arguments.per_topic)
+    else:
+        raise InputError("give the wanted numbers of topics with --quota, or an earlier sample with --again")
     with _candidates(arguments, has_text=settings.needs_text) as candidates:
         sample = draw(candidates, settings, labels)
     used = labels_sha256 if settings.needs_labels else ""
@@ -191,7 +187,7 @@ def _sample(arguments: argparse.Namespace) -> int:
         which = "candidates are" if earlier.sha256 != candidates.sha256 else "labels are"
         raise InputError(f"the {which} not those of {arguments.again}: the SHA-256 differs")
     data = as_record(sample, sha256=candidates.sha256, labels_sha256=used)
-    _write(arguments, data)
+    write_output(data, arguments.output)
     if not arguments.quiet:
         parts = f"{sample.n:,} candidates ({' + '.join(map(str, sample.drawn))})"
         print(f"{len(sample.rows)} of {parts}; sha256 {sha256_of(data)}", file=sys.stderr)  # noqa: T201
@@ -215,17 +211,9 @@ def _topics(arguments: argparse.Namespace) -> int:
         )
     chosen.sort(key=lambda candidate: wanted[candidate.id])
     topics = topics_of(chosen, codes=codes_from(arguments.first))
-    _write(arguments, as_xml(topics))
+    write_output(as_xml(topics), arguments.output)
     if arguments.questions:
         arguments.questions.write_text("".join(f"{topic.code}\t{topic.thread}\n" for topic in topics))
     if not arguments.quiet:
         print(f"{len(topics)} topics", file=sys.stderr)  # noqa: T201
     return 0
-
-
-def _write(arguments: argparse.Namespace, data: bytes) -> None:
-    if arguments.output:
-        arguments.output.write_bytes(data)
-    else:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()

@@ -34,7 +34,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     checker = actions.add_parser(
         "leaks", help="check a built collection against the topics, and remove posts", example=LEAKS_EXAMPLE
     )
-    _add_leaks(checker)
+    checker.add_argument("folder", type=Path, metavar="FOLDER", help="output of assay collection build")
+    add(checker, "--topics", type=str, required=True)
+    checker.add_argument(
+        "--overlap",
+        type=share,
+        default=leaks.OVERLAP,
+        metavar="X",
+        help=f"part of the word shingles that near-duplicates share (default: {leaks.OVERLAP})",
+    )
+    checker.add_argument(
+        "--remove",
+        metavar="FILE",
+        help="remove posts from the collection before the check: one docno per line, or lines of a report; a question "
+        "is removed with its thread",
+    )
+    add(checker, "--quiet")
     converter = actions.add_parser(
         "convert", help="convert the formulas of a collection or of topics to MathML", example=CONVERT_EXAMPLE
     )
@@ -89,25 +104,6 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-pages", action="store_true", help="write no HTML page for each thread")
     add(parser, "--processes", "--quiet")
-
-
-def _add_leaks(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="output of assay collection build")
-    add(parser, "--topics", type=str, required=True)
-    parser.add_argument(
-        "--overlap",
-        type=share,
-        default=leaks.OVERLAP,
-        metavar="X",
-        help=f"part of the word shingles that near-duplicates share (default: {leaks.OVERLAP})",
-    )
-    parser.add_argument(
-        "--remove",
-        metavar="FILE",
-        help="remove posts from the collection before the check: one docno per line, or lines of a report; a question "
-        "is removed with its thread",
-    )
-    add(parser, "--quiet")
 
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
@@ -219,11 +215,6 @@ def _leaks(arguments: argparse.Namespace) -> int:
     text = "".join(report.text())
     (arguments.folder / PRIVATE_REPORT).write_text(text)
     sys.stdout.write(text)
-    _print_counts(report, arguments)
-    return int(any(leak.is_forbidden for leak in report.leaks))
-
-
-def _print_counts(report: leaks.Report, arguments: argparse.Namespace) -> None:
     for kind, (n, n_removed) in report.counts().items():
         if n:
             note(f"{kind}: {n:,}{f', {n_removed:,} of them removed' if n_removed else ''}", arguments)
@@ -232,6 +223,7 @@ def _print_counts(report: leaks.Report, arguments: argparse.Namespace) -> None:
     if report.unknown:
         codes = ", ".join(report.unknown[:20]) + (", ..." if len(report.unknown) > 20 else "")
         note(f"own question unknown, so only the text was compared: {codes}", arguments)
+    return int(any(leak.is_forbidden for leak in report.leaks))
 
 
 class Bar:

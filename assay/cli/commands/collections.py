@@ -2,8 +2,8 @@
 
 import argparse
 
+from assay.cli.commands.tables import add_paper_options, print_papers, store, tracks_of
 from assay.cli.options import add
-from assay.cli.papers import add_paper_options, print_papers, store, tracks_of
 from assay.errors import InputError
 from assay.papers.comparison import comparison_tables, relevant_plot
 from assay.papers.figures import as_pgfplots, as_svg

@@ -2,13 +2,13 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from assay.cli.options import NO_PROTOCOL, add, add_format, check_stdin
 from assay.measures import boards
-from assay.measures.scores import HEADER, ScoreRow, as_json
+from assay.measures.scores import HEADER, as_json
 from assay.research.evaluation import evaluate
 from assay.tables import as_tsv
 
@@ -62,14 +62,14 @@ def run(arguments: argparse.Namespace) -> int:
         if not is_quiet:
             print(f"{name}: {note}", file=sys.stderr)  # noqa: T201
     rows = evaluation.rows(per_topic=arguments.per_topic)
-    sys.stdout.write(_written(rows, arguments.format))
+    if arguments.format in boards.FORMS:
+        text = boards.write_board(rows, arguments.format)
+    elif arguments.format == "json":
+        text = as_json(rows)
+    else:
+        text = as_tsv(HEADER, [row.cells() for row in rows])
+    sys.stdout.write(text)
     return 0
-
-
-def _written(rows: Sequence[ScoreRow], form: str) -> str:
-    if form in boards.FORMS:
-        return boards.write_board(rows, form)
-    return as_json(rows) if form == "json" else as_tsv(HEADER, [row.cells() for row in rows])
 
 
 @contextmanager

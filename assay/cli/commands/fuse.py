@@ -14,7 +14,6 @@ from assay.cli.baselines import add_run_options, write_run_file
 from assay.cli.inputs import bar
 from assay.cli.options import add, check_stdin, positive
 from assay.errors import InputError
-from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import read_run
 from assay.formats.topics.codes import read_topic_codes
 from assay.protocols.loader import load_protocol
@@ -69,14 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
     runs = [read_run(path, protocol) for path in bar(paths, "reading", "run", is_quiet=arguments.quiet)]
     known = read_topic_codes(arguments.topics) if arguments.topics else None
     for path, columns in zip(paths, runs, strict=True):
-        _check_topics(path, columns, known)
+        others = sorted(set(columns.topics.tolist()) - set(known)) if known is not None else []
+        if others:
+            raise InputError(f"{path}: topic {others[0]} is not in the topics")
     fusion = Fusion(arguments.method, arguments.norm, arguments.weights, arguments.rrf_k)
     fused = fuse(runs, fusion, depth=depth_of(protocol, arguments.depth))
     topics = known or sorted({code for columns in runs for code in columns.topics.tolist()})
     return write_run_file(fused, arguments, protocol=protocol, topics=topics)
-
-
-def _check_topics(path: str, run: RunColumns, known: Sequence[str] | None) -> None:
-    others = sorted(set(run.topics.tolist()) - set(known)) if known is not None else []
-    if others:
-        raise InputError(f"{path}: topic {others[0]} is not in the topics")

@@ -18,9 +18,9 @@ from assay.formats.judgments.reader import parse_judgments
 from assay.formats.moving import make_folder, slug_of, write_project
 from assay.formats.rows import read_rows
 from assay.label_studio.config import read_config
-from assay.label_studio.moves import Moved, documents_lines, move
+from assay.label_studio.moves import documents_lines, move
 from assay.label_studio.tasks import read_tasks
-from assay.label_studio.writing import Written, write_rows, write_votes
+from assay.label_studio.writing import write_rows, write_votes
 from assay.preferences.votes import as_lines, read_votes
 from assay.protocols.loader import load_protocol
 
@@ -72,12 +72,6 @@ def _import(arguments: argparse.Namespace) -> int:
         title=arguments.title or folder.resolve().name,
         batch=Path(name).stem,
     )
-    _write(folder, moved)
-    _print([*moved.notes, *_counts(moved, len(file.tasks))])
-    return 0
-
-
-def _write(folder: Path, moved: Moved) -> None:
     if moved.project is not None:
         write_project(folder, moved.project)
     else:
@@ -85,17 +79,15 @@ def _write(folder: Path, moved: Moved) -> None:
     if moved.documents:
         (folder / "votes.txt").write_text("".join(as_lines(moved.votes)), encoding="utf-8")
         (folder / "documents.jsonl").write_text("".join(documents_lines(moved.documents)), encoding="utf-8")
-
-
-def _counts(moved: Moved, n_tasks: int) -> Sequence[str]:
     lines = []
     if moved.project is not None:
         people = sorted({judgment["assessor"] for judgment in moved.project.judgments})
-        counts = f"{n_tasks:,} rows; {len(moved.project.judgments):,} judgments"
+        counts = f"{len(file.tasks):,} rows; {len(moved.project.judgments):,} judgments"
         lines.append(f"{counts} by {', '.join(people) or 'nobody'}")
     if moved.documents:
         lines.append(f"{len(moved.votes):,} votes on {len(moved.documents):,} documents")
-    return lines
+    _print([*moved.notes, *lines])
+    return 0
 
 
 def _export(arguments: argparse.Namespace) -> int:
@@ -106,7 +98,16 @@ def _export(arguments: argparse.Namespace) -> int:
     for name in others:
         if getattr(arguments, name):
             raise InputError(f"--{name} has no effect {'with --rows' if has_rows else 'with --votes'}")
-    written = _of_rows(arguments) if has_rows else _of_votes(arguments)
+    if has_rows:
+        protocol = load_protocol(arguments.protocol)
+        fields = protocol.judging.form.fields if protocol.judging.form else ()
+        rows = read_rows(read_file(arguments.rows), arguments.rows, fields=fields)
+        path = arguments.judgments
+        written = write_rows(protocol, rows, parse_judgments(read_file(path), path).rows if path else [])
+    else:
+        texts, is_html = _texts(arguments.documents) if arguments.documents else ({}, False)
+        votes = read_votes(arguments.votes)
+        written = write_votes(votes, texts, question=arguments.question, is_html=is_html)
     folder: Path = arguments.to
     make_folder(folder)
     (folder / "config.xml").write_text(written.config, encoding="utf-8")
@@ -114,20 +115,6 @@ def _export(arguments: argparse.Namespace) -> int:
     n_annotations = sum(len(task["annotations"]) for task in written.tasks)
     _print([*written.notes, f"{len(written.tasks):,} tasks; {n_annotations:,} annotations"])
     return 0
-
-
-def _of_rows(arguments: argparse.Namespace) -> Written:
-    protocol = load_protocol(arguments.protocol)
-    fields = protocol.judging.form.fields if protocol.judging.form else ()
-    rows = read_rows(read_file(arguments.rows), arguments.rows, fields=fields)
-    path = arguments.judgments
-    judgments = parse_judgments(read_file(path), path).rows if path else []
-    return write_rows(protocol, rows, judgments)
-
-
-def _of_votes(arguments: argparse.Namespace) -> Written:
-    texts, is_html = _texts(arguments.documents) if arguments.documents else ({}, False)
-    return write_votes(read_votes(arguments.votes), texts, question=arguments.question, is_html=is_html)
 
 
 def _texts(path: str) -> tuple[Mapping[str, str], bool]:

@@ -11,12 +11,11 @@ Exit status: 0 success, 1 a list has problems, 2 a file or an option cannot be u
 import argparse
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from assay.answers import Answer
 from assay.cli.formulas import note
 from assay.cli.options import Parser, add, input_path
-from assay.cli.tables import add_table_options, print_tables
+from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.errors import InputError
 from assay.formats.compression import read_file
 from assay.formats.qrels.reader import format_qrels, read_qrels
@@ -83,37 +82,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(cited, "--protocol", "--output")
     cited.add_argument("run", metavar="RUN", help="run of generated answers")
-    _add_scores(actions.add_parser(
+    scores = actions.add_parser(
         "scores",
         help="convert a table of scores",
         example="assay nuggets scores rag/board.txt --from ir_measures --to tot",
-    ))  # fmt: skip
+    )
+    scores.add_argument("file", metavar="FILE", help="scores, with the topic all for means")
+    for name, words in (("--from", "of the file"), ("--to", "of the output")):
+        dest = name.strip("-") + "_form"
+        scores.add_argument(name, dest=dest, choices=BOARDS, required=True, help=f"the form {words}")
+    scores.add_argument("--run", default="", help="the name of the run, if the file has none")
+    add(scores, "--output")
 
 
 def _add_nuggets(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nuggets", required=True, metavar="FILE", help="lists of nuggets")
 
 
-def _add_scores(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="scores, with the topic all for means")
-    for name, words in (("--from", "of the file"), ("--to", "of the output")):
-        parser.add_argument(
-            name, dest=name.strip("-") + "_form", choices=BOARDS, required=True, help=f"the form {words}"
-        )
-    parser.add_argument("--run", default="", help="the name of the run, if the file has none")
-    add(parser, "--output")
-
-
 def run(arguments: argparse.Namespace) -> int:
-    status: int = {
-        "check": _check,
-        "convert": _convert,
-        "changes": _changes,
-        "qrels": _qrels,
-        "assignments": _assignments,
-        "cited": _cited,
-        "scores": _scores,
-    }[arguments.action](arguments)
+    if arguments.action == "convert":
+        return write_output(write_nuggets(_lists(arguments.file), arguments.to), arguments.output)
+    if arguments.action == "cited":
+        tag, answers = _answers(arguments.run, arguments)
+        return write_output(cited_run(answers, tag), arguments.output)
+    if arguments.action == "scores":
+        data = read_file(arguments.file)
+        rows = read_board(data, arguments.from_form, name=arguments.file, run=arguments.run)
+        return write_output(write_board(rows, arguments.to_form).encode(), arguments.output)
+    status: int = {"check": _check, "changes": _changes, "qrels": _qrels, "assignments": _assignments}[
+        arguments.action
+    ](arguments)
     return status
 
 
@@ -128,21 +126,16 @@ def _check(arguments: argparse.Namespace) -> int:
     for problem in problems:
         print(f"{arguments.file}: {problem}", file=sys.stderr)  # noqa: T201
     header = ("topic", "version", "nuggets", "vital", "okay", "questions", "merged")
+    rows: list[tuple[Cell, ...]] = []
+    for each in lists:
+        importance = [nugget.importance for nugget in each.nuggets]
+        n_questions = sum(bool(nugget.answers) for nugget in each.nuggets)
+        n_merged = sum(bool(nugget.merged) for nugget in each.nuggets)
+        counts = (len(importance), importance.count("vital"), importance.count("okay"), n_questions, n_merged)
+        rows.append((each.topic, each.version, *counts))
     words = "number of nuggets of each topic; how many are vital, okay, questions, and merged from others"
-    print_tables([Table("lists", words, header, list(map(_counts, lists)))], arguments)
+    print_tables([Table("lists", words, header, rows)], arguments)
     return 1 if problems else 0
-
-
-def _counts(nuggets: NuggetList) -> tuple[Cell, ...]:
-    importance = [nugget.importance for nugget in nuggets.nuggets]
-    n_questions = sum(bool(nugget.answers) for nugget in nuggets.nuggets)
-    n_merged = sum(bool(nugget.merged) for nugget in nuggets.nuggets)
-    counts = (len(importance), importance.count("vital"), importance.count("okay"), n_questions, n_merged)
-    return (nuggets.topic, nuggets.version, *counts)
-
-
-def _convert(arguments: argparse.Namespace) -> int:
-    return _written(write_nuggets(_lists(arguments.file), arguments.to), arguments.output)
 
 
 def _changes(arguments: argparse.Namespace) -> int:
@@ -169,7 +162,7 @@ def _qrels(arguments: argparse.Namespace) -> int:
         raise InputError(f"{again} units are in several files; give each once")
     n_failed = sum(each.grade < 0 for each in assignments)
     note(f"{len(assignments)} units, {n_failed} of them failed; lists of nuggets: {len(lists)}", arguments)
-    return _written(format_qrels(qrels_of(assignments, lists)), arguments.output)
+    return write_output(format_qrels(qrels_of(assignments, lists)), arguments.output)
 
 
 def _answers(path: str, arguments: argparse.Namespace) -> tuple[str, Mapping[str, Answer]]:
@@ -183,23 +176,4 @@ def _assignments(arguments: argparse.Namespace) -> int:
     grades = grades_of(read_qrels(arguments.qrels, protocol, kind="nuggets"))
     runs = dict(_answers(path, arguments) for path in arguments.runs)
     text = write_assignments(runs, lists, grades, protocol.judging, citations=protocol.runs.answers.citations)
-    return _written(text, arguments.output)
-
-
-def _cited(arguments: argparse.Namespace) -> int:
-    tag, answers = _answers(arguments.run, arguments)
-    return _written(cited_run(answers, tag), arguments.output)
-
-
-def _scores(arguments: argparse.Namespace) -> int:
-    rows = read_board(read_file(arguments.file), arguments.from_form, name=arguments.file, run=arguments.run)
-    return _written(write_board(rows, arguments.to_form).encode(), arguments.output)
-
-
-def _written(data: bytes, output: Path | None) -> int:
-    if output is None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    else:
-        output.write_bytes(data)
-    return 0
+    return write_output(text, arguments.output)

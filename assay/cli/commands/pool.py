@@ -11,6 +11,7 @@ from typing import Any
 
 from assay.cli.options import add, add_seed
 from assay.cli.pooling import add_pooling_options, read_pooled, read_protocol_and_topics
+from assay.cli.tables import write_output
 from assay.digests import sha256_of_file
 from assay.formats.documents.sources import files_of
 from assay.pools.files import contributions_tsv, member_contributions_tsv, members_tsv, read_docnos
@@ -48,6 +49,13 @@ def run(arguments: argparse.Namespace) -> int:
     depths = dict(arguments.depth)
     protocol = ready(protocol, depths, arguments.order)
     inputs, reports, formulas = read_pooled(arguments, protocol, topics)
+    # Name and sha256 of the files of which the pool was built, without the runs
+    sources: dict[str, Any] = {}
+    for option in ("known_items", "nuggets", "top_up", "votes", "top_up_members"):
+        if path := getattr(arguments, option):
+            sources[option] = _file_record(path)
+    if arguments.formulas:
+        sources["formulas"] = [_file_record(file) for file in files_of(arguments.formulas) if file.is_file()]
     pool = build(
         inputs,
         [{"file": report.name, "sha256": report.sha256} for report in reports],
@@ -61,23 +69,12 @@ def run(arguments: argparse.Namespace) -> int:
         tied=read_docnos(arguments.top_up_members, column=2) if arguments.top_up_members else None,
         votes=votes_of(arguments.votes, protocol),
         runs_per_team=arguments.runs_per_team,
-        others=_other_sources(arguments),
+        others=sources,
     )
     _write(arguments, pool)
     if not arguments.quiet:
         print(_summary(pool.built, pool.record), file=sys.stderr)  # noqa: T201
     return 0
-
-
-def _other_sources(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Name and sha256 of the files of which the pool was built, without the runs."""
-    sources: dict[str, Any] = {}
-    for option in ("known_items", "nuggets", "top_up", "votes", "top_up_members"):
-        if path := getattr(arguments, option):
-            sources[option] = _file_record(path)
-    if arguments.formulas:
-        sources["formulas"] = [_file_record(file) for file in files_of(arguments.formulas) if file.is_file()]
-    return sources
 
 
 def _file_record(path: Path) -> dict[str, str]:
@@ -102,8 +99,7 @@ def _write(arguments: argparse.Namespace, pool: Pool) -> None:
     if arguments.output:
         pool.write(arguments.output)
     else:
-        sys.stdout.buffer.write(pool.data)
-        sys.stdout.buffer.flush()
+        write_output(pool.data, None)
 
 
 def _summary(pool: BuiltPool, description: Mapping[str, Any]) -> str:

@@ -8,12 +8,11 @@ far votes contradict one another. `qrels` makes qrels whose highest grades are t
 """
 
 import argparse
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.cli.formulas import note
 from assay.cli.options import Parser, add, add_seed, positive
-from assay.cli.tables import add_table_options, print_tables
+from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.errors import InputError
 from assay.formats.compression import read_file
 from assay.formats.judgments.reader import parse_judgments
@@ -103,9 +102,10 @@ def _add_tournament(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    status: int = {"pairs": _pairs, "values": _values, "qrels": _qrels, "convert": _convert}[
-        arguments.action
-    ](arguments)
+    if arguments.action == "convert":
+        lines = FORMS[arguments.to](_votes(arguments.votes))
+        return write_output("".join(lines).encode(), arguments.output)
+    status: int = {"pairs": _pairs, "values": _values, "qrels": _qrels}[arguments.action](arguments)
     return status
 
 
@@ -148,7 +148,7 @@ def _pairs(arguments: argparse.Namespace) -> int:
                 words += ", and the round removed none of them: nothing more to ask"
         note(f"{code}: {words}, {len(pairs)} pairs to judge", arguments)
         lines += [f"{code}\t{left}\t{right}\n" for left, right in pairs]
-    return _written(lines, arguments)
+    return write_output("".join(lines).encode(), arguments.output)
 
 
 def _qrels(arguments: argparse.Namespace) -> int:
@@ -161,19 +161,7 @@ def _qrels(arguments: argparse.Namespace) -> int:
         rows += [(code.encode(), docno.encode(), grade) for docno, grade in new.items()]
     if undecided:
         note(f"the tournament is not complete, so the grades stay: {' '.join(undecided)}", arguments)
-    return _written([format_qrels(columns_from(rows)).decode()], arguments)
-
-
-def _convert(arguments: argparse.Namespace) -> int:
-    return _written(list(FORMS[arguments.to](_votes(arguments.votes))), arguments)
-
-
-def _written(lines: Sequence[str], arguments: argparse.Namespace) -> int:
-    if arguments.output is None:
-        sys.stdout.write("".join(lines))
-    else:
-        arguments.output.write_text("".join(lines), newline="")
-    return 0
+    return write_output(format_qrels(columns_from(rows)), arguments.output)
 
 
 def _values(arguments: argparse.Namespace) -> int:
@@ -181,7 +169,13 @@ def _values(arguments: argparse.Namespace) -> int:
     consistency: list[tuple[Cell, ...]] = []
     for topic, votes in by_topic(_votes(arguments.votes)).items():
         comparisons = Comparisons(votes)
-        documents += _document_rows(topic, comparisons)
+        copeland, strengths = comparisons.copeland(), comparisons.strengths()
+        prior = "yes" if strengths.is_regularized else "no"
+        columns = [copeland.tolist(), *(part.tolist() for part in strengths[:3])]
+        documents += [
+            (topic, comparisons.docnos[n], *(column[n] for column in columns), prior)
+            for n in best_first(comparisons.docnos, strengths.log)
+        ]
         consistency.append((topic, *comparisons.consistency()))
     tables = [
         Table(
@@ -200,13 +194,3 @@ def _values(arguments: argparse.Namespace) -> int:
         ),
     ]
     return print_tables(tables, arguments)
-
-
-def _document_rows(topic: str, comparisons: Comparisons) -> list[tuple[Cell, ...]]:
-    copeland, strengths = comparisons.copeland(), comparisons.strengths()
-    prior = "yes" if strengths.is_regularized else "no"
-    columns = [copeland.tolist(), *(part.tolist() for part in strengths[:3])]
-    return [
-        (topic, comparisons.docnos[n], *(column[n] for column in columns), prior)
-        for n in best_first(comparisons.docnos, strengths.log)
-    ]

@@ -13,7 +13,7 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -99,7 +99,13 @@ def _run(server: Server, operation: Operation, request: Request, arguments: argp
         _download(server, request, arguments)
         return 0
     if arguments.all:
-        _print_rows(server, operation, request, arguments.output)
+        if not operation.is_list:
+            raise InputError(f"--all is for a list in pages; {operation.name} is none")
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in server.rows(request.path))
+        if arguments.output is None:
+            sys.stdout.writelines(lines)  # as the pages come
+        else:
+            _write("".join(lines), arguments.output)
         return 0
     response = _send(server, operation, request, arguments)
     if response.status_code == NOT_MODIFIED:
@@ -116,22 +122,17 @@ def _run(server: Server, operation: Operation, request: Request, arguments: argp
     return 0 if is_good else 1
 
 
-def _print_rows(server: Server, operation: Operation, request: Request, target: Path | None) -> None:
-    """Print the rows of all pages as they come, or store them when all have come."""
-    if not operation.is_list:
-        raise InputError(f"--all is for a list in pages; {operation.name} is none")
-    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in server.rows(request.path))
-    if target is None:
-        sys.stdout.writelines(lines)
-    else:
-        _write("".join(lines), target)
-
-
-def _values(operation: Operation, arguments: argparse.Namespace) -> Mapping[str, Any]:
+def _values(operation: Operation, arguments: argparse.Namespace) -> dict[str, Any]:
     """The values of the fields, from a file of JSON, from files, and from the words, which replace others."""
     values: dict[str, Any] = {}
     if arguments.object is not None:
-        values |= _object(arguments.object)
+        try:
+            content = json.loads(arguments.object.read_bytes())
+        except ValueError as error:
+            raise InputError(f"{arguments.object} is not JSON: {error}") from None
+        if not isinstance(content, dict):
+            raise InputError(f"{arguments.object} is not an object of fields")
+        values |= content
     files: dict[str, list[str]] = {}
     for key, path in map(_pair, arguments.file):
         files.setdefault(key, []).append(path)
@@ -148,16 +149,6 @@ def _values(operation: Operation, arguments: argparse.Namespace) -> Mapping[str,
             raise InputError(f"{operation.name}: {key} is a file; give --file {key}=PATH")
         values[key] = operation.read(key, written)
     return values
-
-
-def _object(path: Path) -> Mapping[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON: {error}") from None
-    if not isinstance(content, dict):
-        raise InputError(f"{path} is not an object of fields")
-    return content
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -231,23 +222,20 @@ def _write(text: str, target: Path | None) -> None:
 def _print_operations(description: Description, words: list[str]) -> None:
     """Print what an operation takes and answers, or the operations that contain some words."""
     if len(words) == 1 and words[0] in description.operations:
-        _print_operation(description.operations[words[0]])
+        operation = description.operations[words[0]]
+        text = operation.data.get("description", "")
+        print(f"{operation.name}: {operation.summary}\n{operation.method} {operation.path}\n\n{text}\n")  # noqa: T201
+        rows = [
+            (key, "required" if field.is_required else "", _type(field), field.meaning)
+            for key, field in operation.fields.items()
+        ]
+        if rows:
+            print_table(("field", "", "type", "meaning"), rows)
         return
     operations = description.search(words)
     if not operations:
         raise InputError(f"no operation contains {' '.join(words)}")
     print_table(("operation", "what it does"), ((each.name, each.summary) for each in operations))
-
-
-def _print_operation(operation: Operation) -> None:
-    text = operation.data.get("description", "")
-    print(f"{operation.name}: {operation.summary}\n{operation.method} {operation.path}\n\n{text}\n")  # noqa: T201
-    rows = [
-        (key, "required" if field.is_required else "", _type(field), field.meaning)
-        for key, field in operation.fields.items()
-    ]
-    if rows:
-        print_table(("field", "", "type", "meaning"), rows)
 
 
 def _type(field: Field) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.errors import InputError
 from assay.formats.moving import JUDGMENTS_FILE, LAB_FILE, ROWS_FILE, make_folder, slug_of
-from assay.formats.projects import Lab, lab_of, projects_in
+from assay.formats.projects import lab_of, projects_in
 
 EXAMPLE = "assay turkle turkle-project/template.html turkle-project/batch.csv turkle-project/results.csv --to passages"
 
@@ -39,7 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     names = [path.name for path in arguments.files]
     if len(set(names)) < len(names):
         raise InputError("two files have the same name, which names the batch; rename one of them")
-    projects = projects_in({path.name: _read(path) for path in arguments.files})
+    contents = {}
+    for path in arguments.files:
+        try:
+            contents[path.name] = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from None
+    projects = projects_in(contents)
     folder: Path = arguments.to
     if len(projects) > 1 and arguments.title:
         raise InputError("--title has no effect on several projects, which have titles of their own")
@@ -57,28 +63,13 @@ def run(arguments: argparse.Namespace) -> int:
     if problems := [problem for lab in labs for problem in lab.problems]:
         raise InputError("\n".join(problems))
     for own, lab in zip(folders, labs, strict=True):
-        _write(own, lab)
-        _print(lab)
+        make_folder(own)
+        (own / LAB_FILE).write_text(lab.text, encoding="utf-8")
+        (own / ROWS_FILE).write_bytes(lab.rows_csv)
+        if lab.judgments_csv:
+            (own / JUDGMENTS_FILE).write_bytes(lab.judgments_csv)
+        batches = ", ".join(dict.fromkeys(row.batch for row in lab.judgments)) or "no judged batch"
+        people = ", ".join(sorted({row.assessor for row in lab.judgments})) or "nobody"
+        counts = f"{len(lab.rows):,} rows; {len(lab.judgments):,} judgments of {batches} by {people}"
+        sys.stdout.writelines(f"{line}\n" for line in [*lab.notes, counts])
     return 0
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-
-
-def _write(folder: Path, lab: Lab) -> None:
-    make_folder(folder)
-    (folder / LAB_FILE).write_text(lab.text, encoding="utf-8")
-    (folder / ROWS_FILE).write_bytes(lab.rows_csv)
-    if lab.judgments_csv:
-        (folder / JUDGMENTS_FILE).write_bytes(lab.judgments_csv)
-
-
-def _print(lab: Lab) -> None:
-    batches = ", ".join(dict.fromkeys(row.batch for row in lab.judgments)) or "no judged batch"
-    people = ", ".join(sorted({row.assessor for row in lab.judgments})) or "nobody"
-    counts = f"{len(lab.rows):,} rows; {len(lab.judgments):,} judgments of {batches} by {people}"
-    sys.stdout.writelines(f"{line}\n" for line in [*lab.notes, counts])

@@ -153,6 +153,7 @@ def test_shipped_protocol_loads_under_its_own_slug(slug: str) -> None:
     protocol = load_protocol(slug)
 
     assert protocol.slug == slug
+    assert protocol == parse_protocol(shipped_text(slug), name=slug)  # which checks the rules, too
     assert protocol.digest == hashlib.sha256(loader.shipped_text(slug).encode()).hexdigest()
 
 
