@@ -156,7 +156,7 @@ if S3_BUCKET:
     environment.require_packages("S3_BUCKET", "boto3", "storages", file="requirements-s3.txt")
     FILES = {"BACKEND": "jobs.files.s3.ObjectStorage", "OPTIONS": {k: v for k, v in S3_OPTIONS.items() if v}}
 else:
-    FILES = {"BACKEND": "jobs.files.folder.FolderStorage"}
+    FILES = {"BACKEND": "jobs.files.storage.FolderStorage"}
 STORAGES = {
     "default": FILES,
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},

@@ -4,8 +4,6 @@ from django.urls import path
 
 from corpus.builds import views as builds
 from corpus.clusterings import views as clusterings
-from corpus.formulas import views as formulas
-from corpus.images import views as images
 from corpus.imports import views as imports
 from corpus.threads import views as threads
 
@@ -26,11 +24,11 @@ urlpatterns = [
     path(f"{COLLECTION}/build/<str:name>", builds.build_file, name="build_file"),
     path(f"{COLLECTION}/find/", threads.find, name="find"),
     path(f"{COLLECTION}/imports/", imports.collection_imports, name="collection_imports"),
-    path(f"{COLLECTION}/images/<slug:sha256>/", images.image, name="image"),
+    path(f"{COLLECTION}/images/<slug:sha256>/", threads.image, name="image"),
     path(f"{COLLECTION}/threads/<path:docno>/", threads.thread, name="thread"),
     path(f"{COLLECTION}/clustering/", clusterings.start_clustering, name="start_clustering"),
     path(f"{COLLECTION}/clustering/disagreements.csv", clusterings.disagreements_file, name="disagreements"),
     path(f"{COLLECTION}/formulas/", clusterings.formulas, name="formulas"),
-    path(f"{COLLECTION}/formulas/<path:code>/", formulas.formula, name="formula"),
-    path(f"{COLLECTION}/find-formula/", formulas.find_formula, name="find_formula"),
+    path(f"{COLLECTION}/formulas/<path:code>/", clusterings.formula, name="formula"),
+    path(f"{COLLECTION}/find-formula/", clusterings.find_formula, name="find_formula"),
 ]

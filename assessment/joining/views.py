@@ -28,8 +28,8 @@ from assessment.models import Batch
 from assessment.planning import services as assignments
 from participation.invitations.views import INVITED_BY
 from tracks.guidelines.selectors import html_of
-from tracks.rows.frames import framed
 from tracks.rows.selectors import values_of
+from tracks.rows.views import framed
 from web.forms import refusals_in
 from web.pages import context_of, counted, read_and_post, site_of
 from web.throttling import limited

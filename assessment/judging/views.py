@@ -31,8 +31,8 @@ from assessment.judgments import selectors as members
 from assessment.judgments import services as judgment_services
 from assessment.judgments.answers import questions_of
 from assessment.models import Batch, Judgment, Task
-from tracks.rows.frames import framed
 from tracks.rows.selectors import values_of
+from tracks.rows.views import framed
 from web.pages import context_of
 
 SALT = "assessment.judging.unsent"

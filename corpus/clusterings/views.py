@@ -1,13 +1,15 @@
 """The page of the formulas of a collection: start to cluster them, and see where visual ids and formulas disagree."""
 
 from django import forms
-from django.http import HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, creator_required
+from accounts.access import AuthenticatedRequest, creator_required, login_required
 from corpus.clusterings import selectors, services
 from corpus.collections.selectors import check_change, collections_for
+from corpus.formulas.selectors import formula_page, has_formula
+from corpus.threads.selectors import collection_page
 from web.downloads import download
 from web.pages import context_of
 
@@ -47,3 +49,26 @@ def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponse
     """The disagreements of the ids of the index and our strings, as CSV. Organizers only."""
     collection = get_object_or_404(collections_for(request.user), slug=slug)
     return download(selectors.disagreements_csv(collection), f"{collection.slug}-visual-ids.csv")
+
+
+@login_required
+@require_safe
+def formula(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
+    """A formula: where it appears, and the formulas that look like it. Everyone who may read the collection."""
+    collection = get_object_or_404(collections_for(request.user), slug=slug)
+    page = formula_page(collection, code)
+    if page is None:
+        raise Http404
+    return render(request, "corpus/formulas/formula.html", context_of(page))
+
+
+@login_required
+@require_safe
+def find_formula(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Redirect from an id to the formula, or show an error. Everyone who may read the collection."""
+    collection = get_object_or_404(collections_for(request.user), slug=slug)
+    code = request.GET.get("formula", "").strip()
+    if has_formula(collection, code):
+        return redirect("corpus:formula", collection.slug, code)
+    page = collection_page(collection, request.user, missing_formula=code)
+    return render(request, "corpus/collections/collection.html", context_of(page), status=404)

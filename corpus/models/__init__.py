@@ -1,8 +1,6 @@
 from corpus.models.builds import Build, BuildFile, ConversionPart
-from corpus.models.clusterings import Clustering, ClusteringPart, Disagreement
-from corpus.models.collections import Collection
-from corpus.models.documents import Author, Comment, Document, DocumentLink, Image, Tag, VoteCount
-from corpus.models.formulas import Formula, FormulaMathML
+from corpus.models.documents import Author, Collection, Comment, Document, DocumentLink, Image, Tag, VoteCount
+from corpus.models.formulas import Clustering, ClusteringPart, Disagreement, Formula, FormulaMathML
 from corpus.models.imports import Import
 
 __all__ = [

@@ -3,7 +3,7 @@
 from django.db import models
 from django.urls import reverse
 
-from corpus.models.collections import Collection
+from corpus.models.documents import Collection
 from jobs.models import Job
 
 

@@ -8,7 +8,7 @@ from django.db import models
 from assay.errors import BadFile
 from assay.formats.documents.batch import FIRST_LINES
 from assay.formats.documents.indexes import Index
-from corpus.models.collections import Collection
+from corpus.models.documents import Collection
 from jobs.models import Job
 
 

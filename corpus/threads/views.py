@@ -1,11 +1,13 @@
 """The pages of collections and of a thread."""
 
-from django.http import Http404, HttpResponse
+from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, login_required
+from accounts.access import AuthenticatedRequest, guests_welcome, login_required
 from corpus.collections.selectors import collections_for
+from corpus.images.selectors import image_of
 from corpus.threads import selectors
 from web.pages import context_of
 
@@ -53,3 +55,25 @@ def thread(request: AuthenticatedRequest, slug: str, docno: str) -> HttpResponse
     if head := selectors.thread_of(collection, docno):
         return redirect(selectors.address(collection, head, docno))
     raise Http404
+
+
+FOREVER = "private, max-age=31536000, immutable"  # the address of an image contains the digest of its content
+
+
+@guests_welcome
+@require_safe
+def image(request: AuthenticatedRequest, slug: str, sha256: str) -> HttpResponseBase:
+    """An image of a collection. Everyone who may read the collection."""
+    collection = get_object_or_404(collections_for(request.user), slug=slug)
+    image = image_of(collection, sha256)
+    if image is None:
+        raise Http404
+    etag = f'"{image.sha256}"'
+    response: HttpResponseBase | None = get_conditional_response(request, etag=etag)
+    if response is None:
+        try:
+            response = FileResponse(image.file.open("rb"), content_type=image.content_type)
+        except FileNotFoundError:
+            raise Http404 from None
+    response["Cache-Control"], response["ETag"] = FOREVER, etag
+    return response

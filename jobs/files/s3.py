@@ -14,7 +14,7 @@ from django.core.files import File
 from storages.backends.s3 import S3Storage
 
 from jobs.files.cache import FileCache
-from jobs.files.folder import PIECE
+from jobs.files.storage import PIECE
 
 # What services answer that have no unfinished uploads, do not know them, or do not let Assay see them.
 NO_UPLOADS = {"AccessDenied", "MethodNotAllowed", "NoSuchUpload", "NotImplemented"}

@@ -7,6 +7,10 @@ import gc
 import sys
 from pathlib import Path
 
+from pygments.lexer import RegexLexer, bygroups
+from pygments.token import Generic, Text
+from sphinx.application import Sphinx
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT))
@@ -15,7 +19,7 @@ from assay.version import VERSION  # noqa: E402
 
 gc.set_threshold(100_000, 20, 20)  # a build keeps nearly all that it makes
 
-OURS = ("library_reference", "generated_tables", "sessions")
+OURS = ("library_reference", "generated_tables")
 
 project = "Assay"
 author = "the Assay contributors"
@@ -54,3 +58,24 @@ html_domain_indices = False
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 templates_path = [str(DOCS / "_templates")]
+
+
+class SessionLexer(RegexLexer):  # type: ignore[misc]
+    """A `console` block: commands after `$ `, everything else as output. Pygments' own lexer takes `#` for a prompt."""
+
+    tokens = {
+        "root": [
+            (r"^(\$ )(.*\\\n)", bygroups(Generic.Prompt, Text), "continued"),
+            (r"^(\$ )(.*\n)", bygroups(Generic.Prompt, Text)),
+            (r".*\n", Generic.Output),
+        ],
+        "continued": [
+            (r"^(> )(.*\\\n)", bygroups(Generic.Prompt, Text)),
+            (r"^(> )(.*\n)", bygroups(Generic.Prompt, Text), "#pop"),
+            (r"", Text, "#pop"),
+        ],
+    }
+
+
+def setup(app: Sphinx) -> None:
+    app.add_lexer("console", SessionLexer)

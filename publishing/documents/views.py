@@ -1,18 +1,47 @@
 """The pages of documents of teams: to get, to upload, and for organizers to see who lacks one."""
 
+from typing import Any
+
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, chairs_only_read, login_required, organizer_required
-from participation.models import TeamDocument
+from participation.models import Team, TeamDocument
 from publishing.documents import selectors, services
-from publishing.documents.forms import DocumentForm, UploadForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
-from web.forms import bytes_of, refusals_in
+from web.forms import StyledForm, bytes_of, refusals_in
 from web.pages import context_of
+
+
+class DocumentForm(StyledForm):
+    """What a team says about a document."""
+
+    title = forms.CharField(max_length=200)
+    is_public = forms.BooleanField(
+        required=False,
+        label="Public after the release",
+        help_text="Everyone gets it once a leaderboard is released to everyone. Archives of the track contain it.",
+    )
+
+
+class UploadForm(DocumentForm):
+    """A new document."""
+
+    file = forms.FileField(label="PDF", widget=forms.FileInput(attrs={"accept": ".pdf,application/pdf"}))
+    word = forms.ChoiceField(label="Document", required=False)
+    field_order = ("word", "title", "file", "is_public")
+
+    def __init__(self, *args: Any, team: Team, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        owed = team.track.protocol.parsed.runs.documents
+        if not owed:
+            del self.fields["word"]
+            return
+        self.fields["word"].choices = [*owed.items(), ("", "Another document")]  # type: ignore[attr-defined]
 
 
 @require_safe

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -17,15 +18,43 @@ from scoring.leaderboards import classes as class_pages
 from scoring.leaderboards import comparison, files, releases, schedules, selectors, services, topic_pages
 from scoring.leaderboards import groups as group_pages
 from scoring.leaderboards import interaction as interaction_pages
-from scoring.leaderboards.forms import ReleaseForm
 from scoring.models import Leaderboard
 from scoring.qrels.selectors import qrels_for
 from scoring.selectors import interaction_rules, leaderboards_for
+from tracks.deadlines.forms import LocalTimeField, ZoneField
 from tracks.tracks.selectors import tracks_for
 from web import times
 from web.downloads import download, for_visitors
-from web.forms import CompareForm
+from web.forms import CompareForm, StyledForm
 from web.pages import context_of
+
+
+class ReleaseForm(StyledForm):
+    """The people who may see a leaderboard, and the reason to release it although checks fail."""
+
+    level = forms.ChoiceField(choices=Leaderboard.Release, widget=forms.HiddenInput)
+    reason = forms.CharField(
+        required=False,
+        max_length=500,
+        label="Reason to release it anyway",
+        help_text="Without a reason, you can only set a time. The audit log keeps the reason.",
+    )
+    reason.is_one_of_several = True  # type: ignore[attr-defined]  # not marked as optional
+
+    release_at = LocalTimeField(
+        label="Release it at a set time instead of now", help_text="The checks run at that time."
+    )
+    zone = ZoneField(label="Time zone of this time", required=False, initial=times.AOE)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        data["moment"] = None
+        if text := data.get("release_at"):
+            try:
+                data["moment"] = times.instant_of(text, data.get("zone") or times.AOE)
+            except times.NoSuchTime as error:
+                self.add_error("release_at", str(error))
+        return data
 
 
 @require_safe

@@ -1,16 +1,39 @@
 """The page of the leaks of a track's topics."""
 
+from django import forms
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_page, organizer_required
+from assay.building.leaks import OVERLAP
 from tracks.leaks import selectors, services
-from tracks.leaks.forms import AcceptForm, CheckForm
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
-from web.forms import refusals_in
+from web.forms import StyledForm, refusals_in
 from web.pages import context_of, read_and_post
+
+
+class CheckForm(StyledForm):
+    """How near a near-duplicate is."""
+
+    overlap = forms.FloatField(
+        min_value=0.01,
+        max_value=1,
+        initial=OVERLAP,
+        label="Overlap of near-duplicates",
+        help_text="The part of their word shingles that a question and a topic share.",
+    )
+
+
+class AcceptForm(StyledForm):
+    """Why a track may open although its collection gives topics away."""
+
+    reason = forms.CharField(
+        max_length=2000,
+        label="Reason to open the track with these leaks",
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
 
 
 def _page(request: AuthenticatedRequest, track: Track, form: CheckForm, accept: AcceptForm) -> HttpResponse:

@@ -1,17 +1,48 @@
-"""The rows of a track, each as assessors will see it, before anything is published. Organizers only."""
+"""The rows of a track as assessors will see them before anything is published, and the frame of a row."""
 
-from django.http import Http404, HttpResponse
+from collections.abc import Mapping
+
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.templatetags.static import static
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_page, organizer_required
 from assay.protocols.schema import FormRules
+from assay.templates import filled
+from corpus.threads.selectors import safe_html
 from tracks.models import Track
 from tracks.rows import selectors
-from tracks.rows.frames import framed
 from tracks.tracks.selectors import tracks_for
 from web.pages import context_of
+
+SCRIPT = "tracks/frame.js"  # the only file that a frame loads
+POLICY = {
+    "default-src": ["'none'"],
+    "style-src": ["'unsafe-inline'"],
+    "img-src": ["data:"],
+    "media-src": ["data:"],
+    "font-src": ["data:"],
+    "form-action": ["'none'"],
+    "base-uri": ["'none'"],
+    "frame-ancestors": ["'self'"],
+    "sandbox": ["allow-scripts", "allow-forms"],
+}
+
+
+def framed(request: HttpRequest, form: FormRules, values: Mapping[str, str]) -> HttpResponse:
+    """The document of the frame of a row: the template of a form with its own controls and scripts.
+
+    Values are HTML there, as in Turkle. Its scripts run without access to the site: its origin is opaque, so that no
+    cookie and no page can be read, and its Content-Security-Policy allows no request to any host, this one included.
+    The view must be exempt from X-Frame-Options: `frame-ancestors` allows the pages of this site. Decision: ADR 58.
+    """
+    script = request.build_absolute_uri(static(SCRIPT))
+    context = {"body": safe_html(filled(form.html, values)), "script": script}
+    response = render(request, "tracks/rows/frame.html", context)
+    response._csp_config = POLICY | {"script-src": ["'unsafe-inline'", script]}  # type: ignore[attr-defined]
+    return response
 
 
 def _form_of(track: Track) -> FormRules:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.files.base import ContentFile, File
 
-from jobs.files.folder import FolderStorage
+from jobs.files.storage import FolderStorage
 
 
 class FullDisk(ContentFile[bytes]):
