@@ -1,9 +1,11 @@
 """The pages of a campaign of BOLT, of NTCIR and of ARQMath's formulas: words for people, no codes of files."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
-from typing import Literal, get_args, get_origin
+from typing import Literal, NamedTuple, get_args, get_origin
+from uuid import uuid4
 
 import pytest
 from django.conf import LazySettings
@@ -11,10 +13,183 @@ from django.test import Client
 from lxml import html
 
 from accounts.models import User
+from assay.formats.declaration import Declaration
 from assay.protocols import schema
 from assay.protocols.measures import parse_measure
+from assay.protocols.questions import asked, questions_for
+from assessment.judging import services as task_services
+from assessment.judgments import services as judgment_services
+from assessment.judgments.selectors import members_to_judge
+from assessment.models import Batch, Task
+from assessment.rounds import services as round_services
+from corpus.models import Collection, Document, Formula
 from jobs import services as jobs
-from tests.helpers.lab_scenes import Lab, bolt_lab, formula_lab, ntcir_lab
+from participation.interaction import services as interaction_services
+from participation.models import Team
+from participation.teams import services as team_services
+from pooling.models import Pool
+from pooling.pools import services as pool_services
+from pooling.runs import services as run_services
+from scoring.leaderboards import services as leaderboard_services
+from scoring.models import Leaderboard
+from scoring.qrels import services as qrels_services
+from tests.helpers.bolt_campaign import build_campaign
+from tests.helpers.factories import (
+    make_assessor,
+    make_collection,
+    make_document,
+    make_organizer,
+    make_topic,
+    make_track,
+    make_user,
+)
+from tests.helpers.formula_scene import build_formula_scene
+from tests.helpers.judging import make_batch
+from tracks.models import Assessor, Track
+
+
+class Lab(NamedTuple):
+    """A campaign that was judged twice, frozen and scored. Ada has tasks left; the member is of the first team."""
+
+    track: Track
+    organizer: User
+    ada: User
+    member: User
+    pool: Pool
+    board: Leaderboard
+
+
+def bolt_lab() -> Lab:
+    """Passages in three languages, an interaction session that is planned, and one that is over."""
+    campaign = build_campaign()
+    track, owls = campaign.track, Team.objects.get(name="Owls")
+    member = make_user("olive-of-owls", email="olive@example.org")
+    owls.members.add(member)
+    codes = list(track.topics.order_by("code").values_list("code", flat=True))
+    interaction_services.nominate(team=owls, codes=codes, by=member)
+    interaction_services.plan(team=owls, n=2, assessor=campaign.ada, by=campaign.organizer)
+    return _finished(track, campaign.organizer, campaign.ada, member, campaign.pool)
+
+
+def formula_lab() -> Lab:
+    """Task 2 of ARQMath 2021: visually distinct formulas, each judged by its instances."""
+    scene = build_formula_scene()
+    member = make_user("abel")
+    scene.teams[0].members.add(member)
+    scene.submit("abacus", [0, 4, 8, 12, 16, 20, 1, 5, 2])
+    scene.submit("base", [3, 7, 0, 2, 6], team=1)
+    pool = _pool(scene.track, scene.organizer)
+    return _finished(
+        scene.track, scene.organizer, make_assessor(scene.track, "ada-of-formulas"), member, pool
+    )
+
+
+def ntcir_lab(latex: Iterable[str] = (r"x + \qvar{y}", r"\frac{\qvar{a}}{\sqrt{\qvar{b1}}}")) -> Lab:
+    """NTCIR-12's formulas of Wikipedia, with wildcards in the topics."""
+    collection = make_collection("wiki")
+    track = make_track("wiki", protocol="ntcir-12-wikipedia", collection=collection)
+    topics = [
+        make_topic(track, f"NTCIR12-{n}", title="", latex=f, body="", tags=[]) for n, f in enumerate(latex, 1)
+    ]
+    for n in range(12):
+        _article(collection, n)
+    organizer, member = make_organizer("ona"), make_user("nina")
+    for number, name in enumerate(("Rings", "Fields")):
+        team = team_services.create(track=track, name=name, members=[member] if number == 0 else [])
+        lines = [
+            f"{topic.code} xxx Article_{(n + number) % 12}:0 {n} {1 / n} {name}\n"
+            for topic in topics
+            for n in range(1, 9)
+        ]
+        _submit(team, organizer, f"{name}.txt", "".join(lines), track.protocol.parsed.runs.keys[0])
+    return _finished(track, organizer, make_assessor(track, "ada-of-wiki"), member, _pool(track, organizer))
+
+
+def _article(collection: Collection, n: int) -> None:
+    latex = [r"x^{%d}+y", r"\frac{a}{\sqrt{b}}", r"\sum_{i=1}^{n} i^{%d}"][n % 3].replace("%d", str(n + 2))
+    formula = (
+        f'<span class="math-container" data-formula-id="Article_{n}:0" data-display="inline">{latex}</span>'
+    )
+    words = "Words of the article. "  # so many that the beginning that lists show ends inside the formula
+    body = f"<h1>Article {n}</h1><p>{words * 10}Then {formula} follows.</p><p>{words * 60}</p>"
+    make_document(
+        collection,
+        f"Article_{n}",
+        kind=Document.Kind.DOCUMENT,
+        thread=f"Article_{n}",
+        body=body,
+        title=f"Article {n}",
+    )
+    Formula.objects.create(
+        collection=collection, code=f"Article_{n}:0", post=f"Article_{n}", thread=f"Article_{n}",
+        place=Formula.Place.DOCUMENT, latex=latex, visual=f"v{n % 3}",
+    )  # fmt: skip
+
+
+def _submit(team: Team, by: User, name: str, text: str, kind: str) -> None:
+    run_services.submit(
+        track=team.track,
+        team=team,
+        by=by,
+        file=BytesIO(text.encode()),
+        file_name=name,
+        declared=Declaration(kind=kind, tag=name.removesuffix(".txt")),
+    )
+
+
+def _pool(track: Track, by: User) -> Pool:
+    pool = pool_services.request(track=track, name="Pool", seed=7, depth={}, by=by)
+    jobs.run(pool.job_id or 0)
+    pool.refresh_from_db()
+    assert pool.status == Pool.Status.READY, pool.job and pool.job.error
+    return pool
+
+
+def _finished(track: Track, organizer: User, ada: User, member: User, pool: Pool) -> Lab:
+    """Judge a training round twice and half of a main batch, freeze, and score."""
+    topics = list(track.topics.order_by("code"))
+    bob = make_assessor(track, f"bob-of-{track.slug}")
+    training = round_services.create_training(
+        pool=pool, name="Round 1", topics=topics, assessors=[ada, bob], n_units=3, is_open=True, by=organizer
+    )
+    groups = track.protocol.parsed.judging.groups
+    for assessor, group in zip((ada, bob), groups, strict=False):
+        Assessor.objects.filter(track=track, user=assessor).update(group=group)
+    main = make_batch(pool, dict.fromkeys((ada, bob) if groups else (ada,), topics), name="Main")
+    for batch, assessor, shift in ((training, ada, 0), (training, bob, 1), (main, ada, 0), (main, bob, 1)):
+        _judge(batch, assessor, shift, most=pool.entries.count() // (2 if batch == main else 1))
+    qrels = qrels_services.freeze_judgments(pool=pool, by=organizer)
+    board = leaderboard_services.request(qrels=qrels, by=organizer)
+    jobs.run(board.job_id or 0)
+    board.refresh_from_db()
+    return Lab(track, organizer, ada, member, pool, board)
+
+
+def _judge(batch: Batch, assessor: User, shift: int, most: int) -> None:
+    """Judge at most so many units, with all grades in turn."""
+    grades = [grade.key for grade in batch.pool.protocol.parsed.judging.grades]
+    for number in range(most):
+        task = task_services.accept_next(batch=batch, assessor=assessor)
+        if task is None:
+            break
+        _answer(task, grades[(number + shift) % len(grades)], "" if number % 3 else "Is $x^2$ enough?")
+
+
+def _answer(task: Task, choice: str, comment: str) -> None:
+    """Judge a task with the first choice of each question that is asked, and all of its members alike."""
+    document, rules = task.entry.document, task.batch.pool.protocol.parsed.judging
+    questions = questions_for(rules, language=document.language if document else "")
+    given = {each.key: each.choices[0].key for each in asked(rules, questions, choice=choice, answers={})}
+    answer = judgment_services.Answer(choice, comment, answers=given)
+    request_id = uuid4()
+    if members := members_to_judge(task):
+        of_all = {each.docno: answer for each in members}
+        judgment_services.submit_members(task=task, answers=of_all, request_id=request_id, seconds=20)
+    else:
+        judgment_services.submit(
+            task=task, choice=choice, comment=comment, request_id=request_id, seconds=20, answers=given
+        )
+
 
 pytestmark = pytest.mark.django_db
 

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Iterator
+from itertools import count
+from typing import cast
 
 import pytest
 from django.apps import apps
@@ -13,10 +15,179 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import User
+from assessment.judging import services as task_services
+from assessment.models import Batch
+from assessment.planning import services as assignment_services
 from config.pages.health import health
-from tests.helpers.growth import grow
-from tests.scoring.conftest import Scene
+from corpus.models import Clustering, Collection, Disagreement, Formula, Import
+from jobs import services as jobs
+from jobs.models import Job
+from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, Run
+from pooling.pools import services as pool_services
+from scoring.analyses import services as analysis_services
+from scoring.models import Evaluation, Leaderboard, Score
+from tests.helpers.factories import (
+    make_answer,
+    make_assessor,
+    make_comment,
+    make_document,
+    make_organizer,
+    make_topic,
+    make_track,
+    make_user,
+)
+from tests.helpers.judging import accept, judge, make_batch, make_import, make_team
+from tests.scoring.conftest import UNITS, Scene
 from tests.test_access import addresses, empty_refusals, scene
+from tracks.guidelines import selectors as guidelines_selectors
+from tracks.guidelines import services as guidelines_services
+from tracks.models import Topic
+
+_number = count(100)
+COUNTS = (
+    "formulas given no_mathml no_slt slt visual_ids without_id disagreeing_formulas ids_of_several_strings "
+    "latex_of_several_ids strings_of_several_ids"
+)
+
+
+def grow(scene: Scene) -> None:
+    """Add at least one row to every list that a page shows: of the site, of the scene, and of its first objects."""
+    number = next(_number)
+    topic = make_topic(scene.track, f"A.{number}", labels={"difficulty": str(number)})
+    scene.topics[topic.code] = topic
+    assert scene.track.collection is not None
+    for docno in UNITS:
+        if not scene.track.collection.documents.filter(docno=docno).exists():
+            make_document(scene.track.collection, docno, kind="answer", thread="1")
+    make_track(
+        protocol=scene.track.protocol.slug, collection=scene.track.collection, status=scene.track.status
+    )
+    _grow_guidelines(scene, number)
+    run = _grow_runs(scene, number)
+    _grow_judging(scene, topic, number)
+    for pool in scene.track.pools.all():
+        _grow_pool(pool, number)
+    _grow_boards(scene, run, number)
+    for collection in (scene.track.collection, scene.track.topic_collection):
+        _grow_collection(cast(Collection, collection), number)
+    make_import(scene.track, scene.organizer)
+    Job.objects.create(kind="tests.work", title=f"Work {number}", created_by=scene.organizer)
+    Job.objects.create(kind="tests.work", title=f"Work {number}", created_by=scene.member)
+
+
+def _grow_guidelines(scene: Scene, number: int) -> None:
+    draft = guidelines_selectors.draft_of(scene.track)
+    guidelines_services.publish(
+        track=scene.track, text=f"Rule {number}", revision=draft.revision, by=scene.organizer
+    )
+
+
+def _grow_runs(scene: Scene, number: int) -> Run:
+    make_team(scene.track, make_user(), scene.member)
+    scene.submit(scene.ours, f"ours-{number}", "10 9")
+    return scene.submit(make_team(scene.track, make_user()), f"run-{number}", "9 10")
+
+
+def _grow_judging(scene: Scene, topic: Topic, number: int) -> None:
+    """A topic more for Ada in the first batch, with a task and a remark; and batches that another assessor judges."""
+    assessor = make_assessor(scene.track)
+    PoolEntry.objects.bulk_create(
+        PoolEntry(pool=scene.pool, topic=topic, docno=docno, position=position)
+        for position, docno in enumerate(("10", "9"))
+    )
+    batch = Batch.objects.earliest("pk")
+    assignment_services.assign(batch=batch, assessor=scene.ada, topics=[topic])
+    task = task_services.accept_next(batch=batch, assessor=scene.ada)
+    assert task is not None
+    judge(task, comment="why")
+    both = {assessor: [topic], scene.ada: [topic]}
+    rounds = [
+        make_batch(scene.pool, {assessor: [topic]}, kind=Batch.Kind.DUAL, name=f"Dual {number}"),
+        make_batch(scene.pool, both, kind=Batch.Kind.TRAINING, name=f"Training {number}"),
+    ]
+    for of_round in rounds:
+        judge(accept(of_round, assessor), comment="why")
+    make_batch(scene.pool, {}, name=f"Draft {number}", is_open=False)
+
+
+def _grow_pool(pool: Pool, number: int) -> None:
+    """Entries of two topics, contributed by the runs of the pool, and a member of the first entry of each."""
+    runs = [run["run"] for run in pool.statistics.get("runs", [])]
+    for topic in pool.track.topics.filter(code__in=["A.1", "A.10"]):
+        entry = PoolEntry.objects.create(pool=pool, topic=topic, docno=f"d{number}", position=number)
+        Contribution.objects.bulk_create(Contribution(entry=entry, run_id=run, rank=1) for run in runs)
+        for changed in (entry, PoolEntry.objects.filter(pool=pool, topic=topic).earliest("pk")):
+            member = PoolMember.objects.create(entry=changed, docno=f"m{number}", position=number)
+            MemberContribution.objects.bulk_create(
+                MemberContribution(member=member, run_id=run, rank=1) for run in runs
+            )
+
+
+def _grow_boards(scene: Scene, run: Run, number: int) -> None:
+    """A pool, a version of qrels and a leaderboard more; and a run more on the first leaderboard."""
+    pool = pool_services.request(
+        track=scene.track, name=f"pool {number}", seed=1, depth={}, by=make_organizer()
+    )
+    assert pool.job_id is not None
+    jobs.run(pool.job_id)
+    first = scene.track.leaderboards.earliest("pk")
+    evaluation = Evaluation.objects.create(
+        leaderboard=first, run=run, run_sha256=run.sha256, n_topics=3, n_missing=0
+    )
+    Score.objects.bulk_create(
+        Score(evaluation=evaluation, topic=score.topic, measure=score.measure, value=score.value)
+        for score in Score.objects.filter(evaluation=first.evaluations.earliest("pk"))
+    )
+    text = f"A.1 0 10 3\nA.1 0 9 0\nA.10 0 10 2\nA.2 0 10 0\nA.2 0 d{number} 1\n"
+    board = scene.leaderboard(scene.qrels(text.encode()), release=Leaderboard.Release.PUBLIC)
+    scene.leaderboard(first.qrels)
+    for scored in (board, first):
+        analysis = analysis_services.request(leaderboard=scored, kind="topics", by=make_organizer())
+        assert analysis.job_id is not None
+        jobs.run(analysis.job_id)
+
+
+def _grow_collection(collection: Collection, number: int) -> None:
+    """A thread more, an answer more in the first thread, and formulas, imports and a clustering more."""
+    question = make_document(collection, f"q{number}", title="A title", tags=["a", "b"])
+    first = collection.documents.filter(kind="question").earliest("pk")
+    for asked in (question, first):
+        answer = make_answer(asked, f"a{number}.{asked.pk}")
+        make_comment(answer)
+        make_comment(asked)
+    Formula.objects.create(
+        collection=collection,
+        code=f"f.{number}",
+        post=first.docno,
+        thread=first.docno,
+        place=Formula.Place.TITLE,
+        visual="v.1",
+        latex="x",
+    )
+    for n in range(2):
+        job = Job.objects.create(
+            kind="tests.work", title=f"Import {number} {n}", state=Job.State.DONE, created_by=make_organizer()
+        )
+        Import.objects.create(collection=collection, format="jsonl", name=f"{number}.jsonl", job=job)
+        Import.objects.create(collection=collection, format="jsonl", name=f"{number}.2.jsonl", job=job)
+    job = Job.objects.create(kind="tests.work", title=f"Cluster {number}", state=Job.State.DONE)
+    clustering = Clustering.objects.create(
+        collection=collection, job=job, is_complete=True, counts=dict.fromkeys(COUNTS.split(), 2)
+    )
+    Disagreement.objects.bulk_create(
+        Disagreement(
+            clustering=clustering,
+            visual="v.1",
+            formula=f"f.{number}",
+            n=2,
+            string=f"s{n}",
+            is_slt=True,
+            n_strings=2,
+            n_ids=1,
+        )
+        for n in range(number)
+    )
+
 
 __all__ = ["addresses", "empty_refusals", "scene"]  # fixtures
 

@@ -3,14 +3,18 @@
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from accounts.audit import services
+from accounts.audit.services import acting
+from accounts.models import Event, User
 from participation.models import Team
 from tests.helpers.api import api, call
-from tests.helpers.factories import PASSWORD, make_organizer, make_track, make_user
+from tests.helpers.database import guarded
+from tests.helpers.factories import PASSWORD, make_assessor, make_organizer, make_track, make_user
 from tracks.models import Assessor, Track
 
 pytestmark = pytest.mark.django_db
@@ -124,3 +128,94 @@ def test_list_makes_as_many_queries_for_many_rows() -> None:
         counts.append(len(queries))
 
     assert len(set(counts[1:])) == 1
+
+
+@pytest.fixture
+def organizer(client: Client) -> User:
+    user = make_organizer()
+    client.force_login(user)
+    return user
+
+
+def test_organizer_creates_users_but_no_superuser(client: Client, organizer: User) -> None:
+    root = make_user("root", is_staff=True, is_superuser=True)
+    form = {
+        "username": "emmy",
+        "usable_password": "true",
+        "password1": "quintic-9-roots",
+        "password2": "quintic-9-roots",
+    }
+
+    made = client.post(reverse("admin:accounts_user_add"), form)
+    client.post(
+        reverse("admin:accounts_user_change", args=[User.objects.get(username="emmy").pk]),
+        {
+            "username": "emmy",
+            "is_active": "on",
+            "is_superuser": "on",
+            "date_joined_0": "2026-01-01",
+            "date_joined_1": "0:00",
+        },
+    )
+    attack = client.post(reverse("admin:accounts_user_change", args=[root.pk]), {"username": "mine"})
+
+    assert (made.status_code, attack.status_code) == (302, 403)
+    assert not User.objects.get(username="emmy").is_superuser
+
+
+def test_users_are_not_deleted(client: Client, organizer: User) -> None:
+    judge = make_assessor(make_track())
+
+    answer = client.post(reverse("admin:accounts_user_delete", args=[judge.pk]), {"post": "yes"})
+
+    assert answer.status_code == 403
+    assert User.objects.filter(pk=judge.pk).exists()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE accounts_event SET subject = 'another'",
+        "DELETE FROM accounts_event",
+        "TRUNCATE accounts_event",
+    ],
+)
+def test_database_refuses_to_change_the_log(statement: str) -> None:
+    with transaction.atomic():
+        services.record(action="track.opened", subject="Task 1")
+
+    with pytest.raises(IntegrityError, match="audit log is kept"), transaction.atomic(), guarded() as cursor:
+        cursor.execute(statement)
+
+    assert [event.subject for event in Event.objects.all()] == ["Task 1"]
+
+
+def test_event_of_work_that_fails_is_not_kept() -> None:
+    with transaction.atomic():
+        services.record(action="track.opened")
+        transaction.set_rollback(True)
+
+    assert not Event.objects.exists()
+
+
+def test_event_names_its_subject_its_track_and_the_person_who_acts() -> None:
+    track, anna, ben = make_track("task-1"), make_organizer("anna"), make_organizer("ben")
+
+    with transaction.atomic(), acting(lambda: anna, Event.Via.API):
+        first = services.record(action="track.opened", subject=track, track=track)
+        second = services.record(action="track.closed", track=track, by=ben)
+    with transaction.atomic():
+        third = services.record(action="protocol.added", subject="own")
+
+    assert (first.by, first.via, first.subject_url) == (anna, "api", track.get_absolute_url())
+    assert (first.track_id, first.track_slug) == (track.pk, "task-1")
+    assert (second.by, second.via) == (ben, "api")
+    assert (third.by, third.via, third.subject_url) == (None, "command", "")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_event_outside_the_transaction_of_the_work_is_a_fault() -> None:
+    assert not connection.in_atomic_block
+
+    with pytest.raises(RuntimeError, match="outside the transaction"):
+        services.record(action="track.opened")

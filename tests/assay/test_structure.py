@@ -1,5 +1,7 @@
 """Dataclasses from data: what is accepted, and that everything wrong is named."""
 
+import hashlib
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -7,6 +9,7 @@ from typing import Any, Literal
 
 import pytest
 
+from assay.digests import RunningSha256, sha256_of, sha256_of_file
 from assay.structure import WrongStructure, structured
 
 
@@ -82,3 +85,15 @@ def test_all_problems_are_named() -> None:
     assert [problem.partition(":")[0] for problem in wrong.value.problems] == [
         "color", "word", "item[1].name", "item[2].name"
     ]  # fmt: skip
+
+
+def test_all_digests_are_sha256_in_hexadecimal() -> None:
+    data = b"assay" * 100_000
+    file = io.BytesIO(data)
+    file.seek(7)
+    running = RunningSha256()
+    running.update(data[:10])
+    running.update(data[10:])
+
+    expected = hashlib.sha256(data).hexdigest()
+    assert sha256_of(data) == sha256_of_file(file) == running.value == expected

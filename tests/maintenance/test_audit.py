@@ -1,15 +1,21 @@
 """The check for known vulnerabilities: what fails it, what is accepted, and what happens without advisories."""
 
 import json
+import re
 import sys
+import tomllib
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+from assay.version import VERSION
 from maintenance import audit
 from maintenance.audit import Accepted, Finding, Unreachable
+from server.paths import ROOT
 
 TODAY = date(2026, 11, 22)
 PIP_REPORT = {
@@ -104,3 +110,47 @@ def test_other_failure_of_the_tool_is_an_error() -> None:
         audit.report_of(prints("cannot parse constraints.txt", 2))
     with pytest.raises(Unreachable, match="no-such-program is not installed"):
         audit.report_of(["no-such-program"])
+
+
+FILES = sorted(path.name for path in ROOT.glob("requirements*.txt"))
+
+
+def requirements(name: str) -> list[Requirement]:
+    lines = (line.partition("#")[0].strip() for line in (ROOT / name).read_text().splitlines())
+    return [Requirement(line) for line in lines if line and not line.startswith("-")]
+
+
+def pins() -> dict[str, str]:
+    return {canonicalize_name(pin.name): str(pin.specifier) for pin in requirements("constraints.txt")}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_requirement_is_pinned_in_its_range(name: str) -> None:
+    pinned = pins()
+
+    for requirement in requirements(name):
+        version = pinned[canonicalize_name(requirement.name)].removeprefix("==")
+        assert version in requirement.specifier, requirement
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_requirements_are_installed_with_the_pins(name: str) -> None:
+    assert "-c constraints.txt" in (ROOT / name).read_text().splitlines()
+
+
+def test_pins_are_exact_and_in_the_ranges_of_the_library() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pinned = pins()
+
+    assert all(pin.startswith("==") for pin in pinned.values())
+    for line in [*project["dependencies"], *project["optional-dependencies"]["client"]]:
+        requirement = Requirement(line)
+        assert pinned[requirement.name].removeprefix("==") in requirement.specifier
+
+
+def test_changelog_describes_the_version() -> None:
+    versions = re.findall(
+        r"^## (\d+\.\d+\.\d+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
+    )
+
+    assert versions[0] == VERSION

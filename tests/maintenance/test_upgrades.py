@@ -1,6 +1,11 @@
 """The previous release can live with the tables of this one. `test_program.py` runs one on those of a next one."""
 
+import json
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +16,9 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ModelState, ProjectState
 
 from config import settings
+from maintenance.benchmarks import harness
 from maintenance.upgrades import problems
+from server.paths import ROOT
 
 
 def migration(*operations: Any, **attributes: Any) -> Migration:
@@ -95,3 +102,38 @@ def test_what_the_previous_release_cannot_bear_is_named_until_it_is_a_second_ste
 )
 def test_what_only_adds_is_accepted(operations: Iterator[Any]) -> None:
     assert problems(migration(*operations), before()) == []
+
+
+def run(*arguments: str) -> str:
+    command = [sys.executable, "-m", "maintenance.benchmarks", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_every_case_is_in_the_readme() -> None:
+    listed = {line.split()[0] for line in run("--list").splitlines()}
+
+    table = re.findall(
+        r"^\| `([\w-]+)", (ROOT / "maintenance/benchmarks/README.md").read_text(), re.MULTILINE
+    )
+
+    assert listed == set(table)
+
+
+def test_small_case_prints_its_figures_and_their_ratio_to_a_peer() -> None:
+    output = run("significance", "--runs", "3", "--topics", "10", "--repeats", "1", "--permutations", "100")
+
+    assert re.search(r"paired randomization, 3 pairs .* SciPy .* ratio [\d.]+", output)
+    assert "of 3 pairs by the randomized test" in output
+
+
+def test_ratio_above_one_means_that_ours_is_better(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(harness.FIGURES, str(tmp_path / "figures"))
+
+    harness.figure("pooling", 2, "s", {"peer": 3})
+    harness.figure("judging", 2, "judgments/s", {"peer": 1})
+
+    assert re.findall(r"ratio ([\d.]+)", capsys.readouterr().out) == ["1.50", "2.00"]
+    lines = (tmp_path / "figures").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == [["pooling", 2], ["judging", 2]]

@@ -2,11 +2,27 @@
 
 import gzip
 import json
+from io import BytesIO
+from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
+from django.conf import LazySettings
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 
 from assay import samples
+from assay.formats.documents.jsonl import convert
+from assay.formats.formulas import read_files
+from assay.formats.topics.reader import read_labels, read_topics
+from corpus.models import Collection
+from jobs import services as jobs
+from jobs.models import Job
+from participation.models import Team
+from scoring.models import Leaderboard, Qrels
+from tests.helpers.factories import make_organizer
 from tests.samples.conftest import lines_of
+from tracks.models import StoredProtocol
 
 MAX_BYTES = 120_000
 
@@ -90,3 +106,137 @@ def test_the_qrels_are_the_current_grades_of_an_assessor(assessor: str, name: st
 
     grades = [[row["topic"], "0", row["docno"], row["grade"]] for row in current if row["grade"]]
     assert grades == lines_of(name)
+
+
+ANSWER_TOPICS = ["A.1", "A.2", "A.3", "A.4", "A.5"]
+
+
+def test_documents_are_questions_and_answers() -> None:
+    batch = convert(samples.path("documents.jsonl").read_bytes())
+
+    assert batch.counts == {"questions": 8, "answers": 21}
+    assert not batch.skipped
+
+
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [("topics.xml", ANSWER_TOPICS), ("topics.jsonl", ANSWER_TOPICS), ("formula-topics.xml", ["B.1", "B.2"])],
+)
+def test_topics_have_a_title_and_a_question_with_a_formula(name: str, codes: list[str]) -> None:
+    topics = read_topics(samples.path(name).read_bytes(), name)
+
+    assert [topic.code for topic in topics] == codes
+    assert all(topic.title and "data-formula-id" in topic.body for topic in topics)
+
+
+def test_both_forms_of_the_topics_have_the_same_text() -> None:
+    xml, jsonl = (
+        read_topics(samples.path(name).read_bytes(), name) for name in ("topics.xml", "topics.jsonl")
+    )
+
+    assert [(topic.title, topic.body, topic.tags) for topic in xml] == [
+        (topic.title, topic.body, topic.tags) for topic in jsonl
+    ]
+
+
+def test_formula_topics_name_a_formula_of_their_question() -> None:
+    topics = read_topics(samples.path("formula-topics.xml").read_bytes(), "formula-topics.xml")
+
+    for topic in topics:
+        assert f'data-formula-id="{topic.formula_id}"' in topic.body
+        assert f">{topic.latex}</span>" in topic.body
+
+
+def test_labels_are_those_of_the_topics() -> None:
+    topics = read_topics(samples.path("topics.jsonl").read_bytes(), "topics.jsonl")
+
+    labels = read_labels(samples.path("labels.csv").read_bytes(), "labels.csv")
+
+    assert labels == {topic.code: topic.labels for topic in topics}
+
+
+@pytest.mark.parametrize("form", ["latex", "slt", "opt"])
+def test_no_row_of_a_formula_index_is_skipped(form: str) -> None:
+    formulas, skipped = read_files([samples.path(f"formulas-{form}.tsv")])
+
+    assert len(formulas) == 50
+    assert not skipped
+
+
+@pytest.mark.parametrize("run", ["trees", "strings", "lookup"])
+def test_formula_runs_name_formulas_of_the_index(run: str) -> None:
+    formulas, _ = read_files([samples.path("formulas-latex.tsv")])
+    known = set(formulas.formula.tolist())
+    column = 2 if run == "lookup" else 1
+    suffix = "txt" if run == "lookup" else "tsv"
+
+    names = {line[column].encode() for line in lines_of(f"runs/{run}.{suffix}")}
+
+    assert names <= known
+
+
+SAMPLES = samples.path("qrels.txt").parent
+RUNS = {
+    "cqa-owls": ("Owls", "primary"),
+    "cqa-owls-2": ("Owls", "contrastive"),
+    "cqa-gulls": ("Gulls", "primary"),
+    "cqa-order": ("Organizers", "baseline"),
+}
+# As step 5 of the guide prints them
+VALUES = {
+    ("cqa-owls", "AP(norm=retrieved)@10"): "1.0000",
+    ("cqa-gulls", "AvgRec@10"): "0.6286",
+    ("cqa-order", "labelF"): "0.5185",
+}
+
+
+@pytest.mark.django_db
+def test_lab_of_the_guide_goes_from_its_protocol_to_a_released_leaderboard(
+    settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    client = Client()
+    client.force_login(make_organizer())
+
+    def send(address: str, **data: object) -> str:
+        """Post a form, run the jobs that it requests, and return the page that follows."""
+        response = client.post(address, data, follow=True)
+        assert response.status_code == 200, address
+        for job in Job.objects.filter(state=Job.State.QUEUED):
+            jobs.run(job.pk)
+        return response.content.decode()
+
+    send("/imports/new/", slug="harbor", name="Harbor", upload=file("cqa-comments.jsonl"))
+    send("/protocol/new/", text=(SAMPLES / "cqa-lab.toml").read_text())
+    protocol = StoredProtocol.objects.get(slug="harbor-forum-2026")
+    send("/tracks/new/", name="Harbor 2026", slug="harbor-2026", protocol=protocol.pk,
+         collection=Collection.objects.get().pk, topics=file("cqa-topics.jsonl"))  # fmt: skip
+    for name in ("Owls", "Gulls", "Organizers"):
+        send("/tracks/harbor-2026/people/team/", name=name)
+    send("/tracks/harbor-2026/open/")
+    page = client.get("/tracks/harbor-2026/runs/submit/").content.decode()
+    for name, (team, kind) in RUNS.items():
+        text = send("/tracks/harbor-2026/runs/submit/", team=Team.objects.get(name=team).pk, kind=kind,
+                    tag=name, made="automatic", file=file(f"runs/{name}.txt"))  # fmt: skip
+        assert f"{name} is submitted for {team}." in text
+    send("/tracks/harbor-2026/qrels/import/", name="gold", file=file("cqa-gold.txt"))
+    version = Qrels.objects.get()
+    send(f"/qrels/{version.pk}/score/")
+    board = Leaderboard.objects.get()
+    send(f"/leaderboards/{board.pk}/release/", level="public", reason="The workshop is today.")
+
+    assert all(word in page for word in ("contrastive", "order of the thread", "label"))
+    board.refresh_from_db()
+    header, *rows = Client().get(f"/leaderboards/{board.pk}/leaderboard.tsv").content.decode().splitlines()
+    names = header.split("\t")
+    values = {row.split("\t")[1]: dict(zip(names, row.split("\t"), strict=True)) for row in rows}
+    assert {(run, measure): values[run][measure] for run, measure in VALUES} == VALUES
+    package = client.get(f"/qrels/{version.pk}/export/", {"to": "protocol"}).content
+    with ZipFile(BytesIO(package)) as archive:
+        exported = [archive.read(name) for name in archive.namelist()]
+    assert any(b"Q1\tQ1_C1\t0\t0\tGood\n" in content for content in exported), exported
+
+
+def file(name: str) -> SimpleUploadedFile:
+    return SimpleUploadedFile(name.rpartition("/")[2], (SAMPLES / name).read_bytes())

@@ -1,14 +1,21 @@
 """Settings come from the environment; a message names a bad variable and its value."""
 
+import os
+import socket
 import stat
-from collections.abc import Callable
+import time
+import urllib.request
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pyrage
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from server import environment
+from tests.conftest import start_process, wait_until
 
 
 @pytest.mark.parametrize(
@@ -271,3 +278,29 @@ def test_setting_that_needs_a_missing_package_names_it() -> None:
         ImproperlyConfigured, match=r"S3_BUCKET is set, but it needs no_boto.*requirements-s3"
     ):
         environment.require_packages("S3_BUCKET", "django", "no_boto", file="requirements-s3.txt")
+
+
+def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    """An application that checks when its request arrived."""
+    waited = time.monotonic() - environ["assay.arrival"]
+    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "2")])
+    return [b"ok" if 0 <= waited < 5 else b"no"]
+
+
+def test_silent_connections_hold_no_thread(tmp_path: Path) -> None:
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    listening.close()
+    wanted = ["-m", "gunicorn", "-k", "server.gunicorn.Worker", "--workers", "1", "--threads", "1"]
+    wanted += ["--keep-alive", "600", "--bind", f"127.0.0.1:{port}", "tests.server.test_environment:answer"]
+    running = start_process(wanted, dict(os.environ), tmp_path / "gunicorn.log")
+    try:
+        wait_until(lambda: "Listening" in running.output(), reason=running.output)
+        with ExitStack() as silent:
+            for _ in range(40):
+                silent.enter_context(socket.create_connection(("127.0.0.1", port)))
+            # gunicorn's own class takes 5 seconds for each of them
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as page:
+                assert page.read() == b"ok"
+    finally:
+        running.stop()

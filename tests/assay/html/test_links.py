@@ -2,8 +2,11 @@
 
 import pytest
 
-from assay.html import links
+from assay.html import images, links, sanitize
+from assay.html.highlight import around, mark
+from assay.html.images import ShownImage
 from assay.html.links import Link
+from assay.html.sanitize import clean_body
 
 SITE = "math.stackexchange.com"
 HOSTS = [SITE]
@@ -142,3 +145,97 @@ def test_html_without_links_is_unchanged() -> None:
     html = "<p>text</p>"
 
     assert links.resolve(html, ADDRESSES, HOSTS) is html
+
+
+@pytest.mark.parametrize(
+    ("url", "reference"),
+    [
+        ("https://i.stack.imgur.com/vTmU2.gif", "i.stack.imgur.com/vTmU2.gif"),
+        ("//www.example.org/a%20b/./c.png?w=1#x", "example.org/a b/c.png"),
+        ("pictures/é.jpg", "pictures/é.jpg"),
+        ("https://example.org/../etc/passwd", ""),
+        ("data:image/png;base64,AAAA", ""),
+        ('https://example.org/"><script>.png', ""),
+        ("https://example.org/%22%3E.png", ""),
+        ("https://example.org/$x$.png", ""),
+        ("https://example.org/" + "a" * 400, ""),
+        ("", ""),
+    ],
+)
+def test_reference_names_a_file_or_nothing(url: str, reference: str) -> None:
+    assert images.reference(url) == reference
+
+
+@pytest.mark.parametrize(
+    ("alt", "text"),
+    [
+        ("a graph", "a graph"),
+        ('the "ring" &lt; all', "the &quot;ring&quot; &lt; all"),
+        ("of $x<y$, [see] (left)", "of $x&lt;y$, [see] (left)"),
+        ("enter image description here", "Image"),
+        ("", "Image"),
+    ],
+)
+def test_image_has_the_words_of_its_post(alt: str, text: str) -> None:
+    stored = sanitize.clean_body(f"<p>Look: <img src='https://e.org/1.png' alt='{alt}'>!</p>")
+    [reference] = images.references([stored])
+
+    shown = images.show(stored, {reference: ShownImage("/images/1/", 3, 2)})
+
+    assert f'<img class="post-image" src="/images/1/" width="3" height="2" alt="{text}" ' in shown
+    assert "image-placeholder" not in shown
+    for others in ({}, {"e.org/2.png": ShownImage("/images/2/", 1, 1)}):
+        assert "e.org/1.png" not in images.show(stored, others)
+        assert '<span class="image-placeholder">[Image' in images.show(stored, others)
+
+
+def test_most_exact_file_comes_first() -> None:
+    assert images.file_names("e.org/a/1.png") == ["e.org/a/1.png", "a/1.png", "1.png"]
+
+
+TARGET = '<span class="math-container" id="7">x^2</span>'
+OTHER = '<span class="math-container" id="17">y</span>'
+
+
+def stored(html: str) -> str:
+    return clean_body(html)
+
+
+def test_every_element_of_the_formula_is_marked_and_no_other() -> None:
+    marked = mark(stored(f"<p>{TARGET} {OTHER}</p><p>{TARGET}</p>"), "7")
+
+    assert marked.count("is-marked") == 2
+    assert 'class="math-container" data-formula-id="17"' in marked
+
+
+def test_html_without_the_formula_is_unchanged() -> None:
+    html = stored(f"<p>{OTHER}</p>")
+
+    assert mark(html, "7") == html
+    assert around(html, "7") == ""
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        (f"<p>before</p><p>here {TARGET} too</p><p>after</p>", "<p>here # too</p>"),
+        (f"<ul><li>one</li><li>two {TARGET}</li></ul>", "<div>two #</div>"),
+        (f"<table><tr><td>{OTHER}</td><td>two {TARGET}</td></tr></table>", "<div>two #</div>"),
+        (f"<ul><li><p>two <b>{TARGET}</b></p><p>three</p></li></ul>", "<p>two <b>#</b></p>"),
+        (f"<p>a</p>loose {TARGET} <i>text</i><p>b</p>", "loose # <i>text</i>"),
+        (f"no block {TARGET} at all", "no block # at all"),
+        (f"<blockquote>said {TARGET}<p>x</p></blockquote>", "<blockquote>said #<p>x</p></blockquote>"),
+        (f"<p>a<br>{TARGET}<br>b</p>", "<p>a<br>#<br>b</p>"),
+    ],
+)
+def test_around_returns_the_innermost_block(html: str, text: str) -> None:
+    block = around(stored(html), "7").replace("\n", "")
+
+    formula = '<span class="math-container is-marked" data-formula-id="7" data-display="inline">x^2</span>'
+    assert block.replace(formula, "#") == text
+
+
+def test_long_post_is_read_in_one_pass() -> None:
+    html = "<p>a <b>word</b></p>" * 100_000 + stored(f"<p>{TARGET}</p>")
+
+    assert around(html, "7").count("is-marked") == 1

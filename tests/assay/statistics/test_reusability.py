@@ -1,17 +1,22 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from assay.formats.qrels.reader import columns_from
+from assay.formats.qrels.reader import columns_from, parse_qrels
 from assay.formats.runs.columns import RunColumns
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
 from assay.pools.depth import top_k
 from assay.protocols.measures import parse_measures
+from assay.statistics.qrels_summary import Spread, grades_by_topic, n_from, summarize_qrels
+from assay.statistics.rank_correlation import kendall_tau
 from assay.statistics.reusability import Scoring, depth_curve, leave_one_team_out
+from assay.statistics.topic_stability import default_sizes, topic_stability
 from assay.tables import plain
-from tests.helpers.real_files import make_run
+from tests.assay.statistics.test_significance import some_scores
+from tests.helpers.real_files import make_run, real_qrels
 
 MEASURES = parse_measures(["AP'", "P@2"])
 TEAMS = ["Ours", "Theirs", "Ours"]
@@ -161,3 +166,103 @@ def test_results_convert_to_plain_values() -> None:
     assert read[0][0]["tau"] == [None, None]
     assert read[0][0]["changes"][0]["before"] == [0.0, 0.0]
     assert read[1][0]["means"] == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_units_are_counted_by_topic() -> None:
+    qrels = parse_qrels(b"B.1 0 a 3\nB.1 0 b 1\nB.1 0 c -1\nB.2 0 a 2\n")
+
+    counts = grades_by_topic(qrels)
+
+    assert counts == {"B.1": {-1: 1, 1: 1, 3: 1}, "B.2": {2: 1}}
+    assert [n_from(counts["B.1"], level) for level in (-1, 0, 2)] == [2, 2, 1]
+    assert summarize_qrels(qrels, level=2) == (2, Spread(1, 2, 1.5, 3), Spread(1, 1, 1.0, 2))
+    assert plain(summarize_qrels(qrels, level=2))["judged"] == {
+        "minimum": 1, "maximum": 2, "mean": 1.5, "total": 3
+    }  # fmt: skip
+
+
+def test_empty_qrels_have_no_units() -> None:
+    assert summarize_qrels(columns_from([]), level=1) == (0, Spread(0, 0, 0.0, 0), Spread(0, 0, 0.0, 0))
+
+
+def test_real_qrels_of_2020_have_their_published_size(data: Path) -> None:
+    counts = summarize_qrels(parse_qrels(real_qrels(data).read_bytes()), level=2)
+
+    assert (counts.n_topics, counts.judged.total) == (77, 39_124)
+    assert round(counts.judged.mean, 1) == 508.1
+
+
+def test_formulas_of_2021_have_their_published_size(data: Path) -> None:
+    official = data / "arqmath" / "qrels" / "qrels.arqmath-2021-task2-official.txt"
+
+    counts = summarize_qrels(parse_qrels(official.read_bytes()), level=2)
+
+    assert (counts.n_topics, counts.judged.total, counts.relevant.minimum) == (58, 8108, 3)
+
+
+def test_more_topics_rank_more_like_all_topics() -> None:
+    points = topic_stability(some_scores(n_runs=8), seed=1, n_samples=200)
+
+    assert [point.n_topics for point in points] == [5, 10, 15, 20, 25, 30, 35, 40]
+    taus = [point.tau for point in points]
+    assert taus == sorted(taus)
+    assert (points[-1].tau, points[-1].tau_low, points[-1].tau_high) == pytest.approx((1, 1, 1))
+    assert all(point.tau_low <= point.tau <= point.tau_high for point in points)
+
+
+def test_halves_are_compared_up_to_half_of_the_topics() -> None:
+    points = topic_stability(some_scores(n_runs=8), seed=1, n_samples=200)
+
+    assert [point.swaps is None for point in points] == [False] * 4 + [True] * 4
+    assert [point.split_tau is None for point in points] == [False] * 4 + [True] * 4
+    swaps = [point.swaps for point in points[:4]]
+    assert swaps == sorted(swaps, reverse=True)
+    # without ties, a pair is swapped or not
+    assert points[0].split_tau == pytest.approx(1 - 2 * swaps[0])
+
+
+def test_runs_with_the_same_order_on_every_topic_need_one_topic() -> None:
+    scores = np.array([[0.3], [0.2], [0.1]]) + np.linspace(0, 0.5, 12)
+
+    (point,) = topic_stability(scores, seed=1, sizes=[1], n_samples=20)
+
+    assert point == pytest.approx((1, 1, 1, 1, 1, 0))
+
+
+def test_each_sample_ranks_by_some_of_the_topics() -> None:
+    scores = some_scores(n_runs=4, n_topics=3)
+
+    (point,) = topic_stability(scores, seed=1, sizes=[1], n_samples=3000)
+
+    every = [kendall_tau(scores[:, topic], scores.mean(axis=1)) for topic in range(3)]
+    assert point.tau == pytest.approx(np.mean(every), abs=0.03)
+
+
+def test_same_seed_chooses_the_same_topics() -> None:
+    scores = some_scores()
+
+    first, again, other = (topic_stability(scores, seed=seed, n_samples=20) for seed in (1, 1, 2))
+
+    assert first == again != other
+
+
+def test_tau_of_a_single_run_and_of_runs_that_tie_is_0() -> None:
+    for scores in (np.ones((1, 4)), np.ones((3, 4))):
+        (point,) = topic_stability(scores, seed=1, sizes=[2], n_samples=5)
+
+        assert point == (2, 0, 0, 0, 0, 0)
+
+
+def test_all_topics_are_the_last_size() -> None:
+    assert default_sizes(12) == [5, 10, 12]
+    assert default_sizes(3) == [3]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n_samples", "seed"), [([0], 5, 1), ([41], 5, 1), ([5], 0, 1), ([5], 5, -1)]
+)
+def test_sizes_samples_and_seeds_out_of_range_are_refused(
+    sizes: list[int], n_samples: int, seed: int
+) -> None:
+    with pytest.raises(ValueError, match=r"sizes|random draws|the seed"):
+        topic_stability(some_scores(), seed=seed, sizes=sizes, n_samples=n_samples)

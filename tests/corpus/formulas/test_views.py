@@ -1,10 +1,19 @@
 """The page of a formula, with the formulas that look like it, and the search for an id."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from assay.formats.documents.batch import AGAIN
+from assay.formats.documents.dump import Chunk
+from assay.formats.documents.index_rows import convert
+from assay.formats.documents.indexes import Index
 from corpus.formulas.selectors import formula_counts
+from corpus.formulas.storing import FormulaStore
 from corpus.models import Collection, Formula, FormulaMathML
 from tests.helpers.factories import (
     make_collection,
@@ -142,3 +151,28 @@ def test_formula_whose_id_has_special_characters_has_a_page(page: Client, collec
     Formula.objects.create(collection=collection, code=code, post="4", thread="4", place=2)
 
     assert "The formula has no LaTeX" in shown(page, code)
+
+
+def rows(numbers: Iterable[int]) -> bytes:
+    return b"".join(b"%d\t5\t4\tanswer\t7\tx\n" % number for number in numbers)
+
+
+def test_rows_are_found_by_the_index_in_a_table_without_statistics() -> None:
+    collection = make_collection("math", status=Collection.Status.EMPTY)
+    store = FormulaStore(collection.pk, Index("latex", 2), last_id=0)
+    many, few = rows(range(3000)), rows(range(500, 520))
+
+    with connection.cursor() as cursor:
+        for data in (many, few):
+            n_read = _rows_read(cursor)
+            skipped, _ = store.store(cursor, Chunk(data, 0, len(data), 1), convert(data, "formulas-latex-v2"))
+
+        assert skipped == {AGAIN: 20}
+        assert _rows_read(cursor) - n_read < 200, "rows of other formulas were read"
+
+
+def _rows_read(cursor: Any) -> int:
+    cursor.execute(
+        "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'corpus_formula'"
+    )
+    return int(cursor.fetchone()[0])

@@ -26,7 +26,7 @@ from corpus.models import Collection, Formula, FormulaMathML, Import
 from jobs import services as jobs
 from jobs.models import Job
 from tests.conftest import wait_until
-from tests.corpus.imports.test_commands import output_of
+from tests.corpus.imports.test_services import output_of
 from tests.helpers.dumps import dump, question, write
 from tests.helpers.factories import make_collection, make_organizer
 

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from django.core import mail
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
+from playwright.sync_api import Page
 
 from accounts.models import User
 from assay.errors import Refused
@@ -19,6 +21,7 @@ from participation.invitations import services
 from participation.invitations.selectors import digest_of, link_of, make_token, token_of
 from participation.invitations.services import Place, Terms
 from participation.models import Invitation, InvitationUse
+from tests.helpers.browser import log_in, violations
 from tests.helpers.factories import make_user
 from tests.helpers.letters import deliver_at_once, latest_link
 from tests.pooling.conftest import Scene, build_scene
@@ -276,3 +279,43 @@ def test_wrong_link_stores_no_session(client: Client) -> None:
 
     assert answer.status_code == 410
     assert not Session.objects.exists()
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_copied_link_registers_a_member_and_is_no_referrer(
+    folder: Path, live_server: Any, new_page: Callable[..., Page]
+) -> None:
+    scene = build_scene(folder)
+    manager = new_page(permissions=["clipboard-read", "clipboard-write"])
+    log_in(manager, live_server.url, scene.member)
+    manager.goto(f"{live_server.url}/teams/{scene.ours.pk}/")
+    manager.get_by_role("button", name="Make a link").click()
+    manager.get_by_role("button", name="Copy link").click()
+    manager.get_by_role("button", name="Copied").wait_for()
+    link = manager.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(f"{live_server.url}/join/")
+
+    page = new_page(viewport={"width": 390, "height": 800})
+    referrers: list[str] = []
+    page.on("request", lambda request: referrers.append(request.headers.get("referer", "")))
+    page.goto(link)
+    assert page.url == f"{live_server.url}/join/"
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert violations(page) == []
+    fields = {
+        "First name": "Eve",
+        "Last name": "Ray",
+        "E-mail address": "eve@example.org",
+        "User name": "eve",
+    }
+    for label, value in fields.items():
+        page.get_by_label(label, exact=True).fill(value)
+    page.get_by_label("Password", exact=True).fill("quintic-9-roots")
+    page.get_by_role("button", name="Register and accept").click()
+    page.get_by_text("You are in the team Ours of ARQ.").wait_for()
+
+    token = link.rstrip("/").rpartition("/")[2]
+    assert not any(token in referrer for referrer in referrers)
+    assert User.objects.get(username="eve") in scene.ours.members.all()

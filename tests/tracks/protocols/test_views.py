@@ -1,14 +1,16 @@
 """The page of a protocol."""
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
+from accounts.models import User
 from assay.protocols.description import facts
 from assay.protocols.loader import load_protocol, shipped_slugs, shipped_text
-from tests.helpers.factories import make_track
+from tests.helpers.factories import make_organizer, make_protocol, make_track
 from tracks.models import StoredProtocol
 from tracks.protocols.services import store
 
@@ -63,3 +65,82 @@ def test_text_of_a_track_or_an_organizer_is_kept_and_named(
     assert earlier.text == EARLIER
     assert StoredProtocol.objects.count() == len(shipped_slugs())
     assert f"{SLUG}: kept as it is stored" in capsys.readouterr().err
+
+
+OURS = shipped_text("trec-adhoc").replace('slug = "trec-adhoc"', 'slug = "our-lab-2026"')
+
+
+@pytest.fixture
+def organizer(client: Client) -> User:
+    user = make_organizer()
+    client.force_login(user)
+    return user
+
+
+def test_organizer_pastes_a_protocol(client: Client, organizer: User) -> None:
+    answer = client.post(reverse("tracks:new_protocol"), {"text": OURS.replace("\n", "\r\n")})
+
+    assert answer.status_code == 302
+    stored = StoredProtocol.objects.get(slug="our-lab-2026")
+    assert (stored.text, stored.created_by, stored.is_shipped) == (OURS, organizer, False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "max_ranks = 1000",
+            "max_rank = 1000",
+            "line 10: runs.max_rank: unknown key; did you mean max_ranks? Allowed here: answers, attributes, columns",
+        ),
+        ('"top-k"', '"top-50"', "is not allowed; use top-k, distinct-units"),
+        (
+            "max_ranks = 1000",
+            "max_ranks = 0.5\nties = 1",
+            "protocol: 2 errors<br>line ",
+        ),
+        ('"AP"', '"Mean"', "there is no measure"),
+    ],
+)
+def test_broken_protocol_is_refused_with_key_and_allowed_values(
+    client: Client, organizer: User, old: str, new: str, message: str
+) -> None:
+    answer = client.post(reverse("tracks:new_protocol"), {"text": OURS.replace(old, new)})
+
+    assert answer.status_code == 200
+    assert message in answer.content.decode()
+    assert not StoredProtocol.objects.filter(slug="our-lab-2026").exists()
+
+
+def test_organizer_uploads_a_protocol_and_starts_from_another_one(client: Client, organizer: User) -> None:
+    make_protocol("trec-adhoc")
+    address = reverse("tracks:new_protocol")
+
+    start = client.get(address, {"from": "trec-adhoc"}).content.decode()
+    refused = client.post(address, {"upload": SimpleUploadedFile("ours.toml", b"\xff")})
+    added = client.post(address, {"upload": SimpleUploadedFile("ours.toml", OURS.encode())}, follow=True)
+
+    assert "slug = &quot;trec-adhoc&quot;" in start
+    assert "is not UTF-8: byte 0" in refused.content.decode()
+    assert "Added the protocol our-lab-2026" in added.content.decode()
+    assert "our-lab-2026" in client.get(reverse("tracks:protocols")).content.decode()
+
+
+def test_slug_of_another_protocol_is_refused(client: Client, organizer: User) -> None:
+    make_protocol("trec-adhoc")
+
+    answer = client.post(reverse("tracks:new_protocol"), {"text": OURS.replace("our-lab-2026", "trec-adhoc")})
+
+    assert "there is already a protocol trec-adhoc" in answer.content.decode()
+
+
+def test_stored_protocol_is_shown_and_never_edited_or_deleted(client: Client, organizer: User) -> None:
+    stored = make_protocol("trec-adhoc")
+
+    shown = client.get(reverse("admin:tracks_storedprotocol_change", args=[stored.pk]))
+    changed = client.post(reverse("admin:tracks_storedprotocol_change", args=[stored.pk]), {"text": OURS})
+    deleted = client.post(reverse("admin:tracks_storedprotocol_delete", args=[stored.pk]), {"post": "yes"})
+
+    assert (shown.status_code, changed.status_code, deleted.status_code) == (200, 403, 403)
+    stored.refresh_from_db()
+    assert stored.slug == "trec-adhoc"

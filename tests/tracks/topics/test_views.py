@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from tests.corpus.imports.test_commands import output_of
+from tests.corpus.imports.test_services import output_of
 from tests.helpers.dumps import write
 from tests.helpers.factories import (
     make_assessor,
