@@ -24,7 +24,7 @@ from accounts.forms import LinkForm, NewPasswordForm, PasswordForm, TokenForm
 from accounts.models import User
 from accounts.selectors import tokens_of
 from web.forms import refusals_in
-from web.pages import read_and_post, site_of
+from web.pages import FORM_PAGE, read_and_post, site_of
 from web.throttling import limited
 
 BACKEND = "accounts.backends.SiteBackend"
@@ -34,7 +34,13 @@ BY_LINK = "logged_in_by_link_at"
 class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.PasswordChangeView):
     """Change your own password. Everyone who has logged in; soon after a login link without the old password."""
 
-    template_name = "accounts/password_change.html"
+    template_name = "form_page.html"
+    extra_context = FORM_PAGE | {
+        "heading": gettext_lazy("Change your password"),
+        "button": gettext_lazy("Change password"),
+        "crumbs": [(gettext_lazy("Your account"), reverse_lazy("account"))],
+        "style": "narrow-form card card-body",
+    }
     success_url = reverse_lazy("account")
     success_message = gettext_lazy("Your password was changed.")
 

@@ -13,6 +13,7 @@ from accounts.access import AuthenticatedRequest
 from assay.errors import Refused
 from tracks.markdown import Rendered, plain_html
 from web.forms import StyledForm
+from web.pages import FORM_PAGE
 
 MOST_CHARACTERS = 200_000
 
@@ -92,5 +93,5 @@ def editor(
                 messages.success(request, message)
                 return redirect(address)
     preview = rendered(str(form["text"].value() or ""))
-    context = {"layout": "tracks/base.html", "form": form, "buttons": buttons, "preview": preview, **page}
-    return render(request, template, context, status=status)
+    context = {"layout": "tracks/base.html", "form": form, "buttons": buttons, "preview": preview}
+    return render(request, template, FORM_PAGE | context | dict(page), status=status)

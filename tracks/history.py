@@ -77,8 +77,9 @@ def _history(request: AuthenticatedRequest, slug: str = "") -> HttpResponse:
     track = _track(request, slug)
     form = _filter(request, track)
     page = history_page(track, form.chosen, request.GET.get("page"))
-    name = "tracks/history/history.html" if track else "tracks/history/site_history.html"
-    return render(request, name, context_of(page) | {"form": form, "tab": "track"})
+    context = context_of(page) | {"form": form, "tab": "track"}
+    context["layout"] = "tracks/base.html" if track else "base.html"
+    return render(request, "tracks/history/history.html", context)
 
 
 def _history_csv(request: AuthenticatedRequest, slug: str = "") -> HttpResponseBase:

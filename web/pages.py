@@ -3,7 +3,9 @@
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from django.http import HttpRequest
+from django.forms import BaseForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.formats import number_format
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext, ngettext
@@ -19,6 +21,29 @@ read_and_post = require_http_methods(["GET", "HEAD", "POST"])  # decorates the v
 def context_of(page: "DataclassInstance") -> dict[str, object]:
     """The fields of a page by name, for its template. Shallow, so that querysets stay lazy."""
     return {field.name: getattr(page, field.name) for field in fields(page)}
+
+
+FORM_PAGE: dict[str, object] = {
+    "layout": "base.html",
+    "style": "wide-form",
+    "crumbs": (),
+    "lead": "",
+    "note": "",
+}
+
+
+def form_page(
+    request: HttpRequest,
+    form: BaseForm,
+    heading: str,
+    button: str,
+    *,
+    template: str = "form_page.html",
+    **context: object,
+) -> HttpResponse:
+    """A page that is one form, with status 422 if the form has errors. `crumbs` are pairs of a label and an address."""
+    context = FORM_PAGE | {"form": form, "heading": heading, "button": button} | context
+    return render(request, template, context, status=422 if form.errors else 200)
 
 
 def site_of(request: HttpRequest) -> str:

@@ -16,7 +16,7 @@ from assessment.models import Batch
 from pooling.models import Pool
 from tracks.tracks.selectors import tracks_for
 from web.forms import StyledForm, refusals_in
-from web.pages import context_of
+from web.pages import context_of, form_page
 
 LABELS = {"minutes_allotted": "Minutes for a task", "judges": "People per unit", "is_shared": "Open to join"}
 
@@ -97,8 +97,18 @@ def edit(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
             batch = services.edit(batch=batch, **form.cleaned_data)
             messages.success(request, f"The batch “{batch}” is changed.")
             return redirect(batch)
-    context = {"track": batch.pool.track, "batch": _batch(batch_id), "form": form, "tab": "judging"}
-    return render(request, "assessment/batches/edit.html", context, status=422 if form.errors else 200)
+    stored = _batch(batch_id)  # the form has changed the other row
+    return form_page(
+        request,
+        form,
+        f"Edit {stored.name}",
+        "Save batch",
+        layout="assessment/base.html",
+        track=batch.pool.track,
+        tab="judging",
+        crumbs=[(stored.name, stored.get_absolute_url())],
+        style="narrow-form",
+    )
 
 
 @organizer_action

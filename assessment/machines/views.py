@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
 from accounts.forms import DAYS, TokenForm
@@ -19,7 +20,7 @@ from tracks.assessors import machines as machine_services
 from tracks.models import Machine
 from tracks.tracks.selectors import tracks_for
 from web.forms import StyledForm, refusals_in
-from web.pages import context_of
+from web.pages import context_of, form_page
 
 
 class MachineForm(StyledForm, forms.ModelForm[Machine]):
@@ -73,8 +74,20 @@ def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     with refusals_in(form, "version"):
         if form.is_valid():
             return redirect(machine_services.add(track=track, by=request.user, **form.cleaned_data))
-    context = {"track": track, "form": form, "tab": "judging"}
-    return render(request, "assessment/machines/new.html", context, status=422 if form.errors else 200)
+    return form_page(
+        request,
+        form,
+        "Add a machine",
+        "Add machine",
+        layout="assessment/base.html",
+        track=track,
+        tab="judging",
+        crumbs=[("Machines", reverse("assessment:machines", args=[slug]))],
+        note="A machine gets its own account. Nobody can log in with it: the program uses a token. What you enter here "
+        "cannot be changed later, because judgments are published under it. For another model, prompt or version, add "
+        "another machine.",
+        style="narrow-form",
+    )
 
 
 @organizer_page

@@ -1,5 +1,6 @@
 """The forms that change a plan: each proposes changes, which the page shows before they are made."""
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, cast
 
@@ -32,13 +33,13 @@ class PlanForm(StyledForm):
         for name, field in self.fields.items():
             field.widget.attrs["aria-describedby"] = f"id_{self.action}_{name}_help"
 
+    @abstractmethod
     def choices(self) -> dict[str, Choices]:
         """The choices of each field, by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def changes(self) -> list[Change]:
         """The changes that the form proposes."""
-        raise NotImplementedError
 
     def _named(self, assessors: Iterable[User]) -> Choices:
         """Assessors with their group and what they still have to judge."""

@@ -13,6 +13,7 @@ from assessment.rounds.dual import dual_proposal, rule_in_words
 from assessment.rounds.forms import AdjudicationForm, DualForm, TrainingForm
 from tracks.tracks.selectors import tracks_for
 from web.forms import refusals_in
+from web.pages import form_page
 
 OPEN = "The batch is open. Its assessors now see it under Judge."
 DRAFT = "The batch is a draft."
@@ -70,5 +71,17 @@ def adjudication(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             messages.success(request, OPEN if is_open else f"{DRAFT} Check its topics, then open it.")
             return redirect(batches[0] if len(batches) == 1 else reverse("assessment:judging", args=[slug]))
     scale = scale_of(track.protocol.parsed, form["scale"].value())
-    context = {"track": track, "form": form, "current": of_round, "scale": scale, "tab": "judging"}
-    return render(request, "assessment/rounds/adjudication.html", context, status=422 if form.errors else 200)
+    return form_page(
+        request,
+        form,
+        "Create an adjudication batch",
+        "Create batch",
+        template="assessment/rounds/adjudication.html",
+        layout="assessment/base.html",
+        track=track,
+        tab="judging",
+        crumbs=[("Agreement", f"{reverse('assessment:agreement', args=[slug])}?round={of_round.key}")],
+        lead=of_round.label,
+        style="narrow-form",
+        scale=scale,
+    )

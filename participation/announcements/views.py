@@ -78,7 +78,7 @@ def _editor(
     page = {
         "track": track,
         "heading": f"{'Edit' if announcement else 'Write'} an announcement",
-        "back": ("Announcements", address),
+        "crumbs": [("Announcements", address)],
         "announcement": announcement,
         "sends_mail": settings.SENDS_MAIL,
         "tab": "track",

@@ -14,7 +14,7 @@ from publishing.documents import selectors, services
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.forms import StyledForm, bytes_of, refusals_in
-from web.pages import context_of
+from web.pages import context_of, form_page
 
 
 class DocumentForm(StyledForm):
@@ -87,9 +87,17 @@ def upload_document(request: AuthenticatedRequest, team_id: int) -> HttpResponse
             services.upload(team=team, file=bytes_of(upload), file_name=upload.name, by=request.user, **data)
             messages.success(request, "The document is stored.")
             return redirect(team)
-    context = {"track": team.track, "team": team, "form": form, "tab": "runs"}
-    status = 422 if form.errors else 200
-    return render(request, "publishing/documents/upload.html", context, status=status)
+    return form_page(
+        request,
+        form,
+        "Upload a document",
+        "Upload the document",
+        layout="tracks/base.html",
+        track=team.track,
+        tab="runs",
+        crumbs=[(f"Team {team.name}", team.get_absolute_url())],
+        lead=f"A PDF of {team.name}, such as working notes, a poster or slides",
+    )
 
 
 @require_POST

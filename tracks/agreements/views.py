@@ -82,7 +82,7 @@ def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "heading": "Edit the data agreement",
         "lead": f"{state} Participants accept it before they download data or submit runs. "
         "A new version asks everyone again.",
-        "back": ("Data agreement", address),
+        "crumbs": [("Data agreement", address)],
         "tab": "agreement",
     }
     initial = {"text": in_force.text, "revision": in_force.number} if in_force else {"revision": 0}

@@ -4,6 +4,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_form
@@ -15,7 +17,7 @@ from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.forms import refusals_in
-from web.pages import site_of
+from web.pages import form_page, site_of
 
 
 @organizer_form
@@ -49,7 +51,23 @@ def milestones(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             services.set_milestones(track=track, **form.cleaned_data)
             messages.success(request, "Milestones saved.")
             return redirect(track)
-    return render(request, "tracks/deadlines/milestones.html", {"track": track, "form": form, "tab": "track"})
+    note = (
+        "Dates that you announce, such as the release of topics or a workshop. Everyone who sees the track reads them "
+        "on its overview and in its calendar. Nothing happens by itself on these days: "
+        '<a href="{}">deadlines</a> close the track.'
+    )
+    address = reverse("tracks:deadlines", args=[slug])
+    return form_page(
+        request,
+        form,
+        "Milestones",
+        "Save milestones",
+        layout="tracks/base.html",
+        track=track,
+        tab="track",
+        note=format_html(note, address),
+        is_section=True,
+    )
 
 
 @require_safe

@@ -99,7 +99,7 @@ def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     page = {
         "track": track,
         "heading": "Edit the guidelines",
-        "back": ("Guidelines", reverse("tracks:guidelines", args=[track.slug])),
+        "crumbs": [("Guidelines", reverse("tracks:guidelines", args=[track.slug]))],
         "draft": draft,
         "choices": track.protocol.parsed.judging.choices,
         "tab": "guidelines",

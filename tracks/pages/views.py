@@ -34,7 +34,7 @@ def edit(request: AuthenticatedRequest, name: str) -> HttpResponse:
         "layout": "base.html",
         "heading": f"Edit: {current.title}",
         "lead": "Everyone can read this page, also without an account.",
-        "back": (current.title, address),
+        "crumbs": [(current.title, address)],
     }
     form = MarkdownForm(initial={"text": current.text, "revision": current.number})
     return editor(request, form, [Button("publish", "Publish the text", publish), PREVIEW], page)

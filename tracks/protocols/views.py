@@ -3,12 +3,13 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, creator_required
 from tracks.protocols import selectors, services
 from tracks.protocols.forms import ProtocolForm
-from web.pages import context_of, read_and_post
+from web.pages import context_of, form_page, read_and_post
 
 
 @require_safe
@@ -37,4 +38,11 @@ def new_protocol(request: AuthenticatedRequest) -> HttpResponse:
         stored = services.store(text=form.cleaned_data["text"], by=request.user)
         messages.success(request, f"Added the protocol {stored}. You can choose it for a track.")
         return redirect("tracks:protocol", stored.slug)
-    return render(request, "tracks/protocols/new_protocol.html", {"form": form})
+    return form_page(
+        request,
+        form,
+        "Add a protocol",
+        "Add protocol",
+        crumbs=[("Protocols", reverse("tracks:protocols"))],
+        lead="A key that is unknown, missing or wrong is reported with the values that it accepts.",
+    )

@@ -103,8 +103,8 @@ def new_topic(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             messages.success(request, f"Topic {topic} is written.")
             return redirect("tracks:topic", track.slug, topic.code)
     rendered = selectors.preview(topic, form.cleaned_data if form.is_bound else {})
-    context = {"track": track, "form": form, "rendered": rendered, "tab": "topics"}
-    return render(request, "tracks/topics/new.html", context)
+    context = {"track": track, "topic": None, "form": form, "rendered": rendered, "tab": "topics"}
+    return render(request, "tracks/topics/edit.html", context)
 
 
 @organizer_action

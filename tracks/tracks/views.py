@@ -6,10 +6,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_form
+from tracks.models import Track
 from tracks.tracks import selectors, services
 from tracks.tracks.forms import TrackForm
 from web.forms import refusals_in
-from web.pages import context_of
+from web.pages import context_of, form_page
 
 
 @require_safe
@@ -49,4 +50,18 @@ def edit_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     stored = get_object_or_404(
         selectors.tracks_for(request.user), slug=slug
     )  # the form has changed the other row
-    return render(request, "tracks/tracks/edit_track.html", {"track": stored, "form": form, "tab": "track"})
+    note = (
+        "The track was opened, and runs were checked against its protocol and collection. These and the short name "
+        "cannot change any more."
+    )
+    return form_page(
+        request,
+        form,
+        "Edit track",
+        "Save track",
+        layout="tracks/base.html",
+        track=stored,
+        tab="track",
+        note="" if stored.status == Track.Status.DRAFT else note,
+        is_section=True,
+    )
