@@ -7,17 +7,30 @@ from accounts.models import User
 from tracks.models.tracks import Track
 
 
-class GuidelinesVersion(models.Model):
-    """A published version of a track's guidelines; `Track.guidelines` is the one in force.
+class Version(models.Model):
+    """A published text. The database refuses to change or delete it.
 
-    The database refuses to change or delete it: judgments name the version under which they were made. `html` is what
-    `text` was rendered to when it was published.
+    `html` is what `text` was rendered to when it was published.
     """
 
-    track = models.ForeignKey(Track, models.PROTECT, related_name="guidelines_versions")
     number = models.PositiveIntegerField()
     text = models.TextField("Markdown")
     html = models.TextField(editable=False)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"version {self.number}"
+
+
+class GuidelinesVersion(Version):
+    """A published version of a track's guidelines; `Track.guidelines` is the one in force.
+
+    Judgments name the version under which they were made.
+    """
+
+    track = models.ForeignKey(Track, models.PROTECT, related_name="guidelines_versions")
     summary = models.CharField("what changed", max_length=500, blank=True)
     published_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     published_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -25,9 +38,6 @@ class GuidelinesVersion(models.Model):
     class Meta:
         ordering = ["track", "-number"]
         constraints = [models.UniqueConstraint(fields=["track", "number"], name="guidelines_number_unique")]
-
-    def __str__(self) -> str:
-        return f"version {self.number}"
 
 
 class GuidelinesDraft(models.Model):
@@ -57,16 +67,10 @@ class GuidelinesReading(models.Model):
         return f"{self.user_id} read {self.version_id}"
 
 
-class AgreementVersion(models.Model):
-    """A published version of a track's data agreement; `Track.agreement` is the one in force.
-
-    The database refuses to change or delete it. `html` is what `text` was rendered to when it was published.
-    """
+class AgreementVersion(Version):
+    """A published version of a track's data agreement; `Track.agreement` is the one in force."""
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="agreement_versions")
-    number = models.PositiveIntegerField()
-    text = models.TextField("Markdown")
-    html = models.TextField(editable=False)
     sha256 = models.CharField(max_length=64, help_text="Of the text in UTF-8.")
     published_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     published_at = models.DateTimeField(auto_now_add=True)
@@ -74,9 +78,6 @@ class AgreementVersion(models.Model):
     class Meta:
         ordering = ["track", "-number"]
         constraints = [models.UniqueConstraint(fields=["track", "number"], name="agreement_number_unique")]
-
-    def __str__(self) -> str:
-        return f"version {self.number}"
 
 
 class AgreementAcceptance(models.Model):
@@ -94,11 +95,8 @@ class AgreementAcceptance(models.Model):
         return f"{self.user_id} accepted {self.version_id}"
 
 
-class SitePage(models.Model):
-    """A published version of a text of the site; the one with the highest number is shown.
-
-    The database refuses to change or delete it. `html` is what `text` was rendered to when it was published.
-    """
+class SitePage(Version):
+    """A published version of a text of the site; the one with the highest number is shown."""
 
     class Name(models.TextChoices):
         ABOUT = "about", "About this site"
@@ -107,9 +105,6 @@ class SitePage(models.Model):
         PRIVACY = "privacy", "Privacy"
 
     name = models.CharField(max_length=10, choices=Name)
-    number = models.PositiveIntegerField()
-    text = models.TextField("Markdown")
-    html = models.TextField(editable=False)
     published_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     published_at = models.DateTimeField(auto_now_add=True)
 
