@@ -104,8 +104,7 @@ def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for confirmation, then withdraw the run. Its team, and organizers, until the track closes."""
     run = _run(request, run_id)
     if request.method != "POST":
-        context = {"track": run.track, "run": run, "tab": "runs"}
-        return render(request, "pooling/runs/withdraw.html", context)
+        return _ask(request, run, Form(), "withdraw", "Withdraw", "Withdraw run")
     services.withdraw(run=run, by=request.user)
     messages.success(request, f"{run.tag} is withdrawn.")
     return redirect("pooling:team_runs", run.track.slug, run.team_id)
