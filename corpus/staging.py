@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Protocol
 
 import psycopg2.errors
 
+from web.statements import analyze
+
 VOTES_PART = 100_000  # keys of counts of votes, of which one transaction deletes the old ones
 
 
@@ -211,7 +213,7 @@ def delete_other_votes(cursor: Cursor, target: Target, *, after: int) -> int | N
 
 def orphaned_answers(cursor: Cursor, collection_id: int) -> int:
     """The number of answers without a question in the collection."""
-    cursor.execute("ANALYZE corpus_document")
+    analyze("corpus_document")
     cursor.execute(
         """
         SELECT count(*) FROM corpus_document answer WHERE collection_id = %(collection)s AND kind = 'answer'

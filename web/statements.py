@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from django.db import connection
 from django.db.models import Model
+from psycopg2 import sql
 
 M = TypeVar("M", bound=Model)
 PARAMETER = re.compile(r"%\((\w+)\)s")
@@ -20,6 +21,15 @@ PARAMETER = re.compile(r"%\((\w+)\)s")
 PLANNED_AGAIN_AFTER = 100  # executions
 # The executions of each statement, by the connection of the driver that has prepared it. A rollback changes nothing.
 _prepared: WeakKeyDictionary[Any, dict[str, int]] = WeakKeyDictionary()
+
+
+def analyze(*tables: str) -> None:
+    """Collect the statistics with which PostgreSQL plans queries. Autovacuum would do so a minute or more later.
+
+    Call it after the transaction that stored many rows: it would keep a lock until the end of that one.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("ANALYZE {}").format(sql.SQL(", ").join(map(sql.Identifier, tables))))
 
 
 class Statement:

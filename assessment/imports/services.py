@@ -31,9 +31,12 @@ from jobs.files import storage
 from pooling.models import Pool
 from tracks.models import Track
 from tracks.tracks import services as track_services
+from web.statements import analyze
 
 CHECK, IMPORT = "assessment.imports.check", "assessment.imports.import"  # kinds of jobs
 SMALL = 2 << 20  # bytes of a file that needs no job
+# Without statistics, counting the judged units of a desk reads every judgment of a topic for each of its assessors
+FILLED = ("assessment_task", "assessment_judgment", "assessment_topicassignment")
 
 
 def start(
@@ -200,6 +203,7 @@ def request_import(*, source: JudgmentImport) -> None:
             return
     with _content(source) as file, transaction.atomic():
         _import(source, file)
+    analyze(*FILLED)
 
 
 def _lock(source: JudgmentImport) -> JudgmentImport:
@@ -273,5 +277,6 @@ def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
         _import(source, file, lambda n, step: progress.report(n, None, f"judgments; {step} all, or none"))
         with progress.storing():
             pass  # a job that was lost or canceled stores nothing
+    analyze(*FILLED)
     source.refresh_from_db()
     return {"n": source.n_imported}

@@ -24,7 +24,7 @@ from assay.formats.moving import JUDGMENTS_FILE, ROWS_FILE
 from assay.formats.projects import MAX_PROBLEMS, Lab, unpacked
 from assessment.errors import NotReady
 from assessment.imports import services as import_services
-from assessment.imports.services import SMALL, queue
+from assessment.imports.services import FILLED, SMALL, queue
 from assessment.models import ProjectImport
 from assessment.projects.plan import PlannedProject, ProjectsPlan, plan_of, report_of
 from jobs import services as jobs
@@ -37,6 +37,7 @@ from tracks.models import Track
 from tracks.protocols import services as protocol_services
 from tracks.rows.services import store_rows
 from tracks.tracks import services as track_services
+from web.statements import analyze
 
 CHECK, IMPORT = "assessment.projects.check", "assessment.projects.import"  # kinds of jobs
 POOL = "Rows"  # its name in each track
@@ -191,6 +192,7 @@ def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
                     _finish(source, report)
         except IntegrityError as error:
             raise ProjectsRefused("Somebody made a track or an account of this name. Check again.") from error
+    analyze(*FILLED)
     return {"projects": len(labs)}
 
 

@@ -29,6 +29,7 @@ from corpus.imports.recognition import ImportRefused, Recognized, recognize, sou
 from corpus.locations import discard_uploads, open_file
 from corpus.models import Collection, Document, Import
 from jobs import services as jobs
+from web.statements import analyze
 
 
 def _import_failed(*, collection_id: int, **_: Any) -> None:
@@ -218,8 +219,7 @@ def _count(
     formulas = stored_formula_counts(collection)
     if any(map(_has_formulas, files)):
         ensure_visual_index()
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE corpus_formula, corpus_formulamathml")
+        analyze("corpus_formula", "corpus_formulamathml")
         formulas = formula_counts(collection)
     n_orphans = 0
     if not all(Index.of(file.format) for file in files):

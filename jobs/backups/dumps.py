@@ -111,12 +111,6 @@ def dump(state: State) -> Iterator[bytes]:
         raise NotDumped(f"pg_dump failed: {problem}")
 
 
-def analyze(table: str) -> None:
-    """Collect the statistics with which PostgreSQL plans queries."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
-
-
 def drop(tables: Iterable[str]) -> None:
     """Drop tables, and the functions of their triggers. What else is in the schema stays.
 

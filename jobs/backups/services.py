@@ -38,6 +38,7 @@ from jobs.backups.states import UNCLAIMED, WITHOUT_ROWS, FileColumn, State
 from jobs.console import Progress
 from jobs.files import storage
 from jobs.models import UnclaimedFile
+from web.statements import analyze
 
 FORMAT = 1
 FOLDER, MANIFEST, DATABASE = "assay-backup", "manifest.json", "database.sql"
@@ -252,7 +253,7 @@ def _replace(archive: Backup, old: State, progress: Progress) -> None:
         connection.close()  # a dump changes settings of the session
         ContentType.objects.clear_cache()
     for table in archive.manifest.tables:
-        dumps.analyze(table)
+        analyze(table)
 
 
 def _load(archive: Backup, names: Mapping[str, str], progress: Progress) -> None:

@@ -13,6 +13,7 @@ from accounts.models import User
 from assay.archive.contents import Contents, Reader
 from assay.archive.verify import Finding, verify
 from assay.digests import sha256_of_file
+from assessment.imports.services import FILLED
 from corpus.models import Collection
 from jobs import services as jobs
 from jobs.files import storage
@@ -21,6 +22,7 @@ from publishing.errors import ArchiveRefused, LoadRefused
 from publishing.models import ARCHIVE, Archive, LoadedArchive
 from tracks.models import StoredProtocol, Track
 from tracks.tracks import services as track_services
+from web.statements import analyze
 
 MAKE, LOAD = "archives.make", "archives.load"  # kinds of jobs
 
@@ -236,6 +238,7 @@ def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
                     raise LoadRefused(f"The archive contradicts itself: {error}".rstrip()) from error
                 with progress.storing():
                     _stored(loaded, track)
+    analyze(*FILLED)
     return {"track": track.slug}
 
 

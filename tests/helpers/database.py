@@ -32,3 +32,12 @@ def guarded() -> Iterator[CursorWrapper]:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # TRUNCATE refuses to run before pending checks
         cursor.execute("SET LOCAL assay.allow_truncate = 'off'")
         yield cursor
+
+
+def has_statistics(*tables: str) -> bool:
+    """True if PostgreSQL has statistics of the columns of all tables, which ANALYZE collects."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(DISTINCT tablename) FROM pg_stats WHERE tablename = ANY(%s)", [list(tables)]
+        )
+        return bool(cursor.fetchone() == (len(tables),))

@@ -29,6 +29,7 @@ from scoring.qrels.selectors import qrels_tsv
 from tests.assessment.conftest import Scene
 from tests.assessment.judging.test_members import add_unit
 from tests.helpers.api import api, call
+from tests.helpers.database import has_statistics
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
 from tests.helpers.judging import accept, judge, judge_all, make_batch, make_pool
 from tracks.models import Assessor
@@ -398,6 +399,7 @@ def test_large_file_is_checked_and_imported_in_jobs(
 
     source.refresh_from_db()
     assert (source.job.state, source.job.error) == ("done", "")
+    assert has_statistics("assessment_task", "assessment_judgment", "assessment_topicassignment")
     assert Judgment.objects.filter(from_import=source).count() == source.n_imported == 1
     assert "imported already" in run(organizer, source)
 

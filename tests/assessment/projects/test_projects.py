@@ -29,6 +29,7 @@ from scoring.models import Qrels
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_tsv
 from tests.helpers.api import api, call
+from tests.helpers.database import has_statistics
 from tests.helpers.factories import make_organizer, make_track, make_user
 from tracks.models import StoredProtocol, Track
 
@@ -130,6 +131,7 @@ def test_steps_of_the_guide_move_a_project_with_its_people_and_judgments(organiz
     assert after.count(", made") == 2
     assert 'href="/tracks/answers/"' in after
     assert "Check again" not in after
+    assert has_statistics("assessment_task", "assessment_judgment", "assessment_topicassignment")
     pool_job = Job.objects.get(kind="pooling.build_pool")
     jobs.run(pool_job.pk)
     pool_job.refresh_from_db()
@@ -290,8 +292,8 @@ def test_page_counts_tasks_while_one_project_is_stored_and_can_cancel(
 
     job = imported(organizer)
 
-    assert "8 of 8" in pages[-1]
-    assert "tasks and judgments; storing Passages" in pages[-1]
+    shown = " ".join(pages[-1].partition('role="status"')[2].partition("</div>")[0].split())
+    assert shown == "> 8 of 8 · tasks and judgments; storing Passages"
     assert (job.state, "canceled" in job.error) == (Job.State.FAILED, True)
     assert not Track.objects.exists()
     assert not ProjectImport.objects.get(pk=source.pk).imported_at
