@@ -190,15 +190,13 @@ class Numbers:
         numbers[is_new] = np.arange(self._n, self._n + n_new)
         self._n += n_new
         if n_new:
-            self._add(digests[is_new], numbers[is_new])
+            new, new_numbers = digests[is_new], numbers[is_new]
+            while self._runs and len(self._runs[-1][0]) < 2 * len(new):
+                keys, own = self._runs.pop()
+                new, new_numbers = np.concatenate((keys, new)), np.concatenate((own, new_numbers))
+            order = np.argsort(new)
+            self._runs.append((new[order], new_numbers[order]))
         return numbers, is_new
-
-    def _add(self, keys: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
-        while self._runs and len(self._runs[-1][0]) < 2 * len(keys):
-            others, own = self._runs.pop()
-            keys, numbers = np.concatenate((others, keys)), np.concatenate((own, numbers))
-        order = np.argsort(keys)
-        self._runs.append((keys[order], numbers[order]))
 
 
 def build(folder: Path, source: FormulaSource) -> None:

@@ -18,9 +18,8 @@ from assay.formats.runs.reader import check_run, write_run
 from assay.formats.topics.reader import TopicRow
 from assay.protocols.schema import Protocol
 
-Progress = Callable[
-    [str, int, int], object
-]  # called with the name of a step, what is done of it, and its size
+# Called with the name of a step, what is done of it, and its size
+Progress = Callable[[str, int, int], object]
 LONGEST_TAG = 100  # bytes
 
 

@@ -25,7 +25,11 @@ NOTHING = "0!"
 
 def pairs(tree: Tree, kind: Kind) -> list[bytes]:
     """The symbol pairs of a tree as tokens, each as often as it occurs."""
-    return [_token(*pair) for pair in _pairs(tree, kind)]
+    tokens = ("\t".join(pair).encode(errors="replace") for pair in _pairs(tree, kind))
+    return [
+        token if len(token) <= LONGEST else blake2b(token, digest_size=16).hexdigest().encode()
+        for token in tokens
+    ]
 
 
 def _pairs(tree: Tree, kind: Kind) -> Iterator[tuple[str, str, str]]:
@@ -44,11 +48,6 @@ def _pairs(tree: Tree, kind: Kind) -> Iterator[tuple[str, str, str]]:
             edges = {"0" if is_unordered[node] else tree.edges[child] for child in tree.children[node]}
             if FORWARD[kind] not in edges and label != "E!":
                 yield label, NOTHING, FORWARD[kind]
-
-
-def _token(label: str, other: str, path: str) -> bytes:
-    token = f"{label}\t{other}\t{path}".encode(errors="replace")
-    return token if len(token) <= LONGEST else blake2b(token, digest_size=16).hexdigest().encode()
 
 
 def candidates(

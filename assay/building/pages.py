@@ -231,15 +231,12 @@ def _comments(store: Store, post: str) -> str:
         FROM comments LEFT JOIN users ON users.code = owner WHERE post = ? ORDER BY comments.seq
     """
     shown = _text if store.about("kinds") else _CLEANER.clean  # a converter makes HTML of comments
-    items = [
-        f'<li id="comment-{escape(code)}"><span class="text">{shown(text)}</span> '
-        f'<span class="about">Score {score} · {_commenter(owner, author)}'
-        f'<time datetime="{escape(created)}">{escape(created[:10])}</time></span></li>'
-        for code, text, score, owner, author, created in store.rows(sql, (post,))
-    ]
+    items = []
+    for code, text, score, owner, author, created in store.rows(sql, (post,)):
+        name = author or (f"user{owner}" if owner else "")
+        items.append(
+            f'<li id="comment-{escape(code)}"><span class="text">{shown(text)}</span> '
+            f'<span class="about">Score {score} · {f"{escape(name)} · " if name else ""}'
+            f'<time datetime="{escape(created)}">{escape(created[:10])}</time></span></li>'
+        )
     return f'<section class="comments"><h3>Comments</h3><ul>{"".join(items)}</ul></section>' if items else ""
-
-
-def _commenter(owner: str, author: str) -> str:
-    name = author or (f"user{owner}" if owner else "")
-    return f"{escape(name)} · " if name else ""

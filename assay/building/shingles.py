@@ -22,9 +22,8 @@ from assay.html.sanitize import plain
 from assay.passages import words_of
 
 N_WORDS = 3
-LARGEST_BUCKET = (
-    100  # kept texts: a text is compared with so many at most, so boilerplate does not take all day
-)
+# Kept texts: a text is compared with so many at most, so boilerplate does not take all day
+LARGEST_BUCKET = 100
 _ROWS = 4  # of a band
 _SEED = 20_201_109  # of the hash functions; another one would change which pairs are candidates
 

@@ -17,9 +17,8 @@ from assay.building.settings import NotBuilt
 
 NAME = "build.sqlite"
 ROWS_AT_ONCE = 500
-PAGES_AT_ONCE = (
-    16_384  # of 4 kB, in the log before they are written to the file: each time, the disk is waited for
-)
+# Of 4 kB, in the log before they are written to the file: each time, the disk is waited for
+PAGES_AT_ONCE = 16_384
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS steps (name TEXT PRIMARY KEY, state TEXT NOT NULL, is_done INTEGER NOT NULL);

@@ -98,7 +98,20 @@ def _run(words: Sequence[str]) -> int:
         trec_eval_status: int = load("assay.trec_eval.command").main(words[1:])
         return trec_eval_status
     if not words or words[0] not in COMMANDS:
-        _overview().parse_args(words[:1])  # prints the help or an error, and exits
+        # The help, or an error. The subcommands are listed here, as a table that is not wrapped.
+        width = max(map(len, COMMANDS))
+        commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+        description = (
+            "Check and pool runs, score them, and analyze test collections. Take part in a track of a site. "
+            "No database is needed."
+        )
+        overview = Parser("assay", usage="assay [-h] [--version] COMMAND ...", description=description)
+        overview.epilog = f"commands:\n{commands}\n\n{EPILOG}"
+        overview.add_argument(
+            "command", metavar="COMMAND", choices=list(COMMANDS), help="one of the commands below"
+        )
+        overview.add_argument("--version", action=_Version, nargs=0, help="print the version")
+        overview.parse_args(words[:1])  # exits
     name = words[0]
     command = command_of(name)
     parser = Parser(f"assay {name}", description=command.__doc__, example=command.EXAMPLE)
@@ -137,23 +150,6 @@ def print_error(command: str, error: Exception) -> None:
         message = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
     first, *others = message.splitlines() or [""]
     print(f"{command}: {first}", *(f"  {line}" for line in others), sep="\n", file=sys.stderr)  # noqa: T201
-
-
-def _overview() -> Parser:
-    """The parser of `assay` without a subcommand. It lists the subcommands itself, as a table that is not wrapped."""
-    width = max(map(len, COMMANDS))
-    commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
-    description = (
-        "Check and pool runs, score them, and analyze test collections. Take part in a track of a site. "
-        "No database is needed."
-    )
-    parser = Parser("assay", usage="assay [-h] [--version] COMMAND ...", description=description)
-    parser.epilog = f"commands:\n{commands}\n\n{EPILOG}"
-    parser.add_argument(
-        "command", metavar="COMMAND", choices=list(COMMANDS), help="one of the commands below"
-    )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    return parser
 
 
 class _Version(argparse.Action):

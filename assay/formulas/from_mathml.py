@@ -52,9 +52,8 @@ def latex_of(markup: str) -> str:
     text = isolated(markup)
     if text is None:
         return ""
-    text = text.replace("mws:qvar", "qvar").replace(
-        "mws:simto", "simto"
-    )  # the prefix may be declared outside the formula only
+    # The prefix may be declared outside the formula only
+    text = text.replace("mws:qvar", "qvar").replace("mws:simto", "simto")
     for read in (read_xml, read_html):
         try:
             return _written(read(text))

@@ -12,10 +12,8 @@ from assay.html.sanitize import clean_marked_body
 from assay.templates import PLACEHOLDER, QUESTION, filled
 
 _START, _END = "\ue000", "\ue001"  # around the number of a question while its place is sanitized
-_MARKED, _MARKS = (
-    "\ue002",
-    ("\ue000", "\ue001", "\ue002"),
-)  # before the number of a text that is marked, and all of them
+# Before the number of a text that is marked, and all of them
+_MARKED, _MARKS = "\ue002", ("\ue000", "\ue001", "\ue002")
 _PLACE = re.compile(f"{_START}(\\d+){_END}")
 _TAG_OR_TEXT = re.compile(f'<[^<>"]*(?:"[^"]*"[^<>"]*)*>|{_MARKED}(\\d+){_END}')
 _TEXT = re.compile(f"{_MARKED}(\\d+){_END}")

@@ -132,7 +132,10 @@ class Comparisons:
         """Count circular triads, and what repeated pairs and sides say."""
         n = len(self.docnos)
         is_judged = np.isfinite(self.outcomes)
-        circular, triads = _circular_triads(self.outcomes == 1)
+        beats = self.outcomes == 1
+        wins, sides = beats.astype(np.int64), (beats | beats.T).astype(np.int64)
+        circular = int(np.trace(wins @ wins @ wins)) // 3
+        triads = int(np.trace(sides @ sides @ sides)) // 6  # those whose sides are decided
         most = (n**3 - n) / 24 if n % 2 else (n**3 - 4 * n) / 24
         is_decided = np.abs(np.nan_to_num(self.outcomes, nan=0.5) - 0.5) > 0
         is_complete = n > 2 and int(is_decided.sum()) == n * (n - 1)
@@ -155,13 +158,6 @@ def _n_reached(graph: NDArray[np.bool_]) -> int:
     while not np.array_equal(more := reached | graph[reached].any(axis=0), reached):
         reached = more
     return int(reached.sum())
-
-
-def _circular_triads(beats: NDArray[np.bool_]) -> tuple[int, int]:
-    """The circular triads, and all triads whose sides are decided."""
-    wins, sides = beats.astype(np.int64), (beats | beats.T).astype(np.int64)
-    circular = int(np.trace(wins @ wins @ wins)) // 3
-    return circular, int(np.trace(sides @ sides @ sides)) // 6
 
 
 def _repeated(votes: Iterable[Vote]) -> list[bool]:

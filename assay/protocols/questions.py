@@ -34,11 +34,8 @@ NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?")
 NO_LABELS: Mapping[str, str] = MappingProxyType({})
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # by a database
 MAX_CHARACTERS = 10_000  # of a text
-MAX_GIVEN, MAX_GIVEN_NAME, MAX_GIVEN_TEXT = (
-    500,
-    200,
-    100_000,
-)  # answers of a frame; characters of a name, of its texts
+# Answers of a frame; characters of a name, of its texts
+MAX_GIVEN, MAX_GIVEN_NAME, MAX_GIVEN_TEXT = 500, 200, 100_000
 
 
 class WrongAnswer(AssayError):

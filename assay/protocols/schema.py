@@ -80,34 +80,16 @@ ANSWER_FORMATS: tuple[RunFormat, ...] = ("rag-2024", "rag-2025", "rag-2026", "ra
 EVERY_RANK = 2**31 - 1  # a depth that no run reaches and that fits a database column of whole numbers
 
 
-@dataclass(frozen=True, slots=True)
-class TopicRules:
-    """The labels of topics, and what participants see of a topic."""
-
-    # The labels that topics may have, each with its allowed values; an empty list allows any word.
-    labels: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    # Parts of a topic that participants see; empty: all. In BOLT's topics the title is `query`, the narrative `rules`.
-    participants_see: tuple[TopicPart, ...] = ()
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class RunKind:
-    """A kind of run in the words of the protocol, and what follows from it."""
+class _Titled:
+    """A part of a protocol with a key and a title."""
 
-    key: str  # names the kind in forms and files: lower-case letters, digits, single hyphens
-    title: str = ""  # its name on pages; empty: the key
-    # The depth of its runs in a pool, in ranks or units, as the strategy counts; left out: not pooled, or `pooled_as`.
-    depth: int | None = None
-    pooled_as: str = ""  # the kind whose depth its runs have, unless organizers choose another for a run
-    pooled_as_by_tag: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    scored: bool = True  # whether leaderboards have its runs
-    min_per_team: int = 0  # runs that each team owes
-    max_per_team: int | None = None  # runs that a team may have at the same time
-    submitted_by: Submitter = "teams"
-    baseline: bool = False  # marked as such; outside the limit of runs per team in a pool
-    phase: str = (
-        ""  # the phase of the campaign to which its runs belong; empty: the campaign has one phase for it
-    )
+    __slots__ = ()
+    key: str
+    title: str
 
     @property
     def name(self) -> str:
@@ -116,7 +98,36 @@ class RunKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class TopicRules:
+    """The labels of topics, and what participants see of a topic."""
+
+    # The labels that topics may have, each with its allowed values; an empty list allows any word.
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=_nothing)
+    # Parts of a topic that participants see; empty: all. In BOLT's topics the title is `query`, the narrative `rules`.
+    participants_see: tuple[TopicPart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunKind(_Titled):
+    """A kind of run in the words of the protocol, and what follows from it."""
+
+    key: str  # names the kind in forms and files: lower-case letters, digits, single hyphens
+    title: str = ""  # its name on pages; empty: the key
+    # The depth of its runs in a pool, in ranks or units, as the strategy counts; left out: not pooled, or `pooled_as`.
+    depth: int | None = None
+    pooled_as: str = ""  # the kind whose depth its runs have, unless organizers choose another for a run
+    pooled_as_by_tag: Mapping[str, str] = field(default_factory=_nothing)
+    scored: bool = True  # whether leaderboards have its runs
+    min_per_team: int = 0  # runs that each team owes
+    max_per_team: int | None = None  # runs that a team may have at the same time
+    submitted_by: Submitter = "teams"
+    baseline: bool = False  # marked as such; outside the limit of runs per team in a pool
+    # The phase of the campaign to which its runs belong; empty: the campaign has one phase for it
+    phase: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase(_Titled):
     """A part of a campaign with topics, daily limit and scores of its own, to which kinds of runs belong."""
 
     key: str  # names the phase in addresses and files: lower-case letters, digits, single hyphens
@@ -127,11 +138,6 @@ class Phase:
     scores: ShownTo = "release"
     max_per_day: int | None = None  # runs that a team submits in a day, in the time zone of the track
     after_closing: bool = False  # its runs are accepted when the track is closed, not before
-
-    @property
-    def name(self) -> str:
-        """The name on pages."""
-        return self.title or self.key
 
     @property
     def has_board(self) -> bool:
@@ -180,7 +186,7 @@ class RunLines:
     order: tuple[RunColumn, ...]  # from left to right; a column `skip` has no meaning
     separator: Separator = "white-space"
     # The words of the column `label`: whether each says that the document is relevant.
-    labels: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
+    labels: Mapping[str, bool] = field(default_factory=_nothing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +196,7 @@ class QrelsLines:
     order: tuple[QrelsColumn, ...]  # from left to right; a column `skip` has no meaning
     separator: Separator = "white-space"
     # Words of the column `grade`, each with its grade. Numbers are accepted too.
-    words: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    words: Mapping[str, int] = field(default_factory=_nothing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +224,7 @@ class RunRules:
     columns: RunLines | None = None  # for the format `columns`
     # What a run may use, such as text or math: each word with its name on pages. The last is the usual one. Empty: it
     # is not asked.
-    uses: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    uses: Mapping[str, str] = field(default_factory=_nothing)
     # How documents with equal scores are ordered: by docno, descending; as in the file; or by the rank column. Without
     # it as in trec_eval, by docno, and in bolt-xml as in the file.
     ties: Ties | None = None
@@ -229,9 +235,9 @@ class RunRules:
     max_seconds_per_topic: float | None = None  # participants then submit the seconds of each topic
     forbidden_fields: tuple[str, ...] = ()  # of a citation; assessors fill them in
     # Documents that each team owes with its runs, such as about preprocessing: a word for each, with its title.
-    documents: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    documents: Mapping[str, str] = field(default_factory=_nothing)
     # The values that `eval` and `subtask` may have in a submission of bolt-xml. Those that are not listed are free.
-    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=_nothing)
     phases: tuple[Phase, ...] = field(default=(), metadata={"key": "phase"})
     questions: tuple[RunQuestion, ...] = field(default=(), metadata={"key": "question"})
 
@@ -455,9 +461,8 @@ class Question:
     min: float | None = None  # of a number
     max: float | None = None  # of a number
     unit: str = ""  # of a number, such as s or %
-    max_characters: int | None = (
-        None  # of a text; of a span, put in by `questions_for`: those of the document
-    )
+    # Of a text; of a span, put in by `questions_for`: those of the document
+    max_characters: int | None = None
     at_least: int | None = None  # choices of any-of and ranking, marked parts of span
     at_most: int | None = None  # choices of any-of and ranking, marked parts of span
     field: str = ""  # of a span in the layout form: the field whose text is marked
@@ -603,7 +608,7 @@ class GradeRule:
 
 
 @dataclass(frozen=True, slots=True)
-class QrelsSet:
+class QrelsSet(_Titled):
     """Further qrels of the same judgments, such as those of an answer."""
 
     key: str  # names the set in measures and files: lower-case letters, digits, single hyphens
@@ -611,12 +616,10 @@ class QrelsSet:
     # The question whose answers are grades: one-of or yes-no; or any-of, whose choices become subtopics with the grade
     # 1 if they are chosen and else 0. Empty: the grade of the judgment.
     question: str = ""
-    grades: Mapping[str, int] = field(
-        default_factory=lambda: MappingProxyType({})
-    )  # of choices; left out: their values
-    rules: tuple[GradeRule, ...] = field(
-        default=(), metadata={"key": "rule"}
-    )  # come first; the first that holds counts
+    # Of choices; left out: their values
+    grades: Mapping[str, int] = field(default_factory=_nothing)
+    # Come first; the first that holds counts
+    rules: tuple[GradeRule, ...] = field(default=(), metadata={"key": "rule"})
     only: tuple[
         str, ...
     ] = ()  # conditions, one of which must hold for a unit to have such a grade; empty: every unit
@@ -625,11 +628,6 @@ class QrelsSet:
     min_relevant: int = 0  # as qrels.min_relevant
     relevant_from: int = 1  # the grade from which a unit is relevant, in measures too
     preferences: PreferenceRule | None = None  # as qrels.preferences, of pairs
-
-    @property
-    def name(self) -> str:
-        """The name on pages."""
-        return self.title or self.key
 
 
 @dataclass(frozen=True, slots=True)
@@ -695,9 +693,8 @@ NO_RUNS = RunRules((), 0, (), AnswerRules())  # of a protocol of rows, to which 
 class AgreementRules:
     """The agreement of assessors: on every grade, and on two classes."""
 
-    binary_from: int = (
-        1  # the grade of one judgment from which a unit counts as relevant, in the two classes too
-    )
+    # The grade of one judgment from which a unit counts as relevant, in the two classes too
+    binary_from: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -738,7 +735,7 @@ class Protocol:
     runs: RunRules = NO_RUNS
     scoring: ScoringRules = ScoringRules(())
     # Published sizes of the collection, to compare with.
-    published: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    published: Mapping[str, float] = field(default_factory=_nothing)
 
     @property
     def judged_noun(self) -> str:

@@ -36,10 +36,8 @@ from assay.formats.topics.writer import as_xml
 EXAMPLE = 'assay candidates sample candidates.jsonl --seed 7 --quota "8: duplicates=1.." --quota 2 --output sample.json'
 SHOW_EXAMPLE = "assay candidates show candidates.jsonl --where score=5.. --where formulas=1.."
 TOPICS_EXAMPLE = "assay candidates topics sample.json candidates.jsonl --first A.201 --output chosen.xml"
-DECISION, ACCEPTED = (
-    "decision",
-    "accepted",
-)  # the column of a label file that says which candidates become topics
+# The column of a label file that says which candidates become topics
+DECISION, ACCEPTED = "decision", "accepted"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -39,7 +39,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "check":
-        return max(map(_check, arguments.files))
+        status = 0
+        for file in arguments.files:
+            try:
+                protocol = load_protocol(file)
+            except (InputError, OSError) as error:
+                print_error("assay protocol check", error)
+                status = 2
+            else:
+                print(f"{file}: no errors ({protocol.title})")  # noqa: T201
+        return status
     if arguments.action == "list":
         width = max(map(len, shipped_slugs()))
         text = "".join(f"{slug:<{width}}  {load_protocol(slug).title}\n" for slug in shipped_slugs())
@@ -49,15 +58,4 @@ def run(arguments: argparse.Namespace) -> int:
         protocol = load_protocol(arguments.protocol)
         text = f"{protocol.title}\n\n" + "".join(f"{name}: {rule}\n" for name, rule in facts(protocol))
     print(protocol.text if arguments.action == "show" and arguments.toml else text, end="")  # noqa: T201
-    return 0
-
-
-def _check(file: str) -> int:
-    """Print whether a protocol has errors; the exit status."""
-    try:
-        protocol = load_protocol(file)
-    except (InputError, OSError) as error:
-        print_error("assay protocol check", error)
-        return 2
-    print(f"{file}: no errors ({protocol.title})")  # noqa: T201
     return 0
