@@ -182,7 +182,7 @@ CELERY_BROKER_URL = environment.broker("REDIS_URL", paths.broker_url(VAR_DIR))
 # Longer than any task. Redis delivers a message again after this time; while its job runs, that is harmless.
 VISIBILITY_SECONDS = 12 * 3600
 if CELERY_BROKER_URL.startswith("filesystem:"):
-    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, str | int] = environment.queue_folders(VAR_DIR / "queue")
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, str | float] = environment.queue_folders(VAR_DIR / "queue")
 else:
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "visibility_timeout": VISIBILITY_SECONDS,

@@ -4,14 +4,14 @@ Its own URLs are not included: this site has no sign-up, no password reset by it
 """
 
 from django.conf import settings
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
 from accounts.signin import views
 from accounts.views import use_link
 from web.caches import needs_cache
 
-urlpatterns = [
+urlpatterns: list[URLPattern | URLResolver] = [
     path("login/", views.LogIn.as_view(), name="account_login"),
     path("login/link/<int:user_id>/<str:token>/", use_link, {"enter": views.enter_by_link}),
     path("login/with/<slug:provider_id>/", views.start, name="sign_in_start"),

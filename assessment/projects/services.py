@@ -5,7 +5,7 @@ without an account gets one; a link on the page *People* lets its user in. Decis
 """
 
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from tempfile import TemporaryFile
@@ -220,7 +220,7 @@ class _Inner(jobs.Progress):
         self.step(0, "pooling")
 
     @contextmanager
-    def storing(self) -> Any:
+    def storing(self, *, is_part: bool = False) -> Iterator[Any]:
         yield None
 
 

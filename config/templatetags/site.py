@@ -204,8 +204,8 @@ def scores_of_run(context: template.Context, run: Run) -> dict[str, Any]:
 
 
 def _scores(context: template.Context, runs: QuerySet[Run], track: Track) -> dict[str, Any]:
-    user, phases = context["request"].user, track.protocol.parsed.runs.phases
-    has_boards = any(phase.has_board for phase in phases)
+    user = context["request"].user
+    has_boards = any(phase.has_board for phase in track.protocol.parsed.runs.phases)
     phases = scores_of_runs(user, runs) if has_boards else []
     is_scoring = any(row.score.status == PhaseScore.Status.SCORING for _, rows in phases for row in rows)
     return {"boards": scores_of(user, runs), "phases": phases, "is_scoring": is_scoring}
