@@ -80,3 +80,11 @@ def orcids_of(user_ids: Collection[int] | QuerySet[Any, Any]) -> dict[int, str]:
     connected = apps.get_app_config("socialaccount").get_model("SocialAccount")._default_manager
     rows = connected.filter(provider="orcid", user_id__in=user_ids)
     return dict(rows.values_list("user_id", "uid"))
+
+
+def language_of(user: User | None, address: str) -> str:
+    """The language of the account of a person, or of the only one with an address; empty if none is known."""
+    if user is not None:
+        return user.language
+    languages = User.objects.filter(email__iexact=address).values_list("language", flat=True)[:2]
+    return languages[0] if len(languages) == 1 else ""

@@ -1,19 +1,36 @@
 """Languages of documents: what a code such as `arz` is called, in words and in the attribute `lang` of HTML."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
+from assay.errors import say
 
 _RIGHT_TO_LEFT = frozenset({
     "acm", "ajp", "apc", "ar", "ara", "arb", "ars", "ary", "arz", "fa", "fas", "he", "heb", "ps", "ur", "urd",
 })  # fmt: skip
 # The two letters by which web pages know a language, and its name
 _KNOWN = {
-    "ara": ("ar", "Arabic"), "arb": ("arb", "Standard Arabic"), "arz": ("arz", "Egyptian Arabic"),
-    "chi": ("zh", "Chinese"), "cmn": ("zh", "Mandarin Chinese"), "deu": ("de", "German"), "eng": ("en", "English"),
-    "fas": ("fa", "Persian"), "fra": ("fr", "French"), "heb": ("he", "Hebrew"), "hin": ("hi", "Hindi"),
-    "ita": ("it", "Italian"), "jpn": ("ja", "Japanese"), "kor": ("ko", "Korean"), "por": ("pt", "Portuguese"),
-    "rus": ("ru", "Russian"), "spa": ("es", "Spanish"), "tur": ("tr", "Turkish"), "urd": ("ur", "Urdu"),
-    "zho": ("zh", "Chinese"),
-}  # fmt: skip
+    "ara": ("ar", say("Arabic")),
+    "arb": ("arb", say("Standard Arabic")),
+    "arz": ("arz", say("Egyptian Arabic")),
+    "chi": ("zh", say("Chinese")),
+    "cmn": ("zh", say("Mandarin Chinese")),
+    "deu": ("de", say("German")),
+    "eng": ("en", say("English")),
+    "fas": ("fa", say("Persian")),
+    "fra": ("fr", say("French")),
+    "heb": ("he", say("Hebrew")),
+    "hin": ("hi", say("Hindi")),
+    "ita": ("it", say("Italian")),
+    "jpn": ("ja", say("Japanese")),
+    "kor": ("ko", say("Korean")),
+    "por": ("pt", say("Portuguese")),
+    "rus": ("ru", say("Russian")),
+    "spa": ("es", say("Spanish")),
+    "tur": ("tr", say("Turkish")),
+    "urd": ("ur", say("Urdu")),
+    "zho": ("zh", say("Chinese")),
+}
 
 
 def is_right_to_left(code: str) -> bool:
@@ -36,8 +53,16 @@ def any_of(codes: Iterable[str]) -> str:
     >>> any_of(["ara", "arz", "xyz"])
     'Arabic, Egyptian Arabic or xyz'
     """
-    *others, last = map(name_of, codes)
-    return f"{', '.join(others)} or {last}" if others else last
+    return any_in_words([name_of(code) for code in codes])
+
+
+def any_in_words(texts: Sequence[str]) -> str:
+    """Return texts as a sentence enumerates them, with `or` before the last one."""
+    *others, last = texts
+    if not others:
+        return last
+    first = reduce(lambda first, second: say("{first}, {second}", first=first, second=second), others)
+    return say("{first} or {second}", first=first, second=last)
 
 
 def name_of(code: str) -> str:

@@ -17,6 +17,20 @@ from django.utils.translation.trans_real import DjangoTranslation
 from accounts.models import User
 
 SOURCE = settings.LANGUAGE_CODE
+FOR_VISITORS = "home", "all_tracks"  # in English for who has not logged in, like the pages that they lead to
+# The views of the other ways to log in, which a site can have
+SIGN_IN = frozenset(
+    {
+        *("sign_in", "sign_in_start", "sign_in_disconnect", "openid_connect_callback", "account_login"),
+        *("account_reauthenticate", "mfa_index", "mfa_authenticate", "mfa_reauthenticate"),
+        *(
+            "mfa_activate_totp",
+            "mfa_deactivate_totp",
+            "mfa_view_recovery_codes",
+            "mfa_generate_recovery_codes",
+        ),
+    }
+)
 # The views whose pages and messages are translated. Those of a track are in English for who oversees it.
 TRANSLATED = frozenset(
     {
@@ -47,6 +61,14 @@ TRANSLATED = frozenset(
         *("assessment:guidelines_panel", "assessment:own_judgments", "assessment:own_statistics"),
         *("assessment:discussion", "assessment:preview", "assessment:preview_frame"),
         *("assessment:link", "assessment:link_unit", "assessment:link_frame"),
+        *("home", "all_tracks", "participation:invitation_link", "participation:join"),
+        *(
+            "tracks:guidelines",
+            "tracks:guidelines_version",
+            "tracks:guidelines_versions",
+            "tracks:guidelines_changes",
+        ),
+        *SIGN_IN,
     }
 )
 
@@ -74,6 +96,8 @@ def is_translated(request: HttpRequest) -> bool:
     """Return whether the page of a request is translated for its reader."""
     match = request.resolver_match
     if match is None or match.view_name not in TRANSLATED:
+        return False
+    if match.view_name in FOR_VISITORS and not request.user.is_authenticated:
         return False
     slug = match.kwargs.get("slug")
     return slug is None or not (isinstance(request.user, User) and request.user.role_at(slug))

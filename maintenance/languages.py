@@ -99,8 +99,8 @@ def texts_of_site() -> set[Text]:
         source = path.read_text(encoding="utf-8")
         if "translate " in source:
             texts |= {*texts_of_page(source), *nouns_in(source)}
-    for folder in (*APPS, "assay/protocols"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
+    for folder in (*APPS, "assay/protocols", "assay"):
+        for path in sorted((ROOT / folder).glob("*.py" if folder == "assay" else "**/*.py")):
             source = path.read_text(encoding="utf-8")
             if "gettext" in source or "say(" in source:
                 texts |= {*texts_of_python(path), *nouns_in(source)}

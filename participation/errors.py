@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from django.utils.translation import gettext, gettext_lazy
+
 from assay.errors import Refused
 
 
@@ -10,16 +12,18 @@ class TeamRefused(Refused):
 
 
 class InvitationRefused(Refused):
-    title = "The invitation was refused"
+    title = gettext_lazy("The invitation was refused")
 
 
 class InvitationGone(Refused):
     """Unknown, used up, expired or revoked: the page does not say which."""
 
-    title = "This invitation is no longer valid"
+    title = gettext_lazy("This invitation is no longer valid")
 
     def __init__(self) -> None:
-        super().__init__("It was used, it expired, or it was revoked. Ask who invited you for a new link.")
+        super().__init__(
+            gettext("It was used, it expired, or it was revoked. Ask who invited you for a new link.")
+        )
 
 
 class RequestRefused(Refused):

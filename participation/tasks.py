@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts import letters
 from accounts.letters import Mail
-from accounts.selectors import organizers_to_mail, user_by_id
+from accounts.selectors import language_of, organizers_to_mail, user_by_id
 from participation.announcements.selectors import recipients
 from participation.announcements.services import MAIL as ANNOUNCEMENT
 from participation.interaction import selectors as sessions
@@ -27,10 +27,12 @@ def invitation(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     """An invitation with its link; nothing if it was revoked or used meanwhile."""
     for each in open_invitations().filter(pk=data["invitation"]):
         address = each.email or (each.user.email if each.user else "")
-        context = {"invitation": each, "link": link_of(each, site)}
+        by = each.created_by.get_full_name() or each.created_by.username
+        context = {"invitation": each, "link": link_of(each, site), "by": by}
         if address and context["link"]:
             template = "participation/invitations/mail_invitation.txt"
-            yield Mail(address, f"Invitation to {each.track}", template, context)
+            subject = format_lazy(gettext_lazy("Invitation to {track}"), track=each.track)
+            yield Mail(address, subject, template, context, language_of(each.user, address))
 
 
 @letters.writer("participation.request_decided")
@@ -74,7 +76,7 @@ def announcement(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
             link = f"{site}{current.get_absolute_url()}"
             context = {"user": user, "announcement": current, "link": link}
             subject = f"{current.track}: {current.title}"
-            yield Mail(user.email, subject, "participation/announcements/mail.txt", context)
+            yield Mail(user.email, subject, "participation/announcements/mail.txt", context, user.language)
 
 
 def _track_link(track: Track, site: str) -> str:

@@ -17,6 +17,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext_lazy
 
 from accounts.backends import SiteBackend
 from accounts.models import IS_PERSON, User
@@ -24,28 +25,34 @@ from accounts.signin.records import record
 from accounts.views import BACKEND, greet
 
 SENTENCES = {
-    "socialaccount/messages/account_connected.txt": "Connected. You can now log in with it.",
-    "socialaccount/messages/account_connected_updated.txt": "It was connected already.",
-    "socialaccount/messages/account_connected_other.txt": "It belongs to another account of this site.",
-    "socialaccount/messages/account_disconnected.txt": "Disconnected.",
-    "mfa/messages/totp_activated.txt": "The second factor is on.",
-    "mfa/messages/totp_deactivated.txt": "The second factor is off.",
+    "socialaccount/messages/account_connected.txt": gettext_lazy("Connected. You can now log in with it."),
+    "socialaccount/messages/account_connected_updated.txt": gettext_lazy("It was connected already."),
+    "socialaccount/messages/account_connected_other.txt": gettext_lazy(
+        "It belongs to another account of this site."
+    ),
+    "socialaccount/messages/account_disconnected.txt": gettext_lazy("Disconnected."),
+    "mfa/messages/totp_activated.txt": gettext_lazy("The second factor is on."),
+    "mfa/messages/totp_deactivated.txt": gettext_lazy("The second factor is off."),
 }
-CLOSED = "This account is closed. Ask an organizer of your track."
-UNKNOWN = (
+CLOSED = gettext_lazy("This account is closed. Ask an organizer of your track.")
+UNKNOWN = gettext_lazy(
     "No account of this site belongs to your login with {provider}. If you have one, log in below with your "
     "user name, and connect {provider} on the page of your account. Otherwise ask for an invitation."
 )
-TAKEN = (
+TAKEN = gettext_lazy(
     "An account of this site has your e-mail address already. Log in below, and connect {provider} on the page "
     "of your account."
 )
-FOREIGN = "New accounts are for people with a verified e-mail address of {domains}, and {provider} names none of you."
-FAILED = "The login with {provider} failed. Try again; if it fails again, ask the administrator of this site."
-CANCELED = "You canceled the login with {provider}."
+FOREIGN = gettext_lazy(
+    "New accounts are for people with a verified e-mail address of {domains}, and {provider} names none of you."
+)
+FAILED = gettext_lazy(
+    "The login with {provider} failed. Try again; if it fails again, ask the administrator of this site."
+)
+CANCELED = gettext_lazy("You canceled the login with {provider}.")
 
 
-def refuse(request: HttpRequest, sentence: str) -> NoReturn:
+def refuse(request: HttpRequest, sentence: Any) -> NoReturn:
     """Go back to where somebody began, with a sentence."""
     messages.error(request, sentence)
     raise ImmediateHttpResponse(redirect("sign_in" if request.user.is_authenticated else "login"))
@@ -97,8 +104,10 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
     """Decides who is who, from what a service says."""
 
     error_messages = DefaultSocialAccountAdapter.error_messages | {
-        "no_password": "Your account has no password, so you could not log in any more. Log out, log in with a "
-        "link, and set a password first."
+        "no_password": gettext_lazy(
+            "Your account has no password, so you could not log in any more. Log out, log in with a "
+            "link, and set a password first."
+        )
     }
 
     def on_authentication_error(

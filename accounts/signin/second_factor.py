@@ -21,6 +21,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import User
 from accounts.services import end_sessions
@@ -34,11 +35,13 @@ FOLDER = "accounts/signin"
 class SecretLost(Refused):
     """SECRET_KEY was replaced, so no second factor that was set up before can be read."""
 
-    title = "Your second factor cannot be checked"
+    title = gettext_lazy("Your second factor cannot be checked")
 
     def __init__(self) -> None:
         super().__init__(
-            "The secret key of this site was replaced. Ask its administrator to remove your second factor."
+            gettext(
+                "The secret key of this site was replaced. Ask its administrator to remove your second factor."
+            )
         )
 
 
@@ -85,33 +88,36 @@ class AdminMiddleware:
             return None
         if not user.is_staff or factor_of(user):
             return None
-        messages.warning(request, "The admin needs a second factor. Set it up first.")
+        messages.warning(request, gettext("The admin needs a second factor. Set it up first."))
         return redirect("mfa_activate_totp")
 
 
-def _code(label: str, help_text: str) -> forms.CharField:
+def _code(help_text: Any) -> forms.CharField:
     attributes = {"autocomplete": "one-time-code", "autofocus": True, "autocapitalize": "none"}
     return forms.CharField(
-        label=label, help_text=help_text, max_length=20, widget=forms.TextInput(attrs=attributes)
+        label=gettext_lazy("Code"),
+        help_text=help_text,
+        max_length=20,
+        widget=forms.TextInput(attrs=attributes),
     )
 
 
 class CodeForm(StyledForm, AuthenticateForm):
     """The code that somebody enters after the password."""
 
-    code = _code("Code", "The six digits that your app shows now, or one of your recovery codes.")
+    code = _code(gettext_lazy("The six digits that your app shows now, or one of your recovery codes."))
 
 
 class ConfirmForm(StyledForm, ReauthenticateForm):
     """The code that confirms a change."""
 
-    code = _code("Code", "The six digits that your app shows now, or one of your recovery codes.")
+    code = _code(gettext_lazy("The six digits that your app shows now, or one of your recovery codes."))
 
 
 class FirstCodeForm(StyledForm, ActivateTOTPForm):
     """The first code of an app, which shows that it has the key."""
 
-    code = _code("Code", "The six digits that your app shows now.")
+    code = _code(gettext_lazy("The six digits that your app shows now."))
 
 
 class CodeView(AuthenticateView):

@@ -3,15 +3,22 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from assay.errors import say
 from assay.protocols.schema import JudgingRules, PairRules, PreferenceRules, Protocol, QrelsRules, QrelsSet
 
 MIRRORED = {"first-much": "second-much", "first": "second", "second": "first", "second-much": "first-much"}
 # What the choices are called on the page, by their place from left to right.
 WORDS = {
-    "first-much": ("Left much better", "The document on the left is much better than the other."),
-    "first": ("Left better", "The document on the left is better than the other."),
-    "second": ("Right better", "The document on the right is better than the other."),
-    "second-much": ("Right much better", "The document on the right is much better than the other."),
+    "first-much": (
+        say("Left much better"),
+        say("The document on the left is much better than the other."),
+    ),
+    "first": (say("Left better"), say("The document on the left is better than the other.")),
+    "second": (say("Right better"), say("The document on the right is better than the other.")),
+    "second-much": (
+        say("Right much better"),
+        say("The document on the right is much better than the other."),
+    ),
 }
 TOURNAMENT = {"k": 5, "partners": 7, "few": 9}  # the usual figures, those of `prefj`
 

@@ -16,11 +16,12 @@ A form sends each answer as text: the keys of any-of with commas, a ranking as `
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from assay.errors import AssayError, say
-from assay.languages import any_of
+from assay.languages import any_in_words, any_of
 from assay.protocols.schema import Grade, JudgingRules, Question, QuestionChoice
 
 Answers = Mapping[str, Any]  # by the key of the question
@@ -444,16 +445,29 @@ def _why_not_asked(rules: JudgingRules, questions: Iterable[Question], key: str)
         keys = ", ".join(of_protocol) or "none"
         return f"“{key}” is not a question of this protocol; it has {keys}."
     question = of_protocol[key]
-    documents = f" for documents in {any_of(question.languages)}" if question.languages else ""
-    return f"“{question.label}” is asked only {when(rules, question)}{documents}: take its answer back."
+    values = {"question": question.label, "when": when(rules, question)}
+    if question.languages:
+        return say(
+            "“{question}” is asked only {when} for documents in {languages}: take its answer back.",
+            **values,
+            languages=any_of(question.languages),
+        )
+    return say("“{question}” is asked only {when}: take its answer back.", **values)
 
 
 def when(rules: JudgingRules, question: Question) -> str:
     """After what a question is asked, in words: `after Yes or Maybe`."""
-    either = " or ".join(condition_in_words(rules, text) for text in question.after)
-    every = " and ".join(condition_in_words(rules, text) for text in question.after_all)
-    both = f"{either}, and if {every}" if either and every else either or every
-    return f"after {both}" if both else "after a grade" if rules.given_grades else "at once"
+    first = [condition_in_words(rules, text) for text in question.after]
+    every = [condition_in_words(rules, text) for text in question.after_all]
+    if first and every:
+        return say("after {either}, and if {every}", either=any_in_words(first), every=_all_in_words(every))
+    if first or every:
+        return say("after {choices}", choices=any_in_words(first) if first else _all_in_words(every))
+    return say("after a grade") if rules.given_grades else say("at once")
+
+
+def _all_in_words(texts: Sequence[str]) -> str:
+    return reduce(lambda first, second: say("{first} and {second}", first=first, second=second), texts)
 
 
 def condition_in_words(rules: JudgingRules, text: str) -> str:
@@ -462,7 +476,7 @@ def condition_in_words(rules: JudgingRules, text: str) -> str:
     if not condition.of:
         return rules.label_of(condition.value)
     if condition.label:
-        return f"{condition.label} of the topic is {condition.value}"
+        return say("{label} of the topic is {value}", label=condition.label, value=condition.value)
     question = next(each for each in rules.questions if each.key == condition.of)
     return f"“{question.label}” {question.labels[condition.value]}"
 

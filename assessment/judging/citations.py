@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString
 from assay.html.forum import Span, passage, to_html
 from assay.languages import any_of, html_language, is_right_to_left
 from assay.measures.characters import CITATION
+from assessment.judgments.answers import in_language
 from corpus.models import Document
 from corpus.threads.selectors import address, resolve_links, safe_html
 from pooling.models import PoolEntry
@@ -81,7 +82,7 @@ class ShownCitation(NamedTuple):
 
     @property
     def language_name(self) -> str:
-        return any_of([self.language])
+        return in_language(any_of([self.language]))
 
 
 def span_of(docno: str) -> Span | None:

@@ -20,6 +20,7 @@ from assessment.judging.selectors import DeskBatch, TopicProgress, counts_of, de
 from assessment.judgments.answers import (
     ShownQuestion,
     fields_of,
+    in_language,
     needs_comment,
     questions_of,
     shown_questions,
@@ -92,8 +93,8 @@ def choices(rules: JudgingRules, keys: Keys, docno: str = "") -> list[Choice]:
     return [
         Choice(
             choice.key,
-            choice.label_for(docno) if isinstance(choice, Grade) else choice.label,
-            choice.definition_for(docno) if isinstance(choice, Grade) else choice.definition,
+            in_language(choice.label_for(docno) if isinstance(choice, Grade) else choice.label),
+            in_language(choice.definition_for(docno) if isinstance(choice, Grade) else choice.definition),
             keys.choices.get(choice.key, ""),
             choice.value if isinstance(choice, Grade) else None,
             needs_comment(choice),

@@ -128,8 +128,8 @@ def shown_questions(
         ShownQuestion(
             question=each,
             field=field_of(each.key, suffix),
-            asked_after=when(rules, each),
-            languages=any_of(each.languages) if each.languages else "",
+            asked_after=in_language(when(rules, each)),
+            languages=in_language(any_of(each.languages)) if each.languages else "",
             is_asked=each.key in is_asked,
             choices=[
                 ShownChoice(

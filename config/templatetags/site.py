@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_noop
 
 from accounts.access import AnyUser, oversees
 from accounts.models import User
@@ -82,19 +82,23 @@ def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
     is_organizer = oversees(request.user, track.pk)
     judges, takes_runs = is_assessor(request.user, track), track.protocol.parsed.takes_runs
     pages = [
-        ("Overview", "tracks:track", True),
-        ("Topics", "tracks:topics", True),
-        ("Downloads", "tracks:downloads", True),
-        ("Runs", "pooling:runs", takes_runs and request.user.is_authenticated and not judges),
-        ("Interaction", "participation:interaction", may_see_interaction(request.user, track)),
-        ("People", "participation:people", is_organizer or getattr(request.user, "is_administrator", False)),
-        ("Pools", "pooling:pools", is_organizer),
-        ("Nuggets", "assessment:nuggets", has_nuggets(track) and (is_organizer or judges)),
-        ("Judging", "assessment:judging", is_organizer or judges),
-        ("Guidelines", "tracks:guidelines", is_organizer or judges),
-        ("Qrels", "scoring:qrels_list", True),
-        ("Leaderboard", "scoring:leaderboards", takes_runs),
-        ("Archive", "publishing:archives", is_organizer),
+        (gettext_noop("Overview"), "tracks:track", True),
+        (gettext_noop("Topics"), "tracks:topics", True),
+        (gettext_noop("Downloads"), "tracks:downloads", True),
+        (gettext_noop("Runs"), "pooling:runs", takes_runs and request.user.is_authenticated and not judges),
+        (gettext_noop("Interaction"), "participation:interaction", may_see_interaction(request.user, track)),
+        (
+            gettext_noop("People"),
+            "participation:people",
+            is_organizer or getattr(request.user, "is_administrator", False),
+        ),
+        (gettext_noop("Pools"), "pooling:pools", is_organizer),
+        (gettext_noop("Nuggets"), "assessment:nuggets", has_nuggets(track) and (is_organizer or judges)),
+        (gettext_noop("Judging"), "assessment:judging", is_organizer or judges),
+        (gettext_noop("Guidelines"), "tracks:guidelines", is_organizer or judges),
+        (gettext_noop("Qrels"), "scoring:qrels_list", True),
+        (gettext_noop("Leaderboard"), "scoring:leaderboards", takes_runs),
+        (gettext_noop("Archive"), "publishing:archives", is_organizer),
     ]
     for label, name, is_shown in pages:
         address = reverse(name, args=[track.slug])

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth import password_validation
 from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from participation.invitations.services import MAX_DAYS, MAX_USES, USUAL_DAYS, Terms
@@ -34,17 +35,18 @@ class TermsForm(StyledForm):
 class RegisterForm(StyledForm):
     """The account of an invited person. An address that the invitation names is fixed."""
 
-    first_name = forms.CharField(max_length=150, label="First name")
-    last_name = forms.CharField(max_length=150, label="Last name")
-    email = forms.EmailField(label="E-mail address")
+    first_name = forms.CharField(max_length=150, label=gettext_lazy("First name"))
+    last_name = forms.CharField(max_length=150, label=gettext_lazy("Last name"))
+    email = forms.EmailField(label=gettext_lazy("E-mail address"))
     username = forms.CharField(
         max_length=150,
         validators=[UnicodeUsernameValidator()],
-        label="User name",
-        help_text="With it you log in. Letters, digits and @ . + - _ are accepted.",
+        label=gettext_lazy("User name"),
+        help_text=gettext_lazy("With it you log in. Letters, digits and @ . + - _ are accepted."),
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
     )
     password = forms.CharField(
+        label=gettext_lazy("Password"),
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
         help_text=password_validation.password_validators_help_text_html,

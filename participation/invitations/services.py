@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts import letters
 from accounts.audit import services as audit
@@ -119,15 +120,20 @@ def accept(*, digest: str, user: User) -> Invitation:
     """
     invitation = _locked(digest)
     if invitation.role == Invitation.Role.ACCOUNT:
-        raise InvitationRefused(f"This link is for the first login of {invitation.user}. Log out first.")
+        message = gettext("This link is for the first login of {user}. Log out first.")
+        raise InvitationRefused(message.format(user=invitation.user))
     if invitation.role == Invitation.Role.GUEST:
         raise InvitationRefused(
-            "This link is for people without an account. Log out first, or open it in a private window."
+            gettext(
+                "This link is for people without an account. Log out first, or open it in a private window."
+            )
         )
     if invitation.email and invitation.email.lower() != user.email.lower():
         raise InvitationRefused(
-            "This invitation is for another e-mail address than that of your account. Log out and register with "
-            "the link, or ask who invited you for a link without an address."
+            gettext(
+                "This invitation is for another e-mail address than that of your account. Log out and register with "
+                "the link, or ask who invited you for a link without an address."
+            )
         )
     if invitation.team is not None:
         team_services.add_member(team=invitation.team, user=user, may_submit=invitation.may_submit)
@@ -195,7 +201,8 @@ def register(
     """Create the account of an invited person, and accept the invitation. If it has an address, the account gets it."""
     invitation = _locked(digest)
     if User.objects.filter(username__iexact=username).exists():
-        raise InvitationRefused(f"The user name {username} cannot be used. Choose another one.")
+        message = gettext("The user name {name} cannot be used. Choose another one.")
+        raise InvitationRefused(message.format(name=username))
     user = User.objects.create_user(
         username=username,
         email=invitation.email or email,

@@ -1,6 +1,6 @@
 """The languages of the pages of assessors: catalogs without gaps, pages without unmarked words, and who gets which."""
 
-import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,23 +8,31 @@ from django.core import mail
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch, resolve, reverse
 from django.utils import translation
-from lxml import html
 
 from accounts import letters
 from accounts.models import User
 from accounts.tasks import send_letters
 from assay.errors import say
 from assessment.judgments.answers import in_language
-from config.languages import TRANSLATED, words_of_scripts
+from config.celery import app
+from config.languages import SIGN_IN, TRANSLATED, words_of_scripts
 from maintenance import languages
-from tests.assessment.conftest import Scene, scene
+from participation.invitations.selectors import link_of
+from participation.invitations.services import Place, Terms, invite
+from participation.models import Announcement, Invitation
+from tests.assessment.conftest import Scene, build_scene, scene
+from tests.assessment.judging import test_pairs
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_organizer, make_user
 from tests.helpers.judging import accept, judge
+from tests.helpers.row_scenes import ROWS, build_rows
+from tests.helpers.translated import marks_translated, unmarked_pages, walk
+from tracks.guidelines import services as guidelines
+from tracks.models import Track
 
-__all__ = ["scene"]  # a fixture
+__all__ = ["marks_translated", "scene"]  # fixtures
 CATALOGS = [(language, domain) for language in languages.languages() for domain in languages.DOMAINS]
 
 
@@ -86,14 +94,14 @@ def test_texts_are_those_of_tags_calls_and_counted_nouns() -> None:
 
 def test_translated_views_exist() -> None:
     def exists(name: str) -> bool:
-        for args in ([], [1], ["x"]):
+        for args in ([], [1], ["x"], ["x", 1], ["x", 1, 2]):
             try:
                 return bool(reverse(name, args=args))
             except NoReverseMatch:
                 continue
         return name == "login_link"  # takes a user and a token
 
-    assert [name for name in TRANSLATED if not exists(name)] == []
+    assert {name for name in TRANSLATED if not exists(name)} == SIGN_IN
 
 
 def test_sentence_of_the_library_is_said_in_the_language_of_the_page() -> None:
@@ -109,70 +117,94 @@ def test_sentence_of_the_library_is_said_in_the_language_of_the_page() -> None:
 # -- pages
 
 pytest_db = pytest.mark.django_db
-# What a page shows of the data of a lab, and what no language changes
-DATA_CLASSES = ("post", "choice", "math", "mono", "navbar-brand", "guidelines-text")
-DATA_ELEMENTS = ("kbd", "time", "script", "style", "title", "bdi", "option")
-
-
-@pytest.fixture
-def marks_translated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Enclose every translated text in ⟦ and ⟧."""
-    monkeypatch.setattr(translation._trans, "gettext", lambda text: f"⟦{text}⟧", raising=False)
-    monkeypatch.setattr(
-        translation._trans,
-        "ngettext",
-        lambda singular, plural, n: f"⟦{singular if n == 1 else plural}⟧",
-        raising=False,
-    )
-
-
-def outside(text: str) -> str:
-    """What is outside of the marks, which can be nested."""
-    inner = re.compile(r"⟦[^⟦⟧]*⟧")
-    while inner.search(text):
-        text = inner.sub(" ", text)
-    return text
-
-
-def unmarked(page: str, data: set[str]) -> list[str]:
-    """The words on a page that are neither translated nor data of the lab."""
-    root = html.fromstring(page)
-    classes = (f"//*[contains(concat(' ', @class, ' '), ' {name} ')]" for name in DATA_CLASSES)
-    for element in root.xpath(" | ".join([*classes, *(f"//{name}" for name in DATA_ELEMENTS)])):
-        if element.getparent() is not None:
-            element.drop_tree()
-    texts = [
-        "".join(root.itertext()),
-        *root.xpath("//@aria-label | //@title | //@placeholder | //@data-label"),
-    ]
-    words = {word for text in map(str, texts) for word in re.findall(r"[A-Za-z]{3,}", outside(text))}
-    return sorted(words - data)
 
 
 @pytest_db
 @pytest.mark.usefixtures("marks_translated")
 def test_pages_of_assessors_have_no_word_that_cannot_be_translated(scene: Scene) -> None:
+    track, batch = scene.batch.pool.track, scene.batch.pk
+    organizer = make_organizer()
+    for number, text in enumerate(("# Old rules", "# New rules")):
+        guidelines.publish(track=track, text=text, revision=number, by=organizer)
     judge(accept(scene.batch, scene.ada))
     task = accept(scene.batch, scene.ada)
-    client, batch = as_user(scene.ada), scene.batch.pk
-    addresses = [
+    forms = ("stored", "done", "own_judgments", "guidelines")
+
+    pages = walk(
+        as_user(scene.ada),
         task.get_absolute_url(),
         *(reverse(f"assessment:{name}") for name in ("mine", "keys", "own_statistics")),
-        *(
-            reverse(f"assessment:{name}", args=[batch])
-            for name in ("stored", "done", "own_judgments", "guidelines")
-        ),
-        *(reverse(name) for name in ("account", "password_change")),
-    ]
-    track = scene.batch.pool.track
+        *(reverse(f"assessment:{name}", args=[batch]) for name in forms),
+        *(reverse(name) for name in ("home", "all_tracks", "account", "password_change")),
+        *(reverse(f"tracks:{name}", args=[track.slug]) for name in ("guidelines", "guidelines_versions")),
+        reverse("tracks:guidelines_changes", args=[track.slug, 1, 2]),
+    )
+
     protocol = track.protocol.parsed
     choices = [text for each in protocol.judging.choices for text in (each.label, each.definition)]
-    shown = ["Assay", "UTC", scene.ada, track, scene.batch, protocol.title, protocol.source, *choices]
-    data = set(re.findall(r"[A-Za-z]{3,}", " ".join(map(str, shown))))
+    shown = [
+        scene.ada,
+        track,
+        track.description,
+        scene.batch,
+        protocol.title,
+        protocol.source,
+        track.collection,
+    ]
+    assert unmarked_pages(pages, *shown, *choices) == {}
+    views = {resolve(address.partition("?")[0]).view_name for address in pages}
+    assert {"home", "tracks:guidelines_changes", "tracks:guidelines_version", "assessment:task"} <= views
 
-    pages = {address: unmarked(client.get(address).content.decode(), data) for address in addresses}
 
-    assert {address: words for address, words in pages.items() if words} == {}
+@pytest_db
+@pytest.mark.usefixtures("marks_translated")
+@pytest.mark.parametrize("build", [test_pairs.build_scene, build_rows])
+def test_pairs_and_rows_have_no_word_that_cannot_be_translated(build: Callable[[], Any]) -> None:
+    lab = build()
+    task = accept(lab.batch, lab.ada)
+
+    pages = walk(as_user(lab.ada), task.get_absolute_url())
+
+    rules = lab.track.protocol.parsed.judging
+    asked = [(each.label, each.help, each.unit, each.field) for each in rules.questions]
+    choices = [(each.label, each.definition) for each in rules.choices]
+    of_questions = [(each.label, each.definition) for asked in rules.questions for each in asked.choices]
+    data = [*lab.track.collection.documents.values_list("body")] if lab.track.collection else ROWS
+    protocol = lab.track.protocol.parsed
+    names = [lab.track, protocol.title, protocol.source, lab.track.collection, lab.ada, lab.batch]
+    texts = [rules.form, rules.preference, data, asked, choices, of_questions]
+    assert unmarked_pages(pages, *names, *texts) == {}
+
+
+@pytest_db
+def test_sides_of_a_pair_and_when_a_question_is_asked_are_in_the_language() -> None:
+    lab = test_pairs.build_scene()
+    task = accept(lab.batch, lab.ada).get_absolute_url()
+
+    german, arabic = (speaking(lab.ada, language).get(task).content.decode() for language in ("de", "ar"))
+
+    assert 'data-label="Links viel besser"' in german
+    assert "gefragt: nach " in german
+    assert "Left" not in german
+    assert 'data-label="الأيمن أفضل"' in arabic
+    assert "يُسأل: بعد " in arabic
+
+
+@pytest_db
+@pytest.mark.usefixtures("marks_translated")
+@pytest.mark.parametrize("role", ["assessor", "account"])
+def test_invitation_has_no_word_that_cannot_be_translated(role: str, scene: Scene) -> None:
+    track, organizer = scene.batch.pool.track, make_organizer()
+    user = make_user("carl") if role == "account" else None
+    invitation = invite(place=Place(track, user=user), terms=Terms(), by=organizer)
+    address = link_of(invitation, "")
+
+    visitor = Client()
+    pages = {address: visitor.get(address, follow=True).content.decode()}
+    pages["refused"] = visitor.post(reverse("participation:join"), {}).content.decode()
+    pages["gone"] = Client().get("/join/nothing/").content.decode()
+
+    assert unmarked_pages(pages, track, organizer, invitation.user or "", organizer.get_full_name()) == {}
 
 
 @pytest_db
@@ -254,15 +286,105 @@ def test_user_chooses_the_language_on_the_account_page_and_by_the_api() -> None:
     assert refused.status_code == 400
 
 
-@pytest_db
-def test_login_link_comes_in_the_language_of_the_account(settings: Any) -> None:
-    settings.SENDS_MAIL, settings.EMAIL_BACKEND = True, "django.core.mail.backends.locmem.EmailBackend"
-    user = make_user(email="ada@example.org", language="de")
+SITE = "https://assay.example.org"
+# The letters that assessors get: the data, the subject in German, and a sentence
+LETTERS: list[tuple[str, Callable[[User, Track], dict[str, Any]], str, str]] = [
+    (
+        "accounts.links",
+        lambda ada, _: {"name": ada.username},
+        "Ihr Anmeldelink",
+        "Melden Sie sich mit diesem Link",
+    ),
+    (
+        "accounts.lockout",
+        lambda ada, _: {"user": ada.pk, "address": None},
+        "Falsche Passwörter für Ihr Konto",
+        "von einer unbekannten Adresse",
+    ),
+    (
+        "participation.added",
+        lambda ada, track: {"user": ada.pk, "track": track.pk, "role": "assessor", "team": ""},
+        "Ihre Rolle in ",
+        "hat Sie bei Assay zum Assessor",
+    ),
+    (
+        "participation.announcement",
+        lambda ada, track: {"user": ada.pk, "announcement": announce(track).pk},
+        ": Topics",
+        "geben bekannt:",
+    ),
+    (
+        "participation.invitation",
+        lambda ada, track: {"invitation": invite_by_mail(track, ada.email).pk},
+        "Einladung zu ",
+        "lädt Sie ein, für",
+    ),
+    (
+        "participation.invitation",
+        lambda ada, track: {"invitation": invite_by_mail(track, user=ada).pk},
+        "Einladung zu ",
+        "Wählen Sie mit diesem Link ein Passwort",
+    ),
+]
 
-    letters.post(kind="accounts.links", data={"name": user.username}, site="https://assay.example.org")
+
+def announce(track: Track) -> Announcement:
+    values = {"title": "Topics", "text": "-", "html": "-", "audiences": ["assessors"]}
+    return Announcement.objects.create(track=track, published_by=make_organizer(), **values)
+
+
+def invite_by_mail(track: Track, email: str = "", user: User | None = None) -> Invitation:
+    if user is not None:
+        user.set_unusable_password()
+        user.save()
+    return invite(place=Place(track, user=user), terms=Terms(email=email), by=make_organizer(), site=SITE)
+
+
+@pytest_db
+@pytest.mark.parametrize(("kind", "data", "subject", "sentence"), LETTERS)
+def test_every_letter_to_an_assessor_is_in_the_language_of_the_account(
+    kind: str, data: Callable[[User, Track], dict[str, Any]], subject: str, sentence: str, settings: Any
+) -> None:
+    settings.SENDS_MAIL, settings.EMAIL_BACKEND = True, "django.core.mail.backends.locmem.EmailBackend"
+    app.loader.import_default_modules()
+    lab = build_scene()
+    User.objects.filter(pk=lab.ada.pk).update(language="de", email="ada@example.org")
+    lab.ada.refresh_from_db()
+
+    letters.post(kind=kind, data=data(lab.ada, lab.track), site=SITE)
     send_letters()
 
     [message] = mail.outbox
-    assert message.subject == "Assay: Ihr Anmeldelink"
-    assert "Melden Sie sich mit diesem Link" in message.body
-    assert "https://assay.example.org/" in message.body
+    assert message.to == ["ada@example.org"]
+    assert subject in message.subject
+    assert sentence in message.body
+    assert SITE in message.body
+
+
+@pytest_db
+def test_letter_to_an_assessor_that_is_not_tested_above_does_not_exist() -> None:
+    app.loader.import_default_modules()
+
+    others = {kind for kind in letters._writers if kind not in {each[0] for each in LETTERS}}
+
+    assert others == {
+        *("runs.accepted", "runs.rejected", "runs.owed", "leaderboards.released", "jobs.backup_alarm"),
+        *(
+            "participation.request_decided",
+            "participation.requests",
+            "interaction.planned",
+            "interaction.held",
+        ),
+    }, "does an assessor get the letter? Then translate it"
+
+
+@pytest_db
+def test_invited_person_without_an_account_gets_english(settings: Any) -> None:
+    settings.SENDS_MAIL, settings.EMAIL_BACKEND = True, "django.core.mail.backends.locmem.EmailBackend"
+    app.loader.import_default_modules()
+    invitation = invite_by_mail(build_scene().track, "new@example.org")
+
+    letters.post(kind="participation.invitation", data={"invitation": invitation.pk}, site=SITE)
+    send_letters()
+
+    assert "invites you to judge documents for" in mail.outbox[0].body

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from django.db import models
 from django.urls import reverse
+from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from assay.protocols.loader import parse_protocol
@@ -44,9 +45,9 @@ class Track(models.Model):
     """One task of a campaign: a protocol, the collection that runs search, and topics."""
 
     class Status(models.TextChoices):
-        DRAFT = "draft", "draft"
-        OPEN = "open", "open for runs"
-        CLOSED = "closed", "closed for runs"
+        DRAFT = "draft", gettext_noop("draft")
+        OPEN = "open", gettext_noop("open for runs")
+        CLOSED = "closed", gettext_noop("closed for runs")
 
     slug = models.SlugField(unique=True, max_length=100)
     name = models.CharField(max_length=200)

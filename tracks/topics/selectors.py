@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.access import AnyUser, oversees
 from assay.formats.topics.bolt import citations, visible_source
@@ -219,7 +220,8 @@ def render_topic(topic: Topic, collections: Sequence[Collection], *, has_rules: 
     title, *rest = (mark(text, topic.formula_id) for text in texts) if topic.formula_id else texts
     body, narrative = resolve_links(rest, collections)
     scenario, criteria = (safe_html(clean_text(text)) for text in (topic.scenario, topic.criteria))
-    name = "Rules" if has_rules else "Narrative"
-    tags = list(map(name_of, topic.tags)) if has_rules else topic.tags  # BOLT's tag is a language
+    name = gettext_noop("Rules") if has_rules else gettext_noop("Narrative")
+    # BOLT's tag is a language
+    tags = [gettext(name_of(tag)) for tag in topic.tags] if has_rules else topic.tags
     subtopics = [*labels_of(topic.subtopics).items()]
     return RenderedText(safe_html(title), body, narrative, tags, scenario, criteria, name, subtopics)

@@ -30,8 +30,10 @@ from tests.helpers.away import Way, without_redis
 from tests.helpers.browser import assert_accessible
 from tests.helpers.factories import PASSWORD, make_organizer, make_role, make_track, make_user
 from tests.helpers.openid import OpenIdProvider, running
+from tests.helpers.translated import marks_translated, unmarked_pages, walk
 from web import caches
 
+__all__ = ["marks_translated"]  # a fixture
 pytestmark = pytest.mark.django_db
 ADA = {"sub": "ada-at-ghent", "name": "Ada Lovelace", "email": "ada@ghent.test", "email_verified": True}
 WAYS = "/account/ways-to-log-in/"
@@ -437,6 +439,31 @@ def test_login_asks_for_a_code_that_works_once(
     assert recovery[1] not in stored
     actions = set(Event.objects.values_list("action", flat=True))
     assert {"second-factor.added", "recovery-code.used"} <= actions
+
+
+@pytest.mark.usefixtures("marks_translated")
+def test_pages_of_the_second_factor_have_no_word_that_cannot_be_translated(
+    client: Client, provider: OpenIdProvider
+) -> None:
+    ada = make_user("ada")
+    client.force_login(ada)
+    off = walk(client, WAYS)
+    client.logout()
+    with_factor(client, ada)
+    log_in(client, ada)
+    code = {"code": client.get("/login/code/").content.decode()}
+    code["wrong"] = client.post("/login/code/", {"code": "12345"}).content.decode()
+    client.post("/login/code/", {"code": code_now(ada)})
+    confirm = client.get(f"{FACTOR}off/")["Location"]
+    asked = {confirm: client.get(confirm).content.decode()}
+    client.post(confirm, {"password": PASSWORD})
+    pages = walk(client, WAYS, f"{FACTOR}off/", "/account/recovery-codes/", "/account/recovery-codes/new/")
+    leaving = {"leaving": client.post("/login/with/club/").content.decode()}
+
+    shown = ["ada", "University of Ghent", "club", "SHA1"]
+    for each in (off, code, asked, pages, leaving):
+        assert unmarked_pages(each, *shown) == {}
+    assert {WAYS, f"{FACTOR}off/", "/account/recovery-codes/"} <= {*pages}
 
 
 def test_codes_cannot_be_guessed(client: Client) -> None:

@@ -56,7 +56,7 @@ WORDS = {
     ): "After Yes or Maybe, for documents in Arabic, Standard Arabic, Egyptian Arabic or Mandarin Chinese: "
     "How good is the English passage as a translation? (one of Acceptable, Problematic, Not acceptable, Not "
     "applicable) Did you consult the source text? (yes or no) "
-    "After Yes or Maybe or No, for documents in Arabic, Standard Arabic or Egyptian Arabic: "
+    "After Yes, Maybe or No, for documents in Arabic, Standard Arabic or Egyptian Arabic: "
     "Does the source text contain Egyptian Arabic? (yes or no) After Yes or Maybe: Did you give yes or maybe "
     "generously? (yes or no)",
     (

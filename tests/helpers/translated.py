@@ -1,0 +1,98 @@
+"""Walk through translated pages, and find the words on them that no language can change."""
+
+import re
+from urllib.parse import urljoin
+
+import pytest
+from django.test import Client
+from django.utils import translation
+from lxml import html
+
+from config.languages import TRANSLATED
+
+# What a page shows of the data of a lab, and what no language changes
+DATA_CLASSES = ("post", "choice", "math", "mono", "navbar-brand", "guidelines-text", "hunk-text")
+DATA_ELEMENTS = ("kbd", "time", "script", "style", "title", "bdi", "option")
+
+
+@pytest.fixture
+def marks_translated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enclose every translated text in ⟦ and ⟧."""
+    monkeypatch.setattr(translation._trans, "gettext", lambda text: f"⟦{text}⟧", raising=False)
+    monkeypatch.setattr(
+        translation._trans,
+        "ngettext",
+        lambda singular, plural, n: f"⟦{singular if n == 1 else plural}⟧",
+        raising=False,
+    )
+
+
+def outside(text: str) -> str:
+    """What is outside of the marks, which can be nested."""
+    inner = re.compile(r"⟦[^⟦⟧]*⟧")
+    while inner.search(text):
+        text = inner.sub(" ", text)
+    return text
+
+
+def unmarked(page: str, data: set[str]) -> list[str]:
+    """The words on a page that are neither translated nor data of the lab."""
+    root = html.fromstring(page)
+    classes = (f"//*[contains(concat(' ', @class, ' '), ' {name} ')]" for name in DATA_CLASSES)
+    for element in root.xpath(" | ".join([*classes, *(f"//{name}" for name in DATA_ELEMENTS)])):
+        if element.getparent() is not None:
+            element.drop_tree()
+    texts = [
+        "".join(root.itertext()),
+        *root.xpath("//@aria-label | //@title | //@placeholder | //@data-label"),
+    ]
+    words = {word for text in map(str, texts) for word in re.findall(r"[A-Za-z]{3,}", outside(text))}
+    return sorted(words - data)
+
+
+# Pages that assessors reach by links and that are for everyone, in English
+ENGLISH = {
+    "documentation",
+    "tokens",
+    *(
+        "tracks:track",
+        "tracks:topics",
+        "tracks:topic",
+        "tracks:downloads",
+        "tracks:site_page",
+        "tracks:protocol",
+    ),
+    *("tracks:deadlines", "tracks:agreement", "participation:announcements", "participation:ask_to_join"),
+    *("scoring:qrels_list", "scoring:leaderboards", "scoring:judged_examples", "publishing:documents"),
+    *("corpus:collections", "corpus:collection", "corpus:thread"),
+}
+
+
+def walk(client: Client, *starts: str) -> dict[str, str]:
+    """The translated pages that links lead to, by address. Every other page is one of `ENGLISH`."""
+    pages: dict[str, str] = {}
+    waiting, seen = list(starts), set(starts)
+    while waiting:
+        address = waiting.pop()
+        response = client.get(address, follow=True)
+        name = response.resolver_match.view_name
+        if name not in TRANSLATED:
+            assert name in ENGLISH, f"{address}: translate {name}, or name it as English"
+            continue
+        if not response.get("Content-Type", "").startswith("text/html"):
+            continue
+        assert response.status_code == 200, address
+        pages[address] = response.content.decode()
+        links = html.fromstring(pages[address]).xpath("//a/@href | //iframe/@src")
+        for link in (urljoin(response.request["PATH_INFO"], each.partition("#")[0]) for each in links):
+            if link.startswith("/") and not link.startswith("/help/") and link not in seen:
+                seen.add(link)
+                waiting.append(link)
+    return pages
+
+
+def unmarked_pages(pages: dict[str, str], *shown: object) -> dict[str, list[str]]:
+    """The pages with words that are neither translated nor data, with these words."""
+    data = set(re.findall(r"[A-Za-z]{3,}", " ".join(map(str, ["Assay", "UTC", *shown]))))
+    words = {address: unmarked(page, data) for address, page in pages.items()}
+    return {address: of_page for address, of_page in words.items() if of_page}
