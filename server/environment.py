@@ -357,7 +357,7 @@ def _kept_secret(file: Path) -> str:
     return file.read_text().strip()
 
 
-def queue_folders(folder: Path) -> dict[str, str | int]:
+def queue_folders(folder: Path) -> dict[str, str | float]:
     """The folders of Celery's queue without a broker. Its transport expects them to exist."""
     messages, control = folder / "messages", folder / "control"
     for each in (messages, control):
