@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 from assay.answers import is_citation
 from assay.digests import sha256_of
+from assay.errors import say
 
 Unit = Literal["answer", "document", "formula", "visually-distinct-formula", "passage", "generated-answer"]
 TopicPart = Literal[
@@ -384,12 +385,12 @@ class Grade:
 # Whether each choice of a pair is offered, by the rules of preferences, in the order of the page from left to right.
 # "First" is the document whose id comes first; on the page it is on the left or on the right.
 PREFERENCES = (
-    Grade("first-much", 5, "First much better", "The first document is much better than the second."),
-    Grade("first", 4, "First better", "The first document is better than the second."),
-    Grade("tie", 3, "Equally good", "Neither document is better, and they are useful."),
-    Grade("second", 2, "Second better", "The second document is better than the first."),
-    Grade("second-much", 1, "Second much better", "The second document is much better than the first."),
-    Grade("bad", 0, "Both useless", "Neither document is of any use for the topic."),
+    Grade("first-much", 5, say("First much better"), "The first document is much better than the second."),
+    Grade("first", 4, say("First better"), "The first document is better than the second."),
+    Grade("tie", 3, say("Equally good"), say("Neither document is better, and they are useful.")),
+    Grade("second", 2, say("Second better"), "The second document is better than the first."),
+    Grade("second-much", 1, say("Second much better"), "The second document is much better than the first."),
+    Grade("bad", 0, say("Both useless"), say("Neither document is of any use for the topic.")),
 )
 
 
@@ -397,7 +398,7 @@ PREFERENCES = (
 class PreferenceRules:
     """The choices about a pair of documents, besides one for each of the two."""
 
-    question: str = "Which document is better for the topic?"  # shown above the choices
+    question: str = say("Which document is better for the topic?")  # shown above the choices
     ties: bool = True  # whether two documents may be equally good
     both_bad: bool = True  # whether both may be useless
     strength: int = 1  # 2: a document may be much better, too
@@ -437,7 +438,7 @@ class QuestionChoice:
     shortcut: str = ""  # the key on the keyboard that chooses it; empty: the page gives it one
 
 
-YES_AND_NO = (QuestionChoice("yes", "Yes"), QuestionChoice("no", "No"))
+YES_AND_NO = (QuestionChoice("yes", say("Yes")), QuestionChoice("no", say("No")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,7 +497,9 @@ class FormRules:
     frame: bool = False
 
 
-ANSWERED = Grade("answered", 0, "Answered", "Answer the questions, then submit.")  # of questions only
+ANSWERED = Grade(
+    "answered", 0, say("Answered"), say("Answer the questions, then submit.")
+)  # of questions only
 
 
 @dataclass(frozen=True, slots=True)
@@ -561,10 +564,13 @@ class JudgingRules:
         choice = self.choice(key)
         if not isinstance(choice, Grade):
             return choice.label if choice else key
-        label, (first, _, second) = choice.label_for(docno), docno.partition("|")
-        if self.judges_pairs and second:
-            return label.replace("First", first).replace("Second", second)
-        return label
+        first, _, second = docno.partition("|")
+        if self.judges_pairs and not self.given_grades and second and key not in {"tie", "bad"}:
+            document = second if key.startswith("second") else first
+            if key.endswith("-much"):
+                return say("{document} much better", document=document)
+            return say("{document} better", document=document)
+        return choice.label_for(docno)
 
     @property
     def has_grades(self) -> bool:

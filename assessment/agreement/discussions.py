@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from accounts.models import User
 from assay.tables import natural
 from assessment.batches.selectors import batches_for
-from assessment.judgments.answers import Answered
+from assessment.judgments.answers import Answered, in_language
 from assessment.judgments.answers import in_words as answers_in_words
 from assessment.judgments.disagreements import Round, judgments_of, round_label, training_number
 from assessment.models import Batch, DiscussionNote, Judgment
@@ -155,7 +155,7 @@ def discussed_units(
     topics = {topic.code: topic for topic in batch.pool.track.topics.all()} if rules.questions else {}
     for code, docno, entry, name, choice, grade, comment, task, given in judgments:
         in_words = answers_in_words(rules, given, topics[code]) if given else []
-        reply = Reply(rules.label_of(choice, docno), grade, comment, task, in_words, given)
+        reply = Reply(in_language(rules.label_of(choice, docno)), grade, comment, task, in_words, given)
         answers.setdefault((code, docno, entry), {})[name] = reply
     shown = _shown_assessors(batch, {name for of_unit in answers.values() for name in of_unit}, reader)
     notes = {(note.topic.code, note.docno): note for note in batch.notes.select_related("topic")}

@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 
 from accounts.models import User
 from assessment.judging.page import Choice, choices_of
+from assessment.judgments.answers import in_language
 from assessment.judgments.selectors import current_judgments
 from assessment.models import Batch, Judgment
 from pooling.pools.entries import ShownDocument, shown_documents
@@ -124,5 +125,7 @@ def _units(track: Track, keys: list[tuple[str, str]]) -> list[TrainingUnit]:
         "topic__code", "docno", "assessor__username", "choice", "comment"
     )
     for topic, docno, assessor, choice, comment in rows:
-        votes[topic, docno].append(TrainingVote(assessor, choice, rules.label_of(choice, docno), comment))
+        votes[topic, docno].append(
+            TrainingVote(assessor, choice, in_language(rules.label_of(choice, docno)), comment)
+        )
     return [TrainingUnit(topic, docno, votes[topic, docno]) for topic, docno in keys]

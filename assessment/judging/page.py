@@ -16,7 +16,7 @@ from assessment.judging.citations import ShownCitation, shown_citation
 from assessment.judging.keys import Keys, keys_of
 from assessment.judging.members import ShownMember, filled_in, shown_formula, shown_members
 from assessment.judging.pairs import Side, as_shown, shown_pair
-from assessment.judging.selectors import DeskBatch, TopicProgress, counts_of, desk_batch
+from assessment.judging.selectors import DeskBatch, TopicProgress, counts_of, desk_batch, is_taken
 from assessment.judgments.answers import (
     ShownQuestion,
     fields_of,
@@ -147,7 +147,8 @@ class TaskPage:
     `answer` has the values of the form's fields, `previous` the assessor's judgment of this task. `lock_reason` states
     why the judgment cannot be changed; empty while it can. `hides_choices`: there is nothing to choose, because a form
     has questions only. `has_threads`: the reader may open whole threads. `has_no_topic`: the topic is nothing but a
-    code. `news` is the current version of the guidelines, unless the assessor has read it.
+    code. `is_taken`: the time is over, and somebody else has the unit.
+    `news` is the current version of the guidelines, unless the assessor has read it.
     """
 
     task: Task
@@ -177,6 +178,7 @@ class TaskPage:
     marks_text: bool
     previous: OwnJudgment | None
     lock_reason: str
+    is_taken: bool
     topic_progress: TopicProgress | None
     judged: int
     total: int
@@ -259,7 +261,7 @@ def task_page(
         has_threads=has_threads,
         docno=task.entry.docno,
         layout=rules.layout,
-        legend=about_pairs.question if about_pairs else gettext("Choice"),
+        legend=in_language(about_pairs.question) if about_pairs else gettext("Choice"),
         formula=formula,
         citation=citation,
         members=filled_in(task, members, rules, keys, entered),
@@ -280,6 +282,7 @@ def task_page(
         marks_text=rules.marks_text,
         previous=previous,
         lock_reason=_lock_reason(task, has_topic=own_topic is not None),
+        is_taken=task.pk is not None and is_taken(task),
         topic_progress=own_topic,
         judged=sum(each.judged for each in counts),
         total=sum(each.total for each in counts),

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
 
 from accounts.models import User
 from assessment.batches.other_batches import HAS_OTHERS, settled_entries
@@ -202,3 +203,17 @@ def batch_counts(batch: Batch, user: User) -> tuple[int, int]:
     """The numbers of judged and of all units: of all assessors for organizers, by the user for others."""
     shown = progress_of(batch) if user.oversees(batch.pool.track_id) else desk_batch(batch, user)
     return shown.judged, shown.total
+
+
+def in_seat(task: Task) -> QuerySet[Task]:
+    """The tasks of an entry and a seat that are judged or, in a batch that is open to join, in somebody's hands."""
+    held = Q(status=Task.Status.ACCEPTED, expires_at__gt=timezone.now(), batch__is_shared=True)
+    of_seat = Task.objects.filter(batch=task.batch_id, entry=task.entry_id, seat=task.seat, is_check=False)
+    return of_seat.filter(held | Q(status=Task.Status.SUBMITTED))
+
+
+def is_taken(task: Task) -> bool:
+    """Return whether the time of a task is over, and another person has its unit. No query for a task in time."""
+    is_open = task.status in {Task.Status.ACCEPTED, Task.Status.EXPIRED} and not task.is_check
+    is_over = task.status == Task.Status.EXPIRED or task.expires_at <= timezone.now()
+    return is_open and is_over and in_seat(task).exclude(pk=task.pk).exists()

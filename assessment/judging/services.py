@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Least
 from django.utils import timezone
 
@@ -23,6 +23,7 @@ from assessment.errors import (
 )
 from assessment.judging import queue
 from assessment.judging.queue import NextEntry
+from assessment.judging.selectors import in_seat, is_taken
 from assessment.judgments.selectors import COUNTED_FOR_ASSESSORS, is_withdrawn_check
 from assessment.models import Batch, Check, Judgment, Task, TopicAssignment
 from pooling.models import PoolEntry
@@ -155,7 +156,7 @@ def _take_skipped(batch: Batch, assessor: User) -> Task | None:
             return _accept(task, batch, 0)
         assignment, seat = of_topic[task.entry.topic_id]
         task.seat = seat
-        if task.entry_id not in settled[assignment] and not _in_seat(task).exists():
+        if task.entry_id not in settled[assignment] and not in_seat(task).exists():
             return _accept(task, batch, seat)
     return None
 
@@ -198,21 +199,13 @@ def extend(*, task: Task) -> Task:
     hold_assessor(batch, task.assessor_id)
     locked = _lock_open(task)
     others = Task.objects.filter(batch=batch, assessor=task.assessor_id, status=Task.Status.ACCEPTED)
-    is_over = locked.status == Task.Status.EXPIRED or locked.expires_at <= timezone.now()
-    if is_over and not locked.is_check and _in_seat(locked).exclude(pk=locked.pk).exists():
+    if is_taken(locked):
         raise UnitTaken
     if locked.status == Task.Status.ACCEPTED or (not others.exists() and _is_held(locked)):
         locked.status = Task.Status.ACCEPTED
         locked.expires_at = timezone.now() + timedelta(minutes=batch.minutes_allotted)
         locked.save(update_fields=["status", "expires_at"])
     return locked
-
-
-def _in_seat(task: Task) -> QuerySet[Task]:
-    """The tasks of an entry and a seat that are judged or, in a batch that is open to join, in somebody's hands."""
-    held = Q(status=Task.Status.ACCEPTED, expires_at__gt=timezone.now(), batch__is_shared=True)
-    of_seat = Task.objects.filter(batch=task.batch_id, entry=task.entry_id, seat=task.seat, is_check=False)
-    return of_seat.filter(held | Q(status=Task.Status.SUBMITTED))
 
 
 def _is_held(task: Task) -> bool:

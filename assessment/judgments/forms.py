@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext, gettext_lazy
 
 from assay.protocols.schema import Grade, NonAnswer, Protocol
+from assessment.judgments.answers import in_language
 from assessment.judgments.disagreements import Difference, rules_for, scale_of
 from tracks.models import Topic, Track
 from web.forms import StyledForm
@@ -40,7 +41,7 @@ class OwnFilterForm(StyledForm):
     ) -> None:
         super().__init__(*args, **kwargs)
         self._offer("topic", [(topic.code, topic.code) for topic in topics])
-        self._offer("choice", [(choice.key, choice.label) for choice in choices])
+        self._offer("choice", [(choice.key, in_language(choice.label)) for choice in choices])
         for field in self.fields.values():
             field.is_one_of_several = True  # type: ignore[attr-defined]  # no field is marked as optional
 

@@ -13,7 +13,7 @@ from accounts.models import User
 from assay.answers import CITATION, NUGGET
 from assay.protocols.schema import JudgingRules
 from assessment.batches.other_batches import judged_in_other_batches
-from assessment.judgments.answers import Answered, in_words
+from assessment.judgments.answers import Answered, in_language, in_words
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment, Task, TopicAssignment
 from corpus.models import Formula
 from pooling.models import PoolMember
@@ -46,7 +46,7 @@ class OwnJudgment(NamedTuple):
 
 def own_judgment(judgment: Judgment, rules: JudgingRules, topic: Topic) -> OwnJudgment:
     answers = in_words(rules, judgment.answers, topic)
-    return OwnJudgment(judgment, rules.label_of(judgment.choice, judgment.docno), answers)
+    return OwnJudgment(judgment, in_language(rules.label_of(judgment.choice, judgment.docno)), answers)
 
 
 def latest_judgment(task: Task, rules: JudgingRules) -> OwnJudgment | None:
@@ -159,7 +159,7 @@ def earlier_judgments(
     earlier: defaultdict[str, list[EarlierJudgment]] = defaultdict(list)
     for judgment in current.order_by("pk"):
         shown = EarlierJudgment(
-            rules.label_of(judgment.choice, judgment.docno),
+            in_language(rules.label_of(judgment.choice, judgment.docno)),
             None if rules.judges_pairs else judgment.grade,
             judgment.comment,
             in_words(rules, judgment.answers, task.entry.topic),

@@ -16,7 +16,7 @@ from assay.protocols.schema import Grade, NonAnswer
 from assessment.batches.other_batches import judged_by_assessor
 from assessment.batches.services import has_others, hold_assessor, lock_for_judging
 from assessment.errors import BatchClosed, JudgedElsewhere, RequestReused, TopicWithdrawn
-from assessment.judgments.answers import check_answers, check_choice, questions_of
+from assessment.judgments.answers import check_answers, check_choice, in_language, questions_of
 from assessment.judgments.exports import Form, file_name, lines_of
 from assessment.judgments.pairs import left_of
 from assessment.judgments.selectors import is_withdrawn_check, judgments_of_track, members_to_judge
@@ -285,7 +285,8 @@ def _check_revision(
     if is_withdrawn:
         raise TopicWithdrawn(locked_task.entry.topic)
     if submission.shown not in {None, own.pk} and own.request_id not in submission.seen:
-        raise JudgedElsewhere(own, batch.pool.protocol.parsed.judging.label_of(own.choice, own.docno))
+        label = batch.pool.protocol.parsed.judging.label_of(own.choice, own.docno)
+        raise JudgedElsewhere(own, in_language(label))
 
 
 def _append(

@@ -226,6 +226,27 @@ def test_unit_whose_time_is_over_goes_to_another_person_and_counts_once(scene: S
     assert (judged.is_current, kept.is_current) == (True, False)
 
 
+def test_page_of_a_unit_that_somebody_else_has_says_so_and_leads_to_another(scene: Scene) -> None:
+    batch = make_open(scene, judges=1)
+    for user in (scene.ada, scene.bob):
+        assignments.join(batch=batch, assessor=user)
+    late = accept(batch, scene.ada)
+    Task.objects.filter(pk=late.pk).update(expires_at=timezone.now() - timedelta(minutes=1))
+    words = "somebody else has it or has judged it. Go on with another one."
+
+    alone = client_of(scene.ada).get(late.get_absolute_url()).content.decode()
+    held = accept(batch, scene.bob)
+    taken = client_of(scene.ada).get(late.get_absolute_url()).content.decode()
+    other = client_of(scene.ada).post(reverse("assessment:next", args=[batch.pk]))
+    judge(held)
+    judged = client_of(scene.ada).get(late.get_absolute_url()).content.decode()
+
+    assert held.entry_id == late.entry_id
+    assert [words in " ".join(page.split()) for page in (alone, taken, judged)] == [False, True, True]
+    assert "Next task" in taken
+    assert other["Location"] != late.get_absolute_url()
+
+
 @pytest.mark.parametrize("is_expired", [True, False])
 def test_time_of_a_unit_that_somebody_else_has_does_not_start_again(scene: Scene, is_expired: bool) -> None:
     batch = make_open(scene, judges=1)

@@ -142,6 +142,40 @@ def test_page_asks_the_question_of_the_protocol() -> None:
     assert "What makes it better?" in page
 
 
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        (
+            "de",
+            {
+                "Links viel besser",
+                "Gleich gut",
+                "Beide nutzlos",
+                "Welches Dokument ist besser für das Thema?",
+            },
+        ),
+        ("ar", {"اليسار أفضل بكثير", "متساويان في الجودة", "كلاهما بلا فائدة", "أي الوثيقتين أفضل للموضوع؟"}),
+    ],
+)
+def test_words_of_assay_about_a_pair_are_in_the_language_of_the_assessor(
+    language: str, words: set[str]
+) -> None:
+    lines = [line for line in LAB.splitlines() if not line.startswith('question = "Which')]
+    scene = build_scene("\n".join(lines))
+    User.objects.update(language=language)
+
+    task = accept(scene.batch, scene.ada)
+    shown = client_of(scene.ada).get(task.get_absolute_url()).content.decode()
+    judge(task, "first-much")
+    own = (
+        client_of(scene.ada).get(reverse("assessment:own_judgments", args=[scene.batch.pk])).content.decode()
+    )
+
+    assert not [each for each in words if each not in shown]
+    assert not re.findall(r"(Left|Right) (much )?better|document on the", shown)
+    assert "much better" not in own
+
+
 def test_hidden_repeat_has_the_other_order() -> None:
     scene = build_scene()
     checks.configure(batch=scene.batch, gold_percent=0, repeat_percent=20, repeat_after=1)
