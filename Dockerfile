@@ -15,9 +15,9 @@ FROM python:3.13-slim
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 ASSAY_VAR=/var/lib/assay
 WORKDIR /assay
 COPY requirements.txt requirements-s3.txt requirements-monitoring.txt requirements-postgres.txt requirements-sign-in.txt \
-    requirements-backups.txt constraints.txt ./
+    requirements-backups.txt requirements-ir-datasets.txt constraints.txt ./
 RUN pip install -r requirements.txt -r requirements-s3.txt -r requirements-monitoring.txt -r requirements-postgres.txt \
-    -r requirements-sign-in.txt -r requirements-backups.txt
+    -r requirements-sign-in.txt -r requirements-backups.txt -r requirements-ir-datasets.txt
 COPY . .
 COPY --from=front-end /assay/node_modules node_modules
 COPY --from=documentation /assay/docs/_build/html docs/_build/html

@@ -11,7 +11,8 @@ database, must not be forked.
 too, and on items that are still being read: it holds one item for each process, so memory does not grow with their
 number.
 
-In both, the processes end when the process that started them ends, even if that is killed.
+In both, the processes end when the process that started them ends, even if that is killed. So does the process of
+`command`, which runs the command `assay` apart from this one, to be watched and ended.
 """
 
 import gc
@@ -20,10 +21,11 @@ import pickle
 import signal
 import struct
 import sys
+import threading
 import traceback
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from operator import itemgetter
 from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar, cast
@@ -243,6 +245,47 @@ def _worker(work: Callable[[Item], Result]) -> Iterator[Process]:
             yield process
         finally:
             process.kill()
+
+
+_PROGRAM = """
+from assay.processes import end_with_parent
+end_with_parent()
+from assay.cli.main import main
+raise SystemExit(main())
+"""
+
+
+@contextmanager
+def command(words: Sequence[str], *, errors: IO[bytes], environment: Mapping[str, str]) -> Iterator[Process]:
+    """The command `assay` in a process of its own, without standard input. It is ended with the block.
+
+    Args:
+        errors: a file for its standard output and standard error.
+        environment: variables that it has in addition to those of this process.
+    """
+    import subprocess  # noqa: PLC0415 -- as in `_worker`
+
+    line = [sys.executable, "-P", "-c", _PROGRAM, *words]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    with subprocess.Popen(
+        line, stdin=subprocess.PIPE, stdout=errors, stderr=errors, env=variables, start_new_session=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def end_with_parent() -> None:
+    """End this process when the one that started it ends, which holds the other end of standard input."""
+    pipe, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+
+    def wait() -> None:
+        os.read(pipe, 1)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _give(items: Iterator[Item], worker: Process, waiting: deque[tuple[Item, Process]]) -> None:

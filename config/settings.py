@@ -171,6 +171,11 @@ TEAM_MAX_BYTES = int(environment.number("TEAM_MAX_MB", 10240, least=1)) * 1024 *
 TEAM_DOCUMENT_MAX_BYTES = int(environment.number("TEAM_DOCUMENT_MAX_MB", 50, least=1)) * 1024 * 1024
 ANONYMOUS_UPLOAD_MAX_BYTES = 1024 * 1024
 IMPORT_DIR = environment.text("ASSAY_IMPORT_DIR")  # organizers may import files of this folder only
+# The data sets that organizers may fetch with ir_datasets, and how large one may be with its downloads
+IR_DATASETS = environment.patterns("IR_DATASETS")
+IR_DATASETS_MAX_BYTES = int(environment.number("IR_DATASETS_MAX_MB", 4096, least=1)) * 1024 * 1024
+if IR_DATASETS:
+    environment.require_packages("IR_DATASETS", "ir_datasets", file="requirements-ir-datasets.txt")
 
 globals().update(environment.mail("EMAIL_URL"))
 SENDS_MAIL = bool(environment.text("EMAIL_URL"))

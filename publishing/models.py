@@ -99,7 +99,10 @@ class Archive(models.Model):
 
 
 class LoadedArchive(models.Model):
-    """An uploaded archive, from which a job makes a track. The file is deleted when that has ended."""
+    """An archive or test collection, from which a job makes a track. The file is deleted when that has ended.
+
+    One that is not uploaded is a data set of ir_datasets: it has the name `ir_datasets:ID`, and the job gets the file.
+    """
 
     class Status(models.TextChoices):
         LOADING = "loading", "being loaded"

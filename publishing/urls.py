@@ -28,5 +28,6 @@ urlpatterns = [
     path("archives/<int:archive_id>/file/", archives.archive_file, name="archive_file"),
     path("archives/<int:archive_id>/delete/", archives.delete, name="delete_archive"),
     path("archives/load/", archives.load, name="load_archive"),
+    path("archives/fetch/", archives.fetch, name="fetch_collection"),
     path("archives/loaded/<int:loaded_id>/", archives.loaded, name="loaded_archive"),
 ]

@@ -27,6 +27,7 @@ Proxies = int | tuple[IPv4Network | IPv6Network, ...]
 MAIL = {"smtp": (25, None), "smtp+tls": (587, "EMAIL_USE_TLS"), "smtp+ssl": (465, "EMAIL_USE_SSL")}
 BROKERS = {"redis", "rediss", "redis+socket", "filesystem"}
 ORCID = "https://orcid.org"
+PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*\*?|\*")
 PROVIDER = re.compile(r"[a-z][a-z0-9-]{0,29}")
 DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
 S3 = "s3://"
@@ -275,6 +276,16 @@ def new_accounts(name: str) -> list[str]:
             f"{name} is '{text(name)}'; use nobody, anyone, or domains such as example.org,example.edu."
         )
     return values
+
+
+def patterns(name: str) -> list[str]:
+    """Ids such as `vaswani`, or `beir/*` for all that begin so."""
+    for word in words(name):
+        if not PATTERN.fullmatch(word):
+            raise ImproperlyConfigured(
+                f"{name} has '{word}'; use ids such as vaswani, beir/* for all that begin so, or * for all."
+            )
+    return words(name)
 
 
 def require_packages(name: str, *packages: str, file: str) -> None:

@@ -74,6 +74,7 @@ publishing:archives                       L333330043
 publishing:delete_archive                         5555555555
 publishing:archive_file                           L333330043
 publishing:load_archive                           L333330300
+publishing:fetch_collection                       L333330300
 publishing:loaded_archive                         L444440440
 assessment:accepting                    5555555555
 assessment:add_agreed                   5555555555

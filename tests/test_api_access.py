@@ -239,6 +239,7 @@ GET archive                              13333301043 0333
 DELETE archive                           13333301343 3330
 GET archive_file                         13333301043 0333
 POST load_archive                        13333301300 3330
+POST fetch_collection                    13333301300 3330
 GET loaded_archive                       14444401440 0333
 GET published_runs                       00000001000 0333
 GET published_runs_file                  44444441444 4333
@@ -374,7 +375,8 @@ OUTSIDE = {
         "build_collection build change_build build_file cluster_formulas visual_id_disagreements",
         "the batches of all tracks": "batches open_batches",
         "the jobs of all tracks": "jobs",
-        "it becomes a track": "load_archive loaded_archive project_imports project_import run_project_import",
+        "it becomes a track": "load_archive fetch_collection loaded_archive project_imports project_import "
+        "run_project_import",
         "several tracks": "compare_collections",
         "it says itself where it leads": "accept_invitation",
     }.items()

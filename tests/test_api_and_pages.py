@@ -101,6 +101,7 @@ publishing:consent: POST record_consent
 publishing:archives: POST archives
 publishing:delete_archive: DELETE archive
 publishing:load_archive: POST load_archive
+publishing:fetch_collection: POST fetch_collection
 corpus:start_clustering: POST cluster_formulas
 tracks:attach: POST download_parts
 tracks:export_collection: POST export_collection

@@ -53,7 +53,7 @@ OWN = {
     ),
 }
 CREATING = {"corpus:start_import", "corpus:start_build", "publishing:load_archive", "assessment:projects"}
-CREATING |= {"tracks:new_track", "tracks:new_protocol"}
+CREATING |= {"tracks:new_track", "tracks:new_protocol", "publishing:fetch_collection"}
 
 
 def as_user(user: User) -> Client:

@@ -126,8 +126,7 @@ def _target(path: Path, name: str) -> Iterator[Add]:
     with TemporaryDirectory(dir=path.parent, prefix=".export-") as part:
         target = Path(part) / path.name
         if path.suffix == ".zip":
-            with target.open("xb") as file:
-                writer = Writer(file, name)
+            with target.open("xb") as file, Writer(file, name) as writer:
                 yield writer.add
                 writer.close()
         else:

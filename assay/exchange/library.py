@@ -1,11 +1,12 @@
 """Test collections from elsewhere than a folder of a form: of ir_datasets, or of single files that Assay reads."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assay.errors import BadFile, InputError
+from assay.errors import AssayError, BadFile, InputError
 from assay.exchange import qrels
 from assay.exchange.content import SPLIT, Document, TestCollection, Topic
 from assay.formats.compression import read_file
@@ -57,7 +58,7 @@ def of_ir_datasets(name: str) -> TestCollection:
     """A data set of ir_datasets by its id, such as `vaswani`. The library fetches what this machine does not have.
 
     Raises:
-        InputError: The library is not installed, or knows no such id.
+        InputError: The library is not installed, knows no such id, or cannot get the files.
     """
     try:
         import ir_datasets  # noqa: PLC0415 -- optional, and slow to import
@@ -70,11 +71,32 @@ def of_ir_datasets(name: str) -> TestCollection:
     if not (dataset.has_docs() and dataset.has_queries()):
         raise InputError(f"{PREFIX}{name} has no documents or no queries")
     judged = {}
-    if dataset.has_qrels():
-        rows = ((each.query_id, each.doc_id, each.relevance) for each in dataset.qrels_iter())
-        judged = {SPLIT: qrels.of_rows(rows, name)}
-    topics = [_topic(query) for query in dataset.queries_iter()]
-    return TestCollection(name.replace("/", "-"), topics, judged, lambda: map(_document, dataset.docs_iter()))
+    with _failures_of(name):
+        if dataset.has_qrels():
+            rows = ((each.query_id, each.doc_id, each.relevance) for each in dataset.qrels_iter())
+            judged = {SPLIT: qrels.of_rows(rows, name)}
+        topics = [_topic(query) for query in dataset.queries_iter()]
+
+    def documents() -> Iterator[Document]:
+        with _failures_of(name):
+            yield from map(_document, dataset.docs_iter())
+
+    return TestCollection(name.replace("/", "-"), topics, judged, documents)
+
+
+@contextmanager
+def _failures_of(name: str) -> Iterator[None]:
+    """Name the data set in an error of ir_datasets, which has no class of its own for them.
+
+    Missing files, those that need a password (it asks on standard input) and failed downloads are among these.
+    """
+    try:
+        yield
+    except AssayError:
+        raise
+    except (OSError, EOFError, RuntimeError, ValueError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{PREFIX}{name} cannot be read: {reason[:300]}") from error
 
 
 def _topic(query: Any) -> Topic:

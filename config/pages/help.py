@@ -16,7 +16,9 @@ EXPLAINED = {
     "reference/api.html#tokens": "tokens",
     "explanation/jobs.html": "jobs:jobs jobs:job",
     "howto/archive-a-track.html": "publishing:archives",
-    "howto/archive-a-track.html#load-an-archive": "publishing:load_archive publishing:loaded_archive",
+    "howto/archive-a-track.html#load-an-archive": (
+        "publishing:load_archive publishing:fetch_collection publishing:loaded_archive"
+    ),
     "howto/move-from-turkle.html#import-it": "assessment:projects assessment:project_import",
     "howto/import-a-collection.html": (
         "corpus:collections corpus:collection corpus:imports corpus:start_import"

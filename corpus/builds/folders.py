@@ -65,12 +65,12 @@ def measure(build: Build) -> None:
     folder = work_folder(build)
     if folder.exists():
         host = settings.HOST_NAME
-        Build.objects.filter(pk=build.pk).update(work_bytes=_size_of(folder), work_host=host)
+        Build.objects.filter(pk=build.pk).update(work_bytes=size_of(folder), work_host=host)
     else:
         Build.objects.filter(pk=build.pk, work_host=settings.HOST_NAME).update(work_bytes=0, work_host="")
 
 
-def _size_of(folder: Path) -> int:
+def size_of(folder: Path) -> int:
     """The bytes of all files of a folder; a file that is deleted meanwhile has none."""
     total = 0
     for place, _, names in os.walk(folder):

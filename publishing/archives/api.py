@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from accounts.access import person_of
 from publishing.archives import selectors, services
-from publishing.archives.forms import ArchiveForm
+from publishing.archives.forms import DATASET, ArchiveForm
 from publishing.models import ARCHIVE, Archive, LoadedArchive, forms
 from tracks.models import StoredProtocol
 from tracks.tracks.api import track_of
@@ -85,6 +85,20 @@ class LoadSerializer(Strict):
         required=False,
         default=None,
         help_text="Of a test collection, whose files name none. The slug of a protocol.",
+    )
+
+
+class FetchSerializer(Strict):
+    """A data set of ir_datasets to fetch."""
+
+    dataset = serializers.RegexField(
+        DATASET, max_length=200, help_text="Its id in ir_datasets, such as beir/scifact/test."
+    )
+    slug = serializers.SlugField(
+        max_length=100, required=False, default="", help_text="Of the track. Without it: from the id."
+    )
+    protocol = serializers.SlugRelatedField(
+        slug_field="slug", queryset=StoredProtocol.objects.all(), help_text="The slug of a protocol."
     )
 
 
@@ -173,6 +187,18 @@ class Archives(Endpoints):
             on_stored=lambda loaded: self.keep_answer(_queued(loaded)),
         )
         return _queued(loaded)
+
+    @post(
+        "archives/fetch/",
+        "fetch_collection",
+        LoadedSerializer,
+        takes=FetchSerializer,
+        status=202,
+        who=[Creator],
+    )
+    def fetch_collection(self, request: Request) -> Any:
+        """Fetch a data set with ir_datasets as a new track and collection, if the site is set to allow it."""
+        return _queued(services.fetch(by=person_of(request), **self.validated(request)))
 
     @get("archives/loaded/<int:loaded_id>/", "loaded_archive", LoadedSerializer, who=[LoggedIn])
     def get_loaded_archive(self, request: Request, loaded_id: int) -> Any:

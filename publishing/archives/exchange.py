@@ -26,6 +26,7 @@ from corpus.locations import UPLOAD, claim_uploads
 from corpus.models import Import
 from jobs import services as jobs
 from jobs.files import storage
+from publishing.archives import fetching
 from publishing.errors import ArchiveRefused, LoadRefused
 from publishing.models import Archive, LoadedArchive
 from scoring.models import Qrels
@@ -148,7 +149,7 @@ def load(
         Refused: A file has an error, a grade is not in the protocol, or a short name is taken.
     """
     with loaded.file.open("rb") as file:
-        source = Zipped(cast("BinaryIO", file), loaded.name)
+        source = Zipped(cast("BinaryIO", file), fetching.file_name(loaded))
         collection = form_of(source).read(source)
         slug = loaded.slug or collection.name.lower()
         files = Import.objects.filter(job_id=progress.job_id)

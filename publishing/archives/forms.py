@@ -1,9 +1,15 @@
 """The forms with which organizers make and load archives."""
 
+from typing import Any
+
 from django import forms
+from django.conf import settings
 
 from publishing.models import Archive, LoadedArchive
+from tracks.models import StoredProtocol
 from web.forms import StyledForm
+
+DATASET = r"^[A-Za-z0-9][A-Za-z0-9._/-]*\Z"  # an id of ir_datasets
 
 
 class ArchiveForm(StyledForm, forms.ModelForm[Archive]):
@@ -37,3 +43,24 @@ class LoadForm(StyledForm, forms.ModelForm[LoadedArchive]):
         fields = ["slug", "protocol"]
 
     field_order = ["upload", "slug", "protocol"]
+
+
+class FetchForm(StyledForm, forms.Form):
+    """A data set of ir_datasets to fetch."""
+
+    prefix = "fetch"  # the upload has fields of the same names
+    dataset = forms.RegexField(
+        DATASET,
+        label="Data set",
+        max_length=200,
+        error_messages={"invalid": "Enter an id of ir_datasets, such as beir/scifact/test."},
+    )
+    slug = forms.SlugField(
+        label="Short name", required=False, max_length=100, help_text="Of the track. Empty: from the id."
+    )
+    protocol = forms.ModelChoiceField(StoredProtocol.objects.all(), help_text="By which the track is judged.")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        allowed = ", ".join(settings.IR_DATASETS)
+        self.fields["dataset"].help_text = f"Its id, such as beir/scifact/test. This site allows: {allowed}."

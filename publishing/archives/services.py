@@ -13,11 +13,12 @@ from accounts.models import User
 from assay.archive.contents import Contents, Reader
 from assay.archive.verify import Finding, verify
 from assay.digests import sha256_of_file
+from assay.exchange.library import PREFIX
 from assessment.imports.services import FILLED
 from corpus.models import Collection
 from jobs import services as jobs
 from jobs.files import storage
-from publishing.archives import exchange, gathering, loading
+from publishing.archives import exchange, fetching, gathering, loading
 from publishing.errors import ArchiveRefused, LoadRefused
 from publishing.models import ARCHIVE, Archive, LoadedArchive
 from tracks.models import StoredProtocol, Track
@@ -179,13 +180,40 @@ def load_upload(
             protocol=protocol,
             created_by=by,
         )
-        loaded.job = jobs.request(
-            kind=LOAD, title=f"Load {name}"[:200], arguments={"loaded_id": loaded.pk}, by=by, subject=loaded
-        )
-        loaded.save(update_fields=["job"])
+        _queue(loaded)
         storage.claim(stored)
         on_stored(loaded)
     return loaded
+
+
+@transaction.atomic
+def fetch(*, dataset: str, protocol: StoredProtocol, by: User, slug: str = "") -> LoadedArchive:
+    """Queue the job that fetches a data set with ir_datasets and makes a track and a collection from it.
+
+    Raises:
+        LoadRefused: The site may not fetch it.
+    """
+    fetching.check(dataset)
+    loaded = LoadedArchive.objects.create(
+        name=f"{PREFIX}{dataset}",
+        size=0,
+        slug=slug or fetching.short_name(dataset),
+        protocol=protocol,
+        created_by=by,
+    )
+    _queue(loaded)
+    return loaded
+
+
+def _queue(loaded: LoadedArchive) -> None:
+    loaded.job = jobs.request(
+        kind=LOAD,
+        title=f"Load {loaded.name}"[:200],
+        arguments={"loaded_id": loaded.pk},
+        by=loaded.created_by,
+        subject=loaded,
+    )
+    loaded.save(update_fields=["job"])
 
 
 LOADING, FAILED = LoadedArchive.Status.LOADING, LoadedArchive.Status.FAILED
@@ -215,6 +243,8 @@ def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
     loaded = LoadedArchive.objects.select_related("created_by", "track", "protocol").get(pk=loaded_id)
     if loaded.track is not None:  # an earlier attempt stored it, but did not finish the job
         return {"track": loaded.track.slug}
+    if not loaded.file:
+        fetching.fetch(progress, loaded)
     if loaded.protocol is not None:
         return exchange.load(progress, loaded, _stored)
     with loaded.file.open("rb") as file:

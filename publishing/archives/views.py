@@ -1,5 +1,6 @@
 """The pages of archives. Organizers only."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,7 +16,7 @@ from accounts.access import (
 )
 from assay.errors import Refused
 from publishing.archives import selectors, services
-from publishing.archives.forms import ArchiveForm, LoadForm
+from publishing.archives.forms import ArchiveForm, FetchForm, LoadForm
 from publishing.models import Archive
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
@@ -68,7 +69,31 @@ def load(request: AuthenticatedRequest) -> HttpResponse:
             return redirect(loaded)
         except Refused as refusal:
             form.add_error("upload", refusal.message)
-    context = {"form": form, "archives": selectors.loaded_archives(request.user)[:50]}
+    return _load_page(request, form=form)
+
+
+@read_and_post
+@creator_required
+def fetch(request: AuthenticatedRequest) -> HttpResponse:
+    """Fetch a data set of ir_datasets as a new track."""
+    form = FetchForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return redirect(services.fetch(by=request.user, **form.cleaned_data))
+        except Refused as refusal:
+            form.add_error("dataset", refusal.message)
+    return _load_page(request, fetching=form)
+
+
+def _load_page(
+    request: AuthenticatedRequest, form: LoadForm | None = None, fetching: FetchForm | None = None
+) -> HttpResponse:
+    context = {
+        "form": form or LoadForm(),
+        "fetching": fetching or FetchForm(),
+        "can_fetch": bool(settings.IR_DATASETS),
+        "archives": selectors.loaded_archives(request.user)[:50],
+    }
     return render(request, "publishing/archives/load.html", context)
 
 

@@ -185,9 +185,28 @@ def test_printing_does_not_disturb_the_results(capfd: pytest.CaptureFixture[str]
     ids=["forked", "fresh"],
 )
 def test_killed_parent_leaves_no_processes(program: str) -> None:
+    assert_children_end(program, n=2)
+
+
+def test_command_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "run")  # the command waits for somebody who writes
+
+    assert_children_end(
+        f"""
+from assay.processes import command
+words = ["check", "--protocol", "trec-adhoc", {str(tmp_path / "run")!r}]
+with command(words, errors=sys.stderr, environment={{}}) as process:
+    process.wait()
+""",
+        n=1,
+    )
+
+
+def assert_children_end(program: str, *, n: int) -> None:
+    """Kill a process that has started others, at least `n`, and wait until they end."""
     line = [sys.executable, "-c", PROGRAM + program]
     with subprocess.Popen(line, cwd=ROOT) as parent:
-        children = _children(parent.pid, at_least=2)
+        children = _children(parent.pid, at_least=n)
         parent.kill()
 
     deadline = time.monotonic() + 60

@@ -44,6 +44,16 @@ def test_a_number_out_of_range_is_named(monkeypatch: pytest.MonkeyPatch, given: 
         environment.number("JOB_HEARTBEAT_SECONDS", 5, least=0.1)
 
 
+@pytest.mark.parametrize("given", ["beir scifact", "beir/*/test", "-x", "vaswani,/etc"])
+def test_a_pattern_of_ids_is_checked(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("IR_DATASETS", "vaswani, beir/*,*")
+    assert environment.patterns("IR_DATASETS") == ["vaswani", "beir/*", "*"]
+    monkeypatch.setenv("IR_DATASETS", given)
+
+    with pytest.raises(ImproperlyConfigured, match=r"IR_DATASETS has .*; use ids such as vaswani, beir/\*"):
+        environment.patterns("IR_DATASETS")
+
+
 def test_a_value_may_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "password").write_text("p@ss:w/rd\n")
     monkeypatch.setenv("DATABASE_URL", "postgresql://assay@host/assay")

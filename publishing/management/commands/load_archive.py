@@ -7,6 +7,7 @@ from typing import Any
 from django.core.files import File
 from django.core.management.base import BaseCommand, CommandError
 
+from assay.exchange.library import PREFIX
 from jobs.console import follow, progress_bar
 from publishing.archives import services
 from tracks.console import add_by, organizer_of, refusals
@@ -19,8 +20,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "file",
-            type=Path,
-            help="an archive, or with --protocol a zip of a test collection",
+            help="an archive; or with --protocol a zip of a test collection, or ir_datasets:ID",
         )
         parser.add_argument(
             "--slug", default="", help="short name of the new track (default: as in the archive)"
@@ -32,13 +32,22 @@ class Command(BaseCommand):
         )
         add_by(parser)
 
-    def handle(self, *args: Any, file: Path, slug: str, protocol: str, by: str, **options: Any) -> None:
-        with refusals(), file.open("rb") as opened:
-            upload = File(opened, name=file.name)
-            stored = protocols().filter(slug=protocol).first()
-            if protocol and stored is None:
-                raise CommandError(f"There is no protocol {protocol}.")
-            loaded = services.load_upload(upload=upload, slug=slug, protocol=stored, by=organizer_of(by))
+    def handle(self, *args: Any, file: str, slug: str, protocol: str, by: str, **options: Any) -> None:
+        stored = protocols().filter(slug=protocol).first()
+        if protocol and stored is None:
+            raise CommandError(f"There is no protocol {protocol}.")
+        with refusals():
+            if file.startswith(PREFIX):
+                if stored is None:
+                    raise CommandError(f"{file} needs --protocol.")
+                dataset = file.removeprefix(PREFIX)
+                loaded = services.fetch(dataset=dataset, slug=slug, protocol=stored, by=organizer_of(by))
+            else:
+                with Path(file).open("rb") as opened:
+                    upload = File(opened, name=Path(file).name)
+                    loaded = services.load_upload(
+                        upload=upload, slug=slug, protocol=stored, by=organizer_of(by)
+                    )
         assert loaded.job is not None
         with progress_bar(loaded.job):
             follow(loaded.job)

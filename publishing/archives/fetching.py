@@ -1,0 +1,126 @@
+"""Data sets of ir_datasets: which ones a site may fetch, and the file that one becomes.
+
+The command `assay collection export` fetches a data set in a process of its own, so that it can be ended: when it takes
+too much space, when the job is canceled, or when its worker is killed. Its downloads and its result are in one folder,
+which is deleted at the end.
+"""
+
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files import File
+
+from assay import processes
+from assay.digests import sha256_of_file
+from assay.exchange.library import PREFIX
+from corpus.builds.folders import size_of
+from jobs import services as jobs
+from jobs.files import storage
+from jobs.models import Job
+from publishing.errors import LoadRefused
+from publishing.models import LoadedArchive
+
+PROGRAM = "assay collection export: "
+KILLED = "The process that fetches the data set was killed."
+POLL_SECONDS = 0.2
+WORDS = {"IR_DATASETS_DL_DISABLE_PBAR": "true", "IR_DATASETS_SKIP_DEPRECATED_WARNING": "true"}
+
+
+def check(dataset: str) -> None:
+    """Refuse a data set that this site may not fetch.
+
+    Raises:
+        LoadRefused: The setting names neither it nor a pattern of it, or is not set.
+    """
+    if not settings.IR_DATASETS:
+        raise LoadRefused(
+            "This site fetches no data sets of ir_datasets. An administrator can allow them: the setting IR_DATASETS."
+        )
+    if not any(fnmatchcase(dataset, pattern) for pattern in settings.IR_DATASETS):
+        allowed = ", ".join(settings.IR_DATASETS)
+        raise LoadRefused(f"This site may not fetch {dataset}. The setting IR_DATASETS allows {allowed}.")
+
+
+def short_name(dataset: str) -> str:
+    """The short name of the track and collection of a data set: beir-scifact-test for beir/scifact/test."""
+    return re.sub(r"[^a-z0-9]+", "-", dataset.lower()).strip("-")[:100]
+
+
+def file_name(loaded: LoadedArchive) -> str:
+    """The name of a test collection's file, after which the collection and track are named."""
+    dataset = loaded.name.removeprefix(PREFIX)
+    return loaded.name if dataset == loaded.name else f"{short_name(dataset)}.zip"
+
+
+def fetch(progress: jobs.Progress, loaded: LoadedArchive) -> None:
+    """Store a data set as the file of a test collection, as if somebody had uploaded it.
+
+    Raises:
+        LoadRefused: It cannot be fetched, or is larger than the site accepts.
+    """
+    with _folder(progress) as folder, storage.storing() as store:
+        path = folder / "collection.zip"
+        _export(progress, loaded.name, folder, path)
+        with path.open("rb") as file:
+            digest = sha256_of_file(file)
+            file.seek(0)
+            name = store("archives", File(file, name="archive.zip"))
+        with progress.storing():
+            loaded.file.name, loaded.size, loaded.sha256 = name, path.stat().st_size, digest
+            loaded.save(update_fields=["file", "size", "sha256"])
+            storage.claim(name)
+
+
+def _export(progress: jobs.Progress, source: str, folder: Path, path: Path) -> None:
+    words = ["collection", "export", source, "--to", "assay", "--output", str(path), "--quiet"]
+    homes = {"IR_DATASETS_HOME": folder / "home", "IR_DATASETS_TMP": folder / "tmp", "TMPDIR": folder}
+    environment = WORDS | {name: str(place) for name, place in homes.items()}
+    with (folder / "errors").open("w+b") as errors:
+        with processes.command(words, errors=errors, environment=environment) as process:
+            while process.poll() is None:
+                _check_size(progress, source, folder)
+                time.sleep(POLL_SECONDS)
+        if process.returncode:
+            errors.seek(0)
+            raise LoadRefused(_reason(errors.read()[-10_000:].decode(errors="replace")))
+
+
+def _reason(output: str) -> str:
+    """The error that the command printed, or the last line if it ended otherwise."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    own = [line.removeprefix(PROGRAM) for line in lines if line.startswith(PROGRAM)]
+    return [KILLED, *lines, *own][-1][:500]
+
+
+def _check_size(progress: jobs.Progress, source: str, folder: Path) -> None:
+    size = size_of(folder)
+    progress.update(size, None, f"bytes: fetching {source}")
+    if size > settings.IR_DATASETS_MAX_BYTES:
+        limit = settings.IR_DATASETS_MAX_BYTES >> 20
+        raise LoadRefused(
+            f"{source} has more than {limit:,} MB with its downloads (IR_DATASETS_MAX_MB), and was not fetched."
+        )
+
+
+@contextmanager
+def _folder(progress: jobs.Progress) -> Iterator[Path]:
+    """A folder of this attempt. Those of attempts whose worker was killed are deleted."""
+    folders = Path(settings.VAR_DIR, "fetched")
+    everything = list(folders.glob("*"))  # before the query: a folder is made after its attempt has begun
+    running = Job.objects.filter(state=Job.State.RUNNING).values_list("pk", "attempt")
+    names = {f"{job}-{attempt}" for job, attempt in running}
+    for folder in everything:
+        if folder.name not in names:
+            shutil.rmtree(folder, ignore_errors=True)
+    folder = folders / f"{progress.job_id}-{progress.attempt}"
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
