@@ -3,13 +3,13 @@
 import re
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import translation
-from django.utils.cache import add_never_cache_headers, patch_vary_headers
+from django.utils.cache import add_never_cache_headers, get_conditional_response, patch_vary_headers
 
 from accounts import services
 from accounts.access import GuestWorkEnded
@@ -112,6 +112,18 @@ class ActorMiddleware(Middleware):
             via = Event.Via.API if is_api(request) else Event.Via.SITE
         with acting(user, via):
             return self.get_response(request)
+
+
+class FileMiddleware(Middleware):
+    """Answers 304 to a program or browser that has the file already: the response has an ETag, and is to be saved."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if response.status_code != 200 or "ETag" not in response or "Content-Disposition" not in response:
+            return response
+        return cast(
+            "HttpResponse", get_conditional_response(request, etag=response["ETag"], response=response)
+        )
 
 
 class PrivateMiddleware(Middleware):

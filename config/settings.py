@@ -60,6 +60,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "config.middleware.ActorMiddleware",
+    "config.middleware.FileMiddleware",
     "config.middleware.PrivateMiddleware",
     "config.middleware.VisitMiddleware",
     "config.middleware.LanguageMiddleware",

@@ -4,14 +4,16 @@ import re
 from collections.abc import Callable, Iterable
 from io import BufferedIOBase
 from pathlib import PurePosixPath
+from tempfile import SpooledTemporaryFile
 
 from django.core.files.base import File
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.utils.cache import add_never_cache_headers, get_conditional_response
+from django.utils.cache import add_never_cache_headers
 from django.utils.http import content_disposition_header
 from rest_framework.request import Request
 
-from web.api.conditional import RELEASED, etag_of, plain
+from assay.digests import RunningSha256, sha256_of
+from web.api.conditional import RELEASED, identify, unless_known
 
 CONTENT_TYPES = {
     ".csv": "text/csv; charset=utf-8",
@@ -24,6 +26,7 @@ CONTENT_TYPES = {
     ".gz": "application/gzip",
     ".zip": "application/zip",
 }
+SPOOL_BYTES = 4 * 1024 * 1024
 UNKNOWN = "application/octet-stream"
 
 _RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))")
@@ -37,12 +40,15 @@ def download(content: Content, name: str, *, is_checked: bool = True) -> HttpRes
 
     The extension of the name gives the content type. A file whose content nobody checked (`is_checked=False`) is sent
     as plain bytes, whatever its name. Every file depends on who asks for it, so no cache may keep it.
+
+    Content that is not streamed gets an ETag and a `Repr-Digest`. A view gives those of a stored file (`unless_known`).
     """
     name = safe_name(name)
     content_type = CONTENT_TYPES.get(PurePosixPath(name).suffix.lower(), UNKNOWN) if is_checked else UNKNOWN
     response: HttpResponseBase
     if isinstance(content, (str, bytes)):
         response = HttpResponse(content, content_type=content_type)
+        identify(response, sha256_of(response.content))
     elif isinstance(content, (File, BufferedIOBase)):
         response = FileResponse(content, content_type=content_type)
     else:
@@ -53,20 +59,28 @@ def download(content: Content, name: str, *, is_checked: bool = True) -> HttpRes
     return response
 
 
-def for_visitors(request: HttpRequest | Request, response: HttpResponseBase) -> HttpResponseBase:
-    """Let caches keep a file that a visitor gets: everybody gets the same. What a user gets stays out of them.
+def spooled(request: HttpRequest | Request, content: Content, name: str) -> HttpResponseBase:
+    """A file that is made line by line, by its digest: a large one waits on the disk until it is complete."""
+    pieces = [content] if isinstance(content, (str, bytes)) else content
+    file, digest = SpooledTemporaryFile(SPOOL_BYTES), RunningSha256()  # noqa: SIM115 -- the response closes it
+    for each in pieces:
+        piece = each.encode() if isinstance(each, str) else each
+        digest.update(piece)
+        file.write(piece)
+    file.seek(0)
+    response = unless_known(request, digest.value, lambda: download(File(file), name))
+    if response.status_code != 200:
+        file.close()
+    return response
 
-    A file that is not streamed gets an ETag from its content, and a copy that is still the same is answered with 304.
-    """
+
+def for_visitors(request: HttpRequest | Request, response: HttpResponseBase) -> HttpResponseBase:
+    """Let caches keep a file that a visitor gets: everybody gets the same. What a user gets stays out of them."""
     if request.user.is_authenticated or response.status_code not in (200, 304):
         return response
     response["Cache-Control"] = RELEASED
     del response["Expires"]
-    is_known = "ETag" in response or not getattr(response, "is_rendered", True)
-    if is_known or not isinstance(response, HttpResponse):
-        return response
-    response["ETag"] = etag_of(response.content)
-    return get_conditional_response(plain(request), etag=response["ETag"], response=response) or response
+    return response
 
 
 def safe_name(name: str) -> str:
@@ -85,12 +99,12 @@ def download_range(
     """
     etag = f'"{sha256}"'
     if etag in [each.strip() for each in request.headers.get("If-None-Match", "").split(",")]:
-        return _described(HttpResponse(status=304), name, etag)
+        return _described(HttpResponse(status=304), name, sha256)
     part = _part(request, etag, n_bytes)
     if part is None:
         response: HttpResponseBase = HttpResponse(status=416)
         response["Content-Range"] = f"bytes */{n_bytes}"
-        return _described(response, name, etag)
+        return _described(response, name, sha256)
     start, stop = part
     is_whole = (start, stop) == (0, n_bytes)
     content = () if request.method == "HEAD" else read(start, stop)
@@ -98,7 +112,7 @@ def download_range(
     response["Content-Length"] = str(stop - start)
     if not is_whole:
         response["Content-Range"] = f"bytes {start}-{stop - 1}/{n_bytes}"
-    return _described(response, name, etag)
+    return _described(response, name, sha256)
 
 
 def is_first_part(request: HttpRequest) -> bool:
@@ -122,10 +136,10 @@ def _part(request: HttpRequest, etag: str, n_bytes: int) -> tuple[int, int] | No
     return (start, stop) if start < stop else None
 
 
-def _described(response: HttpResponseBase, name: str, etag: str) -> HttpResponseBase:
+def _described(response: HttpResponseBase, name: str, sha256: str) -> HttpResponseBase:
     header = content_disposition_header(as_attachment=True, filename=safe_name(name))
     response["Content-Disposition"] = header or "attachment"
     response["Accept-Ranges"] = "bytes"
-    response["ETag"] = etag
+    identify(response, sha256)
     response["Cache-Control"] = "private, no-cache"  # a browser may keep it, and asks before it uses it
     return response

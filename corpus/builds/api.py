@@ -15,6 +15,7 @@ from corpus.builds import selectors, services
 from corpus.builds.forms import CONVERTERS, DUPLICATES, BuildForm, OptionsForm
 from corpus.imports.api import SourceSerializer
 from corpus.models import Build, BuildFile
+from web.api.conditional import unless_known
 from web.api.parsers import JSONParser
 from web.api.permissions import Creator
 from web.api.serializers import JobAddress, Strict, require_valid
@@ -169,7 +170,7 @@ class Builds(Endpoints):
         """A file of a build."""
         build = get_object_or_404(selectors.builds_for(person_of(request)), collection__slug=slug)
         file = get_object_or_404(build.files, name=name)
-        return download(file.file.open("rb"), file.name)
+        return unless_known(request, file.sha256, lambda: download(file.file.open("rb"), file.name))
 
 
 urlpatterns = Builds.urls()

@@ -13,6 +13,7 @@ from participation.interaction import selectors, services
 from participation.models import Team
 from participation.teams import selectors as team_selectors
 from tracks.tracks.api import track_of
+from web.api.conditional import unless_known
 from web.api.permissions import Organizer
 from web.api.scopes import Scope
 from web.api.serializers import Strict, named
@@ -177,7 +178,11 @@ class Interaction(Endpoints):
         stored = selectors.data_of(team_of(request, team_id))
         if stored is None:
             raise Http404
-        return download(stored.data.open("rb"), stored.data_name, is_checked=False)
+        return unless_known(
+            request,
+            stored.data_sha256,
+            lambda: download(stored.data.open("rb"), stored.data_name, is_checked=False),
+        )
 
     @post(
         "sessions/<int:session_id>/take-back/",

@@ -13,6 +13,7 @@ from participation.models import Team
 from participation.teams import selectors as team_selectors
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
+from web.api.conditional import unless_known
 from web.downloads import download
 from web.forms import bytes_of
 from web.pages import context_of, counted, site_of
@@ -134,7 +135,11 @@ def data_file(request: AuthenticatedRequest, team_id: int) -> HttpResponseBase:
     stored = selectors.data_of(_team(request, team_id))
     if stored is None:
         raise Http404
-    return download(stored.data.open("rb"), stored.data_name, is_checked=False)
+    return unless_known(
+        request,
+        stored.data_sha256,
+        lambda: download(stored.data.open("rb"), stored.data_name, is_checked=False),
+    )
 
 
 @require_safe

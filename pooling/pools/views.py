@@ -23,7 +23,7 @@ from pooling.models import Pool
 from pooling.pools import entries, exports, previews, selectors, services
 from pooling.pools.forms import PoolForm, PreviewForm
 from tracks.tracks.selectors import tracks_for
-from web.downloads import Content, download
+from web.downloads import Content, spooled
 from web.forms import refusals_in
 from web.pages import context_of
 
@@ -111,7 +111,7 @@ def _file(
     @organizer_required
     def view(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
         pool = pool_of(pool_id)
-        return download(content(pool), f"{pool.track.slug}-pool-{pool.pk}{ending}")
+        return spooled(request, content(pool), f"{pool.track.slug}-pool-{pool.pk}{ending}")
 
     return view
 

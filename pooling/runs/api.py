@@ -412,7 +412,7 @@ class Runs(Endpoints):
             return download(selectors.file_with_header(run), f"{run.tag}.txt", is_checked=False)
         return unless_known(
             request,
-            f'"{run.sha256}"',
+            run.sha256,
             lambda: download(run.original.open("rb"), run.file_name, is_checked=False),
         )
 

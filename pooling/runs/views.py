@@ -31,6 +31,7 @@ from pooling.runs.selectors import Answer
 from tracks.agreements.selectors import has_accepted
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
+from web.api.conditional import unless_known
 from web.downloads import download
 from web.forms import CompareForm
 from web.pages import context_of, read_and_post
@@ -95,7 +96,11 @@ def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
     run = _run(request, run_id)
     if request.GET.get("header") == "ir_metadata":
         return download(selectors.file_with_header(run), f"{run.tag}.txt", is_checked=False)
-    return download(run.original.open("rb"), run.file_name, is_checked=False)
+    return unless_known(
+        request,
+        run.sha256,
+        lambda: download(run.original.open("rb"), run.file_name, is_checked=False),
+    )
 
 
 @read_and_post

@@ -163,8 +163,7 @@ class Archives(Endpoints):
         """Download an archive that is ready."""
         ready = selectors.archives().filter(status=Archive.Status.READY)
         archive = get_object_or_404(ready, pk=archive_id)
-        etag = f'"{archive.sha256}"'
-        return unless_known(request, etag, lambda: download(archive.file.open("rb"), str(archive)))
+        return unless_known(request, archive.sha256, lambda: download(archive.file.open("rb"), str(archive)))
 
     @post(
         "archives/load/",

@@ -19,6 +19,7 @@ from publishing.archives import selectors, services
 from publishing.archives.forms import ArchiveForm, FetchForm, LoadForm
 from publishing.models import Archive
 from tracks.tracks.selectors import tracks_for
+from web.api.conditional import unless_known
 from web.downloads import download
 from web.pages import context_of, read_and_post
 
@@ -46,7 +47,7 @@ def archive_file(request: AuthenticatedRequest, archive_id: int) -> HttpResponse
     """The file of an archive."""
     ready = selectors.archives().filter(status=Archive.Status.READY)
     archive = get_object_or_404(ready, pk=archive_id)
-    return download(archive.file.open("rb"), str(archive))
+    return unless_known(request, archive.sha256, lambda: download(archive.file.open("rb"), str(archive)))
 
 
 @organizer_action

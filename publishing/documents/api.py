@@ -109,7 +109,7 @@ class Documents(Endpoints):
     def download_team_document(self, request: Request, document_id: int) -> Any:
         """Download a document."""
         document = get_object_or_404(selectors.documents_for(user_of(request)), pk=document_id)
-        return unless_known(request, f'"{document.sha256}"', lambda: sent(document))
+        return unless_known(request, document.sha256, lambda: sent(document))
 
     @patch(
         "documents/<int:document_id>/",

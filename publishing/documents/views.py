@@ -12,6 +12,7 @@ from accounts.access import AuthenticatedRequest, chairs_only_read, login_requir
 from participation.models import Team, TeamDocument
 from publishing.documents import selectors, services
 from tracks.tracks.selectors import tracks_for
+from web.api.conditional import unless_known
 from web.downloads import download
 from web.forms import StyledForm, bytes_of, refusals_in
 from web.pages import context_of, form_page
@@ -64,7 +65,8 @@ def documents_zip(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
 @require_safe
 def document_file(request: HttpRequest, document_id: int) -> HttpResponseBase:
     """The file of a document. Its team, organizers and chairs; everyone if it is public and released."""
-    return sent(get_object_or_404(selectors.documents_for(request.user), pk=document_id))
+    document = get_object_or_404(selectors.documents_for(request.user), pk=document_id)
+    return unless_known(request, document.sha256, lambda: sent(document))
 
 
 def sent(document: TeamDocument) -> HttpResponseBase:

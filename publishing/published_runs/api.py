@@ -14,7 +14,7 @@ from publishing.models import Consent, Publication
 from publishing.published_runs import selectors, services
 from publishing.published_runs.selectors import TeamConsent
 from tracks.tracks.api import track_of
-from web.api.conditional import etag_of, unless_known
+from web.api.conditional import unless_known
 from web.api.permissions import Everyone, LoggedIn, Organizer
 from web.api.scopes import Scope
 from web.api.serializers import JobAddress, Strict
@@ -88,8 +88,8 @@ class Publications(Endpoints):
         current = selectors.publication_of(track)
         if current is None:
             raise Http404
-        name, etag = f"{track.slug}-runs.tar.gz", etag_of(current.sha256.encode())
-        file = unless_known(request, etag, lambda: download(current.file.open("rb"), name))
+        name = f"{track.slug}-runs.tar.gz"
+        file = unless_known(request, current.sha256, lambda: download(current.file.open("rb"), name))
         return for_visitors(request, file)
 
     @post(

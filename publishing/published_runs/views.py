@@ -10,7 +10,7 @@ from accounts.access import AuthenticatedRequest, chairs_only_read, organizer_ac
 from participation.teams import selectors as team_selectors
 from publishing.published_runs import selectors, services
 from tracks.tracks.selectors import tracks_for
-from web.api.conditional import etag_of, unless_known
+from web.api.conditional import unless_known
 from web.downloads import download, for_visitors
 from web.pages import context_of
 
@@ -31,8 +31,8 @@ def archive_file(request: HttpRequest, slug: str) -> HttpResponseBase:
     current = selectors.publication_of(track)
     if current is None:
         raise Http404
-    name, etag = f"{track.slug}-runs.tar.gz", etag_of(current.sha256.encode())
-    file = unless_known(request, etag, lambda: download(current.file.open("rb"), name))
+    name = f"{track.slug}-runs.tar.gz"
+    file = unless_known(request, current.sha256, lambda: download(current.file.open("rb"), name))
     return for_visitors(request, file)
 
 

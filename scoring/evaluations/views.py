@@ -6,7 +6,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from scoring.evaluations import selectors
-from web.downloads import download
+from web.downloads import spooled
 from web.forms import CompareForm
 from web.pages import context_of
 
@@ -26,7 +26,7 @@ def evaluation_file(request: HttpRequest, evaluation_id: int, kind: str) -> Http
     visible = selectors.evaluations_for(request.user)
     evaluation = get_object_or_404(visible, pk=evaluation_id)
     content = selectors.score_file(evaluation.leaderboard, visible.filter(pk=evaluation.pk), kind)
-    return download(content, f"{evaluation.leaderboard.track.slug}-evaluation-{evaluation.pk}.{kind}")
+    return spooled(request, content, f"{evaluation.leaderboard.track.slug}-evaluation-{evaluation.pk}.{kind}")
 
 
 @require_safe

@@ -24,7 +24,7 @@ from scoring.selectors import interaction_rules, leaderboards_for
 from tracks.deadlines.forms import LocalTimeField, ZoneField
 from tracks.tracks.selectors import tracks_for
 from web import times
-from web.downloads import download, for_visitors
+from web.downloads import download, for_visitors, spooled
 from web.forms import CompareForm, StyledForm
 from web.pages import context_of
 
@@ -113,9 +113,8 @@ def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseB
     board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
     evaluations = evaluation_selectors.evaluations_for(request.user).filter(leaderboard=board)
     content = evaluation_selectors.score_file(board, evaluations, kind)
-    return for_visitors(
-        request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-topics.{kind}")
-    )
+    name = f"{board.track.slug}-leaderboard-{board.pk}-topics.{kind}"
+    return for_visitors(request, spooled(request, content, name))
 
 
 @require_safe

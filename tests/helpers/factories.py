@@ -9,6 +9,7 @@ from django.contrib.auth.hashers import make_password
 from django.core.files.base import ContentFile
 
 from accounts.models import User
+from assay.digests import sha256_of
 from assay.protocols.loader import parse_protocol, shipped_text
 from corpus.models import Collection, Comment, Document, Image
 from jobs.models import Job
@@ -132,7 +133,9 @@ def make_topic(track: Track, code: str = "", **fields: Any) -> Topic:
 
 def make_archive(track: Track, by: User) -> Archive:
     """An archive that is ready. Its file is not a real one."""
-    archive = Archive(track=track, status=Archive.Status.READY, size=3, sha256="0" * 64, created_by=by)
+    archive = Archive(
+        track=track, status=Archive.Status.READY, size=3, sha256=sha256_of(b"zip"), created_by=by
+    )
     archive.file.save("archives/one", ContentFile(b"zip"), save=False)
     archive.counts = {"runs": 1, "judgments": 2, "qrels": 1, "leaderboards": 1}
     archive.save()

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,6 @@ from rest_framework.response import Response
 
 from web.api.problems import PreconditionFailed
 
-_SHA256 = re.compile(r'"[0-9a-f]{64}"')
 RELEASED = "public, max-age=300"  # then a cache asks again, because a release can be taken back
 FOREVER = "public, max-age=86400, immutable"  # a day, because a release can be taken back
 
@@ -27,6 +25,12 @@ def etag_of(content: bytes) -> str:
 def digest_of(sha256: bytes) -> str:
     """The header `Repr-Digest` (RFC 9530) of content with this digest."""
     return f"sha-256=:{base64.b64encode(sha256).decode()}:"
+
+
+def identify(response: HttpResponseBase, sha256: str) -> None:
+    """Give a file its ETag and its `Repr-Digest`. `FileMiddleware` answers 304 to who has it already."""
+    response.headers["ETag"] = f'"{sha256}"'
+    response.headers["Repr-Digest"] = digest_of(bytes.fromhex(sha256))
 
 
 def with_etag(request: Request, response: Response) -> None:
@@ -47,13 +51,11 @@ def plain(request: HttpRequest | Request) -> HttpRequest:
 
 
 def unless_known(
-    request: HttpRequest | Request, etag: str, send: Callable[[], HttpResponseBase]
+    request: HttpRequest | Request, sha256: str, send: Callable[[], HttpResponseBase]
 ) -> HttpResponseBase:
-    """A file with its ETag; 304 without reading it if the program has it already."""
-    response = get_conditional_response(plain(request), etag=etag) or send()
-    response.headers["ETag"] = etag
-    if _SHA256.fullmatch(etag):
-        response.headers["Repr-Digest"] = digest_of(bytes.fromhex(etag.strip('"')))
+    """A stored file that never changes, by its digest; 304 without opening it if the program has it already."""
+    response = get_conditional_response(plain(request), etag=f'"{sha256}"') or send()
+    identify(response, sha256)
     return response
 
 
