@@ -31,7 +31,12 @@ OF_THE_DEMO = (
     *(f"reference/commands/{name}" for name in ("topics", "runs", "watch", "results", "download", "site")),
 )
 VARYING = re.compile(r"http://localhost:\d+|\d{4}-\d\d-\d\dT[\d:.]+Z?|cursor=[^&\"]+|[0-9a-f]{64}")
+GUIDES = (
+    "use-the-api",
+    "judge-with-a-program",
+)  # in this order: the second judges in the campaign of the first
 PEOPLE = {"As a participant": "pat", "As an organizer": "organizer", "As an assessor": "ada"}
+PEOPLE |= {"Many judgments at once": "ada"}
 CURL = """
 uuidgen() { echo key; }
 curl() { command curl --silent --write-out '\\n%{http_code}' "$@"; }
@@ -63,11 +68,17 @@ def test_commands_on_the_demo_campaign_print_what_pages_show(live_server: LiveSe
 
 
 def requests() -> Iterator[tuple[str, str, Any]]:
-    """The commands of the guide to the API: who sends each, and the JSON that the guide shows after it."""
-    page = (ROOT / "docs/howto/use-the-api.md").read_text().splitlines()
+    """The requests of the guides to the API: who sends each, and the JSON that the guide shows after it."""
+    for name in GUIDES:
+        page = (ROOT / f"docs/howto/{name}.md").read_text().splitlines()
+        yield from requests_of(page)
+
+
+def requests_of(page: list[str]) -> Iterator[tuple[str, str, Any]]:
     every = list(blocks(page))
     for block, after in zip(every, [*every[1:], every[0]], strict=True):
-        heading = next((line[3:] for line in reversed(page[: block.start]) if line.startswith("## ")), "")
+        above = (line for line in reversed(page[: block.start]) if re.match("##+ ", line))
+        heading = next(above, "").lstrip("# ")
         if block.language == "sh" and heading in PEOPLE:
             lines = "\n".join(block.lines(page)).replace("\\\n", "").splitlines()
             names = "; ".join(line for line in lines if not line.startswith("curl"))
@@ -89,11 +100,11 @@ def answer(command: str, person: str, folder: Path, site: str) -> tuple[int, Any
         check=False,
     )
     content, _, status = result.stdout.rpartition("\n")
-    return int(status), json.loads(VARYING.sub("…", content)) if content.startswith("{") else None
+    return int(status), json.loads(VARYING.sub("…", content)) if content[:1] in {"{", "["} else None
 
 
 @pytest.mark.django_db(transaction=True, reset_sequences=True)
-def test_requests_of_the_guide_to_the_api_are_answered_as_it_shows(
+def test_requests_of_the_guides_to_the_api_are_answered_as_they_show(
     live_server: LiveServer, tmp_path: Path
 ) -> None:
     call_command("demo", stdout=StringIO())

@@ -159,7 +159,9 @@ def test_labels_give_means_of_classes() -> None:
 
 def test_a_run_without_judged_documents_is_a_warning() -> None:
     with pytest.warns(assay.InputWarning, match=r"x: none of its topics is in the qrels, every value is 0"):
-        assay.evaluate(QRELS, {"x": {"Z.1": {"10": 1.0}}}, "nDCG")
+        result = assay.evaluate(QRELS, {"x": {"Z.1": {"10": 1.0}}}, "nDCG")
+
+    assert result.columns()["nDCG"] == [0.0]
 
 
 @pytest.mark.parametrize(
