@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_noop
 
 from assay.errors import Refused
 
@@ -12,13 +12,13 @@ class TeamRefused(Refused):
 
 
 class InvitationRefused(Refused):
-    title = gettext_lazy("The invitation was refused")
+    title = gettext_noop("The invitation was refused")
 
 
 class InvitationGone(Refused):
     """Unknown, used up, expired or revoked: the page does not say which."""
 
-    title = gettext_lazy("This invitation is no longer valid")
+    title = gettext_noop("This invitation is no longer valid")
 
     def __init__(self) -> None:
         super().__init__(

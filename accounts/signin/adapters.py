@@ -17,7 +17,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from accounts.backends import SiteBackend
 from accounts.models import IS_PERSON, User
@@ -34,25 +34,25 @@ SENTENCES = {
     "mfa/messages/totp_activated.txt": gettext_lazy("The second factor is on."),
     "mfa/messages/totp_deactivated.txt": gettext_lazy("The second factor is off."),
 }
-CLOSED = gettext_lazy("This account is closed. Ask an organizer of your track.")
-UNKNOWN = gettext_lazy(
+CLOSED = gettext_noop("This account is closed. Ask an organizer of your track.")
+UNKNOWN = gettext_noop(
     "No account of this site belongs to your login with {provider}. If you have one, log in below with your "
     "user name, and connect {provider} on the page of your account. Otherwise ask for an invitation."
 )
-TAKEN = gettext_lazy(
+TAKEN = gettext_noop(
     "An account of this site has your e-mail address already. Log in below, and connect {provider} on the page "
     "of your account."
 )
-FOREIGN = gettext_lazy(
+FOREIGN = gettext_noop(
     "New accounts are for people with a verified e-mail address of {domains}, and {provider} names none of you."
 )
-FAILED = gettext_lazy(
+FAILED = gettext_noop(
     "The login with {provider} failed. Try again; if it fails again, ask the administrator of this site."
 )
-CANCELED = gettext_lazy("You canceled the login with {provider}.")
+CANCELED = gettext_noop("You canceled the login with {provider}.")
 
 
-def refuse(request: HttpRequest, sentence: Any) -> NoReturn:
+def refuse(request: HttpRequest, sentence: str) -> NoReturn:
     """Go back to where somebody began, with a sentence."""
     messages.error(request, sentence)
     raise ImmediateHttpResponse(redirect("sign_in" if request.user.is_authenticated else "login"))
@@ -63,7 +63,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def pre_login(self, request: HttpRequest, user: User, **_: Any) -> HttpResponse | None:
         if not SiteBackend().user_can_authenticate(user):
-            refuse(request, CLOSED)
+            refuse(request, gettext(CLOSED))
         return None
 
     def login(self, request: HttpRequest, user: User) -> None:
@@ -115,7 +115,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
     ) -> None:
         is_canceled = error == AuthError.CANCELLED  # prose: allow a name of django-allauth
         sentence = CANCELED if is_canceled else FAILED
-        refuse(request, sentence.format(provider=provider.name))
+        refuse(request, gettext(sentence).format(provider=provider.name))
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Find the account of somebody who is not connected yet, or prepare a new one.
@@ -132,7 +132,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
             return
         if refusal := why_no_account(address):
             domains = ", ".join(settings.SIGN_IN_ACCOUNTS)
-            refuse(request, refusal.format(provider=sociallogin.provider.name, domains=domains))
+            refuse(request, gettext(refusal).format(provider=sociallogin.provider.name, domains=domains))
         sociallogin.user.email = address  # one that is not verified would be somebody else's, perhaps
         sociallogin.email_addresses.clear()
 

@@ -21,7 +21,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from accounts.models import User
 from accounts.services import end_sessions
@@ -35,7 +35,7 @@ FOLDER = "accounts/signin"
 class SecretLost(Refused):
     """SECRET_KEY was replaced, so no second factor that was set up before can be read."""
 
-    title = gettext_lazy("Your second factor cannot be checked")
+    title = gettext_noop("Your second factor cannot be checked")
 
     def __init__(self) -> None:
         super().__init__(

@@ -1,6 +1,7 @@
 """Runs for programs: check, submit, read, describe, withdraw."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import Field, fields
 from typing import Any
 
@@ -18,11 +19,13 @@ from rest_framework.response import Response
 from accounts.access import person_of
 from assay.formats.declaration import STATEMENTS, Declaration
 from assay.formats.reports import Report
+from assay.protocols.schema import RunQuestion
 from participation.models import Team
 from participation.teams import selectors as team_selectors
 from pooling.errors import RunRefused
 from pooling.models import Run
 from pooling.runs import changes, selectors, services
+from pooling.runs.answers import ChosenAnswers, chosen_answers, unknown_answers
 from tracks.models import Track
 from tracks.tracks import services as track_services
 from tracks.tracks.api import track_of
@@ -39,6 +42,23 @@ from web.times import arrived_at
 
 READ = (Scope.READ, Scope.RUNS)
 WRITE = (Scope.RUNS,)
+
+
+BY_ANSWER = OpenApiParameter(
+    "answer",
+    many=True,
+    description="Only runs with this answer, as `question:choice`: of questions with choices, and yes or no.",
+)
+
+
+def checked_answers(questions: Sequence[RunQuestion], request: Request) -> ChosenAnswers:
+    """The answers by which a request filters runs.
+
+    Raises ValidationError.
+    """
+    if problem := unknown_answers(questions, request._request.GET):
+        raise serializers.ValidationError({"answer": problem})
+    return chosen_answers(questions, request._request.GET)
 
 
 class RunSerializer(serializers.ModelSerializer[Run]):
@@ -314,13 +334,16 @@ class Runs(Endpoints):
         ],
         orders=["submitted_at", "tag"],
         searches=("tag", "team__name", "description"),
+        parameters=[BY_ANSWER],
     )
     def list_runs(self, request: Request, slug: str) -> Any:
         """List the runs of a track, oldest first.
 
         Organizers see the runs of all teams, others those of their own teams.
         """
-        return selectors.runs_of(person_of(request), _track(request, slug))
+        track = _track(request, slug)
+        chosen = checked_answers(track.protocol.parsed.runs.questions, request)
+        return selectors.with_answers(selectors.runs_of(person_of(request), track), chosen)
 
     @post(
         *RUNS_ADDRESS,

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, cast
 
 from django import forms
@@ -21,6 +22,7 @@ from web.forms import StyledForm, bytes_of
 MAX_RUNS = 20  # in one submission
 TEMPLATE_ROW = "ROW"  # the number of the row that a script copies
 ROW = re.compile(r"[1-9]\d?")
+SAME_ANSWERS = "same_answers"  # the rows after the first one have its answers
 ANSWER = "answer-"  # begins the name of a field for a question about runs
 LONG = 1000  # characters; a longer text gets an area of several lines
 
@@ -57,6 +59,16 @@ class RunForm(StyledForm):
             if field is not None:
                 self.fields[statement.column or name] = field
         self.fields |= answer_fields(rules)
+        if (
+            row != "1"
+        ):  # which may have the answers of the first one, and must not keep a browser from sending them
+            for question in self.questions:
+                question.field.widget.use_required_attribute = lambda _: False
+
+    @property
+    def same_answers(self) -> bool:
+        """Whether the other rows were sent with the answers of this one."""
+        return SAME_ANSWERS in self.data
 
     @property
     def questions(self) -> list[forms.BoundField]:
@@ -143,7 +155,11 @@ def run_forms(request: HttpRequest, track: Track, user: User) -> list[RunForm]:
     if request.method == "POST":
         sent = [row for row in request.POST.getlist("row") if ROW.fullmatch(row) and row != "1"]
         rows = ["1", *list(dict.fromkeys(sent))[: MAX_RUNS - 1]]
-        return [RunForm(request.POST, request.FILES, row=row, **options) for row in rows]
+        data = request.POST.copy()
+        if SAME_ANSWERS in data:
+            for row, asked in product(rows[1:], track.protocol.parsed.runs.questions):
+                data.setlist(f"{row}-{ANSWER}{asked.key}", data.getlist(f"{ANSWER}{asked.key}"))
+        return [RunForm(data, request.FILES, row=row, **options) for row in rows]
     wanted = request.GET.get("rows", "")
     n_rows = min(int(wanted), MAX_RUNS) if ROW.fullmatch(wanted) else 1
     initial = {"team": request.GET.get("team") or None}

@@ -22,6 +22,7 @@ from participation.models import Team
 from participation.teams.selectors import disk_limit, disk_use, may_submit_for, own_teams, teams_of
 from pooling.errors import NoHeader
 from pooling.models import Pool, PoolRun, Run, RunChange
+from pooling.runs.answers import ChosenAnswers
 from pooling.runs.units import FORMULAS, has_formulas, has_posts, has_units
 from tracks.acceptance import (
     Acceptance,
@@ -116,27 +117,29 @@ class RunsPage:
     """
 
     track: Track
-    runs: QuerySet[Run]
+    runs: list[tuple[Run, list[tuple[str, str]]]]  # each with its columns of answers
     has_uses: bool  # whether teams state what a run uses
     teams: QuerySet[Team]
     states: list[Acceptance]
     is_accepting_runs: bool
     why_closed: str
     owing: list[Owing]
+    chosen: ChosenAnswers
 
 
-def runs_page(user: AnyUser, track: Track) -> RunsPage:
-    """The runs page of a track for a user."""
+def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers) -> RunsPage:
+    """The runs page of a track for a user, with the columns and filters of answers."""
     of_kinds = states_for(user, track)
     return RunsPage(
         track=track,
-        runs=runs_of(user, track),
+        runs=[(run, chosen.words(run.answers)) for run in with_answers(runs_of(user, track), chosen)],
         has_uses=bool(track.protocol.parsed.runs.uses),
         teams=teams_of(user, track),
         states=of_kinds,
         is_accepting_runs=is_accepting(of_kinds),
         why_closed=why_closed(of_kinds),
         owing=owing_teams(track) if oversees(user, track.pk) else [],
+        chosen=chosen,
     )
 
 
@@ -256,6 +259,13 @@ def runs_of(user: AnyUser, track: Track) -> QuerySet[Run]:
     n_warnings = Func(F("report__warnings"), function="jsonb_array_length", output_field=IntegerField())
     runs = runs_for(user).filter(track=track).annotate(n_warnings=n_warnings)
     return runs.order_by(STATE_ORDER, "team__name", "tag", "id").defer("report")
+
+
+def with_answers(runs: QuerySet[Run], chosen: ChosenAnswers) -> QuerySet[Run]:
+    """The runs that have the chosen answers; of several choices, one is enough."""
+    for key, choice in chosen.choices.items():
+        runs = runs.filter(Q(answers__contains={key: choice}) | Q(answers__contains={key: [choice]}))
+    return runs
 
 
 class PooledTo(NamedTuple):

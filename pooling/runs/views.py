@@ -26,6 +26,7 @@ from participation.teams import selectors as team_selectors
 from pooling.errors import RunRefused
 from pooling.models import Run
 from pooling.runs import changes, comparisons, selectors, services
+from pooling.runs.answers import chosen_answers
 from pooling.runs.forms import MAX_RUNS, TEMPLATE_ROW, DescriptionForm, ReasonForm, RunForm, run_forms
 from pooling.runs.selectors import Answer
 from tracks.agreements.selectors import has_accepted
@@ -59,7 +60,10 @@ def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     team = None if request.user.oversees(track.pk) else selectors.team_of(request.user, track)
     if team is not None:
         return redirect("pooling:team_runs", track.slug, team.pk)
-    return render(request, "pooling/runs/runs.html", context_of(selectors.runs_page(request.user, track)))
+    chosen = chosen_answers(track.protocol.parsed.runs.questions, request.GET)
+    return render(
+        request, "pooling/runs/runs.html", context_of(selectors.runs_page(request.user, track, chosen))
+    )
 
 
 @organizer_action

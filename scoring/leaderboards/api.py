@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of, user_of
+from pooling.runs.api import BY_ANSWER, checked_answers
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import classes, files, groups, schedules, selectors, services
 from scoring.leaderboards.interaction import interaction_file
@@ -79,6 +80,10 @@ class RowSerializer(serializers.Serializer[BoardRow]):
     sha256 = serializers.CharField(source="evaluation.run_sha256", help_text="Of the file that was scored.")
     n_topics = serializers.IntegerField(source="evaluation.n_topics")
     n_missing = serializers.IntegerField(source="evaluation.n_missing")
+    answers = serializers.DictField(
+        source="public_answers",
+        help_text="The answers to the public questions of the protocol about runs, by key.",
+    )
     scores = CellSerializer(source="cells", many=True, help_text="In the order of the measures.")
 
 
@@ -93,6 +98,7 @@ class LeaderboardDetailSerializer(LeaderboardSerializer):
     @extend_schema_field(RowSerializer(many=True))
     def get_runs(self, board: Leaderboard) -> Any:
         rows: Any = selectors.board_rows(self.context["user"], board)
+        rows = [row for row in rows if self.context["chosen"].accept(row.run.answers)]
         return RowSerializer(rows, many=True).data
 
 
@@ -190,12 +196,14 @@ class Leaderboards(Endpoints):
         track = track_of(request, slug)
         return leaderboards_for(user).filter(track=track)
 
-    @get("leaderboards/<int:board_id>/", "leaderboard", LeaderboardDetailSerializer)
+    @get("leaderboards/<int:board_id>/", "leaderboard", LeaderboardDetailSerializer, parameters=[BY_ANSWER])
     def get_leaderboard(self, request: Request, board_id: int) -> Any:
         """Read a leaderboard with the means of all its runs."""
         user = user_of(request)
         board = get_object_or_404(leaderboards_for(user), pk=board_id)
-        return Response(LeaderboardDetailSerializer(board, context={"user": user}).data)
+        questions = selectors.public_of(board)
+        context = {"user": user, "chosen": checked_answers(questions, request)}
+        return Response(LeaderboardDetailSerializer(board, context=context).data)
 
     @get(
         "leaderboards/<int:board_id>/file/",

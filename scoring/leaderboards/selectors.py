@@ -1,6 +1,6 @@
 """Leaderboards that a user may see, and the rows of one: each run with its means, intervals and tiers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,10 +11,12 @@ from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay import plots
 from assay.protocols.measures import FAMILIES, parse_measure
-from assay.protocols.schema import RunRules
+from assay.protocols.run_answers import public_questions
+from assay.protocols.schema import RunQuestion, RunRules
 from assay.tables import shown
 from participation.models import Team
 from pooling.models import Run
+from pooling.runs.answers import ChosenAnswers
 from scoring.evaluations.selectors import means_of, name_order, places_of
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels
 from scoring.selectors import LeaderboardPage, interaction_rules, leaderboards_for, shared_page
@@ -45,10 +47,16 @@ class BoardRow(NamedTuple):
     cells: list[Cell]
     is_own: bool
     may_open: bool
+    answers: Sequence[tuple[str, str]] = ()  # the columns of answers, with their labels
 
     @property
     def rules(self) -> RunRules:
         return self.evaluation.leaderboard.track.protocol.parsed.runs
+
+    @property
+    def public_answers(self) -> dict[str, Any]:
+        """The answers to public questions, by key."""
+        return {key: self.run.answers[key] for key in public_questions(self.rules) if key in self.run.answers}
 
     @property
     def is_baseline(self) -> bool:
@@ -114,6 +122,7 @@ class RankingPage(LeaderboardPage):
     sort: str
     show: str
     filters: dict[str, str]
+    chosen: ChosenAnswers
     tier_column: int
     summary: str  # of the measure over topics; tiers exist only for a mean
     statistics: MeasureStatistics | None
@@ -127,7 +136,18 @@ class RankingPage(LeaderboardPage):
     has_interaction: bool
 
 
-def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: str = "") -> RankingPage:
+def public_of(board: Leaderboard) -> list[RunQuestion]:
+    """The questions about runs whose answers everyone gets who sees a leaderboard."""
+    return [*public_questions(board.track.protocol.parsed.runs).values()]
+
+
+def leaderboard_page(
+    user: AnyUser,
+    board: Leaderboard,
+    sort: str = "",
+    show: str = "",
+    chosen: ChosenAnswers | None = None,
+) -> RankingPage:
     """The rows of a leaderboard, sorted and filtered. The number of queries does not grow with the runs."""
     statistics = statistics_of(board)
     rows, keys = _rows(user, board, statistics), _sort_keys(board)
@@ -141,7 +161,9 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
     of_kinds = {f"{OF_KIND}{kind.key}": f"{kind.name} runs" for kind in scored}
     filters = FILTERS | (of_kinds if len(of_kinds) > 1 else {})
     show = show if show in filters else "all"
-    shown_rows = _filtered(rows, show, tier_column)
+    chosen = chosen or ChosenAnswers(public_of(board))
+    shown_rows = [row for row in _filtered(rows, show, tier_column) if chosen.accept(row.run.answers)]
+    shown_rows = [row._replace(answers=chosen.words(row.run.answers)) for row in shown_rows]
     return RankingPage(
         **vars(shared),
         rows=shown_rows,
@@ -152,6 +174,7 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         sort=sort,
         show=show,
         filters=filters,
+        chosen=chosen,
         tier_column=tier_column,
         summary=FAMILIES[parse_measure(shared.charted).family].summary,
         statistics=statistics.get(shared.charted),

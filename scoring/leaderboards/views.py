@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_form
 from assay.protocols.schema import InteractionRules
+from pooling.runs.answers import chosen_answers
 from scoring.errors import ReleaseHindered
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import classes as class_pages
@@ -76,7 +77,8 @@ def leaderboard(request: HttpRequest, board_id: int) -> HttpResponse:
     """All runs with their means. Organizers; teams and visitors after the release to them."""
     board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
     sort, show = request.GET.get("sort", ""), request.GET.get("show", "")
-    page = selectors.leaderboard_page(request.user, board, sort, show)
+    chosen = chosen_answers(selectors.public_of(board), request.GET)
+    page = selectors.leaderboard_page(request.user, board, sort, show, chosen)
     return render(request, "scoring/leaderboards/leaderboard.html", context_of(page))
 
 

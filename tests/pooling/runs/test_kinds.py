@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from assay.formats.runs.metadata import header
 from assay.protocols.loader import parse_protocol, shipped_text
@@ -331,3 +332,93 @@ def test_files_of_a_leaderboard_have_the_answers_to_public_questions(asking: Sco
     assert results[0][1].startswith("Ours,one,Both,BM25,")
     assert results[0] == results[1]
     assert "hours is not one of the available choices" in refused_key, "it is not public"
+
+
+def public_data(asking: Scoring) -> None:
+    """Let everyone who sees a leaderboard get the answers about the data, too."""
+    text = asking.track.protocol.text.replace('kind = "any-of"\n', 'kind = "any-of"\npublic = true\n')
+    digest = parse_protocol(text, name="x").digest
+    StoredProtocol.objects.filter(pk=asking.track.protocol_id).update(text=text, digest=digest)
+    asking.track = Track.objects.get(pk=asking.track.pk)
+
+
+def test_answers_are_columns_and_filters_of_runs_and_leaderboard(asking: Scoring) -> None:
+    public_data(asking)
+    for tag, data, hours in (("one", ["train"], "1.5"), ("two", ["train", "other"], "7"), ("three", [], "")):
+        stated: Any = {"answer-models": f"Model {tag}", "answer-data": data, "answer-hours": hours}
+        assert send(asking, tag, "primary", **stated) == ""
+    board = asking.leaderboard()
+    board.release, board.released_at = "public", timezone.now()
+    board.save()
+    organizer, anyone = client_of(asking, "organizer"), Client()
+    runs = reverse("pooling:runs", args=[asking.track.slug])
+    query = "?column=models&column=hours&answer=data:other&sort=team&show=all"
+
+    plain, chosen = (organizer.get(f"{runs}{each}").content.decode() for each in ("", query))
+    nobody = organizer.get(f"{runs}?answer=data:nothing&column=nothing").content.decode()
+    page = anyone.get(f"{board.get_absolute_url()}{query}").content.decode()
+    empty = anyone.get(f"{board.get_absolute_url()}?answer=data:other&show=best").content.decode()
+
+    assert "Model one" not in plain
+    assert all(text in plain for text in ("<summary>Answers about the runs</summary>", "only other data"))
+    assert ("Model two" in chosen, "Model one" in chosen, ">7</td>" in chosen) == (True, False, True)
+    assert '<option value="data:other" selected>' in chosen
+    assert all(f">{tag}</a>" in nobody for tag in ("one", "two", "three")), "what is no filter is skipped"
+    assert ("Model two" in page, "Model one" in page) == (True, False)
+    assert "How many hours" not in page, "it is not public"
+    assert "sort=run&amp;show=all&amp;column=models&amp;answer=data%3Aother" in page
+    assert "No run has these answers." in empty or ">two</a>" in empty
+
+
+def test_program_filters_runs_and_leaderboard_by_answers(asking: Scoring) -> None:
+    public_data(asking)
+    for tag, data in (("one", ["train"]), ("two", ["train", "other"])):
+        stated: Any = {"answer-models": f"Model {tag}", "answer-data": data, "answer-hours": "2"}
+        assert send(asking, tag, "primary", **stated) == ""
+    board = asking.leaderboard()
+    slug, client = asking.track.slug, client_of(asking, "organizer")
+    runs, leaderboard = f"/api/v1/tracks/{slug}/runs/", f"/api/v1/leaderboards/{board.pk}/"
+
+    both = client.get(f"{runs}?answer=data:train").json()["results"]
+    other = client.get(f"{runs}?answer=data:train&answer=data:other").json()["results"]
+    rows = client.get(f"{leaderboard}?answer=data:other").json()["runs"]
+    refused = [client.get(f"{each}?answer=data:nothing") for each in (runs, leaderboard)]
+    hidden = client.get(f"{leaderboard}?answer=hours:2")
+
+    assert [each["tag"] for each in both] == ["one", "two"]
+    assert [each["tag"] for each in other] == ["two"]
+    assert [(each["tag"], each["answers"]) for each in rows] == [
+        ("two", {"models": "Model two", "data": ["train", "other"]})
+    ]
+    assert [each.status_code for each in [*refused, hidden]] == [400, 400, 400]
+    assert "Accepted: data:train, data:other." in refused[0].content.decode()
+
+
+def test_answers_of_the_first_row_are_those_of_all_rows_if_wanted(asking: Scoring) -> None:
+    client, address = client_of(asking, "member"), reverse("pooling:submit", args=[asking.track.slug])
+
+    def files(*tags: str) -> list[BytesIO]:
+        sent = [
+            run_bytes(topics=list(asking.topics), first=100 * n, tag=tag) for n, tag in enumerate(tags, 1)
+        ]
+        return [BytesIO(each) for each in sent]
+
+    def post(first: BytesIO, second: BytesIO, **more: Any) -> str:
+        row = {"kind": "primary", "made": "automatic", "uses": "both", "tag": "", "description": ""}
+        rows = {f"2-{name}": value for name, value in row.items()} | {"row": "2", "2-file": second}
+        answers = {"answer-models": "BM25", "answer-data": ["train", "other"]}
+        form = {"team": asking.ours.pk, "file": first, "action": "submit", **row, **rows, **answers, **more}
+        return client.post(address, form).content.decode()
+
+    several = client.get(f"{address}?rows=2").content.decode()
+    missing = post(*files("one", "two"))
+    same = post(*files("three", "four"), same_answers="on")
+
+    of_runs = dict(Run.objects.values_list("tag", "answers"))
+    assert "Which models does it use?: This field is required." in missing
+    assert set(of_runs) == {"one", "three", "four"}
+    assert of_runs["four"] == of_runs["three"] == {"models": "BM25", "data": ["train", "other"]}
+    assert 'name="same_answers" checked' in same
+    assert several.count("Use these answers for all rows") == 1
+    second = several.partition('name="2-answer-models"')[2].partition(">")[0]
+    assert "required" not in second, "the browser must not insist on it"
