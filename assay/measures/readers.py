@@ -83,28 +83,16 @@ def _satisfied(gains: Matrix, measure: Measure) -> Matrix:
     return np.where(measure.k is None or measure.k > RANKS, 1.0 - gains, 0.0)
 
 
-def _losing_patience(gains: Matrix, measure: Measure) -> Matrix:
-    """NERR9: as NERR8, and goes on more often with every rank."""
-    return RANKS / (RANKS + 1.0) * _satisfied(gains, measure)
-
-
-def _persisting(gains: Matrix, measure: Measure) -> Matrix:
-    """NERR10: as NERR8, and goes on with a fixed probability."""
-    return (measure.number("p") or 0.0) * (1.0 - gains)
-
-
-def _satisfied_or_expecting(gains: Matrix, measure: Measure) -> Matrix:
-    """NERR11: as NERR8 and INSQ."""
-    return _expecting(gains, measure) * (1.0 - gains)
-
-
 CONTINUATIONS: dict[str, Continuation] = {
     "INST": _adapting,
     "INSQ": _expecting,
     "BPM": _until,
     "SDCG": _discounting,
     "NERR8": _satisfied,
-    "NERR9": _losing_patience,
-    "NERR10": _persisting,
-    "NERR11": _satisfied_or_expecting,
+    # As NERR8, and goes on more often with every rank.
+    "NERR9": lambda gains, measure: RANKS / (RANKS + 1.0) * _satisfied(gains, measure),
+    # As NERR8, and goes on with a fixed probability.
+    "NERR10": lambda gains, measure: (measure.number("p") or 0.0) * (1.0 - gains),
+    # As NERR8 and INSQ.
+    "NERR11": lambda gains, measure: _expecting(gains, measure) * (1.0 - gains),
 }

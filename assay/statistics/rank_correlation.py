@@ -1,10 +1,12 @@
-"""Similarity of two rankings: Kendall's tau-b and tau_AP of rankings of runs, rank-biased overlap of result lists.
+"""Similarity of two rankings: Kendall's tau-b and tau_AP of rankings of runs, rank-biased overlap of result lists,
+and what two runs share.
 
 A ranking of runs is an array of scores (runs,): a higher score is better, equal scores tie. Result lists are two runs
 as columns, in the order of trec_eval, which has no ties. Functions raise ValueError for arrays of different lengths.
 """
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +17,7 @@ from assay.formats.runs.columns import Ranked
 
 Values = NDArray[np.float64]
 PERSISTENCE = 0.9
+DEPTHS = (1, 5, 10, 20, 50, 100, 1000)  # at which two runs are compared
 DECIMALS = 12  # smaller differences of means are rounding errors: the runs tie
 
 
@@ -219,3 +222,61 @@ def common_ranks(first: NDArray[np.bytes_], second: NDArray[np.bytes_]) -> NDArr
     """(common, 2) ranks, from 1, of the documents in both lists."""
     _, in_first, in_second = np.intersect1d(first, second, assume_unique=True, return_indices=True)
     return np.column_stack((in_first, in_second)) + 1
+
+
+# -- the difference of two runs in their documents, without judgments
+
+
+class Move(NamedTuple):
+    """A document with its rank in either run, from 1; None where the run does not have it."""
+
+    docno: str
+    first: int | None
+    second: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDifference:
+    """Two rankings of one topic.
+
+    Args:
+        n_first, n_second, n_common: numbers of documents of each run, and of both.
+        overlap: by depth of `DEPTHS`, the common documents of the first k ranks, as a share of the longer of the two
+            rankings to rank k.
+        rbo: rank-biased overlap, extrapolated.
+        is_equal: whether both have the same documents in the same order.
+    """
+
+    topic: str
+    n_first: int
+    n_second: int
+    n_common: int
+    overlap: tuple[float, ...]
+    rbo: float
+    is_equal: bool
+
+
+def difference_of_topic(first: Ranked, second: Ranked, topic: str) -> TopicDifference:
+    """Compare the rankings of one topic; a topic that a run does not have is an empty ranking."""
+    left, right = documents_of(first, topic), documents_of(second, topic)
+    ranks = common_ranks(left, right)
+    deepest, longest = ranks.max(axis=1, initial=0), max(len(left), len(right))
+    return TopicDifference(
+        topic=topic,
+        n_first=len(left),
+        n_second=len(right),
+        n_common=len(ranks),
+        overlap=tuple(float((deepest <= k).sum()) / (min(k, longest) or 1) for k in DEPTHS),
+        rbo=rank_biased_overlap(ranks, len(left), len(right), PERSISTENCE).extrapolated,
+        is_equal=bool(np.array_equal(left, right)),
+    )
+
+
+def moves_of_topic(first: Ranked, second: Ranked, topic: str, *, k: int) -> list[Move]:
+    """The documents among the first k ranks of either run: those of the first run, then the new ones of the second."""
+    left = [docno.decode() for docno in documents_of(first, topic).tolist()]
+    right = [docno.decode() for docno in documents_of(second, topic).tolist()]
+    rank_in_left = {docno: rank for rank, docno in enumerate(left, 1)}
+    rank_in_right = {docno: rank for rank, docno in enumerate(right, 1)}
+    shown = dict.fromkeys(left[:k] + right[:k])
+    return [Move(docno, rank_in_left.get(docno), rank_in_right.get(docno)) for docno in shown]

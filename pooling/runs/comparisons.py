@@ -8,8 +8,7 @@ from django.shortcuts import get_object_or_404
 
 from accounts.models import User
 from assay.formats.runs.columns import Ranked, load_ranking
-from assay.statistics.rank_correlation import topics_of_both
-from assay.statistics.run_difference import DEPTHS, difference_of_topic, moves_of_topic
+from assay.statistics.rank_correlation import DEPTHS, difference_of_topic, moves_of_topic, topics_of_both
 from pooling.errors import RunUnreadable
 from pooling.models import Run
 from pooling.runs.selectors import runs_for

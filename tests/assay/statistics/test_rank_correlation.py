@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 
 from assay.formats.runs.columns import RunColumns
 from assay.statistics.rank_correlation import (
+    DEPTHS,
     Overlap,
+    difference_of_topic,
     kendall_tau,
+    moves_of_topic,
     overlap_of_runs,
     rank_biased_overlap,
     ranks,
@@ -20,7 +23,6 @@ from assay.statistics.rank_correlation import (
     topics_of_both,
 )
 from assay.statistics.ranking_comparison import ALL, UNLABELED, compare_by_label, compare_rankings
-from assay.statistics.run_difference import DEPTHS, difference_of_topic, moves_of_topic
 from assay.tables import plain
 from tests.helpers.real_files import make_run
 
