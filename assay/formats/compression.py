@@ -127,8 +127,18 @@ def unpack(source: BinaryIO, limits: Limits, *, name: str = "") -> Iterator[byte
         head = source.read(512)
         source.seek(0)
         packing = next((packing for magic, packing in ARCHIVES if head.startswith(magic)), "")
-        blocks = {"gz": _gz, "xz": _xz, "zip": _zip, "": _blocks}[packing](source)
-        yield from _text_only(_limited(blocks, source if packing else None, limits), packing)
+        texts = {"gz": _gz, "xz": _xz, "zip": _zip, "": _blocks}[packing](source)
+        blocks = _limited(texts, source if packing else None, limits)
+        first = b""
+        for block in blocks:
+            first += block
+            if len(first) >= HEAD:
+                break
+        if content := _other_content(first):
+            subject = f"The {packing} file contains" if packing else "The file is"
+            raise Unreadable("not-text", f"{subject} {content}.", TEXT)
+        yield first
+        yield from blocks
     except Unreadable as error:
         raise error.of(name) from None
 
@@ -205,21 +215,6 @@ def _limited(blocks: Iterator[bytes], packed: BinaryIO | None, limits: Limits) -
         yield block
 
 
-def _text_only(blocks: Iterator[bytes], packing: str) -> Iterator[bytes]:
-    """Pass the blocks on if the first of them can be text."""
-    first = b""
-    for block in blocks:
-        first += block
-        if len(first) >= HEAD:
-            break
-    content = _other_content(first)
-    if content:
-        subject = f"The {packing} file contains" if packing else "The file is"
-        raise Unreadable("not-text", f"{subject} {content}.", TEXT)
-    yield first
-    yield from blocks
-
-
 def _other_content(head: bytes) -> str:
     """Name the content of a file that is not text, by its first bytes; an empty string for text."""
     start = head[:64].lstrip()
@@ -234,15 +229,12 @@ def _other_content(head: bytes) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ""
     head = head[:HEAD]
-    if len(head) >= 8 and _looks_like_utf16(head):
-        return "UTF-16 text without a byte-order mark (save it as UTF-8)"
+    if len(head) >= 8:
+        zeros = sorted((head[0::2].count(0), head[1::2].count(0)))
+        if zeros[1] > 0.4 * len(head) / 2 and zeros[0] < zeros[1] / 4:
+            return "UTF-16 text without a byte-order mark (save it as UTF-8)"
     controls = len(head) - len(head.translate(None, bytes(set(range(32)) - set(b"\t\n\v\f\r"))))
     return "binary data" if controls > len(head) / 10 else ""
-
-
-def _looks_like_utf16(head: bytes) -> bool:
-    zeros = max(head[0::2].count(0), head[1::2].count(0))
-    return zeros > 0.4 * len(head) / 2 and min(head[0::2].count(0), head[1::2].count(0)) < zeros / 4
 
 
 def damaged(packing: str, reason: object) -> Unreadable:
@@ -333,19 +325,15 @@ def check_directory(source: BinaryIO, limit: int) -> None:
     end = tail.rfind(EMPTY_ZIP)
     if end < 0 or len(tail) < end + ZIP_END:
         raise damaged("zip", "it has no directory")
-    if _directory_size(tail, end, len(tail) - size) > limit:
+    (length,) = struct.unpack_from("<L", tail, end + 12)
+    locator = end - ZIP64_LOCATOR
+    if locator >= ZIP64_END and tail.startswith(b"PK\x06\x07", locator):  # above 4 GB, or written by a stream
+        (place,) = struct.unpack_from("<Q", tail, locator + 8)
+        record = locator - ZIP64_END
+        if place + len(tail) - size != record or not tail.startswith(b"PK\x06\x06", record):
+            raise damaged("zip", "its zip64 record is not where it should be")
+        (length,) = struct.unpack_from("<Q", tail, record + 40)
+    if length > limit:
         accepted = "A zip of exactly one file; gz is safest."
         raise Unreadable("zip-files", "The zip contains many files.", accepted)
     source.seek(0)
-
-
-def _directory_size(tail: bytes, end: int, shift: int) -> int:
-    """The bytes of a zip's directory, by the records at its end. `shift`: what to add to a place of the file."""
-    locator = end - ZIP64_LOCATOR
-    # Larger than 4 GB, or written by a stream.
-    if locator >= ZIP64_END and tail.startswith(b"PK\x06\x07", locator):
-        (place,) = struct.unpack_from("<Q", tail, locator + 8)
-        if place + shift != locator - ZIP64_END or not tail.startswith(b"PK\x06\x06", locator - ZIP64_END):
-            raise damaged("zip", "its zip64 record is not where it should be")
-        return int(struct.unpack_from("<Q", tail, locator - ZIP64_END + 40)[0])
-    return int(struct.unpack_from("<L", tail, end + 12)[0])

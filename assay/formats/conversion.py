@@ -10,8 +10,10 @@ distinct formulas of one file in LaTeX, or of some small ones.
 """
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple, TextIO
 
@@ -163,7 +165,12 @@ def convert_file(
         formulas = (row[-1] for row in _rows(path))
         fill(cache, formulas, processes=processes, convert=convert, progress=progress)
         _write(path, targets, cache)
-    return _counts(targets)
+        _write(path, targets, cache)
+    with targets["slt"].open(encoding="utf-8", newline="") as file:
+        n_formulas = sum(1 for _ in csv.reader(file, delimiter="\t")) - 1
+    with targets[FAILURES].open(encoding="utf-8", newline="") as file:
+        n = Counter(row["representation"] for row in csv.DictReader(file, delimiter="\t"))
+    return Counts(n_formulas, n["slt"], n["opt"])
 
 
 def _targets(path: Path, out: Path, cache: Cache) -> dict[str, Path]:
@@ -219,60 +226,33 @@ def _header(reader: Iterable[Sequence[str]], name: str) -> list[str]:
 def _write(path: Path, targets: Mapping[str, Path], cache: Cache) -> None:
     """Write all files of an index; they get their names when they are complete."""
     parts = {form: target.with_suffix(".part") for form, target in targets.items()}
-    with ExitStack() as stack:
+    with ExitStack() as stack, path.open("rb") as source:
+        lines = lines_of(UnpackedFile(source, path.name), path.name)
+        columns = _header(csv.reader(lines, delimiter="\t"), path.name)
         files: dict[str, TextIO] = {}
         for form, part in parts.items():
             part.parent.mkdir(parents=True, exist_ok=True)
             files[form] = stack.enter_context(part.open("w", encoding="utf-8", newline=""))
-            header = _HEADER if form == FAILURES else [*_header_of(path)[:-1], form]
+            header = _HEADER if form == FAILURES else [*columns[:-1], form]
             files[form].writelines(tsv_lines([header]))
-        for rows in _some(_rows(path)):
+        all_rows = _rows(path)
+        while rows := list(islice(all_rows, _ROWS)):
             results = cache.known(list({row[-1] for row in rows}))
             for form in targets.keys() - {FAILURES}:
                 files[form].writelines(
                     tsv_lines([*row[:-1], _mathml(results[row[-1]], form)] for row in rows)
                 )
-            files[FAILURES].writelines(tsv_lines(_failures(rows, results, targets)))
+            failures = (
+                (row[0], *row[1:2], row[3] if len(row) > 4 else "", form, result.message or _UNPARSED)
+                for row in rows
+                for result in [results[row[-1]]]
+                for form in targets
+                if form != FAILURES and not _mathml(result, form)
+            )
+            files[FAILURES].writelines(tsv_lines(failures))
     for form, part in parts.items():
         part.replace(targets[form])
 
 
-def _header_of(path: Path) -> list[str]:
-    with path.open("rb") as file:
-        lines = lines_of(UnpackedFile(file, path.name), path.name)
-        return _header(csv.reader(lines, delimiter="\t"), path.name)
-
-
-def _some(rows: Iterator[list[str]]) -> Iterator[list[list[str]]]:
-    chunk: list[list[str]] = []
-    for row in rows:
-        chunk.append(row)
-        if len(chunk) == _ROWS:
-            yield chunk
-            chunk = []
-    yield chunk
-
-
 def _mathml(result: Conversion, form: str) -> str:
     return result.presentation if form == "slt" else result.content
-
-
-def _failures(
-    rows: Iterable[Sequence[str]], results: Mapping[str, Conversion], forms: Iterable[str]
-) -> Iterator[Sequence[str]]:
-    for row in rows:
-        result = results[row[-1]]
-        for form in forms:
-            if form != FAILURES and not _mathml(result, form):
-                yield (row[0], *row[1:2], row[3] if len(row) > 4 else "", form, result.message or _UNPARSED)
-
-
-def _counts(targets: Mapping[str, Path]) -> Counts:
-    """The counts of files that were written."""
-    n: dict[str, int] = {}
-    with targets["slt"].open(encoding="utf-8", newline="") as file:
-        n["formulas"] = sum(1 for _ in csv.reader(file, delimiter="\t")) - 1
-    with targets[FAILURES].open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file, delimiter="\t"):
-            n[row["representation"]] = n.get(row["representation"], 0) + 1
-    return Counts(n["formulas"], n.get("slt", 0), n.get("opt", 0))

@@ -87,7 +87,17 @@ def read_files(paths: Iterable[Path]) -> Read:
 def _columns(path: Path, skipped: Counter[str]) -> Iterator[Columns]:
     """The columns of a file, chunk by chunk."""
     with path.open("rb") as file:
-        names = _names_of_map(UnpackedFile(file, path.name).read(HEAD))
+        head = UnpackedFile(file, path.name).read(HEAD).removeprefix(BOM)
+        words = [
+            word.strip().strip('"').lower()
+            for word in head.partition(b"\n")[0].decode(errors="replace").split("\t")
+        ]
+        named = {_IN_MAPS.get(word, word): at for at, word in enumerate(words)}
+        visuals = [at for at, word in enumerate(words) if word.startswith("visual")]
+        names = _Names({"id": 0, "visual_id": 1}, 2, has_header=False) if len(words) == 2 else None
+        if "id" in named and visuals and "formula" not in named:
+            known = {name: named[name] for name in ("id", "post_id", "thread_id", "type") if name in named}
+            names = _Names(known | {"visual_id": visuals[0]}, len(words), has_header=True)
         content = UnpackedFile(file, path.name)
         if names is not None:
             yield from _map_columns(content, path.name, names)
@@ -110,18 +120,6 @@ class _Names(NamedTuple):
     at: Mapping[str, int]
     width: int
     has_header: bool
-
-
-def _names_of_map(head: bytes) -> _Names | None:
-    """The columns of a map, from its first line; None if the file is not a map."""
-    first = head.removeprefix(BOM).partition(b"\n")[0].decode(errors="replace")
-    words = [word.strip().strip('"').lower() for word in first.split("\t")]
-    named = {_IN_MAPS.get(word, word): at for at, word in enumerate(words)}
-    visuals = [at for at, word in enumerate(words) if word.startswith("visual")]
-    if "id" in named and visuals and "formula" not in named:
-        known = {name: named[name] for name in ("id", "post_id", "thread_id", "type") if name in named}
-        return _Names(known | {"visual_id": visuals[0]}, len(words), has_header=True)
-    return _Names({"id": 0, "visual_id": 1}, 2, has_header=False) if len(words) == 2 else None
 
 
 def _map_columns(content: Readable, name: str, names: _Names) -> Iterator[Columns]:
@@ -210,9 +208,12 @@ class Source:
                     self.report_bytes(at - before)
 
     def _rows(self, file: BinaryIO, name: str) -> Iterator[list[Row]]:
-        names = _names_of_table(UnpackedFile(file, name).read(HEAD))
+        head = UnpackedFile(file, name).read(HEAD).removeprefix(BOM)
+        first = head.partition(b"\n")[0].decode(errors="replace").strip()
+        words = [word.strip('"').lower() for word in first.split("\t")]
+        names = [_IN_TABLES.get(word, word) for word in words]
         content = UnpackedFile(file, name)
-        if names is not None:
+        if "id" in names and {"mathml", "latex"} & {*names} and len({*names}) == len(names):
             yield from _table(content, name, names)
             return
         reader = Reader(content, name)
@@ -228,15 +229,6 @@ class Source:
             packed = index_rows.convert(chunk.data, index.form)
             self.skipped.update(packed.skipped)
             yield list(rows_of_index(packed.tables))
-
-
-def _names_of_table(head: bytes) -> list[str] | None:
-    """The columns of a table of formulas, from its first line; None if the file is not one."""
-    first = head.removeprefix(BOM).partition(b"\n")[0].decode(errors="replace").strip()
-    words = [word.strip('"').lower() for word in first.split("\t")]
-    names = [_IN_TABLES.get(word, word) for word in words]
-    is_table = "id" in names and bool({"mathml", "latex"} & {*names}) and len({*names}) == len(names)
-    return names if is_table else None
 
 
 def _table(content: Readable, name: str, names: Sequence[str]) -> Iterator[list[Row]]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,19 +89,15 @@ def lab_toml(
     lines += ["", "[judging.form]", f"fields = {_value(list(form.fields))}", *["frame = true"] * form.frame]
     escaped = form.html.replace("\r\n", "\n").replace("\\", "\\\\").replace('"""', '""\\"')
     lines.append(f'html = """\n{escaped}"""')
-    return "\n".join([*lines, *_qrels(questions, judges)]) + "\n"
-
-
-def _qrels(questions: Sequence[Mapping[str, Any]], judges: int) -> Iterator[str]:
-    """The sets of qrels: one for each question with grades."""
+    # The sets of qrels: one for each question with grades.
     if judges > 1:
-        yield from ("", "[qrels]", 'aggregate = "majority"')
+        lines += ["", "[qrels]", 'aggregate = "majority"']
     for question in questions:
         if question.get("choice") and "value" in question["choice"][0]:
             key = re.sub(r"[^a-z0-9]+", "-", question["key"].lower()).strip("-")[:40]
-            yield from ("", "[[qrels.set]]", f"key = {_string(key)}")
-            yield f"question = {_string(question['key'])}"
-            yield f"aggregate = {_string('majority' if judges > 1 else 'single')}"
+            lines += ["", "[[qrels.set]]", f"key = {_string(key)}", f"question = {_string(question['key'])}"]
+            lines.append(f"aggregate = {_string('majority' if judges > 1 else 'single')}")
+    return "\n".join(lines) + "\n"
 
 
 def _value(value: object) -> str:

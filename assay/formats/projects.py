@@ -143,18 +143,20 @@ def _unpacked(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
             continue
         try:
             with zipfile.ZipFile(BytesIO(data)) as archive:
-                members = [each for each in archive.infolist() if not _is_hidden(each)]
+                members = [
+                    each
+                    for each in archive.infolist()
+                    if not each.is_dir()
+                    and not any(
+                        part.startswith((".", "__MACOSX")) for part in PurePosixPath(each.filename).parts
+                    )
+                ]
                 left -= sum(each.file_size for each in members)
                 _check_size(name, left, len(members))
                 yield from ((each.filename, archive.read(each)) for each in members)
         except BROKEN as error:
             raise InputError(f"{name}: a damaged or encrypted zip file: {error}") from None
     _check_size("the files", left, len(files))
-
-
-def _is_hidden(member: zipfile.ZipInfo) -> bool:
-    parts = PurePosixPath(member.filename).parts
-    return member.is_dir() or any(part.startswith((".", "__MACOSX")) for part in parts)
 
 
 def _check_size(name: str, left: int, n_files: int) -> None:
@@ -176,7 +178,20 @@ def _project(folder: str, files: Mapping[str, bytes], otherwise: str) -> Project
         return project
     tables: list[Table] = []
     for each, data in sorted(files.items()):
-        _add(project, _path(folder, each), _text(data, _path(folder, each)), tables)
+        path = _path(folder, each)
+        text, suffix = _text(data, path), PurePosixPath(each).suffix.lower()
+        title, html = _of_client(text, path) if suffix in {".json", ".jsonl"} else ("", text)
+        if suffix in TEMPLATES or title or (suffix != ".csv" and text.lstrip().startswith("<")):
+            if project.template_name:
+                problem = (
+                    f"a second template; the first is {project.template_name}; give each project a folder"
+                )
+                raise InputError(f"{path}: {problem}")
+            project.template, project.template_name, project.title = html, path, title or project.title
+        elif suffix == ".csv":
+            tables.append(read_table(text, path))
+        else:
+            raise InputError(f"{path}: not a file of a project; {ACCEPTED}")
     _sort(project, tables)
     titles = [line.cells.get("Title", "") for table in project.results.values() for line in table.lines[:1]]
     project.title = next(filter(None, [*titles, project.title, *project.batches]), "Turkle")
@@ -199,21 +214,6 @@ def _text(data: bytes, name: str) -> str:
         line = text.count("\n", 0, place) + 1
         raise InputError(f"{name}: line {line}: a NUL character; save it as plain text in UTF-8")
     return text
-
-
-def _add(project: ProjectFiles, name: str, text: str, tables: list[Table]) -> None:
-    """Add a file to a project, or to its tables."""
-    suffix = PurePosixPath(name).suffix.lower()
-    title, html = _of_client(text, name) if suffix in {".json", ".jsonl"} else ("", text)
-    if suffix in TEMPLATES or title or (suffix != ".csv" and text.lstrip().startswith("<")):
-        if project.template_name:
-            problem = f"a second template; the first is {project.template_name}; give each project a folder"
-            raise InputError(f"{name}: {problem}")
-        project.template, project.template_name, project.title = html, name, title or project.title
-    elif suffix == ".csv":
-        tables.append(read_table(text, name))
-    else:
-        raise InputError(f"{name}: not a file of a project; {ACCEPTED}")
 
 
 def _of_client(text: str, name: str) -> tuple[str, str]:

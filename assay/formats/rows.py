@@ -64,7 +64,12 @@ def read_rows(data: bytes, name: str, *, fields: Sequence[str]) -> list[TableRow
     """
     if len(data) > MAX_SIZE:
         raise BadRows(name, [(1, f"{len(data):,} bytes; a table has at most {MAX_SIZE:,}")])
-    lines = list(_lines(_text(data, name), name))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise BadRows(name, [(line, f"not UTF-8 (byte {error.start + 1}); save the file as UTF-8")]) from None
+    lines = list(_lines(text, name))
     if not lines:
         raise BadRows(name, [(1, "no header; the first line names the columns")])
     header = [cell.strip() for cell in lines[0][1]]
@@ -73,14 +78,6 @@ def read_rows(data: bytes, name: str, *, fields: Sequence[str]) -> list[TableRow
     if len(lines) - 1 > MAX_ROWS:
         raise BadRows(name, [(1, f"{len(lines) - 1:,} rows; a table has at most {MAX_ROWS:,}")])
     return _checked(name, header, lines[1:])
-
-
-def _text(data: bytes, name: str) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise BadRows(name, [(line, f"not UTF-8 (byte {error.start + 1}); save the file as UTF-8")]) from None
 
 
 def _lines(text: str, name: str) -> Iterator[tuple[int, list[str]]]:

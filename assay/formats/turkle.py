@@ -135,7 +135,17 @@ def move(
         protocol,
         rows,
         [judgment for _, judgment in judged],
-        [*notes, *_notes(template)],
+        [
+            *notes,
+            *(
+                f"line {line}: a script, which runs in the frame without access to the site or to other hosts"
+                for line in template.scripts
+            ),
+            *(
+                f"line {line}: {url[:100]} is of another host and is not loaded; put it into the template"
+                for url, line in template.outside
+            ),
+        ],
         [place for place, _ in judged],
     )
 
@@ -300,13 +310,6 @@ def _question(control: Control) -> dict[str, Any] | None:
         if NUMBER.fullmatch(text) and (key != "max_characters" or 1 <= float(text) <= MAX_CHARACTERS):
             question[key] = int(text) if "." not in text else float(text)
     return question
-
-
-def _notes(template: Template) -> Iterator[str]:
-    for line in template.scripts:
-        yield f"line {line}: a script, which runs in the frame without access to the site or to other hosts"
-    for url, line in template.outside:
-        yield f"line {line}: {url[:100]} is of another host and is not loaded; put it into the template"
 
 
 def results_lines(

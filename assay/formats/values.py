@@ -8,7 +8,7 @@ Ids are text; whole numbers are taken as their digits, because tables often read
 id: `301.0` would silently be another topic than `301`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, NoReturn
 
@@ -21,7 +21,7 @@ from assay.formats.judgments.cells import Wrong, row_of
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import HIGHEST, LOWEST, GradeScale, QrelsError, qrels_of_rows, sorted_columns
-from assay.formats.reports import Complaint, Tally
+from assay.formats.reports import Tally
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.forms import LineForm, forms_of
 from assay.formats.runs.reader import expected_of
@@ -78,7 +78,19 @@ def run_from(values: object, protocol: Protocol, *, name: str) -> RunColumns:
         score=_numbers(read.numbers, "score", name),
         number=np.arange(1, n + 1),
     )
-    return _checked(rows, protocol, name, has_ranks=read.ranks is not None)
+    forms = forms_of(protocol)
+    if not forms:
+        raise InputError(f"{name}: the protocol {protocol.slug} has no runs")
+    form, first = forms[0], 0 if read.ranks is not None else None
+    shape = LineForm(form.name, form.title, 0, 0, 0, first, 0, None, ties=form.ties)
+    tally = Tally(can_repair=False)
+    check_rows(rows, expected_of(protocol), shape, tally)
+    if tally.has_errors:
+        error = tally.complaints("error", {})[0]
+        raise InputError(f"{name}: {_of_rows(str(error))}; accepted: {error.accepted}")
+    kept = {field: getattr(rows, field) for field in ("topics", "topic_index", "docno", "rank", "score")}
+    columns, _ = RunColumns.ordered(**kept, ties=form.ties)
+    return columns
 
 
 class _Rows(NamedTuple):
@@ -141,22 +153,6 @@ def _of_whole_numbers(rows: _Rows, scale: int, grades: GradeScale | None) -> Qre
     return columns if columns is None or grades is None else grades.without_codes(columns)
 
 
-def _checked(rows: RunRows, protocol: Protocol, name: str, *, has_ranks: bool) -> RunColumns:
-    """Sort the rows, if they are what the protocol accepts."""
-    forms = forms_of(protocol)
-    if not forms:
-        raise InputError(f"{name}: the protocol {protocol.slug} has no runs")
-    form = forms[0]
-    shape = LineForm(form.name, form.title, 0, 0, 0, 0 if has_ranks else None, 0, None, ties=form.ties)
-    tally = Tally(can_repair=False)
-    check_rows(rows, expected_of(protocol), shape, tally)
-    if tally.has_errors:
-        raise InputError(f"{name}: {_text(tally.complaints('error', {})[0])}")
-    kept = {field: getattr(rows, field) for field in ("topics", "topic_index", "docno", "rank", "score")}
-    columns, _ = RunColumns.ordered(**kept, ties=form.ties)
-    return columns
-
-
 def judgments_from(values: object, *, judge: str = "", name: str = "judgments") -> list[JudgmentRow]:
     """Judgments from memory: a table with an assessor in each row; or the qrels of one assessor.
 
@@ -171,8 +167,9 @@ def judgments_from(values: object, *, judge: str = "", name: str = "judgments") 
     assessors = _ids(columns["assessor"], "assessor", name) if "assessor" in columns else [judge] * n
     fields = (*(_ids(columns[field], field, name) for field in ("topic", "docno")), assessors)
     rows = []
-    for number, (topic, docno, assessor, grade) in enumerate(zip(*fields, columns["grade"], strict=True), 1):
-        cells = {"topic": topic, "docno": docno, "assessor": assessor, "grade": _grade(grade)}
+    for number, (topic, docno, assessor, value) in enumerate(zip(*fields, columns["grade"], strict=True), 1):
+        grade = "" if value is None or value != value else str(value)  # tables have nan where there is none
+        cells = {"topic": topic, "docno": docno, "assessor": assessor, "grade": grade}
         row = row_of(cells, "memory")
         if isinstance(row, Wrong):
             raise InputError(f"{name}: row {number}: {row.message}")
@@ -180,16 +177,16 @@ def judgments_from(values: object, *, judge: str = "", name: str = "judgments") 
     return rows
 
 
-def _grade(value: object) -> str:
-    """A grade as the text of a cell; tables have nan or None where there is none."""
-    return "" if value is None or value != value else str(value)
-
-
 def _columns(values: object, fields: str, name: str, *, optional: set[str] = OPTIONAL) -> dict[str, Column]:
     """The columns of the fields of qrels, runs or judgments."""
     usual = usual_names.USUAL[fields]
     if isinstance(values, Mapping):
-        return dict(zip(("topic", "docno", "grade"), _nested(values, name), strict=True))
+        inner = _inner(values, name)
+        return {
+            "topic": [topic for topic, own in inner.items() for _ in own],
+            "docno": [docno for own in inner.values() for docno in own],
+            "grade": [number for own in inner.values() for number in own.values()],
+        }
     header, column = _table(values, name)
     places = usual_names.places(header, fields)
     missing = [field for field in usual if field not in places and field not in optional]
@@ -214,14 +211,6 @@ def _table(values: object, name: str) -> tuple[list[str], Callable[[int], Column
     return list(fields), lambda place: [row[place] for row in rows]
 
 
-def _nested(values: Mapping[Any, Any], name: str) -> Iterator[Column]:
-    """Topics, docnos and numbers of a nested dictionary."""
-    inner = _inner(values, name)
-    yield [topic for topic, own in inner.items() for _ in own]
-    yield [docno for own in inner.values() for docno in own]
-    yield [number for own in inner.values() for number in own.values()]
-
-
 def _inner(values: Mapping[Any, Any], name: str) -> Mapping[Any, Mapping[Any, Any]]:
     """The topics of a nested dictionary that have documents."""
     wrong = next((topic for topic, inner in values.items() if not isinstance(inner, Mapping)), None)
@@ -232,17 +221,12 @@ def _inner(values: Mapping[Any, Any], name: str) -> Mapping[Any, Mapping[Any, An
     return {topic: own for topic, own in values.items() if own}
 
 
-def _depth(values: object) -> int:
-    """The depth at which a dictionary is nested, seen at its first values."""
-    depth = 0
-    while isinstance(values, Mapping):
-        values, depth = next(iter(values.values()), None), depth + 1
-    return depth
-
-
 def is_nested(values: object) -> bool:
     """Return whether values are the dictionary of one run or of qrels, and not a dictionary of several."""
-    return isinstance(values, Mapping) and _depth(values) == 2
+    depth = 0  # seen at the first values
+    while isinstance(values, Mapping):
+        values, depth = next(iter(values.values()), None), depth + 1
+    return depth == 2
 
 
 def _ids(column: Column, field: str, name: str) -> list[str]:
@@ -281,10 +265,6 @@ def _numbers(column: Column | NDArray[Any], field: str, name: str) -> NDArray[np
 
 def _refuse(name: str, n: int, cell: str, accepted: str) -> NoReturn:
     raise InputError(f"{name}: row {n}: {cell} cannot be used; use {accepted}")
-
-
-def _text(complaint: Complaint) -> str:
-    return f"{_of_rows(str(complaint))}; accepted: {complaint.accepted}"
 
 
 def _of_rows(text: str) -> str:

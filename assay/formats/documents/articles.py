@@ -175,8 +175,12 @@ def _marked(
         pieces.append(text[position : match.start()])
         position = match.end() if match["end"] else match.start("content")
         attributes, markup = match["attributes"], match[0]
+        tag_id = _ID.search(attributes)
+        own = unescaped(tag_id[1] or tag_id[2] or "").strip() if tag_id else ""
+        if ":" not in own and "#" not in own:
+            own = f"{docno}#{own}" if own else f"{docno}:{number}"
         formula = _Formula(
-            code=_code(attributes, docno, number),
+            code=own,
             latex=_latex(attributes, markup),
             markup=presentation_of(markup),
             display="block" if _BLOCK.search(attributes) else "inline",
@@ -200,14 +204,6 @@ def _marked(
             )
             pieces.append(f"{start}{escape(formula.latex, quote=False)}</span>")
     return "".join([*pieces, text[position:]])
-
-
-def _code(attributes: str, docno: str, number: int) -> str:
-    match = _ID.search(attributes)
-    own = unescaped(match[1] or match[2] or "").strip() if match else ""
-    if ":" in own or "#" in own:
-        return own
-    return f"{docno}#{own}" if own else f"{docno}:{number}"
 
 
 def _latex(attributes: str, markup: str) -> str:

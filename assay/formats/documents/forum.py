@@ -135,7 +135,11 @@ def threads(data: bytes) -> Iterator[Thread]:
             if (at := data.find(mark, start, close)) >= 0:
                 raise Malformed.at(data, at, _NO_MARKUP)
         content = data[start:close]
-        yield _thread_of(_text(data, start, content), _tree(data, start, content), line)
+        try:
+            text = content.decode()
+        except UnicodeDecodeError as fault:
+            raise Malformed.at(data, start + fault.start, "not UTF-8") from None
+        yield _thread_of(text, _tree(data, start, content), line)
 
 
 def _tree(data: bytes, start: int, content: bytes) -> "etree._Element":
@@ -144,28 +148,17 @@ def _tree(data: bytes, start: int, content: bytes) -> "etree._Element":
     except etree.XMLSyntaxError as fault:
         line = (fault.lineno or 1) - 1
         offset = start + sum(len(row) for row in content.splitlines(keepends=True)[:line])
-        message = _message(fault.msg)
+        message = f"not well-formed XML: {_PLACE.sub('', fault.msg)}"
+        # Of its limits the parser only says which option of a compiler lifts them.
+        if "Excessive depth" in fault.msg:
+            message = "elements are nested too deeply; at most 255 inside each other are accepted"
+        elif "XML_PARSE_HUGE" in fault.msg:
+            message = "a text or an attribute has more than 10,000,000 bytes"
         raise Malformed(message, offset=offset, n_lines=data.count(b"\n", 0, start) + line) from None
     nested = next((post for post in root.iter("post") if post.getparent() is not root), None)
     if nested is not None:
         raise Malformed.at(data, start, "a post is inside another element; posts are directly in <doc>")
     return root
-
-
-def _message(message: str) -> str:
-    """A message of the XML parser. Of its limits it only says which option of a compiler lifts them."""
-    if "Excessive depth" in message:
-        return "elements are nested too deeply; at most 255 inside each other are accepted"
-    if "XML_PARSE_HUGE" in message:
-        return "a text or an attribute has more than 10,000,000 bytes"
-    return f"not well-formed XML: {_PLACE.sub('', message)}"
-
-
-def _text(data: bytes, start: int, content: bytes) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError as fault:
-        raise Malformed.at(data, start + fault.start, "not UTF-8") from None
 
 
 def _thread_of(text: str, root: "etree._Element", line: int) -> Thread:
@@ -181,7 +174,11 @@ def _thread_of(text: str, root: "etree._Element", line: int) -> Thread:
             others.append(str(element.tag))
     first = root.find("headline")
     headline = "" if first is None else " ".join("".join(map(str, first.itertext())).split())
-    return Thread(thread, headline, _language(root, thread), posts, line, others)
+    language = next((root.get(name, "") for name in _LANGUAGE_ATTRIBUTES if root.get(name)), "")
+    if not (language and len(language) <= 20 and _CODE.fullmatch(language)):
+        word = _LANGUAGE.search(thread)
+        language = word[1].lower() if word else ""
+    return Thread(thread, headline, language, posts, line, others)
 
 
 def _sources(text: str) -> Iterator[tuple[str, int]]:
@@ -195,14 +192,6 @@ def _sources(text: str) -> Iterator[tuple[str, int]]:
         else:
             end = _POST_END.search(text, tag.end())
             yield text[tag.end() : end.start() if end else len(text)], n_lines
-
-
-def _language(root: "etree._Element", thread: str) -> str:
-    given = next((root.get(name, "") for name in _LANGUAGE_ATTRIBUTES if root.get(name)), "")
-    if given and len(given) <= 20 and _CODE.fullmatch(given):
-        return given
-    word = _LANGUAGE.search(thread)
-    return word[1].lower() if word else ""
 
 
 def _values(post: Post, language: str) -> tuple[str | None, ...]:

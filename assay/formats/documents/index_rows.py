@@ -68,8 +68,32 @@ def convert(data: bytes, form: str) -> Packed:
     assert index is not None
     rows, skipped = _checked(data, index)
     n = len(rows.lines)
-    tables = _tables(rows.columns, index) if n else {}
-    return Packed(tables, {"formulas": n} if n else {}, dict(skipped.counts), skipped.lines)
+    if not n:
+        return Packed({}, {}, dict(skipped.counts), skipped.lines)
+    columns = rows.columns
+    codes, formulas = columns["id"], columns["formula"]
+    empty: Iterable[bytes] = repeat(b"")
+    is_latex = index.representation == "latex"
+    # Two columns: the visual id, and whether the index has one.
+    visuals: Iterable[bytes] = repeat(b"\tf")
+    if "visual_id" in columns:
+        visuals = (visual + b"\tt" if visual else b"\tf" for visual in columns["visual_id"])
+    values = (
+        codes,
+        columns["thread_id" if index.is_of_topics else "post_id"],  # a topic's formula is in its question
+        columns["thread_id"],
+        columns.get("comment_id", empty),
+        map(_PLACE.__getitem__, columns["type"]),
+        visuals,
+        columns.get("old_visual_id", empty),
+        columns.get("issue", empty),
+        formulas if is_latex else empty,
+    )
+    tables = {"formula": _joined(map(b"\t".join, zip(*values, strict=False)))}
+    if not is_latex:
+        pairs = zip(codes, formulas, strict=True)
+        tables["formula_mathml"] = _joined(code + b"\t" + formula for code, formula in pairs if formula)
+    return Packed(tables, {"formulas": n}, dict(skipped.counts), skipped.lines)
 
 
 def names_of(data: bytes, index: Index) -> tuple[dict[str, list[bytes]], Counter[str]]:
@@ -86,16 +110,26 @@ def names_of(data: bytes, index: Index) -> tuple[dict[str, list[bytes]], Counter
 
 
 def _checked(data: bytes, index: Index) -> tuple[_Rows, Skipped]:
+    """The rows that the database accepts: with names as ids, known types, short formulas, and each id once."""
     skipped = Skipped()
     rows = _read(data, index, skipped)
-    rows = _with_names(rows, skipped)
+    for names, may_be_empty, reason in ((_NEEDED, False, NO_NAME), (_NAMED, True, NO_VISUAL)):
+        for name in names:
+            column = rows.columns.get(name, ())
+            if not (_are_names(column) and (may_be_empty or all(column))):
+                where = [_are_names([value]) and (may_be_empty or bool(value)) for value in column]
+                rows = rows.filtered(where, reason, skipped)
     types = rows.columns["type"]
     if not set(types) <= _PLACE.keys():
         rows = rows.filtered([place in _PLACE for place in types], NO_TYPE, skipped)
     formulas = rows.columns["formula"]
     if max(map(len, formulas), default=0) > MAX_TEXT:
         rows = rows.filtered([len(formula) <= MAX_TEXT for formula in formulas], TOO_LONG, skipped)
-    return _each_once(rows, skipped), skipped
+    codes = rows.columns["id"]
+    last = dict(zip(codes, range(len(codes)), strict=True))
+    if len(last) != len(codes):  # the last row of each id counts
+        rows = rows.filtered([last[code] == i for i, code in enumerate(codes)], AGAIN, skipped)
+    return rows, skipped
 
 
 def _read(data: bytes, index: Index, skipped: Skipped) -> _Rows:
@@ -106,23 +140,17 @@ def _read(data: bytes, index: Index, skipped: Skipped) -> _Rows:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\\r")
     data = data.removesuffix(b"\n")
     width = len(index.header)
-    rows, lines = _fast_path(data, width) or _slow_path(data, width, skipped)
+    # A regular chunk has one row per line, without quotation marks or quoted as MathML is.
+    bare = _unquoted_formulas(data) if b'"' in data else data
+    rows = [line.split(b"\t", width - 1) for line in bare.split(b"\n")] if bare and _is_text(bare) else []
+    lines: Sequence[int] = range(len(rows))
+    if not rows or bare.count(b"\t") != len(rows) * (width - 1) or set(map(len, rows)) != {width}:
+        rows, lines = _slow_path(data, width, skipped)
     columns = zip(*rows, strict=True) if rows else repeat(())
     return _Rows(dict(zip(index.header, columns, strict=False)), lines)
 
 
 _Split = tuple[list[list[bytes]], Sequence[int]]  # rows as fields, and the line of each
-
-
-def _fast_path(data: bytes, width: int) -> _Split | None:
-    """The rows, if the chunk is regular: one row per line, without quotation marks or quoted as MathML is."""
-    bare = _unquoted_formulas(data) if b'"' in data else data
-    if not bare or not _is_text(bare):
-        return None
-    rows = [line.split(b"\t", width - 1) for line in bare.split(b"\n")]
-    if bare.count(b"\t") != len(rows) * (width - 1) or set(map(len, rows)) != {width}:
-        return None
-    return rows, range(len(rows))
 
 
 def _slow_path(data: bytes, width: int, skipped: Skipped) -> _Split:
@@ -134,25 +162,25 @@ def _slow_path(data: bytes, width: int, skipped: Skipped) -> _Split:
     return _unquoted_rows([record.split(b"\t", width - 1) for record in records], lines, skipped, width)
 
 
-def _unquoted_formulas(data: bytes) -> bytes | None:
-    """The rows without quotation marks, if only the last field of a line is quoted, as MathML is; otherwise None.
+def _unquoted_formulas(data: bytes) -> bytes:
+    """The rows without quotation marks, if only the last field of a line is quoted, as MathML is; otherwise empty.
 
     It only splits the text and replaces in it, which is fast. `""` in a formula is one quotation mark.
     """
     if b"\x00" in data:
-        return None
+        return b""
     pieces = data.replace(b'""', b"\x00").split(b'"')
     outside, inside = pieces[::2], pieces[1::2]
     last = outside.pop()
     if len(outside) != len(inside) or b"\x00" in b"".join(outside) + last or b"\n" in b"".join(inside):
-        return None
+        return b""
     is_behind_tab = all(map(bytes.endswith, outside, repeat(b"\t")))
     is_before_end = last[:1] in {b"", b"\n"} and all(map(bytes.startswith, outside[1:], repeat(b"\n")))
     # A quotation mark at the beginning or end of a formula is next to the closing mark, so replacing cannot separate
     # them.
     ends_with_mark = any(map(bytes.endswith, inside, repeat(b"\x00")))
     if not is_behind_tab or not is_before_end or ends_with_mark:
-        return None
+        return b""
     return b"".join(pieces).replace(b"\x00", b'"')
 
 
@@ -230,17 +258,6 @@ def _unquoted_field(value: bytes) -> bytes | None:
     return inside.replace(b'""', b'"').replace(b"\n", b"\\n").replace(b"\t", b"\\t")
 
 
-def _with_names(rows: _Rows, skipped: Skipped) -> _Rows:
-    """The rows whose ids are names that the database accepts."""
-    for names, may_be_empty, reason in ((_NEEDED, False, NO_NAME), (_NAMED, True, NO_VISUAL)):
-        for name in names:
-            column = rows.columns.get(name, ())
-            if not (_are_names(column) and (may_be_empty or all(column))):
-                where = [_are_names([value]) and (may_be_empty or bool(value)) for value in column]
-                rows = rows.filtered(where, reason, skipped)
-    return rows
-
-
 def _are_names(values: Sequence[bytes]) -> bool:
     """Return whether no value has white space or is too long; the column is checked at once."""
     joined = b"".join(values)
@@ -248,41 +265,6 @@ def _are_names(values: Sequence[bytes]) -> bool:
         return False
     is_short = max(map(len, values), default=0) <= MAX_NAME
     return is_short or all(len(value.decode()) <= MAX_NAME for value in values)
-
-
-def _each_once(rows: _Rows, skipped: Skipped) -> _Rows:
-    """The last row of each id, as if the rows were imported one after another."""
-    codes = rows.columns["id"]
-    last = dict(zip(codes, range(len(codes)), strict=True))
-    if len(last) == len(codes):
-        return rows
-    return rows.filtered([last[code] == i for i, code in enumerate(codes)], AGAIN, skipped)
-
-
-def _tables(columns: Mapping[str, Sequence[bytes]], index: Index) -> dict[str, bytes]:
-    codes, formulas = columns["id"], columns["formula"]
-    empty: Iterable[bytes] = repeat(b"")
-    is_latex = index.representation == "latex"
-    # Two columns: the visual id, and whether the index has one.
-    visuals: Iterable[bytes] = repeat(b"\tf")
-    if "visual_id" in columns:
-        visuals = (visual + b"\tt" if visual else b"\tf" for visual in columns["visual_id"])
-    values = (
-        codes,
-        columns["thread_id" if index.is_of_topics else "post_id"],  # a topic's formula is in its question
-        columns["thread_id"],
-        columns.get("comment_id", empty),
-        map(_PLACE.__getitem__, columns["type"]),
-        visuals,
-        columns.get("old_visual_id", empty),
-        columns.get("issue", empty),
-        formulas if is_latex else empty,
-    )
-    tables = {"formula": _joined(map(b"\t".join, zip(*values, strict=False)))}
-    if not is_latex:
-        pairs = zip(codes, formulas, strict=True)
-        tables["formula_mathml"] = _joined(code + b"\t" + formula for code, formula in pairs if formula)
-    return tables
 
 
 def _joined(lines: Iterable[bytes]) -> bytes:

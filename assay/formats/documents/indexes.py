@@ -80,31 +80,21 @@ def recognized(text: bytes, name: str) -> tuple[Index, int] | None:
     first, _, rest = text.partition(b"\n")
     words = [word.strip(b'"').lower().decode(errors="replace") for word in first.strip().split(b"\t")]
     if len(words) > 1 and words[0] in {"id", "formula_id"}:
-        version = _named_version(words)
+        plain = tuple(_ALIASES.get(word, word) for word in words)
+        version = next((version for version, header in HEADERS.items() if plain == header), None)
+        if version is None:
+            accepted = "; ".join(" ".join(header) for header in HEADERS.values())
+            raise Unusable(f"the columns are {' '.join(words)[:200]}; a formula index has {accepted}")
         named = words[-1] in REPRESENTATIONS
         representation = cast("Representation", words[-1]) if named else _representation(rest, name)
         index = Index(representation, version, "topic_id" in words)
         return index, min(len(first) + 1, len(text))
-    counted = _counted_version(text)
-    return (Index(_representation(text, name), counted), 0) if counted else None
-
-
-def _named_version(words: list[str]) -> int:
-    plain = tuple(_ALIASES.get(word, word) for word in words)
-    for version, header in HEADERS.items():
-        if plain == header:
-            return version
-    accepted = "; ".join(" ".join(header) for header in HEADERS.values())
-    raise Unusable(f"the columns are {' '.join(words)[:200]}; a formula index has {accepted}")
-
-
-def _counted_version(text: bytes) -> int | None:
-    """The version that most of the first rows have, if the first line is a row."""
     if not ROW.match(text):
         return None
+    # Without a header, the version is that of most of the first rows.
     rows = [line for line in text.split(b"\n")[:50] if ROW.match(line)]
     (width, _), *_ = Counter(line.count(b"\t") + 1 for line in rows).most_common(1)
-    return WIDTHS.get(width)
+    return (Index(_representation(text, name), WIDTHS[width]), 0) if width in WIDTHS else None
 
 
 def _representation(text: bytes, name: str) -> Representation:

@@ -134,14 +134,6 @@ def language_of(value: object) -> str:
     return language
 
 
-def _body(row: dict[str, Any]) -> str:
-    if row.get("source"):
-        return to_html(text_of(row["source"], "source"))
-    if row.get("body") is not None:
-        return clean_body(text_of(row["body"], "body"))
-    return clean_text(text_of(row.get("text"), "text"))
-
-
 def _thread(row: dict[str, Any], kind: str, docno: str) -> str:
     if kind in {"question", "thread"}:
         return docno
@@ -160,12 +152,18 @@ def add_document(row: dict[str, Any], batch: Batch) -> None:
     docno, kind = docno_of(row["docno"]), row.get("kind") or "document"
     if kind not in KINDS:
         raise Unusable(f"kind is not one of {', '.join(KINDS)}")
+    if row.get("source"):
+        body = to_html(text_of(row["source"], "source"))
+    elif row.get("body") is not None:
+        body = clean_body(text_of(row["body"], "body"))
+    else:
+        body = clean_text(text_of(row.get("text"), "text"))
     values = (
         docno,
         kind,
         _thread(row, kind, docno),
         clean_title(text_of(row.get("title"), "title")),
-        _body(row),
+        body,
         array(tags_of(row.get("tags"))),
         number_of(row.get("score"), "score"),
         docno_of(row["accepted"], "accepted") if row.get("accepted") else "",

@@ -56,15 +56,14 @@ def documents_of(batch: Batch) -> Iterator[Document]:
     """The documents of a batch, in their order."""
     for line in batch.lines.get("document", {}).values():
         if "\\" in line:
-            cells = [_ESCAPE.sub(_unescaped, cell) for cell in line[:-1].split("\t")]
+            cells = [
+                _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), cell)
+                for cell in line[:-1].split("\t")
+            ]
         else:
             cells = line[:-1].split("\t")
         docno, kind, thread, title, body, _, score = cells[:7]
         yield Document(docno, kind, thread, title, body, int(score or 0))
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    return _ESCAPED.get(match[1], match[1])
 
 
 def document_files(collection: Path) -> list[Path]:
@@ -99,9 +98,15 @@ def map_documents(
     Raises:
         BadFile: A file is not one of documents, or violates its form; the message has file and line.
     """
-    for file, chunk, outcome in map_chunks(
-        partial(_work_of, work=work), files, processes=processes, progress=progress
-    ):
+
+    def work_of(reader: Reader) -> Callable[[Chunk], tuple[Result, dict[str, int]] | Fault]:
+        form = reader.form.name
+        if form not in {"jsonl", FORUM, TREC, "posts"} and not is_table(form):
+            accepted = "use Posts.xml, JSON lines, a table, or documents of TREC"
+            raise BadFile(f"{reader.name} contains {form}; {accepted}.")
+        return partial(_worked, work=work, form=form)
+
+    for file, chunk, outcome in map_chunks(work_of, files, processes=processes, progress=progress):
         if isinstance(outcome, Fault):
             place = chunk.line + outcome.n_lines, chunk.start + outcome.offset
             raise Broken(file.name, *place, outcome.message)
@@ -136,19 +141,6 @@ def map_chunks(
                 progress(done + min(size, at), sum(sizes))
         done += size
     progress(done, sum(sizes))
-
-
-def _has_documents(form: str) -> bool:
-    return form in {"jsonl", FORUM, TREC, "posts"} or is_table(form)
-
-
-def _work_of(
-    reader: Reader, *, work: Callable[[list[Document]], Result]
-) -> Callable[[Chunk], tuple[Result, dict[str, int]] | Fault]:
-    if not _has_documents(reader.form.name):
-        accepted = "use Posts.xml, JSON lines, a table, or documents of TREC"
-        raise BadFile(f"{reader.name} contains {reader.form.name}; {accepted}.")
-    return partial(_worked, work=work, form=reader.form.name)
 
 
 def _worked(

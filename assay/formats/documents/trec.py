@@ -67,31 +67,25 @@ def convert(data: bytes) -> Batch:
     batch = Batch()
     left = _LEFT.match(data)
     position = left.end() if left else 0
-    for start, end in _places(data, position):
+    begins = [match.start() for match in _BEGIN.finditer(data, position)]
+    for start, following in pairwise([*begins, len(data)]):
+        end = _END.search(data, start, following)
+        if end is None:
+            raise Malformed.at(data, start, "the document has no end, </DOC>")
         _note_text(data, position, start, batch)
-        content = data[start:end]
+        content = data[start : end.end()]
         try:
             text = content.decode()
         except UnicodeDecodeError:
             text = content.decode("windows-1252", errors="replace")
             batch.counts[WINDOWS_1252] += 1
-        position = end
+        position = end.end()
         try:
             _document(text, batch)
         except Unusable as reason:
             batch.skip(f"a document: {reason}", data.count(b"\n", 0, start))
     _note_text(data, position, len(data), batch)
     return batch
-
-
-def _places(data: bytes, position: int) -> Iterator[tuple[int, int]]:
-    """Yield where each document begins and ends."""
-    places = [match.start() for match in _BEGIN.finditer(data, position)]
-    for begin, following in pairwise([*places, len(data)]):
-        end = _END.search(data, begin, following)
-        if end is None:
-            raise Malformed.at(data, begin, "the document has no end, </DOC>")
-        yield begin, end.end()
 
 
 def _note_text(data: bytes, start: int, end: int, batch: Batch) -> None:
@@ -109,22 +103,20 @@ def _document(text: str, batch: Batch) -> None:
     rest = text[opening.end() if opening else 0 : text.rfind("</")]
     rest = _DOCNO.sub("", rest, count=1)
     header = _HEADER.search(rest)
-    title, body = _page(rest, header) if header else _article(rest)
+    if header:  # a page of the Web
+        end = _HEADER_END.search(rest, header.end())
+        body = rest[: header.start()] + rest[end.end() if end else header.end() :]
+        heading = _PAGE_TITLE.search(body)
+        title = " ".join(unescaped(heading[1]).split()) if heading else ""
+        body = body[: heading.start()] + body[heading.end() :] if heading else body
+    else:
+        title, body = _article(rest)
     body = clean_marked_body(limited(body, "its text"))
     if not title and not plain(body):
         raise Unusable("it has no text")
-    heading = clean_title(limited(title, "its title").replace("$", "\\$"))
-    values = (docno, "document", docno, heading, body, "{}", None, "", "", "", None, "", "")
+    title = clean_title(limited(title, "its title").replace("$", "\\$"))
+    values = (docno, "document", docno, title, body, "{}", None, "", "", "", None, "", "")
     batch.add("document", docno, values, kind="documents")
-
-
-def _page(text: str, header: re.Match[str]) -> tuple[str, str]:
-    """Title and HTML of a page of the Web."""
-    end = _HEADER_END.search(text, header.end())
-    html = text[: header.start()] + text[end.end() if end else header.end() :]
-    title = _PAGE_TITLE.search(html)
-    html = html[: title.start()] + html[title.end() :] if title else html
-    return " ".join(unescaped(title[1]).split()) if title else "", html
 
 
 def _article(text: str) -> tuple[str, str]:

@@ -83,28 +83,28 @@ def open_judgments(
 
     The rows end with a `JudgmentsError` if some line is wrong. The arguments and errors are those of `parse_judgments`.
     """
+    columns = columns or {}
     try:
-        stream = _opened(file, name, judge or name, columns or {})
+        if _is_json(file):
+            stream = JudgmentStream(name, "assay-jsonl", _rows(name, "assay-jsonl", _json_cells(file)))
+        else:
+            separator, header = _header(file)
+            if not columns and not _is_turkle(header) and _is_qrels(file, header):
+                stream = JudgmentStream(name, "qrels", _qrels(file, name, judge or name))
+            else:
+                form, places = _columns(name, header, columns)
+                cells = _csv_cells(file, separator, header, places)
+                stream = JudgmentStream(name, form, _rows(name, form, cells), places)
     except UnicodeDecodeError:
         raise _not_utf_8(file, name) from None
-    return replace(stream, rows=_decoded(stream.rows, file, name))
 
+    def decoded() -> Iterator[JudgmentRow]:
+        try:
+            yield from stream.rows
+        except UnicodeDecodeError:
+            raise _not_utf_8(file, name) from None
 
-def _decoded(rows: Iterator[JudgmentRow], file: BinaryIO, name: str) -> Iterator[JudgmentRow]:
-    try:
-        yield from rows
-    except UnicodeDecodeError:
-        raise _not_utf_8(file, name) from None
-
-
-def _opened(file: BinaryIO, name: str, judge: str, columns: Mapping[str, str]) -> JudgmentStream:
-    if _is_json(file):
-        return JudgmentStream(name, "assay-jsonl", _rows(name, "assay-jsonl", _json_cells(file)))
-    separator, header = _header(file)
-    if not columns and not _is_turkle(header) and _is_qrels(file, header):
-        return JudgmentStream(name, "qrels", _qrels(file, name, judge))
-    form, places = _columns(name, header, columns)
-    return JudgmentStream(name, form, _rows(name, form, _csv_cells(file, separator, header, places)), places)
+    return replace(stream, rows=decoded())
 
 
 def header_of_judgments(file: BinaryIO) -> list[str]:
@@ -200,8 +200,17 @@ def _columns(name: str, header: Sequence[str], given: Mapping[str, str]) -> tupl
     missing = [column for column in NEEDED if column not in places]
     if not any(answer in places for answer in ANSWERS):
         missing.append("grade")
+    if missing and form == "turkle":
+        names = [column for column in header if column.startswith(("Input.", "Answer."))]
+        message = (
+            f"name the column of {' and of '.join(missing)}; Turkle's are {', '.join(names) or 'missing'}"
+        )
+        raise JudgmentsError(name, [Complaint(1, message)])
     if missing:
-        raise JudgmentsError(name, [Complaint(1, _missing(form, missing, header))])
+        named = ", ".join(header[:20])[:300] or "nothing"
+        needed = "expected the columns topic, docno, assessor, grade"
+        message = f"{needed}; {' and '.join(missing)} missing: got {named}; {ACCEPTED}"
+        raise JudgmentsError(name, [Complaint(1, message)])
     return form, places
 
 
@@ -221,15 +230,6 @@ def _turkle_columns(header: Sequence[str]) -> dict[str, str]:
         if column is not None:
             columns[of_field] = column
     return columns
-
-
-def _missing(form: str, missing: Sequence[str], header: Sequence[str]) -> str:
-    if form == "turkle":
-        names = [column for column in header if column.startswith(("Input.", "Answer."))]
-        return f"name the column of {' and of '.join(missing)}; Turkle's are {', '.join(names) or 'missing'}"
-    named = ", ".join(header[:20])[:300] or "nothing"
-    needed = "topic, docno, assessor, grade"
-    return f"expected the columns {needed}; {' and '.join(missing)} missing: got {named}; {ACCEPTED}"
 
 
 Cells = tuple[int, dict[str, str] | Wrong]  # line, and the cells by field or what is wrong

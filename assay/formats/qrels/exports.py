@@ -55,26 +55,28 @@ def _rows(columns: QrelsColumns) -> list[tuple[str, str, int]]:
     return [(codes[topic], docno.decode(), grade) for topic, docno, grade in rows]
 
 
-def _tsv(columns: QrelsColumns) -> bytes:
-    return "".join("\t".join(map(str, row)) + "\n" for row in (COLUMNS, *_rows(columns))).encode()
-
-
-def _csv(columns: QrelsColumns) -> bytes:
-    return as_csv(COLUMNS, _rows(columns)).encode()
-
-
-def _units(columns: QrelsColumns) -> bytes:
-    return "".join(f"{topic}\t{docno}\n" for topic, docno, _ in _rows(columns)).encode()
-
-
 FORMS = {
     "trec": Form("txt", "topic, 0, docno and grade, separated by spaces, as trec_eval reads them", _trec),
     "arqmath": Form(
         "tsv", "topic, 0, docno and grade, separated by tabs, as ARQMath publishes them", format_qrels
     ),
-    "tsv": Form("tsv", "topic, docno and grade, separated by tabs, with a header", _tsv),
-    "csv": Form("csv", "topic, docno and grade as CSV (RFC 4180), with a header", _csv),
-    "units": Form("tsv", "topic and docno only: what was judged, without the grades", _units),
+    "tsv": Form(
+        "tsv",
+        "topic, docno and grade, separated by tabs, with a header",
+        lambda columns: "".join(
+            "\t".join(map(str, row)) + "\n" for row in (COLUMNS, *_rows(columns))
+        ).encode(),
+    ),
+    "csv": Form(
+        "csv",
+        "topic, docno and grade as CSV (RFC 4180), with a header",
+        lambda columns: as_csv(COLUMNS, _rows(columns)).encode(),
+    ),
+    "units": Form(
+        "tsv",
+        "topic and docno only: what was judged, without the grades",
+        lambda columns: "".join(f"{topic}\t{docno}\n" for topic, docno, _ in _rows(columns)).encode(),
+    ),
 }
 
 
@@ -134,8 +136,15 @@ def package(parts: Sequence[Part], form: Form, *, title: str, notes: Sequence[st
     files = {f"{part.name}.{form.ending}": form.write(part.columns) for part in parts}
     about = f"Relevance judgments: {form.words}. UTF-8, sorted by the bytes of topic and docno."
     lines = [f"# {title}", "", about, "", *(f"- {note}" for note in notes)]
-    for part in parts:
-        lines += ["", f"## {part.name}.{form.ending}", "", part.words, "", *_counts(part.columns, form)]
+    for name, words, columns in parts:
+        counts = f"{len(columns.topics)} topics, {len(columns.grade)} lines."
+        lines += ["", f"## {name}.{form.ending}", "", words, "", counts]
+        if form is not FORMS["units"]:
+            grades, n = np.unique(columns.grade, return_counts=True)
+            lines += ["", "| grade | lines |", "|---:|---:|"]
+            lines += [f"| {grade} | {count} |" for grade, count in zip(grades[::-1], n[::-1], strict=True)]
+            if (grades < 0).any():
+                lines += ["", "A negative grade means that a document was pooled and has no grade."]
     lines += ["", "## Checksums", "", f"`sha256sum -c {CHECKSUMS}` checks every file of this folder.", ""]
     files[README] = "\n".join(lines).encode(errors="backslashreplace")
     return sealed(files)
@@ -145,17 +154,6 @@ def sealed(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The files, and a file of their checksums."""
     sums = "".join(f"{sha256_of(files[name])}  {name}\n" for name in sorted(files))
     return {**files, CHECKSUMS: sums.encode()}
-
-
-def _counts(columns: QrelsColumns, form: Form) -> list[str]:
-    counted = f"{len(columns.topics)} topics, {len(columns.grade)} lines."
-    if form is FORMS["units"]:
-        return [counted]
-    grades, n = np.unique(columns.grade, return_counts=True)
-    rows = [f"| {grade} | {count} |" for grade, count in zip(grades[::-1], n[::-1], strict=True)]
-    pooled = ["", "A negative grade means that a document was pooled and has no grade."]
-    table = [counted, "", "| grade | lines |", "|---:|---:|", *rows]
-    return [*table, *pooled] if (grades < 0).any() else table
 
 
 def zipped(files: Mapping[str, bytes], folder: str) -> bytes:

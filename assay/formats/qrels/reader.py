@@ -248,8 +248,12 @@ def parse_qrels(
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise QrelsError([Complaint(1, "the file is UTF-16; qrels are UTF-8")], n_complaints=1)
     data = data.removeprefix(b"\xef\xbb\xbf")
-    if form.kind == "grades":
-        form = form if form != USUAL and _has_form(data, form) else USUAL
+    if form.kind == "grades" and form != USUAL:
+        # The usual four columns are accepted too, if the first line has them.
+        lines = data.split(b"\n", 100)
+        first = next((line for line in lines if line.strip() and not line.startswith(b"#")), b"")
+        if form.n_columns(first) != form.width and len(first.split()) == USUAL.width:
+            form = USUAL
     elif form.grade is None:
         grades = None  # the lines have no grades
     columns = read_fast_path(data) if scale == 1 and form is USUAL else None
@@ -305,12 +309,6 @@ def read_slow_path(
         for number, line in enumerate(reading.with_tabs(data).splitlines(), 1):
             reading.take(number, line)
     return reading.checked("the file contains no qrels; expected lines of " + form.title)
-
-
-def _has_form(data: bytes, form: QrelsForm) -> bool:
-    """Return whether the first line is in a form, or at least not in the usual four columns."""
-    first = next((line for line in data.split(b"\n", 100) if line.strip() and not line.startswith(b"#")), b"")
-    return form.n_columns(first) == form.width or len(first.split()) != USUAL.width
 
 
 @dataclass

@@ -36,6 +36,7 @@ MAX_CITED = 300  # bytes of the id of a document, which is part of the id of a c
 MAX_SENTENCES = 1000  # of an answer
 MANNERS = ("automatic", "manual")
 NO_LIMITS: Mapping[str, int] = {}
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Wrong(Exception):
@@ -129,7 +130,16 @@ class AnswerReader:
             self._tally.error("line-too-long", message, accepted, n=lines.notes.n_too_long, numbers=numbers)
         if not self.answers and not self._tally.has_errors:
             self._tally.error("empty", "The file has no answer.", "At least one line.")
-        self._check_kinds()
+        # The kind that the file states counts, if the protocol knows it.
+        if len(self._kinds) > 1:
+            message, numbers = "the file has automatic and manual answers", list(self._kinds.values())
+            self._tally.error("several-kinds", message, "One kind of run in one file.", n=2, numbers=numbers)
+        manner = next(iter(self._kinds), "")
+        self.kind = manner if manner in self._expected.rules.keys else ""
+        declared = self._expected.kind
+        if self.kind and declared in MANNERS and declared != self.kind:
+            message = f"the file is of {self.kind} answers, but the run is submitted as {declared}"
+            self._tally.error("kind", message, "The kind that the file states.", self._kinds[manner])
         return True
 
     def _take(self, line: bytes, number: int) -> None:
@@ -179,18 +189,6 @@ class AnswerReader:
         if form.team and (team := line.name(form.team)) and self._expected.team not in ("", team):
             message = f"{form.team} is not the team that submits"
             self._tally.warning("team", message, f"{self._expected.team}.", line.number, note=team)
-
-    def _check_kinds(self) -> None:
-        """Set the kind of the run, if the protocol knows it."""
-        if len(self._kinds) > 1:
-            message, numbers = "the file has automatic and manual answers", list(self._kinds.values())
-            self._tally.error("several-kinds", message, "One kind of run in one file.", n=2, numbers=numbers)
-        manner = next(iter(self._kinds), "")
-        self.kind = manner if manner in self._expected.rules.keys else ""
-        declared = self._expected.kind
-        if self.kind and declared in MANNERS and declared != self.kind:
-            message = f"the file is of {self.kind} answers, but the run is submitted as {declared}"
-            self._tally.error("kind", message, "The kind that the file states.", self._kinds[manner])
 
     def rows(self) -> RunRows:
         """All rows of the run."""
@@ -280,21 +278,13 @@ def _sentences(line: _Line, form: AnswerForm, references: Sequence[str]) -> list
     sentences, known = [], frozenset(references)
     for place, sentence in enumerate(given):
         text = sentence.get("text") if isinstance(sentence, dict) else None
-        if not isinstance(text, str) or not normal(text) or _has_surrogate(text):
+        if not isinstance(text, str) or not normal(text) or SURROGATE.search(text):
             note = f"{key}[{place}].text"
             line.error("sentence", "a sentence has no text", "{text, citations}, with a text.", note)
             raise _Wrong
         citations = _Citations(line, form, references, known, f"{key}[{place}].citations")
         sentences.append(Sentence(text, tuple(citations.of(sentence.get("citations")))))
     return sentences
-
-
-def _has_surrogate(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 class _Citations(NamedTuple):
@@ -309,7 +299,12 @@ class _Citations(NamedTuple):
     def of(self, given: Any) -> list[str]:
         """The documents, the most important first, each once."""
         if isinstance(given, dict) and not self.form.has_references:
-            given = self._by_confidence(given)
+            for docno, confidence in given.items():
+                if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
+                    note = f"{self.place}.{docno}: {json.dumps(confidence, ensure_ascii=False)[:60]}"
+                    self.line.error("citations", "a confidence is not a number", "A number.", note)
+                    raise _Wrong
+            given = sorted(given, key=lambda docno: -given[docno])  # equal ones in the order of the file
         if not isinstance(given, list):
             self.line.error("citations", "citations are not a list", self._accepted(), self.place)
             raise _Wrong
@@ -321,14 +316,6 @@ class _Citations(NamedTuple):
             )
             self.line.tally.warning("repeated-citation", message, accepted, self.line.number, note=self.place)
         return list(dict.fromkeys(docnos))
-
-    def _by_confidence(self, given: Mapping[str, Any]) -> list[str]:
-        for docno, confidence in given.items():
-            if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
-                note = f"{self.place}.{docno}: {json.dumps(confidence, ensure_ascii=False)[:60]}"
-                self.line.error("citations", "a confidence is not a number", "A number.", note)
-                raise _Wrong
-        return sorted(given, key=lambda docno: -given[docno])  # stable: equal ones in the order of the file
 
     def _docno(self, citation: Any, n: int) -> str:
         place, references = f"{self.place}[{n}]", self.references

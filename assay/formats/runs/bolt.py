@@ -59,9 +59,7 @@ class BoltElements(Elements):
                 self.misplaced(name, parent, number, ACCEPTED)
         elif name == "bolt-ir-submission":
             values = {key: self.attribute(attributes, name, key, number) for key in NEEDED}
-            self._take_condition(values["run"], number)
-            self._compare_team(values["team"], number)
-            self._check_listed(values, number)
+            self._take_root(values, number)
         elif name == "response":
             self._topic = self.topic(attributes, name, "number", number)
         elif name == "cite":
@@ -70,33 +68,26 @@ class BoltElements(Elements):
             self._original, self.wants_text = [attributes.get("original", "")], True
         self._is_original = self._is_original or name == "original"
 
-    def _take_condition(self, condition: str | None, number: int) -> None:
-        """Read the kind of run, which must be a kind of the protocol and the one that the submitter declared."""
-        kinds, declared = self.expected.rules.keys, self.expected.kind
-        if condition is None:
-            return
-        if condition not in kinds:
+    def _take_root(self, values: Mapping[str, str | None], number: int) -> None:
+        """Take the condition, which is the kind of run, and check it and the other attributes."""
+        kinds, declared, condition = self.expected.rules.keys, self.expected.kind, values["run"]
+        if condition is not None and condition not in kinds:
             message = f"run {quoted(condition.encode())} is not a condition of the protocol"
             self.tally.error("condition", message, f"One of {', '.join(kinds)}.", number)
-        elif declared and condition != declared:
+        elif condition is not None and declared and condition != declared:
             message = f"the file is a run of the kind {condition}, but {declared} was declared"
             self.tally.error("condition", message, f'<bolt-ir-submission run="{declared}" …>.', number)
         else:
-            self.kind = condition
-
-    def _check_listed(self, values: Mapping[str, str | None], number: int) -> None:
-        """Report an attribute with a value that the protocol does not list."""
+            self.kind = condition or self.kind
+        # A file that names another team may be the run of that team.
+        named, team = values["team"], self.expected.team
+        if named and team and " ".join(named.split()).casefold() != " ".join(team.split()).casefold():
+            message = f"the file names the team {quoted(named.encode())}, but {team} submits it"
+            self.tally.warning("team", message, f'<bolt-ir-submission team="{team}" …>.', number)
         for key, accepted in self.expected.rules.attributes.items():
             if (value := values[key]) is not None and value not in accepted:
                 message = f"{key} {quoted(value.encode())} is not accepted by the protocol"
                 self.tally.error("attribute", message, f"{' or '.join(accepted)}.", number)
-
-    def _compare_team(self, named: str | None, number: int) -> None:
-        """Warn of a file that names another team: it may be the run of that team."""
-        team = self.expected.team
-        if named and team and " ".join(named.split()).casefold() != " ".join(team.split()).casefold():
-            message = f"the file names the team {quoted(named.encode())}, but {team} submits it"
-            self.tally.warning("team", message, f'<bolt-ir-submission team="{team}" …>.', number)
 
     def text(self, data: str) -> None:
         if self._n_text < KEPT:

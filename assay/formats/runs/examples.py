@@ -66,19 +66,15 @@ class FormHelp(NamedTuple):
 
 
 def accepted_forms(protocol: Protocol) -> list[FormHelp]:
-    """The forms that the protocol accepts."""
-    forms = forms_of(protocol)
-    return [
-        FormHelp(form.title, _example(form), form.separated_by if isinstance(form, LineForm) else "")
-        for form in forms
-    ]
-
-
-def _example(form: RunForm) -> str:
-    """A short example of a form; that of described columns is a line of theirs."""
-    if isinstance(form, LineForm) and form.name == "columns":
-        return form.line(b"T1", b"doc-17", 1, 0.9531, b"Owls-main", b"post-3").decode().rstrip()
-    return EXAMPLES[form.name]
+    """The forms that the protocol accepts, each with an example; that of described columns is a line of theirs."""
+    helps = []
+    for form in forms_of(protocol):
+        if isinstance(form, LineForm) and form.name == "columns":
+            line = form.line(b"T1", b"doc-17", 1, 0.9531, b"Owls-main", b"post-3").decode().rstrip()
+        else:
+            line = EXAMPLES[form.name]
+        helps.append(FormHelp(form.title, line, form.separated_by if isinstance(form, LineForm) else ""))
+    return helps
 
 
 def _order(forms: list[RunForm], noun: str) -> str:

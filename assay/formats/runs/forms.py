@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from assay.formats.separated import n_columns, quoted
-from assay.protocols.schema import Protocol, RunFormat, RunLines, Separator, Ties
+from assay.protocols.schema import Protocol, RunFormat, Separator, Ties
 
 SEPARATORS: dict[Separator, bytes] = {"white-space": b"\t", "comma": b",", "semicolon": b";"}
 
@@ -186,26 +186,23 @@ FORMS: dict[RunFormat, RunForm] = {
 def forms_of(protocol: Protocol, formats: Sequence[RunFormat] = ()) -> list[RunForm]:
     """The forms that a protocol accepts, or those of `formats`, with the protocol's order of ties."""
     rules = protocol.runs
-    own = {} if rules.columns is None else {"columns": _described(rules.columns)}
+    own: dict[RunFormat, RunForm] = {}
+    if (lines := rules.columns) is not None:
+        place = {name: column for column, name in enumerate(lines.order)}
+        own["columns"] = LineForm(
+            "columns",
+            " ".join("-" if name == "skip" else name for name in lines.order),
+            len(lines.order),
+            place["topic"],
+            place["docno"],
+            place.get("rank"),
+            place.get("score"),
+            place.get("tag"),
+            post=place.get("post"),
+            label=place.get("label"),
+            labels=tuple((word.encode(), is_relevant) for word, is_relevant in lines.labels.items()),
+            separator=SEPARATORS[lines.separator],
+            columns=lines.order,
+        )
     forms = [own.get(name) or FORMS[name] for name in formats or rules.formats]
     return forms if rules.ties is None else [form._replace(ties=rules.ties) for form in forms]
-
-
-def _described(lines: RunLines) -> LineForm:
-    """The form whose columns a protocol describes."""
-    place = {name: column for column, name in enumerate(lines.order)}
-    return LineForm(
-        "columns",
-        " ".join("-" if name == "skip" else name for name in lines.order),
-        len(lines.order),
-        place["topic"],
-        place["docno"],
-        place.get("rank"),
-        place.get("score"),
-        place.get("tag"),
-        post=place.get("post"),
-        label=place.get("label"),
-        labels=tuple((word.encode(), is_relevant) for word, is_relevant in lines.labels.items()),
-        separator=SEPARATORS[lines.separator],
-        columns=lines.order,
-    )

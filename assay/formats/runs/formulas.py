@@ -59,7 +59,14 @@ def check_formulas(rows: RunRows, lookup: FormulaLookup, tally: Tally) -> RunRow
         post = known.post[at]
         is_elsewhere = (at >= 0) & ~in_comment & (post != b"") & (post != rows.post)
         report(tally.error, _ELSEWHERE, rows.number, is_elsewhere)
-    return _without(rows, in_comment, tally)
+    if not in_comment.any():
+        return rows
+    message = f"{in_comment.sum():,} of {len(rows.docno):,} lines name formulas of comments and were left out"
+    complaint = ("formula-in-comment", message, "Formulas of questions and answers.")
+    report(tally.warning, complaint, rows.number, in_comment)
+    if in_comment.all():
+        tally.error("empty", "No line names a formula of a question or answer.", "At least one line.")
+    return _kept(rows, ~in_comment)
 
 
 def with_unknown(formulas: Formulas, ids: NDArray[np.bytes_]) -> Formulas:
@@ -124,17 +131,6 @@ def _with_formulas(rows: RunRows, containing: dict[bytes, bytes], tally: Tally) 
     complaint = ("element-of-formula", message, "Ids of formulas: formulas are what is judged.")
     report(tally.warning, complaint, rows.number, is_inside)
     return _kept(rows._replace(docno=formula), is_kept)
-
-
-def _without(rows: RunRows, in_comment: NDArray[np.bool_], tally: Tally) -> RunRows:
-    if not in_comment.any():
-        return rows
-    message = f"{in_comment.sum():,} of {len(rows.docno):,} lines name formulas of comments and were left out"
-    complaint = ("formula-in-comment", message, "Formulas of questions and answers.")
-    report(tally.warning, complaint, rows.number, in_comment)
-    if in_comment.all():
-        tally.error("empty", "No line names a formula of a question or answer.", "At least one line.")
-    return _kept(rows, ~in_comment)
 
 
 def _kept(rows: RunRows, where: NDArray[np.bool_]) -> RunRows:

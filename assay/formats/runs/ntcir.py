@@ -63,21 +63,20 @@ class NtcirElements(Elements):
             self._topic = None
 
     def _take(self, hit: Mapping[str, str]) -> None:
-        docno = self.docno(self._id_of(hit), self._number)
+        if self.expected.noun[0] == "formula" and self._formulas:
+            if len(set(self._formulas)) > 1:
+                message = "the hit names several formulas; the first one is ranked"
+                self.tally.warning("several-formulas", message, "One formula per hit.", self._number)
+            named: str | None = _formula_id(self._formulas[0])
+        else:
+            named = self.attribute(hit, "hit", "xref", self._number)
+        docno = self.docno(named, self._number)
         score, rank = self._score_and_rank(hit)
         if self._topic is None or docno is None:
             return
         self.add(self._topic, docno, rank, score, self._number)
         if self._tag is not None:
             self.count_tag(self._tag, self._number)
-
-    def _id_of(self, hit: Mapping[str, str]) -> str | None:
-        if self.expected.noun[0] == "formula" and self._formulas:
-            if len(set(self._formulas)) > 1:
-                message = "the hit names several formulas; the first one is ranked"
-                self.tally.warning("several-formulas", message, "One formula per hit.", self._number)
-            return _formula_id(self._formulas[0])
-        return self.attribute(hit, "hit", "xref", self._number)
 
     def _score_and_rank(self, hit: Mapping[str, str]) -> tuple[float | None, int]:
         rank_word, score_word = hit.get("rank", "").strip(), hit.get("score", "").strip()

@@ -299,7 +299,12 @@ class _Check:
         counts = np.bincount(self.rows.topic_index, minlength=len(self.rows.topics)).tolist()
         if isinstance(self.reader, AnswerReader):
             counts = [len(each.answer.sentences) for each in self.reader.answers.values()]
-        metadata = self._metadata()
+        metadata: Mapping[str, str] = {}
+        if isinstance(self.reader, LineReader):  # a line of ir_metadata that cannot be read is a warning
+            accepted = "YAML: “key: value”, lists and nested keys."
+            metadata = self.reader.header.fields(
+                lambda number, message: self.tally.warning("metadata-line", message, accepted, number)
+            )
         texts = self._texts()
         return Report(
             name=name,
@@ -314,15 +319,6 @@ class _Check:
             metadata=metadata,
             errors=self.tally.complaints("error", texts),
             warnings=self.tally.complaints("warning", texts),
-        )
-
-    def _metadata(self) -> Mapping[str, str]:
-        """The fields of ir_metadata; a line that cannot be read is a warning."""
-        if not isinstance(self.reader, LineReader):
-            return {}
-        accepted = "YAML: “key: value”, lists and nested keys."
-        return self.reader.header.fields(
-            lambda number, message: self.tally.warning("metadata-line", message, accepted, number)
         )
 
     def _texts(self) -> dict[int, str]:

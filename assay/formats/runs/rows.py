@@ -46,7 +46,7 @@ def read_slow_path(first: int, chunk: bytes, form: LineForm, widths: list[int], 
         if not _is_text(line, number, tally) or not _has_width(words, line, number, form, widths, tally):
             continue
         score = 0.0 if form.score is None else score_of(words[form.score], number, tally)
-        label = _label(words, number, form, tally)
+        is_relevant = _label(words, number, form, tally)
         if not _has_names(words, number, form, tally):
             continue
         rank = form.usual_rank if form.rank is None else rank_of(words[form.rank], number, tally)
@@ -56,10 +56,20 @@ def read_slow_path(first: int, chunk: bytes, form: LineForm, widths: list[int], 
             n, first_number = tags.get(words[form.tag], (0, number))
             tags[words[form.tag]] = (n + 1, first_number)
         post = words[form.post] if form.post is not None else b""
-        rows.append(
-            (index, words[form.docno], post, rank, math.nan if score is None else score, number, label)
-        )
-    return _rows(codes, tags, rows, form)
+        score = math.nan if score is None else score
+        rows.append((index, words[form.docno], post, rank, score, number, is_relevant))
+    indexes, docnos, posts, ranks, scores, numbers, labels = zip(*rows, strict=True) if rows else ((),) * 7
+    return Rows(
+        list(codes),
+        np.array(indexes, dtype=np.int32),
+        byte_strings(docnos),
+        np.array(ranks, dtype=np.int32),
+        np.array(scores, dtype=np.float64),
+        np.array(numbers, dtype=np.int64),
+        tags,
+        None if form.post is None else byte_strings(posts),
+        None if form.label is None else np.array(labels, dtype=np.bool_),
+    )
 
 
 def _label(words: list[bytes], number: int, form: LineForm, tally: Tally) -> bool:
@@ -75,23 +85,6 @@ def _label(words: list[bytes], number: int, form: LineForm, tally: Tally) -> boo
         accepted = f"{' or '.join(word.decode() for word in known)}."
         tally.error("label", message, accepted, number, others=others)
     return known.get(words[form.label], False)
-
-
-def _rows(
-    codes: dict[bytes, int], tags: dict[bytes, tuple[int, int]], rows: list[Row], form: LineForm
-) -> Rows:
-    index, docno, post, rank, score, number, label = zip(*rows, strict=True) if rows else ((),) * 7
-    return Rows(
-        list(codes),
-        np.array(index, dtype=np.int32),
-        byte_strings(docno),
-        np.array(rank, dtype=np.int32),
-        np.array(score, dtype=np.float64),
-        np.array(number, dtype=np.int64),
-        tags,
-        None if form.post is None else byte_strings(post),
-        None if form.label is None else np.array(label, dtype=np.bool_),
-    )
 
 
 def _is_text(line: bytes, number: int, tally: Tally) -> bool:
@@ -124,22 +117,17 @@ def _has_width(
         message = f"expected {form.width} columns as in most of the file, got {got}"
         tally.error("mixed", message, "One format in one file.", number)
         return False
+    hint = ""  # the probable reason
+    marks = ((b",", "commas"), (b";", "semicolons"), (b"|", "bars"), (b"\\t", "the letters \\t"))
+    if b"\xc2\xa0" in line:
+        hint = " (a no-break space does not separate columns)"
+    elif names := [name for mark, name in marks if got <= 2 and line.count(mark) >= 3]:
+        hint = f" (columns are separated by tabs or spaces, not by {names[0]})"
     expected = f"expected {' or '.join(map(str, widths))} columns"
-    message, others = f"{expected}, got {got}{_hint(line, got)}", f"{expected}, got other numbers"
+    message, others = f"{expected}, got {got}{hint}", f"{expected}, got other numbers"
     accepted = f"{form.title}, separated by {form.separated_by}."
     tally.error("columns", message, accepted, number, others=others)
     return False
-
-
-def _hint(line: bytes, got: int) -> str:
-    """The probable reason for a wrong number of columns."""
-    if b"\xc2\xa0" in line:
-        return " (a no-break space does not separate columns)"
-    marks = ((b",", "commas"), (b";", "semicolons"), (b"|", "bars"), (b"\\t", "the letters \\t"))
-    for character, name in marks:
-        if got <= 2 and line.count(character) >= 3:
-            return f" (columns are separated by tabs or spaces, not by {name})"
-    return ""
 
 
 def _has_names(words: list[bytes], number: int, form: LineForm, tally: Tally) -> bool:

@@ -202,7 +202,13 @@ def _may_repeat(rows: RunRows) -> bool:
     for key in byte_keys(rows.docno):
         digest = (digest ^ key) * np.uint64(0xBF58476D1CE4E5B9)
         digest ^= digest >> np.uint64(31)
-    parts = _parts(rows.topic_index)
+    # Parts fit the processor's cache. They are cut between topics, nowhere if topics alternate.
+    n, step = len(rows.topic_index), np.diff(rows.topic_index)
+    parts = [0, n]
+    if not (step < 0).any():
+        starts = np.append(np.flatnonzero(step) + 1, n)
+        cuts = starts[np.searchsorted(starts, np.arange(PART, n, PART))]
+        parts = [0, *sorted({*cuts.tolist(), n})]  # np.unique would import numpy.ma, which takes 20 ms
     return any(has_equal(digest[first:end]) for first, end in pairwise(parts))
 
 
@@ -226,16 +232,6 @@ def has_equal(digest: NDArray[np.uint64]) -> bool:
         digest = digest[lost]
     digest = np.sort(digest)
     return bool((digest[1:] == digest[:-1]).any())
-
-
-def _parts(topic_index: NDArray[np.int32]) -> list[int]:
-    """Places to cut rows into parts that fit the processor's cache: between topics, nowhere if topics alternate."""
-    n, step = len(topic_index), np.diff(topic_index)
-    if (step < 0).any():
-        return [0, n]
-    starts = np.append(np.flatnonzero(step) + 1, n)
-    cuts = starts[np.searchsorted(starts, np.arange(PART, n, PART))]
-    return [0, *sorted({*cuts.tolist(), n})]  # np.unique would import numpy.ma, which takes 20 ms
 
 
 def check_tags(tags: Mapping[bytes, tuple[int, int]], tally: Tally) -> None:

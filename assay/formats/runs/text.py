@@ -217,10 +217,22 @@ class LineReader:
             self._tally.error("metadata", message, "All lines of the header begin with “#”.", number)
 
     def rows(self) -> RunRows:
-        """Return all rows and forget them."""
-        rows = _joined(self._parts)
-        self._parts.clear()
-        return rows
+        """All rows, which are forgotten, with topics numbered in the order of their first lines."""
+        parts, self._parts = self._parts, []
+        if not parts:
+            return NO_ROWS
+        numbers: dict[bytes, int] = {}
+        index = []
+        for part in parts:
+            codes = [numbers.setdefault(code, len(numbers)) for code in part.codes]
+            renumbered = np.array(codes, dtype=np.int32)
+            index.append(renumbered[part.topic_index] if codes else part.topic_index)
+        columns = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in ("docno", "rank", "score", "number", "post", "label")
+            if getattr(parts[0], name) is not None
+        }
+        return RunRows([code.decode() for code in numbers], np.concatenate(index), **columns)
 
     def _take(self, number: int, chunk: bytes) -> None:
         if self.form is None:
@@ -229,13 +241,14 @@ class LineReader:
                 return
             self.form = form = _detect_form(chunk, self._forms)
             if form.separator != b"\t":
-                self._separated = SeparatedLines(form.separator, form.columns, self._complain_of_column)
+                self._separated = SeparatedLines(
+                    form.separator,
+                    form.columns,
+                    lambda number, message, accepted: self._tally.error("column", message, accepted, number),
+                )
         if self._separated is not None:
             number, chunk = self._separated.take(number, chunk)
         self._take_words(number, chunk)
-
-    def _complain_of_column(self, number: int, message: str, accepted: str) -> None:
-        self._tally.error("column", message, accepted, number)
 
     def _take_words(self, number: int, chunk: bytes) -> None:
         assert self.form is not None
@@ -334,20 +347,3 @@ def read_fast_path(first: int, chunk: bytes, form: LineForm) -> Rows | None:
     post = None if form.post is None else table.words(form.post)
     named = dict.fromkeys(tags, (n, first))
     return Rows(codes, topic_index, table.words(form.docno), rank, score, number, named, post, label)
-
-
-def _joined(parts: list[Rows]) -> RunRows:
-    """All parts as one, with topics numbered in the order of their first lines."""
-    if not parts:
-        return NO_ROWS
-    numbers: dict[bytes, int] = {}
-    index = []
-    for part in parts:
-        renumbered = np.array([numbers.setdefault(code, len(numbers)) for code in part.codes], dtype=np.int32)
-        index.append(renumbered[part.topic_index] if len(renumbered) else part.topic_index)
-    columns = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("docno", "rank", "score", "number", "post", "label")
-        if getattr(parts[0], name) is not None
-    }
-    return RunRows([code.decode() for code in numbers], np.concatenate(index), **columns)

@@ -92,13 +92,11 @@ class BadTopics(BadFile):
         more = [f"and {len(shown) - MAX_COMPLAINTS} more"] if len(shown) > MAX_COMPLAINTS else []
         lines = [f"{name} has errors, so nothing was imported:", *shown[:MAX_COMPLAINTS], *more]
         super().__init__("\n".join(lines))
-        self.errors = [_as_error(complaint) for complaint in shown[:MAX_ERRORS]]
-
-
-def _as_error(complaint: str) -> dict[str, object]:
-    placed = _PLACED.match(complaint)
-    line, message = (int(placed[1]), complaint[placed.end() :]) if placed else (None, complaint)
-    return {"line": line, "code": "line", "message": message}
+        self.errors = []
+        for complaint in shown[:MAX_ERRORS]:
+            placed = _PLACED.match(complaint)
+            line, message = (int(placed[1]), complaint[placed.end() :]) if placed else (None, complaint)
+            self.errors.append({"line": line, "code": "line", "message": message})
 
 
 class TopicFile(NamedTuple):
@@ -139,19 +137,14 @@ def read_topic_file(data: bytes, name: str, *, is_formula: bool = True) -> Topic
     return TopicFile(topics, reading.notes, reading.has_own_labels)
 
 
-def _plain(data: bytes, name: str) -> bytes:
-    """The content of a file that may be compressed, in UTF-8 if the file states its encoding."""
+def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
+    """The rows of a file of any form, which may be compressed, and may state its encoding."""
     if is_packed(data):
         data = b"".join(unpack(io.BytesIO(data), Limits(max_text=MAX_SIZE), name=name))
     if len(data) > MAX_SIZE:
         raise BadFile(f"{name} has {len(data):,} bytes; a topic file has at most {MAX_SIZE:,}.")
-    return encoding.in_utf8(data, name)
-
-
-def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
-    """The rows of a file of any form, which may be compressed."""
     try:
-        return _of_form(_plain(data, name), name, is_formula=is_formula)
+        return _of_form(encoding.in_utf8(data, name), name, is_formula=is_formula)
     except Malformed as fault:
         raise BadTopics(name, [f"line {fault.n_lines + 1}: {fault.message}"]) from None
 
@@ -179,7 +172,13 @@ def _of_form(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
 def _of_xml(data: bytes, name: str) -> trec.Reading:
     if not data.removeprefix(BOM).lstrip().startswith(b"<"):
         raise BadFile(f"{name} begins with {data[:40].decode(errors='replace')!r}. {ACCEPTED}")
-    root = _root(data, name)
+    try:
+        root = xml_root(data)
+    except etree.XMLSyntaxError as fault:
+        raise BadFile(f"{name} is not well-formed XML: {fault.msg}.") from None
+    dtd = root.getroottree().docinfo.internalDTD
+    if dtd is not None and any(dtd.iterentities()):  # type: ignore[attr-defined]
+        raise BadFile(f"{name} has a DOCTYPE with entities. Remove it: entities are never expanded.")
     if root.tag == bolt.ROOT:
         return trec.Reading(list(bolt.rows_of_xml(root)), has_own_labels=True)
     if trec.is_xml(root):
@@ -188,17 +187,6 @@ def _of_xml(data: bytes, name: str) -> trec.Reading:
         raise BadFile(f"{name} contains <{root.tag}>. {ACCEPTED}")
     own = ((cast("int", element.sourceline), _of_element(element)) for element in root.iterchildren("Topic"))
     return trec.Reading([*ntcir.rows_of_xml(root), *own])
-
-
-def _root(data: bytes, name: str) -> "etree._Element":
-    try:
-        root = xml_root(data)
-    except etree.XMLSyntaxError as fault:
-        raise BadFile(f"{name} is not well-formed XML: {fault.msg}.") from None
-    dtd = root.getroottree().docinfo.internalDTD
-    if dtd is not None and any(dtd.iterentities()):  # type: ignore[attr-defined]
-        raise BadFile(f"{name} has a DOCTYPE with entities. Remove it: entities are never expanded.")
-    return root
 
 
 def _of_element(topic: "etree._Element") -> dict[str, Any]:
@@ -319,7 +307,11 @@ def read_labels(data: bytes, name: str) -> dict[str, dict[str, str]]:
     Raises `BadFile` if the file is not a CSV file or JSON of labels, nor topics in XML or JSON lines.
     """
     if Path(name).suffix.lower() in _TOPIC_FILES:
-        return _checked(_labels_of_topics(data, name), name)
+        reading = _reading(data, name, is_formula=True)
+        if reading.complaints:
+            raise BadTopics(name, reading.complaints)
+        named = ((str(row.get("code", "")).strip(), row.get("labels")) for _, row in reading.rows)
+        return _checked({code: labels for code, labels in named if labels}, name)
     try:
         text = data.removeprefix(BOM).decode()
     except UnicodeDecodeError as error:
@@ -352,13 +344,6 @@ def _checked(labels: Mapping[str, object], name: str) -> dict[str, dict[str, str
         return {code: _labels(of_topic) for code, of_topic in labels.items()}
     except Unusable as reason:
         raise BadFile(f"{name}: {reason}.") from None
-
-
-def _labels_of_topics(data: bytes, name: str) -> dict[str, Any]:
-    reading = _reading(data, name, is_formula=True)
-    if reading.complaints:
-        raise BadTopics(name, reading.complaints)
-    return {str(row.get("code", "")).strip(): row["labels"] for _, row in reading.rows if row.get("labels")}
 
 
 def _labels_of_csv(text: str, name: str) -> dict[str, dict[str, str]]:

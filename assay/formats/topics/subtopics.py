@@ -5,8 +5,7 @@ A subtopic is an object with the keys `number`, `text` (plain) and, in TREC's We
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from assay.formats.documents.batch import MAX_NAME, Unusable, limited
 from assay.formats.documents.jsonl import text_of
@@ -45,25 +44,18 @@ def _subtopic(given: object, n: int) -> dict[str, str]:
             f"subtopic {n} is not an object with number, text and type"
             + (f"; unknown: {', '.join(map(str, unknown))}" if isinstance(given, Mapping) else "")
         )
-    number = _number(given.get("number"), n)
-    texts = {name: _text(given.get(name), f"the {name} of subtopic {number}") for name in ("text", "type")}
-    limited(texts["type"], f"the type of subtopic {number}", MAX_NAME)
-    limited(texts["text"], f"the text of subtopic {number}", MAX_CHARACTERS)
-    return {"number": number, "text": texts["text"]} | ({"type": texts["type"]} if texts["type"] else {})
-
-
-def _number(given: Any, n: int) -> str:
-    is_number = isinstance(given, int) and not isinstance(given, bool)
-    number = text_of(str(given) if is_number else given, f"the number of subtopic {n}").strip()
+    own = given.get("number")
+    is_number = isinstance(own, int) and not isinstance(own, bool)
+    number = text_of(str(own) if is_number else own, f"the number of subtopic {n}").strip()
     if not NUMBER.fullmatch(number):
         raise Unusable(
             f"the number of subtopic {n} has 1 to 50 letters, digits, hyphens or underscores, got {number[:60]!r}"
         )
-    return number
-
-
-def _text(given: Any, name: str) -> str:
-    return " ".join(without_controls(text_of(given, name)).split())
+    words = {name: text_of(given.get(name), f"the {name} of subtopic {number}") for name in ("text", "type")}
+    texts = {name: " ".join(without_controls(text).split()) for name, text in words.items()}
+    limited(texts["type"], f"the type of subtopic {number}", MAX_NAME)
+    limited(texts["text"], f"the text of subtopic {number}", MAX_CHARACTERS)
+    return {"number": number, "text": texts["text"]} | ({"type": texts["type"]} if texts["type"] else {})
 
 
 def labels_of(subtopics: Subtopics) -> dict[str, str]:
@@ -92,14 +84,11 @@ def from_lines(text: str) -> tuple[dict[str, str], ...]:
 
     Raises `Unusable` with the number of the line.
     """
-    return subtopics_of(list(_objects(text.splitlines())))
-
-
-def _objects(lines: Iterable[str]) -> Iterable[dict[str, str]]:
-    for n, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        match = LINE.fullmatch(line.strip())
-        if match is None:
-            raise Unusable(f"line {n}: expected a number, a colon and a text, such as 1: Find a map.")
-        yield {"number": match[1], "text": match[3], "type": match[2] or ""}
+    subtopics = []
+    for n, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            match = LINE.fullmatch(line.strip())
+            if match is None:
+                raise Unusable(f"line {n}: expected a number, a colon and a text, such as 1: Find a map.")
+            subtopics.append({"number": match[1], "text": match[3], "type": match[2] or ""})
+    return subtopics_of(subtopics)

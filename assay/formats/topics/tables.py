@@ -147,19 +147,15 @@ def _topics_of(
         if not utterance:
             continue
         rewritten = " ".join(str(_first(turn, REWRITTEN) or "").split())
+        earlier = "".join(f"<li>{escape(each)}</li>" for each in before[-MAX_BEFORE:])
         yield {
             "code": f"{number}_{_number(turn, line, 'a turn')}",
             "title": utterance,
-            "body": _before(before[-MAX_BEFORE:])
+            "body": (f"<p>Earlier in the conversation:</p><ul>{earlier}</ul>" if earlier else "")
             + (f"<p><b>Rewritten:</b> {escape(rewritten)}</p>" if rewritten else ""),
             "narrative": "".join(f"<p>{escape(part)}</p>" for part in about),
         }
         before.append(utterance if len(utterance) <= LONGEST_TITLE else f"{utterance[:LONGEST_TITLE]}…")
-
-
-def _before(utterances: list[str]) -> str:
-    shown = "".join(f"<li>{escape(utterance)}</li>" for utterance in utterances)
-    return f"<p>Earlier in the conversation:</p><ul>{shown}</ul>" if shown else ""
 
 
 def _number(row: Mapping[str, Any], line: int, owner: str) -> str:

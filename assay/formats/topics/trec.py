@@ -194,7 +194,15 @@ class _Scan:
             is_end, name = bool(match[1]), _LANGUAGE_PREFIX.sub("", match[2]).lower()
             if name == "top":
                 self._finish(match.start())
-                (self._end_topic if is_end else self._begin_topic)(match)
+                line = self._line_at(match.start())
+                if is_end and self._topic is None:
+                    self.complaints.append(f"line {line}: </top> without <top>")
+                elif not is_end and self._topic is not None:
+                    self._not_closed(f"the next topic, in line {line}")
+                self._topic = self._section = None
+                if not is_end:
+                    self._topic = _Topic(line, [], dict(_ATTRIBUTE.findall(match[3])))
+                    self.topics.append(self._topic)
             elif self._topic is None or self._is_section(match, name, is_end=is_end):
                 self._finish(match.start())
                 is_open = not is_end and self._topic is not None
@@ -213,19 +221,6 @@ class _Scan:
             return self._section is not None and self._section.tag == name
         before = self.text[max(0, match.start() - MAX_INDENT) : match.start()].rstrip(" \t")
         return not before or before.endswith("\n")
-
-    def _begin_topic(self, match: re.Match[str]) -> None:
-        line = self._line_at(match.start())
-        if self._topic is not None:
-            self._not_closed(f"the next topic, in line {line}")
-        self._topic = _Topic(line, [], dict(_ATTRIBUTE.findall(match[3])))
-        self.topics.append(self._topic)
-        self._section = None
-
-    def _end_topic(self, match: re.Match[str]) -> None:
-        if self._topic is None:
-            self.complaints.append(f"line {self._line_at(match.start())}: </top> without <top>")
-        self._topic = self._section = None
 
     def _not_closed(self, before: str) -> None:
         topic = cast("_Topic", self._topic)
@@ -256,7 +251,13 @@ def _reading(topics: Sequence[_Topic], complaints: list[str]) -> Reading:
         if not problems:
             rows.append((topic.line, row))
     complaints.sort(key=lambda complaint: int(complaint.split()[1].rstrip(":")))
-    notes = list(_notes_on_parts(rows))
+    notes = []
+    for part, name in _OPTIONAL.items():  # that some topics have, and others lack
+        without = [(line, row["code"]) for line, row in rows if not row[part]]
+        if 0 < len(without) < len(rows):
+            shown = ", ".join(f"{code} (line {line})" for line, code in without[:5])
+            more = f" and {len(without) - 5} more" if len(without) > 5 else ""
+            notes.append(f"no {name} in topic{'s' * (len(without) > 1)} {shown}{more}")
     if zeros:
         shown = f"{zeros[0]}{f' and {len(zeros) - 1} more' if len(zeros) > 1 else ''}"
         notes.insert(0, f"leading zeros dropped as in TREC's qrels: {shown} (now {zeros[0].lstrip('0')})")
@@ -313,13 +314,3 @@ def _paragraphs(text: str, start: str = "") -> str:
     parts = [" ".join(part.split()) for part in _EMPTY_LINE.split(_ITEM.sub("\0", text.strip()))]
     html = [escape(part, quote=False).replace("\0", "<br>") for part in parts if part]
     return "".join(f"<p>{start if number == 0 else ''}{part}</p>" for number, part in enumerate(html))
-
-
-def _notes_on_parts(rows: Sequence[tuple[int, dict[str, Any]]]) -> Iterator[str]:
-    """The parts that some topics have and others lack, with the lines of the others."""
-    for part, name in _OPTIONAL.items():
-        without = [(line, row["code"]) for line, row in rows if not row[part]]
-        if 0 < len(without) < len(rows):
-            shown = ", ".join(f"{code} (line {line})" for line, code in without[:5])
-            more = f" and {len(without) - 5} more" if len(without) > 5 else ""
-            yield f"no {name} in topic{'s' * (len(without) > 1)} {shown}{more}"
