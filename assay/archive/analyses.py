@@ -1,4 +1,4 @@
-"""The analyses of an archive, computed again from its runs, pools and qrels."""
+"""The analyses of an archive, and its qrels that are derived from preferences, computed again from what it contains."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,11 +9,16 @@ import numpy as np
 
 from assay.archive.contents import Contents
 from assay.archive.files import BadArchive
-from assay.archive.records import AnalysisRecord, LeaderboardRecord
+from assay.archive.records import AnalysisRecord, LeaderboardRecord, QrelsRecord
+from assay.digests import sha256_of
+from assay.formats.judgments.rows import JudgmentRow
+from assay.formats.qrels.reader import format_qrels
 from assay.formats.runs.columns import Ranked
 from assay.measures.scores import ALL
 from assay.pools.strategies import PoolError, PoolInput
 from assay.protocols.measures import parse_measures
+from assay.qrels.derived import derive, numbers_in
+from assay.qrels.freezing import Unit, Vote
 from assay.statistics.board_analyses import (
     Result,
     Version,
@@ -127,3 +132,35 @@ KINDS: Mapping[str, Callable[[Contents, LeaderboardRecord, AnalysisRecord], Resu
     "compare": _compare,
     "reusability": _reusability,
 }
+
+
+def is_derived(contents: Contents, qrels: QrelsRecord, judgments: Sequence[JudgmentRow]) -> bool:
+    """Return whether the judgments from which a version was derived give its grades, derived again.
+
+    The report of the version has the numbers of the judgments that counted when it was frozen, as ranges. Which ones
+    count can have changed since: a judgment can be revised or undone.
+    """
+    if qrels.pool is None:
+        return False
+    try:
+        counted = set(numbers_in(qrels.report.get("judgments", []), len(judgments)))
+    except (TypeError, ValueError) as error:
+        raise BadArchive(f"The judgments of the qrels version {qrels.version}: {error}.") from None
+    protocol, chain = contents.protocol(qrels.protocol), contents.chain(contents.pools[qrels.pool])
+    pairs = {
+        Unit(topic, docno) for pool in chain for topic, docno, _ in contents.rows(pool.file("pool.tsv"), 3)
+    }
+    kind = "main" if qrels.machine else ""
+    derived = derive(
+        pairs,
+        [
+            (Unit(row.topic, row.docno), Vote(kind or row.kind, True, row.assessor, row.choice, row.grade))
+            for row in judgments
+            if row.number in counted
+        ],
+        rules=protocol.qrels.set_of(qrels.report.get("set", "")) or protocol.qrels,
+        protocol=protocol,
+        seed=chain[-1].seed,
+        also=qrels.report.get("also", ()),
+    )
+    return sha256_of(format_qrels(derived.columns)) == qrels.sha256

@@ -10,9 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from assay.archive.analyses import computed_again
+from assay.archive.analyses import computed_again, is_derived
 from assay.archive.contents import Contents, Reader
-from assay.archive.derived import is_derived
 from assay.archive.files import CHECKSUMS, Advance, BadArchive, nothing
 from assay.archive.records import (
     FORMAT,
@@ -36,7 +35,7 @@ from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores
 from assay.pools.files import contributions_tsv, member_contributions_tsv, members_tsv, pool_tsv
 from assay.protocols.form_rules import is_of_subtopics
-from assay.protocols.measures import Measure, parse_measures
+from assay.protocols.measures import parse_measures
 from assay.qrels.freezing import ALWAYS, Unit, Vote
 from assay.qrels.sets import grade_in_set, part_of, subtopics_of, votes_on_subtopics
 from assay.statistics.leaderboard import counted, leaderboard_statistics
@@ -86,7 +85,11 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
         yield _nuggets(contents)
     for pool in index.pools:
         yield _pool(contents, pool)
-    judgments = _judgments(reader)
+    with reader.opened(JUDGMENTS) as file:
+        try:
+            judgments = list(open_judgments(file, JUDGMENTS).rows) if file.seek(0, 2) else []
+        except JudgmentsError as error:
+            raise BadArchive(f"{error}.") from None
     yield _check_judgments(contents, judgments)
     yield from _qrels(contents, judgments)
     for board in index.leaderboards:
@@ -109,14 +112,6 @@ def _of_teams(contents: Contents) -> Iterator[Finding]:
     if index.team_documents:
         problem = _few(list(document_problems(contents)))
         yield Finding("documents of teams", f"{len(index.team_documents):,}", problem)
-
-
-def _judgments(reader: Reader) -> list[JudgmentRow]:
-    with reader.opened(JUDGMENTS) as file:
-        try:
-            return list(open_judgments(file, JUDGMENTS).rows) if file.seek(0, 2) else []
-        except JudgmentsError as error:
-            raise BadArchive(f"{error}.") from None
 
 
 def _few(problems: list[str]) -> str:
@@ -150,11 +145,6 @@ def session_problems(contents: Contents) -> Iterator[str]:
         for (team, repeated), n in pairs.items():
             if n > 1:
                 yield f"{team[:80]} has the {name} {repeated[:80]} {n} times"
-    yield from _data_problems(contents, teams)
-
-
-def _data_problems(contents: Contents, teams: set[str]) -> Iterator[str]:
-    index = contents.index
     for team, n in Counter(record.team for record in index.session_data).items():
         if team not in teams:
             yield f"data of {team[:80]}: no such team"
@@ -445,13 +435,31 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
     judged, scores = contents.scores(board)
     measures = parse_measures(board.measures)
     n_scores, problems = _scored_again(contents, board, judged, scores)
+    rules = contents.protocol(board.protocol).scoring
     for evaluation in board.evaluations:
-        computed = _evaluated(contents, board, evaluation.run, judged, scores[evaluation.run])
+        values = counted(
+            judged.hits(contents.ranking(evaluation.run, board)),
+            judged,
+            scores[evaluation.run],
+            measures,
+            level=rules.level_of(contents.qrels[board.qrels].report),
+            judged_only=rules.judged_only,
+            average=board.average,
+        )
+        computed = EvaluationRecord(run=evaluation.run, **values)
         if not evaluation.first_grades:
             computed = replace(computed, first_grades={})
         tag = contents.runs[evaluation.run].tag
         problems += differences(asdict(evaluation), asdict(computed), f"the evaluation of {tag}")
-    problems += differences(board.statistics, _statistics(board, scores, measures), "statistics")
+    again = leaderboard_statistics(list(scores.values()), measures, average=board.average, seed=board.seed)
+    statistics: dict[str, Any] = {}
+    if again is not None:
+        by_measure = {
+            name: {**of_measure.stored, "p": above_diagonal(of_measure.test.p) if of_measure.test else None}
+            for name, of_measure in again.measures.items()
+        }
+        statistics = {**again.stored, "measures": by_measure}
+    problems += differences(board.statistics, statistics, "statistics")
     content = f"{len(scores):,} runs, {n_scores:,} scores, computed again against qrels version {board.qrels}"
     return Finding(f"leaderboard {board.number}", content, _few(problems))
 
@@ -491,34 +499,3 @@ def differences(stored: Any, again: Any, where: str = "") -> Iterator[str]:
     elif stored != again:
         texts = (textwrap.shorten(repr(value), SHORT, placeholder=" …") for value in (stored, again))
         yield f"{where} is {', computed again '.join(texts)}"
-
-
-def _evaluated(
-    contents: Contents, board: LeaderboardRecord, run: int, judged: JudgedDocuments, scores: RunScores
-) -> EvaluationRecord:
-    """Return what a leaderboard counts of a run, computed again."""
-    rules, hits = contents.protocol(board.protocol).scoring, judged.hits(contents.ranking(run, board))
-    values = counted(
-        hits,
-        judged,
-        scores,
-        parse_measures(board.measures),
-        level=rules.level_of(contents.qrels[board.qrels].report),
-        judged_only=rules.judged_only,
-        average=board.average,
-    )
-    return EvaluationRecord(run=run, **values)
-
-
-def _statistics(
-    board: LeaderboardRecord, scores: dict[int, RunScores], measures: list[Measure]
-) -> dict[str, Any]:
-    """Intervals and tests of a leaderboard as plain values, computed again with its seed."""
-    computed = leaderboard_statistics(list(scores.values()), measures, average=board.average, seed=board.seed)
-    if computed is None:
-        return {}
-    by_measure = {
-        name: {**of_measure.stored, "p": above_diagonal(of_measure.test.p) if of_measure.test else None}
-        for name, of_measure in computed.measures.items()
-    }
-    return {**computed.stored, "measures": by_measure}

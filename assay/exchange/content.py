@@ -158,17 +158,13 @@ def json_rows(source: Source, name: str) -> Rows:
             if len(line) > MAX_LINE:
                 raise BadFile(f"{name}, line {number}: more than {MAX_LINE >> 20} MB.")
             if line.strip():
-                yield f"{name}, line {number}", _object(line, f"{name}, line {number}")
-
-
-def _object(line: bytes, place: str) -> Mapping[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        row = None
-    if not isinstance(row, dict):
-        raise BadFile(f"{place}: not a JSON object in UTF-8.")
-    return row
+                try:
+                    row = json.loads(line)
+                except (ValueError, RecursionError):
+                    row = None
+                if not isinstance(row, dict):
+                    raise BadFile(f"{name}, line {number}: not a JSON object in UTF-8.")
+                yield f"{name}, line {number}", row
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:

@@ -52,7 +52,7 @@ class Form(NamedTuple):
     topic_key: str
     split: str  # the name of the file of a split
     write_qrels: Callable[[QrelsColumns], bytes] = qrels.with_four_columns
-    topic_row: Callable[[Topic], Mapping[str, str]] = lambda topic: {"title": topic.title, "text": topic.text}
+    topic_row: Callable[[Topic], Mapping[str, Any]] = lambda topic: {"title": topic.title, "text": topic.text}
 
     def files_of(self, pattern: str, source: Source) -> list[str]:
         return sorted(name for name in source.names if fnmatch(name, pattern))
@@ -97,7 +97,14 @@ class Form(NamedTuple):
             code = word_of(row, self.topic_key, place)
             if seen.setdefault(code, place) != place:
                 raise BadFile(f"{place}: topic {code} is already in {seen[code]}.")
-            yield _topic(code, row, place)
+            # A text without a title is the title, unless a description follows.
+            metadata = row.get("metadata")
+            fields = {**(metadata if isinstance(metadata, Mapping) else {}), **row}
+            title, text, description, narrative = (
+                text_of(fields, key, place) for key in ("title", "text", "description", "narrative")
+            )
+            title = title or text
+            yield Topic(code, title, description or ("" if text == title else text), narrative)
 
     def _parquet_qrels(self, source: Source) -> dict[str, QrelsColumns]:
         judged = {}
@@ -177,7 +184,7 @@ class Form(NamedTuple):
             )
         module = re.sub(r"\W", "_", collection.name)
         module = module if module[0].isalpha() else f"collection_{module}"
-        has_parts = _have_parts(collection)
+        has_parts = any(topic.description or topic.narrative for topic in collection.topics)
         catalog = cards.catalog(collection, written.files, has_parts=has_parts)
         dataset = "/".join([collection.name, *[*collection.qrels][:1]])
         registration = cards.REGISTRATION.format(module=module, dataset=dataset)
@@ -220,53 +227,27 @@ class _Written:
             self.files[key] = {"path": name, "count": self.counts[counted], "size_hint": size, **digests}
 
 
-def _topic(code: str, row: Mapping[str, Any], place: str) -> Topic:
-    """A topic from a row. A text without a title is the title, unless a description follows."""
-    metadata = row.get("metadata")
-    fields = {**(metadata if isinstance(metadata, Mapping) else {}), **row}
-    title, text, description, narrative = (
-        text_of(fields, key, place) for key in ("title", "text", "description", "narrative")
-    )
-    title = title or text
-    return Topic(code, title, description or ("" if text == title else text), narrative)
-
-
-def _have_parts(collection: TestCollection) -> bool:
-    return any(topic.description or topic.narrative for topic in collection.topics)
-
-
 def _filled(**fields: str) -> dict[str, str]:
     return {name: value for name, value in fields.items() if value}
-
-
-def _beir_row(topic: Topic) -> Mapping[str, Any]:
-    return {
-        "text": topic.query,
-        "metadata": _filled(description=topic.description, narrative=topic.narrative),
-    }
-
-
-def _catalog_row(topic: Topic) -> Mapping[str, str]:
-    """All fields of the two kinds of queries: ir_datasets reads those that it knows of."""
-    texts = {"title": topic.query, "description": topic.description, "narrative": topic.narrative}
-    return {"text": topic.query, **texts}
-
-
-def _own_row(topic: Topic) -> Mapping[str, str]:
-    return _filled(title=topic.title, text=topic.text, narrative=topic.narrative)
 
 
 FORMS: Mapping[str, Form] = {
     form.name: form
     for form in (
         Form("assay", "files of Assay's names: JSON lines and qrels of TREC", "documents.jsonl", "topics.jsonl",
-             "docno", "code", "{}.txt", topic_row=_own_row),
+             "docno", "code", "{}.txt",
+             topic_row=lambda topic: _filled(title=topic.title, text=topic.text, narrative=topic.narrative)),
         Form("beir", "BEIR: corpus.jsonl, queries.jsonl and qrels", "corpus.jsonl", "queries.jsonl",
-             "_id", "_id", "{}.tsv", qrels.with_header, topic_row=_beir_row),
+             "_id", "_id", "{}.tsv", qrels.with_header,
+             topic_row=lambda topic: {"text": topic.query,
+                                      "metadata": _filled(description=topic.description, narrative=topic.narrative)}),
         Form("hugging-face", "Hugging Face: parquet files and a data set card", "corpus/*.parquet",
              "queries/*.parquet", "_id", "_id", "{}.parquet"),
         Form("ir-datasets", "ir_datasets: JSON lines and the Python file that registers them", "docs.jsonl",
-             "queries.jsonl", "doc_id", "query_id", "{}.qrels", topic_row=_catalog_row),
+             # all fields of the two kinds of queries: ir_datasets reads those that it knows of
+             "queries.jsonl", "doc_id", "query_id", "{}.qrels",
+             topic_row=lambda topic: {"text": topic.query, "title": topic.query, "description": topic.description,
+                                      "narrative": topic.narrative}),
     )
 }  # fmt: skip
 

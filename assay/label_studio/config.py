@@ -223,7 +223,7 @@ class _Reader:
             "Choices": _of_choices,
             "Rating": _of_rating,
             "Number": _of_number,
-            "TextArea": _of_text,
+            "TextArea": lambda _: ({"kind": "text"}, {}),
             "Labels": self._of_labels,
         }
         made = kinds[tag](element) if tag in kinds else None
@@ -261,7 +261,10 @@ class _Reader:
             return []
         control = self.config.controls.get(having[0].get("whenTagName", ""))
         words = having[0].get("whenChoiceValue", "")
-        keys = _named_choices(control, words) if control is not None else []
+        keys = list(dict.fromkeys(control.choices.values())) if control is not None else []
+        if control is not None and words:
+            named = [control.choices.get(word.strip(), "") for word in words.split(",")]
+            keys = named if all(named) else []
         if len(having) > 1 or having[0].get("visibleWhen") != "choice-selected" or not control or not keys:
             self._note(element, "is asked always; its condition has no counterpart")
             return []
@@ -286,14 +289,6 @@ class _Reader:
         if self.config.ties:
             self.config.tie_words = self.config.controls.pop(self.config.ties).choices
             self.config.notes.append(f"{self.config.ties} (Choices) gives votes for neither side")
-
-
-def _named_choices(control: Control, words: str) -> list[str]:
-    """The keys of the choices that a condition names; without words, all of them."""
-    if not words:
-        return list(dict.fromkeys(control.choices.values()))
-    keys = [control.choices.get(word.strip(), "") for word in words.split(",")]
-    return keys if all(keys) else []
 
 
 def _key(word: str, taken: Container[str], number: int) -> str:
@@ -327,7 +322,8 @@ def _choices_in(element: etree._Element, tag: str) -> tuple[dict[str, str], dict
 
 def _of_choices(element: etree._Element) -> Made | None:
     words, labels, hints = _choices_in(element, "Choice")
-    is_nested = any(_around(choice) == "Choice" for choice in element.iter("Choice"))
+    parents = [choice.getparent() for choice in element.iter("Choice")]
+    is_nested = any(parent is not None and parent.tag == "Choice" for parent in parents)
     if len(labels) < 2 or is_nested or element.get("value") is not None:
         return None
     if element.get("choice") == "multiple":
@@ -335,12 +331,6 @@ def _of_choices(element: etree._Element) -> Made | None:
     if labels == YES_NO and not any(hints.values()):
         return {"kind": "yes-no"}, words
     return {"kind": "one-of", "choice": _with_hints(choices_of(labels, has_values=True), hints)}, words
-
-
-def _around(choice: etree._Element) -> str:
-    """The tag of the element around a choice."""
-    parent = choice.getparent()
-    return "" if parent is None else str(parent.tag)
 
 
 def _with_hints(choices: list[dict[str, Any]], hints: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -365,7 +355,3 @@ def _of_number(element: etree._Element) -> Made:
         if NUMBER.fullmatch(text)
     }
     return {"kind": "number", **numbers}, {}
-
-
-def _of_text(_: etree._Element) -> Made:
-    return {"kind": "text"}, {}

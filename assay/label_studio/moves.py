@@ -8,7 +8,7 @@ from assay.errors import InputError
 from assay.formats.moving import SKIPPED, MovedRow, Project, lab_toml
 from assay.formats.rows import MEAN, NAME, ONE_TOPIC
 from assay.label_studio.config import Config, Pairwise
-from assay.label_studio.tasks import Annotation, Task, TaskFile
+from assay.label_studio.tasks import Task, TaskFile
 from assay.preferences.votes import BAD, TIE, Vote, as_lines, parse_votes
 from assay.protocols.form_rules import FIELD, ROW_COLUMNS
 from assay.protocols.schema import ANSWERED, FormRules
@@ -36,22 +36,19 @@ def move(config: Config, file: TaskFile, *, slug: str, title: str, batch: str) -
     Raises:
         InputError: Two tasks have the same topic and docno, or the sides of a pair are the same document.
     """
-    moved = Moved(notes=[*config.notes, *_notes(file)])
-    if config.controls:
-        moved.project = _project(config, file, moved.notes, slug=slug, title=title, batch=batch)
-    if config.pairwise is not None:
-        _compare(config.pairwise, file, moved)
-    return moved
-
-
-def _notes(file: TaskFile) -> Iterator[str]:
-    counts = {
+    moved = Moved(notes=list(config.notes))
+    left_out = {
         "predictions, because only people judge": file.n_predictions,
         "results of controls without a counterpart, and relations": file.n_left_out,
         "annotations of people who annotated the task again": file.n_repeated,
         "regions that became one with another region of the same label": file.n_joined,
     }
-    yield from (f"left out: {words}: {n:,}" for words, n in counts.items() if n)
+    moved.notes += [f"left out: {words}: {n:,}" for words, n in left_out.items() if n]
+    if config.controls:
+        moved.project = _project(config, file, moved.notes, slug=slug, title=title, batch=batch)
+    if config.pairwise is not None:
+        _compare(config.pairwise, file, moved)
+    return moved
 
 
 def _topic(data: dict[str, str]) -> str:
@@ -77,8 +74,22 @@ def _project(
         if (first := place_of.setdefault((row.topic, docno), task.place)) != task.place:
             raise InputError(f"{task.place}: {row.topic} {docno} is there already, in {first}")
         rows.append(row)
-        judgments += [_judgment(row, each, batch, judges) for each in task.annotations]
-    can_skip = any(judgment["choice"] == SKIPPED for judgment in judgments)
+        judgments += [
+            {
+                "batch": batch,
+                "kind": "dual" if judges > 1 else "main",
+                "topic": row.topic,
+                "docno": row.docno,
+                "assessor": each.by,
+                "choice": SKIPPED if each.is_skipped else ANSWERED.key,
+                "answers": json.dumps(each.answers, ensure_ascii=False),
+                "accepted_at": "",
+                "judged_at": each.created,
+                "seconds": each.seconds,
+                "source": SOURCE,
+            }
+            for each in task.annotations
+        ]
     protocol = lab_toml(
         slug,
         title,
@@ -86,25 +97,9 @@ def _project(
         [control.question for control in config.controls.values()],
         source="A project of Label Studio.",
         judges=judges,
-        can_skip=can_skip,
+        can_skip=any(judgment["choice"] == SKIPPED for judgment in judgments),
     )
     return Project(protocol, rows, judgments)
-
-
-def _judgment(row: MovedRow, annotation: Annotation, batch: str, judges: int) -> dict[str, str]:
-    return {
-        "batch": batch,
-        "kind": "dual" if judges > 1 else "main",
-        "topic": row.topic,
-        "docno": row.docno,
-        "assessor": annotation.by,
-        "choice": SKIPPED if annotation.is_skipped else ANSWERED.key,
-        "answers": json.dumps(annotation.answers, ensure_ascii=False),
-        "accepted_at": "",
-        "judged_at": annotation.created,
-        "seconds": annotation.seconds,
-        "source": SOURCE,
-    }
 
 
 def _compare(pairwise: Pairwise, file: TaskFile, moved: Moved) -> None:

@@ -110,10 +110,16 @@ def _list(of: Mapping[str, Any], name: str, key: str) -> list[Any]:
 
 
 def _task(task: Mapping[str, Any], place: str, config: Config, file: TaskFile) -> Task:
-    data = {
-        _words(key, "data"): _cell(each, f"data.{key}")
-        for key, each in _object(task.get("data"), "data").items()
-    }
+    data = {}
+    for key, value in _object(task.get("data"), "data").items():
+        text = (
+            value
+            if isinstance(value, str)
+            else ""
+            if value is None
+            else json.dumps(value, ensure_ascii=False)
+        )
+        data[_words(key, "data")] = _words(text, f"data.{key}")
     for variable in config.variables:
         if variable not in data:
             raise _Wrong(f"data.{variable}", "missing; the configuration shows it")
@@ -133,13 +139,6 @@ def _words(text: str, key: str) -> str:
     if SURROGATE.search(text):
         raise _Wrong(key, "a text has half of a surrogate pair, such as \\ud83d")
     return without_controls(text)
-
-
-def _cell(value: object, key: str) -> str:
-    """A value of a task as the text of a row."""
-    if value is None:
-        return ""
-    return _words(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), key)
 
 
 def _annotation(
@@ -202,7 +201,13 @@ def _results(
             answers |= {control.question["key"]: answer} if answer else {}
         else:
             side = _side(name, value, f"{place}.value", config) or side
-    return answers | _joined_marks(marks, key, file), side
+    joined = {question: _joined(given) for question, given in marks.items()}
+    for question, parts in joined.items():
+        file.n_joined += len(marks[question]) - len(parts)
+        if len(parts) > MARKS:
+            problem = f"{len(parts):,} parts are marked with {question}; at most {MARKS} are accepted"
+            raise _Wrong(f"{key}.result", problem)
+    return answers | joined, side
 
 
 def _known_results(
@@ -216,21 +221,10 @@ def _known_results(
         if result.get("type") == "relation" or (isinstance(name, str) and name in config.left_out):
             file.n_left_out += 1
             continue
-        if not isinstance(name, str) or not _is_known(name, config):
+        of_pair = {config.pairwise.name, config.ties} if config.pairwise is not None else set()
+        if not isinstance(name, str) or not (name in config.controls or name in of_pair):
             raise _Wrong(f"{place}.from_name", f"{shown(name)} is not a control of the configuration")
         yield place, name, _object(result.get("value"), f"{place}.value")
-
-
-def _joined_marks(
-    marks: Mapping[str, list[dict[str, Any]]], key: str, file: TaskFile
-) -> dict[str, list[dict[str, Any]]]:
-    joined = {question: _joined(given) for question, given in marks.items()}
-    for question, parts in joined.items():
-        file.n_joined += len(marks[question]) - len(parts)
-        if len(parts) > MARKS:
-            problem = f"{len(parts):,} parts are marked with {question}; at most {MARKS} are accepted"
-            raise _Wrong(f"{key}.result", problem)
-    return joined
 
 
 def _marks(
@@ -264,11 +258,6 @@ def _joined(marks: list[dict[str, Any]]) -> list[dict[str, Any]]:
             last[mark["choice"]] = mark
             joined.append(mark)
     return joined
-
-
-def _is_known(name: str, config: Config) -> bool:
-    is_of_pair = config.pairwise is not None and name in {config.pairwise.name, config.ties}
-    return name in config.controls or is_of_pair
 
 
 def _side(name: str, value: Mapping[str, Any], place: str, config: Config) -> str:
@@ -306,7 +295,12 @@ def _answer(control: Control, value: Mapping[str, Any], key: str) -> str | list[
     if control.tag == "Rating":
         return _chosen(control, str(given) if isinstance(given, int) else shown(given), key)
     if control.tag == "Number":
-        return _number(given, key)
+        is_number = isinstance(given, (int, float)) and not isinstance(given, bool) and abs(given) < 10**16
+        number = format(Decimal(repr(given)), "f") if is_number else ""  # without an exponent
+        if not NUMBER.fullmatch(number):
+            accepted = "a number of at most 15 digits before and after the point"
+            raise _Wrong(key, f"expected {accepted}, got {shown(given)}")
+        return number
     text = "\n".join(_texts(given, key))
     if len(text) > MAX_CHARACTERS:
         raise _Wrong(key, f"{len(text):,} characters; a text has at most {MAX_CHARACTERS:,}")
@@ -318,17 +312,3 @@ def _chosen(control: Control, word: str, key: str) -> str:
         accepted = ", ".join(list(control.choices)[:20])
         raise _Wrong(key, f"{shown(word)} is not a choice of {control.question['key']}; use {accepted}")
     return control.choices[word]
-
-
-def _number(value: object, key: str) -> str:
-    text = "" if isinstance(value, bool) or not isinstance(value, (int, float)) else _plain(value)
-    if not NUMBER.fullmatch(text):
-        raise _Wrong(
-            key, f"expected a number of at most 15 digits before and after the point, got {shown(value)}"
-        )
-    return text
-
-
-def _plain(value: float) -> str:
-    """A number without an exponent."""
-    return format(Decimal(repr(value)), "f") if abs(value) < 10**16 else ""

@@ -84,7 +84,13 @@ def write_rows(protocol: Protocol, rows: Sequence[TableRow], judgments: Iterable
                 f"the field {name!r} cannot be a variable of Label Studio; use letters, digits and _"
             )
     view = etree.Element("View")
-    shown = _add_objects(view, judging.form.html, fields, questions)
+    # A text for each field, in the order of the page.
+    places = [match[1].strip() for match in PLACEHOLDER.finditer(judging.form.html)]
+    placed = [name for name in dict.fromkeys(places) if not name.startswith(QUESTION)]
+    names = [name for name in placed if name in (*fields, *ROW_COLUMNS)] or ["docno"]
+    for name in names:
+        etree.SubElement(view, "Text", name=_object_name(name, questions), value=f"${name}")
+    shown = _object_name(names[0], questions)
     for question in questions.values():
         field_of_text = question.field and _object_name(question.field, questions)
         _add_control(view, question, field_of_text or shown, notes)
@@ -105,18 +111,6 @@ def _questions(judging: JudgingRules, notes: list[str]) -> Iterator[Question]:
             yield question
         else:
             notes.append(f"{question.key} ({question.kind}) has no counterpart and is left out")
-
-
-def _add_objects(
-    view: etree._Element, html: str, fields: Sequence[str], questions: Mapping[str, Question]
-) -> str:
-    """Add a text for each field, in the order of the page. The name of the first one."""
-    places = [match[1].strip() for match in PLACEHOLDER.finditer(html)]
-    shown = [name for name in dict.fromkeys(places) if not name.startswith(QUESTION)]
-    names = [name for name in shown if name in (*fields, *ROW_COLUMNS)] or ["docno"]
-    for name in names:
-        etree.SubElement(view, "Text", name=_object_name(name, questions), value=f"${name}")
-    return _object_name(names[0], questions)
 
 
 def _object_name(name: str, questions: Mapping[str, Question]) -> str:
@@ -149,18 +143,14 @@ def _fill(control: etree._Element, question: Question, tag: str) -> None:
         control.set("rows", "3")
     of_choices = {"Choices": "Choice", "Labels": "Label"}
     for choice in question.choices if tag in of_choices else ():
-        _add_choice(control, choice, of_choices[tag])
+        made = etree.SubElement(control, of_choices[tag], value=choice.label)
+        if choice.key != choice.label:
+            made.set("alias", choice.key)
+        if choice.definition:
+            made.set("hint", choice.definition)
     for key in ("min", "max"):
         if (limit := getattr(question, key)) is not None:
             control.set(key, f"{limit:g}")
-
-
-def _add_choice(control: etree._Element, choice: QuestionChoice, tag: str) -> None:
-    made = etree.SubElement(control, tag, value=choice.label)
-    if choice.key != choice.label:
-        made.set("alias", choice.key)
-    if choice.definition:
-        made.set("hint", choice.definition)
 
 
 def _add_conditions(control: etree._Element, question: Question, notes: list[str]) -> None:
@@ -236,28 +226,24 @@ def _results(
     """The results of an answer: one, or one for each marked part."""
     question, name = questions[key], f"{task['id']}-{key}"
     if question.kind != "span":
-        yield _result(name, key, shown, *_value(question, answer))
+        tag = tag_of(question)
+        kind, value_key = TYPES[tag]
+        value: Any = answer if isinstance(answer, list) else [answer]
+        if tag == "Rating":
+            value = int(answer)
+        elif tag == "Number":
+            value = float(answer) if "." in answer else int(answer)
+        yield _result(name, key, shown, kind, {value_key: value})
         return
     text, of_text = task["data"][question.field], _object_name(question.field, questions)
     for n, part in enumerate(answer, 1):
         start, end = part["start"], part["start"] + part["length"]
-        value = {"start": start, "end": end, "text": text[start:end], "labels": [part["choice"]]}
-        yield _result(f"{name}-{n}", key, of_text, "labels", value)
+        marked = {"start": start, "end": end, "text": text[start:end], "labels": [part["choice"]]}
+        yield _result(f"{name}-{n}", key, of_text, "labels", marked)
 
 
 def _result(name: str, control: str, shown: str, kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": name, "from_name": control, "to_name": shown, "type": kind, "value": dict(value)}
-
-
-def _value(question: Question, answer: Any) -> tuple[str, dict[str, Any]]:
-    """The type and the value of the result of an answer."""
-    tag = tag_of(question)
-    kind, key = TYPES[tag]
-    if tag == "Rating":
-        return kind, {key: int(answer)}
-    if tag == "Number":
-        return kind, {key: float(answer) if "." in answer else int(answer)}
-    return kind, {key: answer if isinstance(answer, list) else [answer]}
 
 
 def _xml(view: etree._Element) -> str:
@@ -287,17 +273,14 @@ def write_votes(
         texts = {side: documents.get(docno, docno) for side, docno in zip(DOCNO, vote[1:3], strict=True)}
         data = {"topic": vote.topic, **dict(zip(DOCNO.values(), vote[1:3], strict=True)), **texts}
         task = tasks.setdefault(vote[:3], _task(len(tasks) + 1, data))
-        task["annotations"].append(
-            _annotation(vote.assessor, [_of_vote(vote, task["id"])], False, None, None)
-        )
+        if vote.loser:
+            # Label Studio's editor names the control itself as the object of a comparison.
+            chosen = {"selected": "left" if vote.winner == vote.left else "right"}
+            result = _result(f"{task['id']}-{PREFERENCE}", PREFERENCE, PREFERENCE, "pairwise", chosen)
+        else:
+            chosen_neither = {"choices": [vote.winner]}
+            result = _result(f"{task['id']}-{NEITHER}", NEITHER, "left", "choices", chosen_neither)
+        task["annotations"].append(_annotation(vote.assessor, [result], False, None, None))
     lacking = sorted({docno for vote in tasks for docno in vote[1:]} - documents.keys())
     notes = [f"{len(lacking):,} documents have no text, such as {lacking[0]}"] if lacking else []
     return Written(_xml(view), list(tasks.values()), notes)
-
-
-def _of_vote(vote: Vote, task: int) -> dict[str, Any]:
-    if vote.loser:
-        side = "left" if vote.winner == vote.left else "right"
-        # Label Studio's editor names the control itself as the object of a comparison.
-        return _result(f"{task}-{PREFERENCE}", PREFERENCE, PREFERENCE, "pairwise", {"selected": side})
-    return _result(f"{task}-{NEITHER}", NEITHER, "left", "choices", {"choices": [vote.winner]})

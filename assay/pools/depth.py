@@ -7,7 +7,7 @@ A unit may have *members* with docnos of their own: instances of a formula, or n
 judged. Members at positions from 1 are shown to the assessor; those at position 0 are not shown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -200,3 +200,39 @@ def within(units: PooledUnits, reach: NDArray[np.int64]) -> PooledUnits:
     kept = np.zeros(len(units), dtype=np.bool_)
     kept[part.entry] = True
     return part.of_entries(kept)
+
+
+def pool_known_items(
+    runs: Sequence[RunColumns], depths: Sequence[int], known: Mapping[str, Collection[str]]
+) -> PooledUnits:
+    """The known items of all topics, and their ranks in each run, up to its depth.
+
+    Nothing is judged: qrels are made from the pool, and it shows how many runs found each item.
+
+    Args:
+        depths: (runs,) number of ranks that are searched.
+        known: docnos by topic; topics that are in no run are pooled too.
+    """
+    codes = np.array(sorted({*known, *(code for run in runs for code in run.topics.tolist())}), dtype=np.str_)
+    items = {code: {docno.encode() for docno in known.get(code, ())} for code in codes.tolist()}
+    tops = []
+    for run, depth in zip(runs, depths, strict=True):
+        wanted = [np.array(sorted(items[code]), dtype=np.bytes_) for code in run.topics.tolist()]
+        spans = zip(run.offsets[:-1].tolist(), run.offsets[1:].tolist(), wanted, strict=True)
+        positions = [
+            start + np.flatnonzero(np.isin(run.docno[start : min(end, start + depth)], docnos))
+            for start, end, docnos in spans
+        ]
+        row = np.concatenate([np.empty(0, dtype=np.intp), *positions])
+        topic = run.topic_index[row]
+        rank = (row - run.offsets[topic] + 1).astype(np.int32)
+        tops.append(Top(numbers_in(run, codes)[topic], run.docno[row], rank))
+    rows = [(topic, docno) for topic, code in enumerate(codes.tolist()) for docno in sorted(items[code])]
+    all_items = Top(
+        np.array([topic for topic, _ in rows], dtype=np.int32),
+        np.array([docno for _, docno in rows], dtype=np.bytes_),
+        np.zeros(len(rows), dtype=np.int32),
+    )
+    units = union([*tops, all_items], codes)
+    # the last "run" is not one: it adds the items that no run has
+    return replace(units.of_contributions(units.run < len(runs)), n_runs=len(runs))

@@ -12,7 +12,7 @@ for a seed that is negative or does not fit into 63 bits. Decision: ADR 6.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,25 +47,6 @@ def _ordered(units: PooledUnits, seed: int, key: NDArray[np.int64]) -> NDArray[n
     return position
 
 
-def _in_groups(
-    units: PooledUnits, seed: int, groups: Sequence[str], *, last: Sequence[bool]
-) -> NDArray[np.int32]:
-    """(n,) position of each entry within its topic: whole groups at random, and in a group by the best rank.
-
-    Args:
-        groups: (n,) the group of each entry.
-        last: (n,) whether the group of an entry comes after those of which this is False.
-    """
-    position = np.empty(len(units), dtype=np.int32)
-    best, ends = units.best_rank, np.cumsum(units.sizes)
-    for code, start, end in zip(units.topics.tolist(), ends - units.sizes, ends, strict=True):
-        names, of_group = np.unique(np.array(groups[start:end], dtype=np.str_), return_inverse=True)
-        draws = topic_draws(seed, code, len(names))[of_group]
-        order = np.lexsort((best[start:end], draws, np.array(last[start:end], dtype=np.bool_)))
-        position[start:end][order] = np.arange(1, end - start + 1)
-    return position
-
-
 def by_answer(units: PooledUnits, seed: int) -> NDArray[np.int32]:
     """(n,) position of each entry within its topic: answer by answer at random, the nuggets of each as in their list.
 
@@ -77,7 +58,14 @@ def by_answer(units: PooledUnits, seed: int) -> NDArray[np.int32]:
         name.split(":", 2)[2] if is_last else name.rpartition(":")[0]
         for name, is_last in zip(names, last, strict=True)
     ]
-    return _in_groups(units, seed, groups, last=last)
+    position = np.empty(len(units), dtype=np.int32)
+    best, ends = units.best_rank, np.cumsum(units.sizes)
+    for code, start, end in zip(units.topics.tolist(), ends - units.sizes, ends, strict=True):
+        distinct, of_group = np.unique(np.array(groups[start:end], dtype=np.str_), return_inverse=True)
+        draws = topic_draws(seed, code, len(distinct))[of_group]
+        order = np.lexsort((best[start:end], draws, np.array(last[start:end], dtype=np.bool_)))
+        position[start:end][order] = np.arange(1, end - start + 1)
+    return position
 
 
 def topic_draws(seed: int, code: str, n: int) -> NDArray[np.uint64]:

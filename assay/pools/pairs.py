@@ -5,7 +5,7 @@ documents that it contributes; its rank is that of the better one.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -14,34 +14,23 @@ from assay.pools.depth import PooledUnits, Top, union
 from assay.preferences.pairs import Pair, Tournament, pooled_best
 from assay.preferences.votes import SIGN, Vote, by_topic, pair_docno, parse_votes
 from assay.protocols.pair_rules import figures_of
-from assay.protocols.schema import PairRules, PairSelection
+from assay.protocols.schema import PairRules
 
 Ranks = Mapping[str, Mapping[int, int]]  # of the documents of a topic: the rank in each run
-Chooser = Callable[[str, Ranks, Sequence[Vote], PairRules, int], list[Pair]]
 
 
-def _all(topic: str, ranks: Ranks, votes: Sequence[Vote], rules: PairRules, seed: int) -> list[Pair]:
-    return list(combinations(sorted(ranks), 2))
-
-
-def _tournament(topic: str, ranks: Ranks, votes: Sequence[Vote], rules: PairRules, seed: int) -> list[Pair]:
-    tournament = Tournament(**figures_of(rules), seed=seed)
-    return tournament.plan(topic, dict.fromkeys(ranks, 1), votes).pairs
-
-
-def _pooled_best(topic: str, ranks: Ranks, votes: Sequence[Vote], rules: PairRules, seed: int) -> list[Pair]:
+def _chosen(topic: str, ranks: Ranks, votes: Sequence[Vote], rules: PairRules, seed: int) -> list[Pair]:
+    """The pairs of a topic to judge next, by the selection of the protocol."""
+    if rules.selection == "all":
+        return list(combinations(sorted(ranks), 2))
+    if rules.selection == "tournament":
+        tournament = Tournament(**figures_of(rules), seed=seed)
+        return tournament.plan(topic, dict.fromkeys(ranks, 1), votes).pairs
     rankings: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
     for docno, of_runs in ranks.items():
         for run, rank in of_runs.items():
             rankings[run].append((rank, docno))
     return pooled_best([[docno for _, docno in sorted(rankings[run])] for run in sorted(rankings)], votes)
-
-
-CHOOSERS: dict[PairSelection, Chooser] = {
-    "all": _all,
-    "tournament": _tournament,
-    "pooled-best": _pooled_best,
-}
 
 
 def votes_in(text: str) -> list[Vote]:
@@ -54,27 +43,7 @@ def pool_pairs(units: PooledUnits, votes: Sequence[Vote], rules: PairRules, seed
 
     Raises ValueError: the docno of a document has the sign between the documents of a pair.
     """
-    of_topics, ranks = by_topic(votes), _ranks(units)
-    tops: list[list[tuple[int, bytes, int]]] = [[] for _ in range(units.n_runs)]
-    for topic, code in enumerate(units.topics.tolist()):
-        known = ranks[topic]
-        own = [vote for vote in of_topics.get(code, ()) if set(vote.pair) <= known.keys()]
-        for first, second in CHOOSERS[rules.selection](code, known, own, rules, seed):
-            docno = pair_docno(first, second).encode()
-            for run in known[first].keys() | known[second].keys():
-                rank = min(known[docno][run] for docno in (first, second) if run in known[docno])
-                tops[run].append((topic, docno, rank))
-    return union([_top(rows) for rows in tops], units.topics)
-
-
-def _top(rows: Sequence[tuple[int, bytes, int]]) -> Top:
-    topics, docnos, ranks = zip(*rows, strict=True) if rows else ((), (), ())
-    docno = np.array(docnos, dtype=np.bytes_) if docnos else np.empty(0, dtype="S1")
-    return Top(np.array(topics, dtype=np.int32), docno, np.array(ranks, dtype=np.int32))
-
-
-def _ranks(units: PooledUnits) -> list[dict[str, dict[int, int]]]:
-    """(topics,) the documents of each topic with their ranks by run."""
+    # The documents of each topic with their ranks by run.
     ranks: list[dict[str, dict[int, int]]] = [{} for _ in units.topics]
     docnos, topics = [docno.decode() for docno in units.docno.tolist()], units.topic_index.tolist()
     for docno in docnos:
@@ -82,4 +51,20 @@ def _ranks(units: PooledUnits) -> list[dict[str, dict[int, int]]]:
             raise ValueError(f"the document {docno} cannot be in a pair, because its id has the sign {SIGN}")
     for entry, run, rank in zip(units.entry.tolist(), units.run.tolist(), units.rank.tolist(), strict=True):
         ranks[topics[entry]].setdefault(docnos[entry], {})[run] = rank
-    return ranks
+    of_topics = by_topic(votes)
+    tops: list[list[tuple[int, bytes, int]]] = [[] for _ in range(units.n_runs)]
+    for topic, code in enumerate(units.topics.tolist()):
+        known = ranks[topic]
+        own = [vote for vote in of_topics.get(code, ()) if set(vote.pair) <= known.keys()]
+        for first, second in _chosen(code, known, own, rules, seed):
+            pair = pair_docno(first, second).encode()
+            for run in known[first].keys() | known[second].keys():
+                rank = min(known[docno][run] for docno in (first, second) if run in known[docno])
+                tops[run].append((topic, pair, rank))
+    return union([_top(rows) for rows in tops], units.topics)
+
+
+def _top(rows: Sequence[tuple[int, bytes, int]]) -> Top:
+    topics, docnos, ranks = zip(*rows, strict=True) if rows else ((), (), ())
+    docno = np.array(docnos, dtype=np.bytes_) if docnos else np.empty(0, dtype="S1")
+    return Top(np.array(topics, dtype=np.int32), docno, np.array(ranks, dtype=np.int32))

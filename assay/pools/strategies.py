@@ -25,6 +25,7 @@ from assay.pools.answers import pool_answers
 from assay.pools.depth import (
     Members,
     PooledUnits,
+    pool_known_items,
     reach_of_rows,
     round_robin_reach,
     top_k,
@@ -39,7 +40,6 @@ from assay.pools.distinct_formulas import (
     reach_of_distinct,
 )
 from assay.pools.instances import gather, show
-from assay.pools.known_items import pool_known_items
 from assay.pools.near_duplicates import join_duplicates
 from assay.pools.order import ORDERS
 from assay.pools.pairs import pool_pairs

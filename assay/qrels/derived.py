@@ -10,7 +10,7 @@ All votes count, those of several assessors too. An adjudication decides alone. 
 was never preferred or level, has grade 0. Decision: ADR 57.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -52,7 +52,8 @@ def derive(
     for unit in ordered:
         of_unit = judged.get(unit, ())
         counted = [vote for vote in of_unit if vote.kind == "adjudication"] or of_unit
-        own = [_vote(unit, each) for each in counted if each.grade is not None]
+        graded = (each for each in counted if each.grade is not None)
+        own = [vote_of(unit.topic, unit.docno, each.choice, each.assessor) for each in graded]
         votes += [vote for vote in own if vote is not None]
         if not counted:
             tally.unjudged.append(unit)
@@ -77,8 +78,13 @@ def derive(
     report = frozen.report | {"preferences": rules.preferences, "votes": len(votes), "ungraded": n_without}
     if rules.preferences != "votes":
         return Frozen(frozen.rows, report)
+    # The preferences of the topics, each once. Two assessors who contradict each other are both in.
     kept = {topic.decode() for topic, *_ in frozen.rows}
-    return Frozen(frozen.rows, report, _lines(votes, kept), "preferences")
+    preferred = dict.fromkeys(
+        (vote.topic, vote.winner, vote.loser) for vote in votes if vote.loser and vote.topic in kept
+    )
+    parts = [PartRow(topic.encode(), won.encode(), 1, (lost.encode(),)) for topic, won, lost in preferred]
+    return Frozen(frozen.rows, report, parts, "preferences")
 
 
 def as_ranges(numbers: Iterable[int]) -> list[list[int]]:
@@ -119,20 +125,6 @@ def renumbered(ranges: Iterable[Sequence[int]], numbers: Mapping[int, int]) -> l
     Raises ValueError or TypeError: See `numbers_in`.
     """
     return as_ranges(numbers[n] for n in numbers_in(ranges, max(numbers, default=0)) if n in numbers)
-
-
-def _vote(unit: Unit, judged: Judged) -> Vote | None:
-    return vote_of(unit.topic, unit.docno, judged.choice, judged.assessor)
-
-
-def _lines(votes: Iterable[Vote], topics: Collection[str]) -> list[PartRow]:
-    """The preferences of the topics, each once. Two assessors who contradict each other are both in."""
-    return [
-        PartRow(topic.encode(), winner.encode(), 1, (loser.encode(),))
-        for topic, winner, loser in dict.fromkeys(
-            (vote.topic, vote.winner, vote.loser) for vote in votes if vote.loser and vote.topic in topics
-        )
-    ]
 
 
 def grades_of(

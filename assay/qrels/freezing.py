@@ -7,7 +7,7 @@ formula), the rule of the protocol combines their grades.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -143,7 +143,17 @@ def freeze(
     Raises Undecided: for some units, judgments of equal precedence have different choices.
     """
     tally, left_out = tallied(units, votes, rules, judges, also, members)
-    _add_given(given, tally)
+    # The grades of the topics' developers count in the topics that have units.
+    non_answered = {Unit(each["topic"], each["docno"]) for each in tally.non_answers}
+    topics = {unit.topic for unit in (*tally.graded, *tally.unjudged, *non_answered)}
+    new = {
+        unit: grade
+        for unit, grade in given.items()
+        if unit.topic in topics and unit not in tally.graded and unit not in non_answered
+    }
+    tally.graded |= new
+    tally.unjudged = [unit for unit in tally.unjudged if unit not in new]
+    tally.decided["by the developers of the topics"] |= set(new)
     return without_poor_topics(tally, rules, left_out)
 
 
@@ -209,21 +219,6 @@ def given_grades(sources: Iterable[tuple[str, str]], protocol: Protocol) -> dict
     }
 
 
-def _add_given(given: Mapping[Unit, int], tally: Tally) -> None:
-    """Add the grades of the topics' developers, for the topics that have units."""
-    judged = {unit.topic for unit in (*tally.graded, *tally.unjudged)}
-    non_answered = {Unit(each["topic"], each["docno"]) for each in tally.non_answers}
-    topics = judged | {unit.topic for unit in non_answered}
-    new = {
-        unit: grade
-        for unit, grade in given.items()
-        if unit.topic in topics and unit not in tally.graded and unit not in non_answered
-    }
-    tally.graded |= new
-    tally.unjudged = [unit for unit in tally.unjudged if unit not in new]
-    tally.decided["by the developers of the topics"] |= set(new)
-
-
 def votes_by_document(
     units: Iterable[Unit], votes: Iterable[DocumentVote], kinds: Collection[str]
 ) -> tuple[dict[Unit, Votes], dict[str, int]]:
@@ -269,40 +264,24 @@ def _decide(
         tally.non_answers.append({"topic": unit.topic, "docno": unit.docno, "choice": choice})
 
 
-def _median(grades: Sequence[int]) -> int:
-    """The lower of the two in the middle."""
-    return sorted(grades)[(len(grades) - 1) // 2]
-
-
-def _majority(grades: Sequence[int]) -> int:
-    """The most frequent grade; of several, the lowest."""
-    counts = Counter(grades)
-    return min(grade for grade, n in counts.items() if n == max(counts.values()))
-
-
-def _mean(grades: Sequence[int]) -> int:
-    """The mean, rounded half up."""
-    return (2 * sum(grades) + len(grades)) // (2 * len(grades))
-
-
-COMBINED = {"median": _median, "majority": _majority, "mean": _mean}
-
-
-def _combined(votes: Votes, aggregate: str) -> list[Vote]:
-    """One vote with the grade that all judgments of a document give together. An adjudication decides alone."""
-    last = [vote for vote in votes if vote.kind == "adjudication"] or list(votes)
-    counted = [vote for vote in last if vote.is_assigned] or last
-    graded = [vote for vote in counted if vote.grade is not None]
-    if not graded:
-        return counted[:1]
-    grades = [vote.grade for vote in graded if vote.grade is not None]
-    return [graded[0]._replace(grade=COMBINED[aggregate](grades))]
+# One grade of several: the lower one in the middle; the most frequent one, of several the lowest; the mean, rounded
+# half up.
+COMBINED: Mapping[str, Callable[[Sequence[int]], int]] = {
+    "median": lambda grades: sorted(grades)[(len(grades) - 1) // 2],
+    "majority": lambda grades: min(Counter(grades).items(), key=lambda each: (-each[1], each[0]))[0],
+    "mean": lambda grades: (2 * sum(grades) + len(grades)) // (2 * len(grades)),
+}
 
 
 def _counted(unit: Unit, votes: Votes, rules: QrelsRules, tally: Tally) -> list[Vote]:
     """The votes on a document that count; none if they conflict."""
-    if rules.aggregate in COMBINED:
-        return _combined(votes, rules.aggregate)
+    if rules.aggregate in COMBINED:  # all judgments together give one grade; an adjudication decides alone
+        last = [vote for vote in votes if vote.kind == "adjudication"] or list(votes)
+        combined = [vote for vote in last if vote.is_assigned] or last
+        graded = [vote for vote in combined if vote.grade is not None]
+        grades = [vote.grade for vote in graded if vote.grade is not None]
+        grade_of = COMBINED[rules.aggregate]
+        return [graded[0]._replace(grade=grade_of(grades))] if graded else combined[:1]
     by_kind = ([vote for vote in votes if vote.kind == kind] for kind in PRECEDENCE)
     of_kind: list[Vote] = next(filter(None, by_kind), [])
     counted = [vote for vote in of_kind if vote.is_assigned] or of_kind

@@ -90,8 +90,19 @@ def parse(words: Sequence[str]) -> Options:
         zscores=last.get("Z"),
         topic=last.get("D", "").partition(".")[2] or None,
     )
-    if not (options.is_help or options.is_version):
-        _check(options, last.get("T", "trec_results"))
+    if options.is_help or options.is_version:
+        return options
+    if len(files) != 2:
+        raise TrecEvalError(
+            f"expected two files, QRELS and RUN; got {len(files)}\n{USAGE_LINE}", status=USAGE
+        )
+    if files == ["-", "-"]:
+        raise TrecEvalError("standard input (-) can be read only once", status=USAGE)
+    refusal = "no such format; use"
+    if options.format not in FORMATS:
+        raise TrecEvalError(f"-R {options.format}: {refusal} {', '.join(FORMATS)}", status=UNREADABLE)
+    if (results_format := last.get("T", "trec_results")) != "trec_results":
+        raise TrecEvalError(f"-T {results_format}: {refusal} trec_results", status=UNREADABLE)
     return options
 
 
@@ -99,18 +110,3 @@ def _number(option: str, text: str) -> int:
     if not re.fullmatch(r"\s*[+-]?\d{1,18}\s*", text) or int(text) < 0:
         raise TrecEvalError(f"{option} takes a whole number from 0, got {text!r}\n{USAGE_LINE}", status=USAGE)
     return int(text)
-
-
-def _check(options: Options, results_format: str) -> None:
-    if len(options.files) != 2:
-        raise TrecEvalError(
-            f"expected two files, QRELS and RUN; got {len(options.files)}\n{USAGE_LINE}", status=USAGE
-        )
-    if options.files == ["-", "-"]:
-        raise TrecEvalError("standard input (-) can be read only once", status=USAGE)
-    if options.format not in FORMATS:
-        raise TrecEvalError(
-            f"-R {options.format}: no such format; use {', '.join(FORMATS)}", status=UNREADABLE
-        )
-    if results_format != "trec_results":
-        raise TrecEvalError(f"-T {results_format}: no such format; use trec_results", status=UNREADABLE)

@@ -1,7 +1,5 @@
 """The lines that trec_eval prints: those of each topic, then those of all topics."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from assay.trec_eval.evaluation import Column, Evaluation
@@ -32,8 +30,16 @@ def lines_of(
                 shown.append((f"{name:<22}\t", [f"'{text}'" for text in values]))
         for n, topic in enumerate(evaluation.topics):
             lines += [f"{prefix}{topic}\t{texts[n]}\n" for prefix, texts in shown]
-    if is_summed_up:
-        lines += _of_all(evaluation, columns, mark)
+    for name, measure, values in columns if is_summed_up else ():
+        if measure.summary == "tag":
+            lines.append(f"{name:<22}\t{ALL}\t{evaluation.tag.decode(BYTES)}\n")
+        elif measure.summary == "number of topics":
+            lines.append(f"{mark}{name:<22}\t{ALL}\t{_number(float(len(evaluation.topics)), not mark)}\n")
+        elif isinstance(values, np.ndarray):
+            total = float(np.cumsum(values)[-1])  # added in order, like trec_eval does
+            mean = total if measure.summary == "sum" else total / len(values)
+            summary = float(np.exp(mean)) if measure.summary == "geometric mean" else mean
+            lines.append(f"{mark}{name:<22}\t{ALL}\t{_number(summary, measure.is_whole)}\n")
     return "".join(lines).encode(BYTES)
 
 
@@ -52,17 +58,3 @@ def _as_zscores(column: Column, topics: list[str], zscores: ZScores) -> Column:
 
 def _number(value: float, is_whole: bool) -> str:
     return f"{value:.0f}" if is_whole else f"{value:6.4f}"
-
-
-def _of_all(evaluation: Evaluation, columns: list[Column], mark: str) -> Iterator[str]:
-    for name, measure, values in columns:
-        if measure.summary == "tag":
-            yield f"{name:<22}\t{ALL}\t{evaluation.tag.decode(BYTES)}\n"
-        elif measure.summary == "number of topics":
-            number = _number(float(len(evaluation.topics)), not mark)
-            yield f"{mark}{name:<22}\t{ALL}\t{number}\n"
-        elif isinstance(values, np.ndarray):
-            total = float(np.cumsum(values)[-1])  # added in order, like trec_eval does
-            mean = total if measure.summary == "sum" else total / len(values)
-            summary = float(np.exp(mean)) if measure.summary == "geometric mean" else mean
-            yield f"{mark}{name:<22}\t{ALL}\t{_number(summary, measure.is_whole)}\n"

@@ -38,8 +38,19 @@ def parse_parameters(measure: str, kind: Kind, default: tuple[float, ...], text:
     """
     if kind == "none":
         return Parameters((measure,))
-    if kind == "pairs":
-        return Parameters((measure,)) if text is None else _pairs(measure, text)
+    if kind == "pairs" and text is None:
+        return Parameters((measure,))
+    if kind == "pairs" and text is not None:
+        named: dict[str, float] = {}
+        for pair in text.split(","):
+            name, is_there, word = pair.partition("=")
+            if not (name and is_there):
+                raise _refused(measure, text, f"{pair!r} is not a pair; write pairs like 1=3,2=9")
+            gain = _number(measure, text, word, False)
+            if name != "p" and not re.fullmatch(GRADE, name):
+                raise _refused(measure, text, f"{name!r} is not a grade; write gains like GRADE=GAIN")
+            named.setdefault(name, gain)
+        return Parameters((f"{measure}_{text}",), named=named)
     if kind == "numbers":
         name = measure if text is None else f"{measure}_{text}"
         return Parameters((name,), default if text is None else _numbers(measure, text))
@@ -65,19 +76,6 @@ def _number(measure: str, text: str, word: str, is_whole: bool) -> float:
     if not abs(number) < 1e15 or (is_whole and match is None):
         raise _refused(measure, text, f"{word!r} is not a number that is accepted")
     return number
-
-
-def _pairs(measure: str, text: str) -> Parameters:
-    named: dict[str, float] = {}
-    for pair in text.split(","):
-        name, is_there, word = pair.partition("=")
-        if not (name and is_there):
-            raise _refused(measure, text, f"{pair!r} is not a pair; write pairs like 1=3,2=9")
-        number = _number(measure, text, word, False)
-        if name != "p" and not re.fullmatch(GRADE, name):
-            raise _refused(measure, text, f"{name!r} is not a grade; write gains like GRADE=GAIN")
-        named.setdefault(name, number)
-    return Parameters((f"{measure}_{text}",), named=named)
 
 
 def _refused(measure: str, text: str | None, reason: str) -> TrecEvalError:

@@ -193,24 +193,16 @@ def _counted_with_first(group: Group, r: int, n_returned: int, is_returned_only:
         is_left_out = group.is_nonrelevant & (np.cumsum(group.is_nonrelevant) > r)
         prefers = group.prefers & ~is_left_out & ~is_left_out[:, None]
     else:
-        prefers = _with_last_class_cut(group, r)
+        # Only the first r documents of the lowest level are kept. The others of that level count as preferred to them
+        # too: trec_eval counts like this, and its values depend on it.
+        is_rated = ~np.isnan(group.level)
+        is_last = group.level == np.nanmin(group.level)
+        is_first = is_last & (np.cumsum(is_last) <= r)
+        prefers = (group.prefers & ~is_last) | (is_rated[:, None] & is_first)
     if is_returned_only:
         prefers = prefers[:n_returned, :n_returned]
     fulfilled = int(np.triu(prefers, 1)[:n_returned].sum())
     return fulfilled, int(prefers.sum())
-
-
-def _with_last_class_cut(group: Group, r: int) -> Matrix:
-    """The preferences over only the first r documents of the lowest level.
-
-    The others of that level count as preferred to them too: trec_eval counts like this, and its values depend on it.
-    """
-    is_rated = ~np.isnan(group.level)
-    is_last = group.level == np.nanmin(group.level)
-    is_first = is_last & (np.cumsum(is_last) <= r)
-    prefers = group.prefers & ~is_last
-    cut: Matrix = prefers | (is_rated[:, None] & is_first)
-    return cut
 
 
 def _ratio(part: float, whole: float) -> float:
