@@ -17,9 +17,7 @@ Row = tuple[str, str, int]
 
 def rows_of(columns: QrelsColumns) -> Iterator[Row]:
     """Topic, docno and grade of each line with a grade."""
-    codes = columns.topics.tolist()
-    rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
-    return ((codes[topic], docno.decode(), grade) for topic, docno, grade in rows if grade >= 0)
+    return ((topic, docno.decode(), grade) for topic, docno, grade in columns.rows() if grade >= 0)
 
 
 def n_pooled(columns: QrelsColumns) -> int:

@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from assay.errors import InputError
 from assay.formats.compression import EMPTY_ZIP, ZIP
-from assay.formats.judgments.choices import choice_of
+from assay.formats.judgments.cells import choice_of
 from assay.formats.judgments.reader import JudgmentsError, open_judgments
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.moving import JUDGMENTS_FILE, LAB_FILE, ROWS_FILE, judgments_csv, rows_csv
@@ -126,37 +126,31 @@ def unpacked(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
     Raises:
         InputError: They are too many or too large, two have the same path, or a zip file is damaged.
     """
-    seen: set[str] = set()
-    for name, data in _unpacked(files):
-        if name in seen:
-            raise InputError(f"{name}: a second file of this name; give each project a folder of its own")
-        seen.add(name)
-        yield name, data
-
-
-def _unpacked(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
-    left = MAX_BYTES
+    left, seen = MAX_BYTES, set()
     for name, data in files.items():
-        if not data.startswith((ZIP, EMPTY_ZIP)):
+        contents = [(name, data)]
+        if data.startswith((ZIP, EMPTY_ZIP)):
+            try:
+                with zipfile.ZipFile(BytesIO(data)) as archive:
+                    members = [each for each in archive.infolist() if not _is_hidden(each)]
+                    left -= sum(each.file_size for each in members)
+                    _check_size(name, left, len(members))
+                    contents = [(each.filename, archive.read(each)) for each in members]
+            except BROKEN as error:
+                raise InputError(f"{name}: a damaged or encrypted zip file: {error}") from None
+        else:
             left -= len(data)
-            yield name, data
-            continue
-        try:
-            with zipfile.ZipFile(BytesIO(data)) as archive:
-                members = [
-                    each
-                    for each in archive.infolist()
-                    if not each.is_dir()
-                    and not any(
-                        part.startswith((".", "__MACOSX")) for part in PurePosixPath(each.filename).parts
-                    )
-                ]
-                left -= sum(each.file_size for each in members)
-                _check_size(name, left, len(members))
-                yield from ((each.filename, archive.read(each)) for each in members)
-        except BROKEN as error:
-            raise InputError(f"{name}: a damaged or encrypted zip file: {error}") from None
+        for path, content in contents:
+            if path in seen:
+                raise InputError(f"{path}: a second file of this name; give each project a folder of its own")
+            seen.add(path)
+            yield path, content
     _check_size("the files", left, len(files))
+
+
+def _is_hidden(member: zipfile.ZipInfo) -> bool:
+    parts = PurePosixPath(member.filename).parts
+    return member.is_dir() or any(part.startswith((".", "__MACOSX")) for part in parts)
 
 
 def _check_size(name: str, left: int, n_files: int) -> None:

@@ -231,8 +231,14 @@ def is_nested(values: object) -> bool:
 
 def _ids(column: Column, field: str, name: str) -> list[str]:
     """Ids as text: not empty, without white space and NUL, not too long."""
-    is_text = set(map(type, column)) <= {str}
-    words = list(column) if is_text else [_digits(word, n, field, name) for n, word in enumerate(column, 1)]
+    words = list(column)
+    for n, word in enumerate(column if not set(map(type, column)) <= {str} else (), 1):
+        is_number = isinstance(word, (int, np.integer)) and not isinstance(word, NOT_NUMBERS)
+        if not is_number and not isinstance(word, str):
+            _refuse(name, n, f"the {field} {word!r}", "text or a whole number")
+        words[n - 1] = (
+            str(int(word)) if is_number else str(word)
+        )  # also of a class of strings, such as NumPy's
     text, most = " ".join(words), MAX_DOCNO if field == "docno" else MAX_NAME
     is_usual = len(text.split()) == len(words) and "\0" not in text
     if is_usual and max(map(len, words), default=0) * 4 <= most:  # a character has at most four bytes
@@ -241,14 +247,6 @@ def _ids(column: Column, field: str, name: str) -> list[str]:
         if len(word.split()) != 1 or "\0" in word or len(word.encode(errors="replace")) > most:
             _refuse(name, n, f"the {field} {word[:40]!r}", f"text of 1 to {most} bytes without white space")
     return words
-
-
-def _digits(value: object, n: int, field: str, name: str) -> str:
-    if isinstance(value, str):  # a class of strings, such as NumPy's
-        return str(value)
-    if isinstance(value, (int, np.integer)) and not isinstance(value, NOT_NUMBERS):
-        return str(int(value))
-    return _refuse(name, n, f"the {field} {value!r}", "text or a whole number")
 
 
 def _numbers(column: Column | NDArray[Any], field: str, name: str) -> NDArray[np.float64]:

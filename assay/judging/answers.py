@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.errors import AssayError
-from assay.formats.judgments.choices import choice_of
+from assay.formats.judgments.cells import choice_of
 from assay.formats.judgments.rows import JudgmentRow
 from assay.protocols.questions import WrongAnswer, check_answers, questions_for
 from assay.protocols.schema import Grade, JudgingRules, NonAnswer

@@ -5,7 +5,7 @@ control without a counterpart is named in the notes with its line, and its resul
 """
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, NamedTuple, cast
@@ -219,7 +219,7 @@ class _Reader:
     def _asked(self, element: etree._Element, tag: str) -> Control | None:
         """The question of a control; nothing if it has no counterpart."""
         name = element.get("name", "")
-        kinds = {
+        kinds: dict[str, Callable[[etree._Element], Made | None]] = {
             "Choices": _of_choices,
             "Rating": _of_rating,
             "Number": _of_number,

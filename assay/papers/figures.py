@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from assay.formats.latex import escape
+from assay.papers.tables import escape
 from assay.plots import Plot
 
 NAMESPACE = "http://www.w3.org/2000/svg"

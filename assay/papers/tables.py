@@ -5,13 +5,13 @@ be in groups, each under a title, such as the runs of a team.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import groupby
 from typing import NamedTuple
 
-from assay.formats.latex import escape, measure_name
 from assay.formats.spreadsheet import as_csv
 from assay.tables import Table, as_tsv, one_word, text_of
 
@@ -24,6 +24,30 @@ CHECK = "✓"
 TOTAL = "Total"  # the first cell of a row of sums
 LONG = 9  # letters; a longer heading of numbers has two lines
 WORDS_SHARE = 0.74  # of the width of the line, for all columns of words but the first
+
+SPECIAL = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"{\char34}",  # in every font encoding, and where babel makes the character active
+        "`": r"{\char96}",
+        # after the end of a row, LaTeX would read these as arguments
+        **{character: f"{{{character}}}" for character in "[]*"},
+        "✓": r"$\checkmark$",
+        "′": r"$^\prime$",
+        "–": "--",
+        "τ": r"$\tau$",
+        "≥": r"$\geq$",
+    }
+)
+# Control characters, and those that reverse the direction of the text that follows.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_LIGATURE = re.compile("-(?=-)|'(?=')|,(?=,)|[?!](?=`)")
 
 
 class Column(NamedTuple):
@@ -274,3 +298,19 @@ def as_file(table: PaperTable, kind: str) -> str:
         objects = [dict(zip(header, row, strict=True)) for row in exact_rows_of(table)]
         return json.dumps(objects, ensure_ascii=False, indent=1) + "\n"
     return as_csv(header, rows) if kind == "csv" else as_tsv(header, rows)
+
+
+def escape(text: str) -> str:
+    r"""Text as LaTeX prints it, on one line, whatever it contains: names of teams and tags of runs come from strangers.
+
+    >>> escape("50% of R&D\n\\input{x}")
+    '50\\% of R\\&D \\textbackslash{}input\\{x\\}'
+    """
+    text = " ".join(_UNPRINTABLE.sub("", text).split())
+    parts = _LIGATURE.sub(lambda match: match[0] + "\0", text)
+    return parts.translate(SPECIAL).replace("\0", "{}")
+
+
+def measure_name(name: str) -> str:
+    """The name of a measure; its apostrophe is a prime."""
+    return escape(name.replace("'", "′"))

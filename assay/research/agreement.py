@@ -8,8 +8,7 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.formats.compression import read_file
-from assay.formats.judgments.cells import ANSWER_TO
-from assay.formats.judgments.choices import grade_of
+from assay.formats.judgments.cells import ANSWER_TO, grade_of
 from assay.formats.judgments.reader import MAPPED, JudgmentsError, parse_judgments
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.names import names_of_files

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from assay.formats.judgments.choices import choice_of
+from assay.formats.judgments.cells import choice_of
 from assay.formats.judgments.reader import JudgmentsError, parse_judgments
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.qrels.columns import Row

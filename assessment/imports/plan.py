@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from assay.formats.judgments.choices import choice_of
+from assay.formats.judgments.cells import choice_of
 from assay.formats.judgments.rows import JudgmentRow
 from assay.preferences.votes import documents_of
 from assay.protocols.questions import WrongAnswer, check_answers, questions_for

@@ -19,7 +19,6 @@ from assay.formats.qrels.exports import (
     Part,
     code_names,
     forms_of,
-    of_topics,
     package,
     split_at_random,
     split_given,
@@ -117,7 +116,7 @@ def _convert(arguments: argparse.Namespace) -> None:
         missing = sorted(set(topics) - set(qrels.topics.tolist()))
         if missing:
             raise InputError(f"{arguments.topics}: the qrels have no topic {', '.join(missing[:5])}")
-        qrels = of_topics(qrels, topics)
+        qrels = qrels.of_topics(topics)
     notes = []
     if arguments.formulas:
         n_instances = len(qrels.grade)

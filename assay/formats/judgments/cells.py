@@ -1,4 +1,4 @@
-"""From the cells of a row, as text, to a judgment; or what is wrong with them."""
+"""From the cells of a row, as text, to a judgment, or what is wrong with them; and what it means in a protocol."""
 
 import json
 import re
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from assay.formats.judgments.rows import ASSAY, TURKLE, JudgmentRow
 from assay.formats.spreadsheet import original
+from assay.protocols.schema import Grade, JudgingRules, NonAnswer
 
 WHOLE = re.compile(r"[+-]?\d{1,4}(\.0*)?")
 COUNT = re.compile(r"\d{1,9}(\.\d*)?")
@@ -33,46 +34,43 @@ def row_of(cells: Mapping[str, str], form: str) -> JudgmentRow | Wrong:
     undo = original if form == "assay-csv" else str
     if unusable := [name for name, text in cells.items() if "\0" in text]:
         return Wrong(f"{unusable[0]} contains a NUL character")
+    cells, is_turkle = {name: undo(text) for name, text in cells.items()}, form == "turkle"
     try:
-        return _row({name: undo(text) for name, text in cells.items()}, is_turkle=form == "turkle")
+        topic, docno, assessor = (_word(cells, name) for name in ("topic", "docno", "assessor"))
+        if not (topic and docno and assessor):
+            raise _Refused("expected a topic, a docno and an assessor")
+        if len(topic.split()) > 1 or len(docno.split()) > 1:
+            raise _Refused(f"topic {topic!r} and docno {docno!r} must not contain white space")
+        choice, grade = _answer(cells, is_turkle=is_turkle)
+        return JudgmentRow(
+            topic=topic,
+            docno=docno,
+            assessor=assessor,
+            choice=choice,
+            grade=grade,
+            comment=cells.get("comment", ""),
+            pool=_word(cells, "pool"),
+            batch=_word(cells, "batch"),
+            kind=_word(cells, "kind"),
+            round=_count(cells, "round"),
+            unit=_word(cells, "unit"),
+            left=_word(cells, "left"),
+            answers=_answers(cells),
+            guidelines=_count(cells, "guidelines"),
+            order=_word(cells, "order"),
+            seat=_count(cells, "seat"),
+            accepted_at=_time(cells, "accepted_at"),
+            judged_at=_time(cells, "judged_at"),
+            seconds=_count(cells, "seconds"),
+            number=_count(cells, "judgment"),
+            replaces=_count(cells, "replaces"),
+            is_current=_truth(cells, "is_current", default=True),
+            is_withdrawn=_truth(cells, "is_withdrawn", default=False),
+            is_check=_truth(cells, "is_check", default=False),
+            source=TURKLE if is_turkle else _word(cells, "source") or ASSAY,
+        )
     except _Refused as refused:
         return Wrong(str(refused))
-
-
-def _row(cells: Mapping[str, str], *, is_turkle: bool) -> JudgmentRow:
-    topic, docno, assessor = (_word(cells, name) for name in ("topic", "docno", "assessor"))
-    if not (topic and docno and assessor):
-        raise _Refused("expected a topic, a docno and an assessor")
-    if len(topic.split()) > 1 or len(docno.split()) > 1:
-        raise _Refused(f"topic {topic!r} and docno {docno!r} must not contain white space")
-    choice, grade = _answer(cells, is_turkle=is_turkle)
-    return JudgmentRow(
-        topic=topic,
-        docno=docno,
-        assessor=assessor,
-        choice=choice,
-        grade=grade,
-        comment=cells.get("comment", ""),
-        pool=_word(cells, "pool"),
-        batch=_word(cells, "batch"),
-        kind=_word(cells, "kind"),
-        round=_count(cells, "round"),
-        unit=_word(cells, "unit"),
-        left=_word(cells, "left"),
-        answers=_answers(cells),
-        guidelines=_count(cells, "guidelines"),
-        order=_word(cells, "order"),
-        seat=_count(cells, "seat"),
-        accepted_at=_time(cells, "accepted_at"),
-        judged_at=_time(cells, "judged_at"),
-        seconds=_count(cells, "seconds"),
-        number=_count(cells, "judgment"),
-        replaces=_count(cells, "replaces"),
-        is_current=_truth(cells, "is_current", default=True),
-        is_withdrawn=_truth(cells, "is_withdrawn", default=False),
-        is_check=_truth(cells, "is_check", default=False),
-        source=TURKLE if is_turkle else _word(cells, "source") or ASSAY,
-    )
 
 
 def _word(cells: Mapping[str, str], name: str) -> str:
@@ -135,3 +133,55 @@ def _time(cells: Mapping[str, str], name: str) -> datetime | None:
         accepted = "2026-11-20T10:30:37+00:00 or Fri Nov 20 10:30:37 UTC 2026"
         raise _Refused(f"{name} {text!r} is not a time such as {accepted}") from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def choice_of(row: JudgmentRow, rules: JudgingRules) -> Grade | NonAnswer:
+    """The choice that a row names: by its key or label, or by the number of the grade.
+
+    Raises `ValueError` if the protocol has no such choice, or the choice has another grade.
+    """
+    if row.choice:
+        folded = row.choice.strip().casefold()
+        named = rules.choice(row.choice) or next(
+            (each for each in rules.choices if folded in {each.key.casefold(), each.label.casefold()}), None
+        )
+        if named is None:
+            raise ValueError(f"{row.choice!r} is not a choice of the protocol; use {_accepted(rules)}")
+        grade = named.value if isinstance(named, Grade) else None
+        if row.grade is not None and row.grade != grade:
+            raise ValueError(f"{row.choice!r} has the grade {grade}, not {row.grade}")
+        return named
+    if row.grade is None:
+        raise ValueError(f"neither choice nor grade is given; use {_accepted(rules)}")
+    graded = _of_number(row.grade, rules)
+    if graded is None:
+        raise ValueError(f"grade {row.grade} is not in the protocol; use {_accepted(rules)}")
+    return graded
+
+
+def _of_number(number: int, rules: JudgingRules) -> Grade | NonAnswer | None:
+    grade = next((each for each in rules.grades if each.value == number), None)
+    return grade or next((each for each in rules.non_answers if each.qrels_code == number), None)
+
+
+def _accepted(rules: JudgingRules) -> str:
+    grades = [f"{grade.key} ({grade.value})" for grade in rules.grades]
+    return ", ".join([*grades, *(choice.key for choice in rules.non_answers)])
+
+
+def grade_of(row: JudgmentRow, rules: JudgingRules | None, *, is_named: bool) -> int | None:
+    """The grade of a row, None for a non-answer. If it `is_named`, the file has names of choices instead of numbers.
+
+    Raises `ValueError` if the protocol has no such choice; without a protocol, names mean nothing.
+    """
+    if row.grade is not None:
+        return row.grade if rules is None or not isinstance(_of_number(row.grade, rules), NonAnswer) else None
+    if not is_named:
+        return None
+    if rules is None:
+        raise ValueError(
+            f"the answer {row.choice!r} is not a whole number; with --protocol, keys and labels of its choices are "
+            "accepted"
+        )
+    choice = choice_of(row, rules)
+    return choice.value if isinstance(choice, Grade) else None

@@ -177,10 +177,8 @@ def _qrels(file: BinaryIO, name: str, judge: str) -> Iterator[JudgmentRow]:
         columns = parse_qrels(file.read())
     except QrelsError as error:
         raise JudgmentsError(name, error.complaints, n_complaints=error.n_complaints) from None
-    codes = columns.topics.tolist()
-    entries = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
-    for topic, docno, grade in entries:
-        yield JudgmentRow(codes[topic], docno.decode(), judge, grade=grade if grade >= 0 else None)
+    for topic, docno, grade in columns.rows():
+        yield JudgmentRow(topic, docno.decode(), judge, grade=grade if grade >= 0 else None)
 
 
 def _columns(name: str, header: Sequence[str], given: Mapping[str, str]) -> tuple[str, dict[str, str]]:

@@ -1,6 +1,6 @@
 """Qrels as arrays."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -34,9 +34,15 @@ class QrelsColumns:
     kind: QrelsKind = "grades"
     parts: NDArray[np.object_] | None = None
 
+    def rows(self) -> Iterator[tuple[str, bytes, int]]:
+        """Topic, docno and grade of each row."""
+        codes = self.topics.tolist()
+        rows = zip(self.topic_index.tolist(), self.docno.tolist(), self.grade.tolist(), strict=True)
+        return ((codes[topic], docno, grade) for topic, docno, grade in rows)
+
     def of_topics(self, codes: Collection[str]) -> "QrelsColumns":
         """The rows of some topics, without the others."""
-        is_kept = np.isin(self.topics, list(codes))
+        is_kept = np.isin(self.topics, np.array(list(codes), dtype=np.str_))
         rows = is_kept[self.topic_index]
         kept = self.kept(rows)
         place = np.cumsum(is_kept, dtype=np.int32) - 1

@@ -4,7 +4,6 @@ The same qrels give the same bytes: no file contains a date, and the members of 
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from io import BytesIO
 from typing import NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -50,9 +49,7 @@ def _trec(columns: QrelsColumns) -> bytes:
 
 
 def _rows(columns: QrelsColumns) -> list[tuple[str, str, int]]:
-    codes = columns.topics.tolist()
-    rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
-    return [(codes[topic], docno.decode(), grade) for topic, docno, grade in rows]
+    return [(topic, docno.decode(), grade) for topic, docno, grade in columns.rows()]
 
 
 FORMS = {
@@ -97,15 +94,6 @@ def forms_of(protocol: Protocol, key: str = "") -> Mapping[str, Form]:
     return {"protocol": Form(ending, f"{form.title}, as the protocol describes them", form.write), **FORMS}
 
 
-def of_topics(columns: QrelsColumns, topics: Collection[str]) -> QrelsColumns:
-    """The rows of the given topics."""
-    is_kept = np.isin(columns.topics, np.array(sorted(topics), dtype=np.str_))
-    renumbered = np.cumsum(is_kept) - 1
-    rows = is_kept[columns.topic_index]
-    topic_index = renumbered[columns.topic_index[rows]].astype(np.int32)
-    return replace(columns.kept(rows), topics=columns.topics[is_kept], topic_index=topic_index)
-
-
 def split_given(columns: QrelsColumns, test: Collection[str]) -> tuple[QrelsColumns, QrelsColumns]:
     """Split into train and test, with the given topics for test.
 
@@ -118,7 +106,7 @@ def split_given(columns: QrelsColumns, test: Collection[str]) -> tuple[QrelsColu
         raise SplitError(f"the qrels have no topic {', '.join(unknown[:5])}{more}")
     if not test or len(set(test)) == len(known):
         raise SplitError(f"with {len(set(test))} of {len(known)} topics for the test, one part is empty")
-    return of_topics(columns, known - set(test)), of_topics(columns, test)
+    return columns.of_topics(known - set(test)), columns.of_topics(test)
 
 
 def split_at_random(columns: QrelsColumns, share: float, seed: int) -> tuple[QrelsColumns, QrelsColumns]:

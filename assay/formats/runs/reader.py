@@ -211,7 +211,14 @@ class _Check:
 
     def columns(self) -> RunColumns | None:
         """The sorted columns; None if an error cannot be repaired. The tally has what is wrong."""
-        is_complete = self._read()
+        try:
+            blocks = unpack(self.file, self.limits)
+            first = next(blocks, b"")
+            self.reader = self._reader_for(first)
+            is_complete = self.reader.read(chain([first], blocks))
+        except Unreadable as error:
+            self.tally.error(error.code, error.reason, error.accepted)
+            is_complete = False
         if self.reader is not None:
             self.rows = self.reader.rows()
             check_tags(self.reader.tags, self.tally)
@@ -260,17 +267,6 @@ class _Check:
             ties="file",
         )
         return columns
-
-    def _read(self) -> bool:
-        """Read the file into the reader; False if it cannot be read to its end."""
-        try:
-            blocks = unpack(self.file, self.limits)
-            first = next(blocks, b"")
-            self.reader = self._reader_for(first)
-            return self.reader.read(chain([first], blocks))
-        except Unreadable as error:
-            self.tally.error(error.code, error.reason, error.accepted)
-            return False
 
     def _reader_for(self, first: bytes) -> "LineReader | XmlReader | AnswerReader":
         """The reader for a file, detected from its first bytes."""

@@ -184,8 +184,17 @@ class LineReader:
         is_whole = True
         for number, chunk in self._without_metadata(lines):
             self._take(number, chunk)
-            is_whole = self.form is None or self._is_within_lines(lines.n_read)
-            if not is_whole:
+            most = self._expected.max_lines
+            if self.form is not None and lines.n_read > most:
+                has_topics = self._expected.topics is not None
+                accepted = (
+                    "As many lines as topics times ranks." if has_topics else f"At most {most:,} lines."
+                )
+                read = f"only the lines up to {lines.n_read:,} were read."
+                self._tally.error(
+                    "too-many-lines", f"The file has more than {most:,} lines; {read}", accepted
+                )
+                is_whole = False
                 break
         if self._separated is not None and is_whole:
             self._take_words(*self._separated.finish())
@@ -264,17 +273,6 @@ class LineReader:
         for tag, (n, first) in rows.tags.items():
             before, first_of_all = self.tags.get(tag, (0, first))
             self.tags[tag] = (before + n, first_of_all)
-
-    def _is_within_lines(self, number: int) -> bool:
-        """Return whether to read on."""
-        most = self._expected.max_lines
-        if number <= most:
-            return True
-        has_topics = self._expected.topics is not None
-        accepted = "As many lines as topics times ranks." if has_topics else f"At most {most:,} lines."
-        message = f"The file has more than {most:,} lines; only the lines up to {number:,} were read."
-        self._tally.error("too-many-lines", message, accepted)
-        return False
 
     def _without_header(self, number: int, chunk: bytes) -> tuple[int, bytes]:
         """The chunk, and the number of its first line, after a first line that names the columns."""

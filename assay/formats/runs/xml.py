@@ -7,6 +7,7 @@ elements, and never builds a tree.
 """
 
 from collections.abc import Iterator
+from typing import NoReturn
 from xml.parsers import expat
 
 from assay.formats.compression import Limits
@@ -83,7 +84,7 @@ class XmlReader:
     def rows(self) -> RunRows:
         return self._elements.rows() if self._elements else NO_ROWS
 
-    def _stop(self, code: str, message: str, accepted: str) -> None:
+    def _stop(self, code: str, message: str, accepted: str) -> NoReturn:
         self._tally.error(code, message, accepted, self._parser.CurrentLineNumber)
         raise Stopped
 
@@ -96,22 +97,17 @@ class XmlReader:
         name = name.rpartition(":")[2]
         parent = self._stack[-1] if self._stack else ""
         if self._elements is None:
-            self._elements = self._elements_of(name)
+            self.form = next((form for form in self._forms if name in form.roots), None)
+            if self.form is None:
+                roots = " or ".join(f"<{root}>" for form in self._forms for root in form.roots)
+                accepted = f"{roots}: {'; '.join(form.title for form in self._forms)}."
+                self._stop("root", f"the first element is <{name[:60]}>", accepted)
+            self._elements = ELEMENTS[self.form.name](self._expected, self._limits, self._tally)
         self._stack.append(name)
         local = {key.rpartition(":")[2]: value for key, value in attributes.items()}
         self._elements.start(name, local, self._parser.CurrentLineNumber, parent)
         if self._elements.wants_text:
             self._parser.CharacterDataHandler = self._elements.text
-
-    def _elements_of(self, name: str) -> Elements:
-        for form in self._forms:
-            if name in form.roots:
-                self.form = form
-                return ELEMENTS[form.name](self._expected, self._limits, self._tally)
-        roots = " or ".join(f"<{root}>" for form in self._forms for root in form.roots)
-        message = f"the first element is <{name[:60]}>"
-        self._stop("root", message, f"{roots}: {'; '.join(form.title for form in self._forms)}.")
-        raise Stopped
 
     def _end(self, name: str) -> None:
         self._stack.pop()

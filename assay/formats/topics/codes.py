@@ -6,6 +6,7 @@ space.
 """
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -45,51 +46,44 @@ def read_topic_codes(path: Path) -> list[str]:
         if reading.complaints:
             raise TopicListError(f"{path.name}: {reading.complaints[0]}")
         return [row["code"] for _, row in reading.rows]
-    readers = {b"<": _from_xml, b"{": _from_json, b"[": _from_array}
-    codes = readers.get(data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1], _from_list)(data, path.name)
+    first = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if first == b"<":
+        try:
+            root = xml_root(data)
+        except etree.XMLSyntaxError as error:
+            raise TopicListError(f"{path.name}: not well-formed XML: {error}") from None
+        topics = [node for node in root.iter(etree.Element) if etree.QName(node).localname.lower() == "topic"]
+        given = ((node.get("number") or node.findtext("{*}num") or "").strip() for node in topics)
+        codes = [code for code in given if code]
+    elif first in {b"{", b"["}:
+        codes = _from_json(data, path.name, is_array=first == b"[")
+    else:
+        codes = _from_list(data, path.name)
     if not codes:
         accepted = "topic XML, JSON lines, a table with a header, or a list with one code per line"
         raise TopicListError(f"{path.name}: no topics; use {accepted}")
     return codes
 
 
-def _from_json(data: bytes, name: str) -> list[str]:
+def _from_json(data: bytes, name: str, *, is_array: bool) -> list[str]:
+    codes = []
     try:
-        lines = data.removeprefix(b"\xef\xbb\xbf").splitlines()
-        return [_code_of(json.loads(line)) for line in lines if line.strip()]
-    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
-        accepted = ", ".join(names.TOPICS["code"].names)
-        message = f"{name}: not one JSON object per line with a code, which may be named {accepted}"
-        raise TopicListError(message) from None
-
-
-def _from_array(data: bytes, name: str) -> list[str]:
-    try:
-        return [_code_of(row) for _, row in tables.rows_of_array(data)]
+        lines = [] if is_array else data.removeprefix(b"\xef\xbb\xbf").splitlines()
+        rows: Iterable[Any] = (json.loads(line) for line in lines if line.strip())
+        for row in (row for _, row in tables.rows_of_array(data)) if is_array else rows:
+            keys = tuple(row)
+            code = row[keys[names.places(keys, "topics")["code"]]]
+            if isinstance(code, bool) or not isinstance(code, str | int):
+                raise TypeError
+            codes.append(str(code).strip())
     except Malformed as fault:
         raise TopicListError(f"{name}, line {fault.n_lines + 1}: {fault.message}") from None
-    except (TypeError, KeyError):
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
         accepted = ", ".join(names.TOPICS["code"].names)
-        message = f"{name}: not an array of objects with a code, which may be named {accepted}"
+        form = "an array of objects" if is_array else "one JSON object per line"
+        message = f"{name}: not {form} with a code, which may be named {accepted}"
         raise TopicListError(message) from None
-
-
-def _code_of(row: Any) -> str:
-    keys = tuple(row)
-    code = row[keys[names.places(keys, "topics")["code"]]]
-    if isinstance(code, bool) or not isinstance(code, str | int):
-        raise TypeError
-    return str(code).strip()
-
-
-def _from_xml(data: bytes, name: str) -> list[str]:
-    try:
-        root = xml_root(data)
-    except etree.XMLSyntaxError as error:
-        raise TopicListError(f"{name}: not well-formed XML: {error}") from None
-    topics = [node for node in root.iter(etree.Element) if etree.QName(node).localname.lower() == "topic"]
-    codes = [node.get("number") or node.findtext("{*}num") or "" for node in topics]
-    return [code.strip() for code in codes if code.strip()]
+    return codes
 
 
 def _from_list(data: bytes, name: str) -> list[str]:

@@ -143,30 +143,29 @@ def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
         data = b"".join(unpack(io.BytesIO(data), Limits(max_text=MAX_SIZE), name=name))
     if len(data) > MAX_SIZE:
         raise BadFile(f"{name} has {len(data):,} bytes; a topic file has at most {MAX_SIZE:,}.")
+    data = encoding.in_utf8(data, name)
+    text = data.removeprefix(BOM).decode(errors="replace")
     try:
-        return _of_form(encoding.in_utf8(data, name), name, is_formula=is_formula)
+        if tables.is_array(text):
+            return trec.Reading(list(tables.rows_of_array(data)))
+        if names.table_of_topics(text) is not None:
+            text, note = encoding.text_of(data, name)
+            rows, others = tables.read_table(text)
+            left_out = (
+                f"columns whose names are not known were left out: {', '.join(others)}" if others else ""
+            )
+            return trec.Reading(rows, notes=[*filter(None, [note, left_out])])
+        is_lines = ntcir.is_lines(text)
+        if is_lines or trec.is_marked(text) or trec.is_colon_lines(text):
+            text, note = encoding.text_of(data, name)
+            reading = trec.Reading(list(ntcir.rows_of_lines(text))) if is_lines else trec.read_text(text)
+            if is_lines and not is_formula:
+                titles = [(line, {"code": row["code"], "title": row["latex"]}) for line, row in reading.rows]
+                reading = trec.Reading(titles)
+            return replace(reading, notes=[*filter(None, [note]), *reading.notes])
+        return _of_lines(data) if text.lstrip().startswith("{") else _of_xml(data, name)
     except Malformed as fault:
         raise BadTopics(name, [f"line {fault.n_lines + 1}: {fault.message}"]) from None
-
-
-def _of_form(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
-    text = data.removeprefix(BOM).decode(errors="replace")
-    if tables.is_array(text):
-        return trec.Reading(list(tables.rows_of_array(data)))
-    if names.table_of_topics(text) is not None:
-        text, note = encoding.text_of(data, name)
-        rows, others = tables.read_table(text)
-        left_out = f"columns whose names are not known were left out: {', '.join(others)}" if others else ""
-        return trec.Reading(rows, notes=[*filter(None, [note, left_out])])
-    is_lines = ntcir.is_lines(text)
-    if is_lines or trec.is_marked(text) or trec.is_colon_lines(text):
-        text, note = encoding.text_of(data, name)
-        reading = trec.Reading(list(ntcir.rows_of_lines(text))) if is_lines else trec.read_text(text)
-        if is_lines and not is_formula:
-            titles = [(line, {"code": row["code"], "title": row["latex"]}) for line, row in reading.rows]
-            reading = trec.Reading(titles)
-        return replace(reading, notes=[*filter(None, [note]), *reading.notes])
-    return _of_lines(data) if text.lstrip().startswith("{") else _of_xml(data, name)
 
 
 def _of_xml(data: bytes, name: str) -> trec.Reading:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.formats.judgments.choices import choice_of
+from assay.formats.judgments.cells import choice_of
 from assay.formats.judgments.reader import JudgmentsError, header_of_judgments, parse_judgments
 from assay.formats.judgments.rows import COLUMNS, JudgmentRow, as_csv, as_jsonl
 from assay.formats.spreadsheet import harmless, original

@@ -21,7 +21,6 @@ from assay.formats.qrels.exports import (
     Part,
     SplitError,
     code_names,
-    of_topics,
     package,
     split_at_random,
     split_given,
@@ -155,7 +154,7 @@ def test_a_share_with_an_empty_part_is_refused(share: float) -> None:
 
 
 def test_unknown_topics_give_no_rows() -> None:
-    assert len(of_topics(small(), ["B"]).grade) == 0
+    assert len(small().of_topics(["B"]).grade) == 0
 
 
 def test_codes_of_people_do_not_reveal_their_names() -> None:
