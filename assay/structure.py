@@ -6,6 +6,7 @@ wrong keys and values are reported together, each with its place: `runs.kind[2].
 """
 
 import difflib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -26,6 +27,18 @@ class WrongStructure(Exception):
     def __init__(self, *problems: str) -> None:
         super().__init__(*problems)
         self.problems = problems
+
+
+def strict_json(text: str) -> Any:
+    """The value in a text of JSON. `NaN` and `Infinity`, which Python reads, are not JSON.
+
+    Raises ValueError or RecursionError: it is not JSON, or nested too deeply.
+    """
+
+    def refuse(name: str) -> float:
+        raise ValueError(f"{name} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
 
 
 def structured(kind: type[T], data: object, *, most: int | None = None, **others: Any) -> T:

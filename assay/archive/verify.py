@@ -80,7 +80,14 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
     problem = "" if n_topics == index.n_topics else f"the index says {index.n_topics:,}"
     yield Finding("topics", f"{n_topics:,}", problem)
     yield _runs(contents)
-    yield from _of_teams(contents)
+    if index.sessions or index.session_data:
+        n_held = sum(session.seconds is not None for session in index.sessions)
+        held = f"{len(index.sessions):,} nominated, {n_held:,} held"
+        content = f"{held}, files of data: {len(index.session_data):,}"
+        yield Finding("sessions", content, _few(list(session_problems(contents))))
+    if index.team_documents:
+        problem = _few(list(document_problems(contents)))
+        yield Finding("documents of teams", f"{len(index.team_documents):,}", problem)
     if index.n_nugget_lists:
         yield _nuggets(contents)
     for pool in index.pools:
@@ -98,20 +105,6 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
             yield _analysis(contents, board, name)
     for phase in index.phases:
         yield _phase(contents, phase)
-
-
-def _of_teams(contents: Contents) -> Iterator[Finding]:
-    """The sessions and the documents of teams, if there are some."""
-    index = contents.index
-    if index.sessions or index.session_data:
-        n_held = sum(session.seconds is not None for session in index.sessions)
-        content = (
-            f"{len(index.sessions):,} nominated, {n_held:,} held, files of data: {len(index.session_data):,}"
-        )
-        yield Finding("sessions", content, _few(list(session_problems(contents))))
-    if index.team_documents:
-        problem = _few(list(document_problems(contents)))
-        yield Finding("documents of teams", f"{len(index.team_documents):,}", problem)
 
 
 def _few(problems: list[str]) -> str:

@@ -121,7 +121,12 @@ def convert_index(
         names = " to ".join(dict.fromkeys((paths[0].name, paths[-1].name)))
         return lambda done, total: progress(Step(names, n_finished, len(files), done, total))
 
-    for group in _groups(files):
+    groups: list[list[Path]] = []  # small files together: a converter then starts once for them
+    for path in files:
+        if not groups or sum(each.stat().st_size for each in (*groups[-1], path)) > _SMALL:
+            groups.append([])
+        groups[-1].append(path)
+    for group in groups:
         new = [path for path in group if not _is_converted(path, _targets(path, out, cache))]
         if len(new) > 1:
             _check_converter(out, cache.converter.full_name)
@@ -135,18 +140,6 @@ def convert_index(
             )
             n_finished += 1
     return counts
-
-
-def _groups(files: Sequence[Path]) -> Iterator[list[Path]]:
-    """Files in their order, small ones together: a converter then starts once for them."""
-    group: list[Path] = []
-    for path in files:
-        if group and sum(each.stat().st_size for each in (*group, path)) > _SMALL:
-            yield group
-            group = []
-        group.append(path)
-    if group:
-        yield group
 
 
 def convert_file(

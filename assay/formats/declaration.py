@@ -38,12 +38,6 @@ def _stated(default: object, **texts: Any) -> Any:
     return field(default=default, metadata={"statement": Statement(**texts)})
 
 
-def _kinds_of_pools(rules: "RunRules", is_organizer: bool) -> Mapping[str, str]:
-    if not is_organizer or not any(kind.pooled_as for kind in rules.kinds):
-        return {}
-    return {"": "as the protocol states"} | {key: f"as {rules.name_of(key)}" for key in rules.depths}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
     """The statements of a submitter about a run. An empty tag: that of the file, or the team and kind of the run.
@@ -75,7 +69,11 @@ class Declaration:
         option="kind that it is pooled as, if the protocol pools its kind as another (default: the protocol's)",
         hint=lambda rules: f"For {', '.join(each.name for each in rules.kinds if each.pooled_as)} runs only.",
         label="Pooled",
-        words=_kinds_of_pools,
+        words=lambda rules, is_organizer: (
+            {"": "as the protocol states"} | {key: f"as {rules.name_of(key)}" for key in rules.depths}
+            if is_organizer and any(kind.pooled_as for kind in rules.kinds)
+            else {}
+        ),
     )
     is_manual: bool = _stated(
         False,

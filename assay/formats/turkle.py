@@ -121,7 +121,9 @@ def move(
     given = {**batches} | {of: _inputs(table) for of, table in results.items() if of not in batches}
     fields = _fields(given.values(), template, name)
     rows, places = _rows(given, fields)
-    judges = max((_judges(line) for table in results.values() for line in table.lines), default=1)
+    lines = (line for table in results.values() for line in table.lines)
+    numbers = (line.cells.get("MaxAssignments", "") for line in lines)
+    judges = max((int(n) if n.isdecimal() and len(n) < 10 else 1 for n in numbers), default=1)
     questions, notes = questions_of(template)
     by_key = {each["key"]: each for each in questions}
     judged: list[tuple[str, dict[str, str]]] = []
@@ -148,11 +150,6 @@ def move(
         ],
         [place for place, _ in judged],
     )
-
-
-def _judges(line: Line) -> int:
-    number = line.cells.get("MaxAssignments", "")
-    return int(number) if number.isdecimal() and len(number) < 10 else 1
 
 
 def _inputs(results: Table) -> Table:

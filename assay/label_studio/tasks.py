@@ -150,33 +150,24 @@ def _annotation(
     is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if seconds is not None and not (is_number and 0 <= seconds < MAX_SECONDS):
         raise _Wrong(f"{key}.lead_time", f"expected a number of seconds, got {shown(seconds)}")
+    by = value.get("completed_by")
+    if isinstance(by, dict):  # an object with an email or a username, instead of an id
+        by = next((by[name] for name in ("email", "username", "id") if by.get(name)), None)
+    if isinstance(by, bool) or not isinstance(by, (str, int)) or not str(by).strip():
+        accepted = "the id or the email of the annotator"
+        raise _Wrong(f"{key}.completed_by", f"expected {accepted}, got {shown(by)}")
+    person = "-".join(_words(str(by), f"{key}.completed_by").split())
+    created, created_at = "", value.get("created_at")
+    if created_at is not None:
+        try:
+            time = datetime.fromisoformat(str(created_at))
+        except ValueError:
+            accepted = "a time such as 2026-11-24T12:53:17Z"
+            raise _Wrong(f"{key}.created_at", f"expected {accepted}, got {shown(created_at)}") from None
+        created = (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
     return Annotation(
-        _person(value.get("completed_by"), f"{key}.completed_by"),
-        answers,
-        side,
-        is_skipped,
-        _time(value.get("created_at"), f"{key}.created_at"),
-        "" if seconds is None else str(round(seconds)),
+        person, answers, side, is_skipped, created, "" if seconds is None else str(round(seconds))
     )
-
-
-def _person(value: object, key: str) -> str:
-    """The annotator: an id, or an object with an email or a username."""
-    if isinstance(value, dict):
-        value = next((value[name] for name in ("email", "username", "id") if value.get(name)), None)
-    if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
-        raise _Wrong(key, f"expected the id or the email of the annotator, got {shown(value)}")
-    return "-".join(_words(str(value), key).split())
-
-
-def _time(value: object, key: str) -> str:
-    if value is None:
-        return ""
-    try:
-        time = datetime.fromisoformat(str(value))
-    except ValueError:
-        raise _Wrong(key, f"expected a time such as 2026-11-24T12:53:17Z, got {shown(value)}") from None
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
 
 
 def _results(

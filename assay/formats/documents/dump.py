@@ -107,7 +107,10 @@ def _pieces_of(form: Form) -> "Callable[[Iterator[bytes], Form], Iterator[Piece]
     if form.name == FORUM:
         return _cut_at(lambda buffer: max(0, buffer.rfind(THREAD)), THREAD)
     if form.name == TREC:
-        return _cut_at(_last_document, b"</DOC>")
+        ends = (b"</DOC>", b"</doc>")
+        return _cut_at(
+            lambda buffer: max([0, *(buffer.rfind(end) + len(end) for end in ends if end in buffer)]), ends[0]
+        )
     if is_table and form.name.startswith(tables.COMMA):
         return _cut_at(tables.cut)
     if form.name == "jsonl" or is_table:
@@ -138,12 +141,6 @@ def _row_pieces(blocks: Iterator[bytes], form: Form) -> Iterator[Piece]:
         last = len(buffer.rstrip())
         raise Malformed.at(buffer, last, f"the file ends without </{form.name}>: it is cut off")
     yield Piece(buffer[:cut], len(buffer), buffer.count(b"\n"))
-
-
-def _last_document(buffer: bytes) -> int:
-    """Return where the last document of a buffer ends, with its line; 0 if no document does."""
-    last = max(buffer.rfind(b"</DOC>"), buffer.rfind(b"</doc>"))
-    return last + len(b"</DOC>") if last >= 0 else 0
 
 
 def _cut_at(

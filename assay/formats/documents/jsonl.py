@@ -35,6 +35,7 @@ from assay.formats.documents.batch import (
 )
 from assay.html.forum import to_html
 from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title, without_controls
+from assay.structure import strict_json
 
 KINDS = ("question", "answer", "document", "thread", "post")
 NO_DOCNO = f"docno is missing; it may also be named {', '.join(names.DOCUMENTS['docno'].names[1:])}"
@@ -56,7 +57,7 @@ def convert(data: bytes) -> Batch:
         if not line.strip():
             continue
         try:
-            content = json.loads(line.decode(), parse_constant=_refuse_constant)
+            content = strict_json(line.decode())
             if not isinstance(content, dict):
                 raise ValueError("a value that is not an object")
             add_document(with_usual_names(content), batch)
@@ -74,10 +75,6 @@ def with_usual_names(row: dict[str, Any]) -> dict[str, Any]:
     keys = tuple(row)
     named = {field: row[keys[place]] for field, place in names.places(keys, "documents").items()}
     return named | row
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _shown(fault: Exception) -> str:

@@ -329,11 +329,23 @@ class _Reading:
         if not self.rows and not self.n_complaints:
             self.complain(0, if_empty)
         if self.n_complaints:
-            advice = _advice(self.fractions) if self.scale == 1 else ""
-            raise QrelsError(self.complaints, n_complaints=self.n_complaints, advice=advice)
+            raise QrelsError(self.complaints, n_complaints=self.n_complaints, advice=self._advice())
         if self.form.kind != "grades":
             return columns_of(self.rows, self.form.kind)
         return columns_from((row.topic, row.docno, row.grade) for row in self.rows)
+
+    def _advice(self) -> str:
+        """Say what to do with a file whose grades are fractions, such as the means of several judges."""
+        words = [word.decode() for word in self.fractions if not word.startswith(b"-")]
+        if not words or self.scale != 1:
+            return ""
+        for scale in range(2, MAX_SCALE + 1):
+            if all(isinstance(_scaled(word, scale, ""), int) for word in words):
+                return (
+                    f"Multiplied by {scale}, all grades are whole: assay qrels convert FILE --scale {scale} --output "
+                    "FOLDER. Multiply the grades of the protocol and its relevance levels by the same number."
+                )
+        return f"No factor up to {MAX_SCALE} makes all grades whole: round them, or multiply them yourself."
 
     def complain(self, number: int, message: str) -> None:
         self.n_complaints += 1
@@ -445,23 +457,6 @@ def _grade(word: bytes, scale: int) -> int | str:
     if FRACTION.fullmatch(word):
         return f"grade {shown} is a fraction; grades are whole numbers"
     return f"grade {shown!r} is not a whole number"
-
-
-def _advice(fractions: Iterable[bytes]) -> str:
-    """Say what to do with a file whose grades are fractions, such as the means of several judges."""
-    words = [word.decode() for word in fractions if not word.startswith(b"-")]
-    if not words:
-        return ""
-    scale = next(
-        (n for n in range(2, MAX_SCALE + 1) if all(isinstance(_scaled(word, n, ""), int) for word in words)),
-        0,
-    )
-    if not scale:
-        return f"No factor up to {MAX_SCALE} makes all grades whole: round them, or multiply them yourself."
-    return (
-        f"Multiplied by {scale}, all grades are whole: assay qrels convert FILE --scale {scale} --output FOLDER. "
-        "Multiply the grades of the protocol and its relevance levels by the same number."
-    )
 
 
 def _scaled(word: str, scale: int, shown: str) -> int | str:

@@ -30,6 +30,7 @@ from assay.formats.runs.rules import NO_ROWS, Expected, RunRows
 from assay.formats.runs.text import Lines
 from assay.formats.runs.words import CONTROL, MAX_NAME, byte_strings
 from assay.protocols.schema import AnswerRules
+from assay.structure import strict_json
 
 MAX_LINE = 1 << 20  # bytes of a line
 MAX_CITED = 300  # bytes of the id of a document, which is part of the id of a citation
@@ -225,7 +226,7 @@ class AnswerReader:
 def _parsed(line: bytes, number: int, tally: Tally) -> dict[str, Any] | None:
     accepted = "A JSON object in UTF-8 on each line."
     try:
-        content = json.loads(line.decode(), parse_constant=_refuse_constant)
+        content = strict_json(line.decode())
     except UnicodeDecodeError as error:
         note = f"byte {error.start + 1}"
         tally.error("encoding", "the line is not UTF-8", accepted, number, note=note)
@@ -237,10 +238,6 @@ def _parsed(line: bytes, number: int, tally: Tally) -> dict[str, Any] | None:
             return content
         tally.error("json", "the line is not a JSON object", accepted, number)
     return None
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _references(line: _Line, form: AnswerForm, rules: AnswerRules) -> list[str]:

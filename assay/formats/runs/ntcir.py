@@ -67,7 +67,13 @@ class NtcirElements(Elements):
             if len(set(self._formulas)) > 1:
                 message = "the hit names several formulas; the first one is ranked"
                 self.tally.warning("several-formulas", message, "One formula per hit.", self._number)
-            named: str | None = _formula_id(self._formulas[0])
+            named: str | None = self._formulas[0]
+            file, mark, own = self._formulas[0].rpartition("#")
+            if mark and own:  # the file of the formula and its id there, not its id alone
+                ids = OWN_ID.findall(own)  # of the elements on an XPath or XPointer
+                own = ids[-1] if ids else own
+                is_whole = ":" in own and not own.startswith(PATHS)
+                named = own if is_whole else f"{SUFFIX.sub('', file.rpartition('/')[2])}#{own}"
         else:
             named = self.attribute(hit, "hit", "xref", self._number)
         docno = self.docno(named, self._number)
@@ -105,14 +111,3 @@ class NtcirElements(Elements):
         if self.tags.keys() == {b""}:
             message = "The file does not name the run; give its tag when you submit it, or it gets one."
             self.tally.warning("no-tag", message, '<run runtag="…"> around the results.')
-
-
-def _formula_id(xref: str) -> str:
-    """The id of a formula that a hit refers to by its file and its id there, or by its id."""
-    file, mark, own = xref.rpartition("#")
-    if not mark or not own:
-        return xref
-    ids = OWN_ID.findall(own)  # of the elements on an XPath or XPointer
-    own = ids[-1] if ids else own
-    is_whole = ":" in own and not own.startswith(PATHS)
-    return own if is_whole else f"{SUFFIX.sub('', file.rpartition('/')[2])}#{own}"

@@ -107,12 +107,24 @@ def check_rows(rows: RunRows, expected: Expected, form: Form, tally: Tally) -> N
         report(tally.error, _TREC, rows.number, rows.number > 0)
         return
     _check_repeated(rows, expected.noun[0], tally)
-    _check_depth(rows, expected, tally)
+    max_ranks, nouns = expected.rules.max_ranks, expected.noun[1]
+    depth = np.bincount(rows.topic_index, minlength=len(rows.topics))
+    accepted = f"At most {max_ranks:,} {nouns} per topic."
+    deep = np.flatnonzero(depth > max_ranks)
+    for index in deep[:DISTINCT]:
+        message = f"topic “{rows.topics[index]}” has {depth[index]:,} {nouns}"
+        beyond = _at(rows.number, np.flatnonzero(rows.topic_index == index)[max_ranks:])
+        tally.error("too-many-ranks", message, accepted, n=int(depth[index]) - max_ranks, numbers=beyond)
+    complaint = ("too-many-ranks", f"lines of other topics with too many {nouns}", accepted)
+    _report_others(rows, deep[DISTINCT:], complaint, tally)
     if form.has_ranks:
-        most = expected.rules.max_ranks
         add = tally.error if expected.rules.out_of_range_ranks == "error" else tally.warning
-        complaint = ("rank-range", f"the rank is outside 1 to {most:,}", f"Ranks from 1 to {most:,}.")
-        report(add, complaint, rows.number, (rows.rank < 1) | (rows.rank > most), is_repairable=True)
+        complaint = (
+            "rank-range",
+            f"the rank is outside 1 to {max_ranks:,}",
+            f"Ranks from 1 to {max_ranks:,}.",
+        )
+        report(add, complaint, rows.number, (rows.rank < 1) | (rows.rank > max_ranks), is_repairable=True)
     low = -np.inf if expected.rules.min_score is None else expected.rules.min_score
     high = np.inf if expected.rules.max_score is None else expected.rules.max_score
     complaint = (
@@ -173,7 +185,19 @@ def _report_others(
 
 
 def _check_repeated(rows: RunRows, noun: str, tally: Tally) -> None:
-    if not _may_repeat(rows):
+    # Two rows that name the same document and topic have equal hashes. Most runs have no equal ones, and are done.
+    digest = rows.topic_index.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for key in byte_keys(rows.docno):
+        digest = (digest ^ key) * np.uint64(0xBF58476D1CE4E5B9)
+        digest ^= digest >> np.uint64(31)
+    # Parts fit the processor's cache. They are cut between topics, nowhere if topics alternate.
+    n, step = len(rows.topic_index), np.diff(rows.topic_index)
+    parts = [0, n]
+    if not (step < 0).any():
+        starts = np.append(np.flatnonzero(step) + 1, n)
+        cuts = starts[np.searchsorted(starts, np.arange(PART, n, PART))]
+        parts = [0, *sorted({*cuts.tolist(), n})]  # np.unique would import numpy.ma, which takes 20 ms
+    if not any(has_equal(digest[first:end]) for first, end in pairwise(parts)):
         return
     keys: list[NDArray[Any]] = [rows.number, *reversed(byte_keys(rows.docno)), rows.topic_index]
     order = np.lexsort(keys)
@@ -194,22 +218,6 @@ def _check_repeated(rows: RunRows, noun: str, tally: Tally) -> None:
     rest = len(again) - FIRST_LINES
     if rest > 0:
         tally.error(*complaint, n=rest)
-
-
-def _may_repeat(rows: RunRows) -> bool:
-    """Return whether two rows may name the same document and topic. False is certain: equal rows have equal hashes."""
-    digest = rows.topic_index.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    for key in byte_keys(rows.docno):
-        digest = (digest ^ key) * np.uint64(0xBF58476D1CE4E5B9)
-        digest ^= digest >> np.uint64(31)
-    # Parts fit the processor's cache. They are cut between topics, nowhere if topics alternate.
-    n, step = len(rows.topic_index), np.diff(rows.topic_index)
-    parts = [0, n]
-    if not (step < 0).any():
-        starts = np.append(np.flatnonzero(step) + 1, n)
-        cuts = starts[np.searchsorted(starts, np.arange(PART, n, PART))]
-        parts = [0, *sorted({*cuts.tolist(), n})]  # np.unique would import numpy.ma, which takes 20 ms
-    return any(has_equal(digest[first:end]) for first, end in pairwise(parts))
 
 
 def has_equal(digest: NDArray[np.uint64]) -> bool:
@@ -242,19 +250,6 @@ def check_tags(tags: Mapping[bytes, tuple[int, int]], tally: Tally) -> None:
     more = f" and {len(tags) - 5} more" if len(tags) > 5 else ""
     message, numbers = f"the file has {len(tags)} tags: {named}{more}", [first for _, first in tags.values()]
     tally.error("several-tags", message, "One tag, the same in all lines.", n=len(tags), numbers=numbers)
-
-
-def _check_depth(rows: RunRows, expected: Expected, tally: Tally) -> None:
-    max_ranks, nouns = expected.rules.max_ranks, expected.noun[1]
-    depth = np.bincount(rows.topic_index, minlength=len(rows.topics))
-    accepted = f"At most {max_ranks:,} {nouns} per topic."
-    deep = np.flatnonzero(depth > max_ranks)
-    for index in deep[:DISTINCT]:
-        message = f"topic “{rows.topics[index]}” has {depth[index]:,} {nouns}"
-        beyond = _at(rows.number, np.flatnonzero(rows.topic_index == index)[max_ranks:])
-        tally.error("too-many-ranks", message, accepted, n=int(depth[index]) - max_ranks, numbers=beyond)
-    complaint = ("too-many-ranks", f"lines of other topics with too many {nouns}", accepted)
-    _report_others(rows, deep[DISTINCT:], complaint, tally)
 
 
 def check_units(rows: RunRows, lookup: UnitLookup, unit: str, tally: Tally) -> None:

@@ -44,7 +44,11 @@ class XmlReader:
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.StartDoctypeDeclHandler = self._doctype
-        self._parser.SkippedEntityHandler = self._entity
+        self._parser.SkippedEntityHandler = lambda name, _: self._stop(
+            "entity",
+            f"the entity &{name[:60]}; is not defined",
+            "The characters themselves, or &#…; numbers.",
+        )
 
     @property
     def tags(self) -> dict[bytes, tuple[int, int]]:
@@ -122,7 +126,3 @@ class XmlReader:
         if has_internal_subset:
             accepted = "A file without declarations; entities and default values are not read."
             self._stop("doctype", "the file declares a document type", accepted)
-
-    def _entity(self, name: str, _is_parameter: bool) -> None:
-        accepted = "The characters themselves, or &#…; numbers."
-        self._stop("entity", f"the entity &{name[:60]}; is not defined", accepted)

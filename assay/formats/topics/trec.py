@@ -285,10 +285,15 @@ def _row_of(topic: _Topic, zeros: list[str]) -> tuple[dict[str, Any], list[str]]
         if is_labeled and code.isdecimal() and code.startswith("0") and code.strip("0"):
             zeros.append(code)
             texts["code"] = code.lstrip("0")
+    body = _paragraphs(texts.get("body", ""))
+    for section in others:
+        text, _ = _without_label(section.text, section.part or section.tag)
+        name = _NAMES.get(section.tag, section.tag.replace("-", " ").replace("_", " ").capitalize())
+        body += _paragraphs(text, f"<b>{escape(name)}:</b> ") if text else ""
     return {
         "code": texts.get("code", ""),
         "title": " ".join(texts.get("title", "").split()),
-        "body": _paragraphs(texts.get("body", "")) + "".join(map(_named, others)),
+        "body": body,
         "narrative": _paragraphs(texts.get("narrative", "")),
         "labels": topic.attributes,
         "subtopics": topic.subtopics,
@@ -301,12 +306,6 @@ def _without_label(text: str, key: str) -> tuple[str, str]:
         if text[: len(label)].casefold() == label.casefold() and text[len(label) :].lstrip().startswith(":"):
             return text[len(label) :].lstrip()[1:].strip(), label
     return text, ""
-
-
-def _named(section: Section) -> str:
-    text, _ = _without_label(section.text, section.part or section.tag)
-    name = _NAMES.get(section.tag, section.tag.replace("-", " ").replace("_", " ").capitalize())
-    return _paragraphs(text, f"<b>{escape(name)}:</b> ") if text else ""
 
 
 def _paragraphs(text: str, start: str = "") -> str:
