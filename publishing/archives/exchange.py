@@ -17,7 +17,6 @@ from assay.exchange.content import SPLIT, Document, TestCollection, Topic, Zippe
 from assay.exchange.library import topic_of
 from assay.exchange.registry import FORMS, Form, form_of
 from assay.formats.qrels.columns import QrelsColumns
-from assay.formats.qrels.exports import of_topics
 from assay.html.sanitize import plain
 from corpus.imports import services as import_services
 from corpus.imports.jobs import import_files, record
@@ -104,9 +103,7 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> dict[str, int]:
 def _by_split(columns: QrelsColumns, splits: Mapping[str, str]) -> dict[str, QrelsColumns]:
     names = sorted({splits.get(code, SPLIT) for code in columns.topics.tolist()})
     return {
-        name: of_topics(
-            columns, [code for code in columns.topics.tolist() if splits.get(code, SPLIT) == name]
-        )
+        name: columns.of_topics([code for code in columns.topics.tolist() if splits.get(code, SPLIT) == name])
         for name in names
     }
 
