@@ -20,6 +20,9 @@ from web.addresses import belongs_to_track, track_at
 ATTRIBUTE = re.compile(r'\b(action|class|form|href|id|method)="([^"]*)"')
 
 
+OF_ORGANIZERS = "of-organizers"  # the class of a part of a page that is about a form only
+
+
 class ChairMiddleware(Middleware):
     """Cuts what a chair would be refused out of a page of the track."""
 
@@ -48,7 +51,7 @@ def is_chair(request: HttpRequest) -> bool:
 
 
 def without_changes(page: str, path: str) -> str:
-    """The page at a path without forms that change the track, their buttons elsewhere, and links to pages of forms."""
+    """The page at a path without forms that change the track, what is about them only, and links to pages of forms."""
     cut: set[str] = set()
 
     def form(tag: Mapping[str, str], whole: str) -> str:
@@ -62,6 +65,11 @@ def without_changes(page: str, path: str) -> str:
             return whole
         return "" if "btn" in tag.get("class", "") else whole[whole.index(">") + 1 : -len("</a>")]
 
+    def part(tag: Mapping[str, str], whole: str) -> str:
+        return "" if OF_ORGANIZERS in tag.get("class", "").split() else whole
+
+    for name in ("details", "section"):
+        page = _replaced(page, name, part)
     page = _replaced(_replaced(page, "form", form), "a", link)
     outside = cut - {""}
     return _replaced(page, "button", lambda tag, whole: "" if tag.get("form") in outside else whole)

@@ -159,6 +159,20 @@ def test_roles_are_given_exchanged_and_taken_and_a_track_keeps_an_organizer(scen
     ]
 
 
+def test_page_of_people_shows_a_chair_no_heading_of_what_only_organizers_do(scene: Scene) -> None:
+    address = reverse("participation:people", args=[scene.track.slug])
+    make_assessor(scene.track, "zoe")
+    parts = ("Remove from the assessors", "Invite with a link", "Organizers and chairs")
+
+    of_organizer = as_user(make_role(scene.track, "first")).get(address).content.decode()
+    of_chair = as_user(make_role(scene.track, "cho", is_chair=True)).get(address).content.decode()
+
+    assert [part for part in parts if part not in of_organizer] == []
+    assert [part for part in parts if part in of_chair] == []
+    assert "zoe" in of_chair
+    assert "<h2>Teams</h2>" in of_chair
+
+
 def test_role_is_no_optional_field_and_only_the_choice_no_role_takes_one(scene: Scene) -> None:
     chair = make_role(scene.track, "cho", is_chair=True)
     client = as_user(make_role(scene.track, "first"))
