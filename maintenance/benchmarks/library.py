@@ -2,6 +2,8 @@
 
 import itertools
 import os
+import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -133,7 +135,8 @@ def in_python(*, qrels: Path = QRELS, runs: tuple[Path, ...] = (), repeats: int 
     """Score 36 runs in Python, compared with the command, pytrec_eval, ir_measures and ranx.
 
     The runs and measures are those of the case `scoring`. `import assay` and a script that scores files are whole
-    processes; the script is compared with the command. Dictionaries are in memory: `assay.evaluate` checks and sorts
+    processes; the script is compared with the command. Figures are medians of CPU time, which other work of the machine
+    changes less. Dictionaries are in memory: `assay.evaluate` checks and sorts
     them, and the peers score them. ir_measures and ranx are measured if they are installed. ranx is compiled before,
     and computes three measures of all documents, because it cannot leave out unjudged ones.
     """
@@ -150,9 +153,17 @@ def compare_files(qrels: Path, files: Sequence[Path], repeats: int) -> None:
         line = [sys.executable, *map(str, words)]
         return partial(subprocess.run, line, cwd=ROOT, env=COMPILED, check=True, stdout=subprocess.DEVNULL)
 
+    def used() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
     def seconds(work: Callable[[], object]) -> float:
-        work()
-        return timed(work, repeats).seconds
+        times = []
+        for _ in range(repeats + 1):  # the first one reads the files into the memory of the machine
+            before = used()
+            work()
+            times.append(used() - before)
+        return statistics.median(times[1:])
 
     figure("import assay, whole process", seconds(process("-c", "import assay")))
     arguments = f"{str(qrels)!r}, {list(map(str, files))!r}, {MEASURES!r}, protocol={PROTOCOL!r}"
@@ -173,12 +184,12 @@ def compare_dictionaries(qrels: Path, files: Sequence[Path], repeats: int) -> No
         "pytrec_eval": partial(peers.evaluate, grades, list(nested.values()))
     }
     others |= peers.evaluators(grades, nested)
-    ours = timed(lambda: assay.evaluate(grades, nested, MEASURES), repeats).seconds
+    ours = timed(lambda: assay.evaluate(grades, nested, MEASURES), repeats).cpu
     figure(
         f"{len(files)} dictionaries",
         ours,
         "s",
-        {name: timed(work, repeats).seconds for name, work in others.items()},
+        {name: timed(work, repeats).cpu for name, work in others.items()},
     )
 
 
