@@ -90,14 +90,13 @@ def _replaced(page: str, name: str, change: Callable[[Mapping[str, str], str], s
         after = start
         if not page[start + len(name) + 1].isalnum():  # not <article> for <a>
             after = end + len(name) + 3
-            parts += [page[done:start], change(_attributes(page[start:end_of_tag]), page[start:after])]
+            parts += [
+                page[done:start],
+                change(dict(ATTRIBUTE.findall(page[start:end_of_tag])), page[start:after]),
+            ]
             done = after
         start = page.find(f"<{name}", max(after, start + 1))
     return "".join([*parts, page[done:]])
-
-
-def _attributes(tag: str) -> dict[str, str]:
-    return dict(ATTRIBUTE.findall(tag))
 
 
 def _is_of_organizers(address: str, attribute: str = "is_of_organizers") -> bool:

@@ -133,7 +133,14 @@ def make(*, password: str, say: Say) -> bool:
                 )
             _runs(year, track, cast)
             _baselines(track, cast)
-            pool = _pool(year, track, cast)
+            existing = Pool.objects.filter(track=track, name=POOL).first()
+            pool = existing or pool_services.request(
+                track=track, name=POOL, seed=year.seed, depth={}, by=cast.organizer
+            )
+            if pool.status != Pool.Status.READY and pool.job is not None:
+                finish(pool_services.request_preview(track=track, tops_up=None, by=cast.organizer))
+                finish(pool.job)
+                pool.refresh_from_db()
             batch = _batch(pool, BATCH, Batch.Kind.MAIN, year.given, cast)
             if batch.status == Batch.Status.OPEN:
                 judging.judge(batch, year.given, year.judged)
@@ -272,18 +279,6 @@ def _baselines(track: Track, cast: people.People) -> None:
             download = baseline_services.offer(run=run, by=cast.organizer)
             release = download_services.Release(Download.Audience.EVERYONE, timezone.now())
             download_services.edit(download=download, release=release)
-
-
-def _pool(year: Year, track: Track, cast: people.People) -> Pool:
-    existing = Pool.objects.filter(track=track, name=POOL).first()
-    pool = existing or pool_services.request(
-        track=track, name=POOL, seed=year.seed, depth={}, by=cast.organizer
-    )
-    if pool.status != Pool.Status.READY and pool.job is not None:
-        finish(pool_services.request_preview(track=track, tops_up=None, by=cast.organizer))
-        finish(pool.job)
-        pool.refresh_from_db()
-    return pool
 
 
 def _batch(pool: Pool, name: str, kind: str, given: judging.Given, cast: people.People) -> Batch:

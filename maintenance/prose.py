@@ -146,7 +146,17 @@ def _prose_of_token(token: Token, *, has_messages: bool) -> str | None:
     if token.kind == tokenize.COMMENT:
         return " " + _mask_matches(CODE, token.source[1:])
     if token.kind == tokenize.STRING and (token.is_docstring or has_messages):
-        return _prose_of_literal(token)
+        # bytes, and single words that continue no other string, are values, not prose
+        match = _LITERAL.fullmatch(token.source)
+        if match is None or "b" in match["prefix"].lower():
+            return None
+        body = ESCAPED_SPACE.sub("  ", match["body"])
+        if not (token.is_docstring or re.search(r"\s", body) or _LITERAL.fullmatch(token.before)):
+            return None
+        if "f" in match["prefix"].lower():
+            body = _mask_matches(r"\{[^{}]*\}", body)
+        quotes = " " * len(match["quotes"])
+        return " " * len(match["prefix"]) + quotes + _mask_matches(CODE, body) + quotes
     if token.kind == _FSTRING_MIDDLE and has_messages:
         return _mask_matches(CODE, ESCAPED_SPACE.sub("  ", token.source))
     if token.kind in _FSTRING_QUOTES:
@@ -154,20 +164,6 @@ def _prose_of_token(token: Token, *, has_messages: bool) -> str | None:
     if token.kind == tokenize.NAME and token.before == "def" and token.source.startswith("test_"):
         return token.source.replace("_", " ")
     return None
-
-
-def _prose_of_literal(token: Token) -> str | None:
-    """A string without its quotes. Bytes, and single words that continue no other string, are values, not prose."""
-    match = _LITERAL.fullmatch(token.source)
-    if match is None or "b" in match["prefix"].lower():
-        return None
-    body = ESCAPED_SPACE.sub("  ", match["body"])
-    if not (token.is_docstring or re.search(r"\s", body) or _LITERAL.fullmatch(token.before)):
-        return None
-    if "f" in match["prefix"].lower():
-        body = _mask_matches(r"\{[^{}]*\}", body)
-    quotes = " " * len(match["quotes"])
-    return " " * len(match["prefix"]) + quotes + _mask_matches(CODE, body) + quotes
 
 
 QUOTED = r"\"[^\"]*\"|'[^']*'"
@@ -213,13 +209,7 @@ def _alternate(parts: list[str]) -> Iterator[tuple[bool, str]]:
 def mask_markdown(text: str) -> str:
     """Keep text; no code, link targets and addresses."""
     text = _mask_matches(r"^( *)(```+|~~~+).*?^\1\2[^\n]*$", text, re.DOTALL | re.MULTILINE)
-    text = _mask_indented_code(text)
-    text = _mask_matches(r"\]\([^)\n]*\)", text)
-    return _mask_matches(CODE, text).replace("*", " ")
-
-
-def _mask_indented_code(text: str) -> str:
-    """Mask blocks that are indented by four spaces outside lists and admonitions."""
+    # Mask blocks that are indented by four spaces outside lists and admonitions
     lines, is_code, is_nested, after_empty = [], False, False, True
     for line in text.splitlines(keepends=True):
         is_indented = line.startswith("    ")
@@ -229,7 +219,9 @@ def _mask_indented_code(text: str) -> str:
             is_nested = bool(re.match(r" {0,3}(?:[-*+]|\d+\.|!!!|\?\?\?\+?|===) ", line))
         after_empty = is_empty
         lines.append(_mask(line) if is_code else line)
-    return "".join(lines)
+    text = "".join(lines)
+    text = _mask_matches(r"\]\([^)\n]*\)", text)
+    return _mask_matches(CODE, text).replace("*", " ")
 
 
 def _mask_all_but(pattern: str) -> Callable[[str], str]:

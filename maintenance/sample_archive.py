@@ -30,41 +30,37 @@ def main() -> None:
         server = embedded.Postgres(var / "postgres")
         server.start()
         try:
-            _make()
+            import django
+
+            django.setup()
+            from django.core.management import call_command
+
+            from accounts.models import User
+            from tracks.models import Organizer, Track
+            from tracks.protocols import services as protocol_services
+            from tracks.topics import services as topic_services
+            from tracks.tracks import services as track_services
+
+            call_command("migrate", verbosity=0)
+            organizer = User.objects.create(username="organizer", is_staff=True)
+            protocol = protocol_services.store(text=(SAMPLES / "protocol.toml").read_text(), by=organizer)
+            track = Track.objects.create(
+                slug="math-example",
+                name="Math example",
+                description="The campaign of the sample files of Assay.",
+                protocol=protocol,
+            )
+            Organizer.objects.create(track=track, user=organizer)
+            data = (SAMPLES / "topics.jsonl").read_bytes()
+            topic_services.import_topics(track=track, data=data, name="topics.jsonl")
+            track = track_services.open_for_runs(track=track)
+            _submit(track, organizer)
+            _judge(track, organizer)
+            archive = SAMPLES / "campaign.zip"
+            archive.unlink(missing_ok=True)
+            call_command("archive_track", track.slug, str(archive), "--by", "organizer", "--names")
         finally:
             server.stop()
-
-
-def _make() -> None:
-    import django
-
-    django.setup()
-    from django.core.management import call_command
-
-    from accounts.models import User
-    from tracks.models import Organizer, Track
-    from tracks.protocols import services as protocol_services
-    from tracks.topics import services as topic_services
-    from tracks.tracks import services as track_services
-
-    call_command("migrate", verbosity=0)
-    organizer = User.objects.create(username="organizer", is_staff=True)
-    protocol = protocol_services.store(text=(SAMPLES / "protocol.toml").read_text(), by=organizer)
-    track = Track.objects.create(
-        slug="math-example",
-        name="Math example",
-        description="The campaign of the sample files of Assay.",
-        protocol=protocol,
-    )
-    Organizer.objects.create(track=track, user=organizer)
-    data = (SAMPLES / "topics.jsonl").read_bytes()
-    topic_services.import_topics(track=track, data=data, name="topics.jsonl")
-    track = track_services.open_for_runs(track=track)
-    _submit(track, organizer)
-    _judge(track, organizer)
-    archive = SAMPLES / "campaign.zip"
-    archive.unlink(missing_ok=True)
-    call_command("archive_track", track.slug, str(archive), "--by", "organizer", "--names")
 
 
 def _submit(track, organizer) -> None:  # type: ignore[no-untyped-def]  # Django is not set up when this is read

@@ -328,21 +328,22 @@ def set_up(*, wants_browser: bool, wants_docs: bool) -> None:
     once("front end", front_end, install_front_end, done=(assets.VENDOR / "bootstrap").is_dir())
     compile_modules()
     if wants_docs:
-        _keep_documentation()
+        # Build the documentation again after a page has changed. The site works without it
+        generated = {"_build", "library"}  # folders that the build itself writes
+        pages = [path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md")]
+        names = sorted(str(page) for page in pages if not generated & set(page.parts))
+        is_built = (ROOT / "docs" / "_build" / "html" / "index.html").is_file()
+        try:
+            once(
+                "documentation",
+                digest("maintenance/docs/conf.py", *names),
+                build_documentation,
+                done=is_built,
+            )
+        except SetupError as error:
+            say(f"{error}\nsetup: the site works, but without its help pages")
     if wants_browser and not browser.find():
         install_browser()
-
-
-def _keep_documentation() -> None:
-    """Build the documentation again after a page has changed. The site works without it."""
-    generated = {"_build", "library"}  # folders that the build itself writes
-    pages = [path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md")]
-    names = sorted(str(page) for page in pages if not generated & set(page.parts))
-    is_built = (ROOT / "docs" / "_build" / "html" / "index.html").is_file()
-    try:
-        once("documentation", digest("maintenance/docs/conf.py", *names), build_documentation, done=is_built)
-    except SetupError as error:
-        say(f"{error}\nsetup: the site works, but without its help pages")
 
 
 if __name__ == "__main__":

@@ -54,11 +54,6 @@ def on_event(listener: Listener) -> Listener:
     return listener
 
 
-def _in_transaction() -> bool:
-    """Return whether a transaction is open. That around a test does not count, as for Django's durable blocks."""
-    return any(not getattr(block, "_from_testcase", False) for block in connection.atomic_blocks)
-
-
 def record(
     *,
     action: str,
@@ -78,7 +73,8 @@ def record(
     Raises:
         RuntimeError: There is no transaction.
     """
-    if not _in_transaction():
+    # the transaction around a test does not count, as for Django's durable blocks
+    if not any(not getattr(block, "_from_testcase", False) for block in connection.atomic_blocks):
         raise RuntimeError(f"{action} is recorded outside the transaction that does it")
     actor = _current.get()
     person = by or (actor.user() if actor else None)

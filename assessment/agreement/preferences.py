@@ -7,8 +7,6 @@ third to the first.
 import math
 from typing import NamedTuple
 
-from django.db.models import QuerySet
-
 from assay.preferences.values import Comparisons, Consistency
 from assay.preferences.votes import Vote, by_topic
 from assay.tables import as_tsv, text_of
@@ -44,8 +42,13 @@ def preferences_of(track: Track, of_round: Round) -> list[TopicPreferences]:
     if not track.protocol.parsed.judging.judges_pairs:
         return []
     counted = by_topic(votes_of(judgments_of(track, of_round)))
+    # The latest answers to the hidden checks of a round
+    kinds = MAIN_AND_DUAL if of_round.batch_id is None else (Batch.Kind.TRAINING,)
+    checks = Judgment.objects.filter(track=track, is_check=True, replaced_by=None, batch__kind__in=kinds)
+    checks = checks.filter(batch__pool__protocol=track.protocol_id)
     every = by_topic(
-        [vote for votes in counted.values() for vote in votes] + votes_of(_checks(track, of_round))
+        [vote for votes in counted.values() for vote in votes]
+        + votes_of(checks if of_round.batch_id is None else checks.filter(batch=of_round.batch_id))
     )
     return [
         TopicPreferences(topic, _consistency(counted.get(topic, []), votes)) for topic, votes in every.items()
@@ -61,14 +64,6 @@ def _consistency(counted: list[Vote], every: list[Vote]) -> Consistency:
             repeated=with_checks.repeated, repeated_alike=with_checks.repeated_alike, left=with_checks.left
         )
     )
-
-
-def _checks(track: Track, of_round: Round) -> QuerySet[Judgment]:
-    """The latest answers to the hidden checks of a round."""
-    kinds = MAIN_AND_DUAL if of_round.batch_id is None else (Batch.Kind.TRAINING,)
-    checks = Judgment.objects.filter(track=track, is_check=True, replaced_by=None, batch__kind__in=kinds)
-    checks = checks.filter(batch__pool__protocol=track.protocol_id)
-    return checks if of_round.batch_id is None else checks.filter(batch=of_round.batch_id)
 
 
 def preferences_tsv(topics: list[TopicPreferences]) -> str:

@@ -210,7 +210,14 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
         _set_totals(batch_progress, sizes, settled)
     for batch_id, median in judgments.values_list("batch").annotate(median=Median("seconds")):
         progress[batch_id].median_seconds = median
-    _count_open(progress)
+    done = (Task.Status.SUBMITTED, Task.Status.SKIPPED)
+    tasks = Task.objects.filter(batch__in=progress).exclude(status__in=done).order_by()
+    overdue = Q(status=Task.Status.EXPIRED) | Q(expires_at__lte=timezone.now())
+    counts = tasks.values_list("batch").annotate(
+        n_open=Count("pk", filter=~overdue), n_overdue=Count("pk", filter=overdue)
+    )
+    for batch_id, n_open, n_overdue in counts:
+        progress[batch_id].n_open, progress[batch_id].n_overdue = n_open, n_overdue
     return list(progress.values())
 
 
@@ -242,14 +249,3 @@ def _set_totals(progress: BatchProgress, sizes: dict[tuple[int, int], int], sett
         progress.n_untaken = sum(
             n - judged_before.get(key, 0) for key, n in places.items() if key not in of_seat
         )
-
-
-def _count_open(progress: dict[int, BatchProgress]) -> None:
-    done = (Task.Status.SUBMITTED, Task.Status.SKIPPED)
-    tasks = Task.objects.filter(batch__in=progress).exclude(status__in=done).order_by()
-    overdue = Q(status=Task.Status.EXPIRED) | Q(expires_at__lte=timezone.now())
-    counts = tasks.values_list("batch").annotate(
-        n_open=Count("pk", filter=~overdue), n_overdue=Count("pk", filter=overdue)
-    )
-    for batch_id, n_open, n_overdue in counts:
-        progress[batch_id].n_open, progress[batch_id].n_overdue = n_open, n_overdue

@@ -85,6 +85,11 @@ def result_of(answers: Sequence[CheckAnswer], level: int) -> CheckResult:
     same_class = int(((pairs[:, 0] >= level) == (pairs[:, 1] >= level)).sum())
     n_non_answers = sum(each.grade is None and each.is_equal for each in answers)
     n = len(answers)
+    equal = [
+        each.answers.get(question) == expected
+        for each in answers
+        for question, expected in each.expected_answers.items()
+    ]
     return CheckResult(
         n,
         sum(each.is_equal for each in answers) / n if n else math.nan,
@@ -92,18 +97,8 @@ def result_of(answers: Sequence[CheckAnswer], level: int) -> CheckResult:
         float((pairs[:, 0] - pairs[:, 1]).mean()) if len(pairs) else math.nan,
         cohen_kappa(pairs[:, 0], pairs[:, 1]),
         parts([each.is_equal for each in answers], N_PARTS),
-        _answered(answers),
+        sum(equal) / len(equal) if equal else math.nan,
     )
-
-
-def _answered(answers: Sequence[CheckAnswer]) -> float:
-    """The share of the expected answers to questions that are given, one by one."""
-    equal = [
-        each.answers.get(question) == expected
-        for each in answers
-        for question, expected in each.expected_answers.items()
-    ]
-    return sum(equal) / len(equal) if equal else math.nan
 
 
 class AssessorResult(NamedTuple):

@@ -136,22 +136,18 @@ def round_of(track: Track, key: str | None) -> Round:
     """
     rounds = rounds_of(track)
     if not key:
-        n_judges = _most_judges(track)
+        # The most judges of a unit in each round with judgments, by the batch of the round. One query
+        judgments = current_judgments(track, *MAIN_AND_DUAL, Batch.Kind.TRAINING).order_by()
+        place = Case(When(batch__kind=Batch.Kind.TRAINING, then=F("batch")), default=None)
+        units = judgments.values(place=place, unit=F("docno"), of=F("topic")).annotate(n=Count("pk"))
+        pairs = units.values_list("place", "n").distinct()
+        n_judges = dict(sorted(pairs, key=lambda pair: pair[1]))
         tried = [(each, n) for n in (2, 1) for each in rounds]
         return next((each for each, n in tried if n_judges.get(each.batch_id, 0) >= n), rounds[0])
     of_round = next((each for each in rounds if each.key == key), None)
     if of_round is None:
         raise Http404(f"{track} has no round {key!r}")
     return of_round
-
-
-def _most_judges(track: Track) -> dict[int | None, int]:
-    """The most judges of a unit in each round with judgments, by the batch of the round. One query."""
-    judgments = current_judgments(track, *MAIN_AND_DUAL, Batch.Kind.TRAINING).order_by()
-    place = Case(When(batch__kind=Batch.Kind.TRAINING, then=F("batch")), default=None)
-    units = judgments.values(place=place, unit=F("docno"), of=F("topic")).annotate(n=Count("pk"))
-    pairs = units.values_list("place", "n").distinct()
-    return dict(sorted(pairs, key=lambda pair: pair[1]))
 
 
 def judgments_of(track: Track, of_round: Round) -> QuerySet[Judgment]:

@@ -5,7 +5,6 @@ and docno; the choice, the comment and the answers to questions are the answers.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from django.db.models import Func, QuerySet
 
@@ -47,28 +46,27 @@ def _rows(
         known = Row.objects.filter(topic__in=topics, docno__in=docnos)
         fields = {(topic, docno): of for topic, docno, of in known.values_list("topic", "docno", "fields")}
         for row in part:
-            yield _row(row, batches[row["batch_id"]], names, fields.get((row["topic_id"], row["docno"]), {}))
-
-
-def _row(
-    row: Mapping[str, Any], batch: Batch, names: Mapping[int, str] | None, fields: Mapping[str, str]
-) -> dict[str, object]:
-    name = row["assessor__username"] if names is None else names[row["assessor_id"]]
-    inputs = {**fields, "topic": row["topic__code"], "docno": row["docno"]}
-    answers = {**row["answers"], "choice": row["choice"], "comment": row["comment"]}
-    return {
-        "HITId": row["task__entry_id"],
-        "HITTypeId": batch.pk,
-        "Title": batch.name,
-        "CreationTime": f"{batch.created_at:{TIME}}",
-        "MaxAssignments": batch.n_judges,
-        "AssignmentDurationInSeconds": 60 * batch.minutes_allotted,
-        "AssignmentId": row["task_id"],
-        "WorkerId": name,
-        "AcceptTime": f"{row['task__accepted_at']:{TIME}}",
-        "SubmitTime": f"{row['created_at']:{TIME}}",
-        "WorkTimeInSeconds": row["seconds"],
-        "Turkle.Username": name,
-        **{f"Input.{key}": text for key, text in inputs.items()},
-        **{f"Answer.{key}": answer for key, answer in answers.items()},
-    }
+            batch = batches[row["batch_id"]]
+            name = row["assessor__username"] if names is None else names[row["assessor_id"]]
+            inputs = {
+                **fields.get((row["topic_id"], row["docno"]), {}),
+                "topic": row["topic__code"],
+                "docno": row["docno"],
+            }
+            answers = {**row["answers"], "choice": row["choice"], "comment": row["comment"]}
+            yield {
+                "HITId": row["task__entry_id"],
+                "HITTypeId": batch.pk,
+                "Title": batch.name,
+                "CreationTime": f"{batch.created_at:{TIME}}",
+                "MaxAssignments": batch.n_judges,
+                "AssignmentDurationInSeconds": 60 * batch.minutes_allotted,
+                "AssignmentId": row["task_id"],
+                "WorkerId": name,
+                "AcceptTime": f"{row['task__accepted_at']:{TIME}}",
+                "SubmitTime": f"{row['created_at']:{TIME}}",
+                "WorkTimeInSeconds": row["seconds"],
+                "Turkle.Username": name,
+                **{f"Input.{key}": text for key, text in inputs.items()},
+                **{f"Answer.{key}": answer for key, answer in answers.items()},
+            }

@@ -43,7 +43,10 @@ def nuggets(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     chosen = request.POST.get("action", "")
     upload = ImportForm(request.POST, request.FILES) if chosen == "import" else ImportForm()
     page = selectors.nuggets_page(track)
-    segments = _segments_form(request, page, is_chosen=chosen == "segments")
+    current = page.sources
+    initial = {"judged_in": current.judged_in.slug, "from_grade": current.from_grade} if current else {}
+    data = request.POST if (chosen == "segments") else None
+    segments = SegmentsForm(data, initial=initial, tracks=tracks_overseen_by(request.user))
     if chosen == "import" and upload.is_valid():
         file = upload.cleaned_data["file"]
         with refusals_in(upload, "file"):
@@ -58,15 +61,6 @@ def nuggets(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             return redirect("assessment:nuggets", track.slug)
     context = context_of(page) | {"form": upload, "segments_form": segments, "files": FILES.items()}
     return render(request, "assessment/nuggets/nuggets.html", context)
-
-
-def _segments_form(
-    request: AuthenticatedRequest, page: selectors.NuggetsPage, *, is_chosen: bool
-) -> SegmentsForm:
-    current = page.sources
-    initial = {"judged_in": current.judged_in.slug, "from_grade": current.from_grade} if current else {}
-    data = request.POST if is_chosen else None
-    return SegmentsForm(data, initial=initial, tracks=tracks_overseen_by(request.user))
 
 
 def _added(request: AuthenticatedRequest, topic: Topic, form: Any) -> None:
@@ -95,24 +89,6 @@ def _one(request: AuthenticatedRequest, topic: Topic) -> Nugget:
     return get_object_or_404(topic.nuggets, pk=int(number) if number.isdecimal() and len(number) < 18 else 0)
 
 
-def _simple(request: AuthenticatedRequest, topic: Topic) -> None:
-    """Remove or restore a nugget, or freeze the list. Other actions are not found."""
-    match request.POST.get("action"):
-        case "remove":
-            services.remove(nugget=_one(request, topic), by=request.user)
-        case "restore":
-            services.restore(nugget=_one(request, topic), by=request.user)
-        case "freeze" if request.user.organizes(topic.track_id):
-            version = services.freeze(topic=topic, by=request.user)
-            messages.success(
-                request, f"Froze version {version.version} of the nuggets of topic {topic.code}."
-            )
-        case "freeze":
-            raise PermissionDenied
-        case _:
-            raise Http404
-
-
 @read_and_post
 @chairs_only_read
 def nugget_list(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
@@ -128,7 +104,20 @@ def nugget_list(request: AuthenticatedRequest, slug: str, code: str) -> HttpResp
                 act(request, topic, form)
                 return redirect(request.path)
     elif request.method == "POST":
-        _simple(request, topic)
+        match request.POST.get("action"):
+            case "remove":
+                services.remove(nugget=_one(request, topic), by=request.user)
+            case "restore":
+                services.restore(nugget=_one(request, topic), by=request.user)
+            case "freeze" if request.user.organizes(topic.track_id):
+                version = services.freeze(topic=topic, by=request.user)
+                messages.success(
+                    request, f"Froze version {version.version} of the nuggets of topic {topic.code}."
+                )
+            case "freeze":
+                raise PermissionDenied
+            case _:
+                raise Http404
         return redirect(request.path)
     page = selectors.nugget_list_page(request.user, topic, request.GET.get("version", ""))
     context = context_of(page) | {"form": form, "action": chosen}

@@ -52,21 +52,17 @@ class MetricsMiddleware(Middleware):
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path_info == PATH:
-            return _answer(request)
+            # The metrics. Who has the token or an allowed address may read them
+            if _may_read(request):
+                return HttpResponse(recorder().text(), content_type=CONTENT_TYPE)
+            refusal = "Send the token of METRICS_TOKEN (Authorization: Bearer TOKEN), or ask from METRICS_ALLOWED.\n"
+            return HttpResponse(refusal, status=403, content_type="text/plain; charset=utf-8")
         begun = time.monotonic()
         response = self.get_response(request)
         match = request.resolver_match
         view = (match.view_name if match else "") or "none"
         recorder().count(method_of(request), view, response.status_code, time.monotonic() - begun)
         return response
-
-
-def _answer(request: HttpRequest) -> HttpResponse:
-    """The metrics. Who has the token or an allowed address may read them."""
-    if _may_read(request):
-        return HttpResponse(recorder().text(), content_type=CONTENT_TYPE)
-    refusal = "Send the token of METRICS_TOKEN (Authorization: Bearer TOKEN), or ask from METRICS_ALLOWED.\n"
-    return HttpResponse(refusal, status=403, content_type="text/plain; charset=utf-8")
 
 
 def _may_read(request: HttpRequest) -> bool:
@@ -153,40 +149,41 @@ class SiteFigures:
         )
         yield _labeled("assay_info", "The version, as a label.", ["version"], [((VERSION,), 1)])
         if not problem:
-            yield from _jobs()
+            queue = selectors.queue_figures()
+            waiting = [((state,), figures.n) for state, figures in queue.items()]
+            yield _labeled("assay_jobs", "Jobs that are not finished.", ["state"], waiting)
+            yield _gauge(
+                "assay_oldest_queued_job_seconds",
+                "For how long the oldest queued job has been waiting.",
+                queue["queued"].seconds,
+            )
+            finished = selectors.finished_figures()
+            labels = ["kind", "result"]
+            counts = [((row.kind, row.state), row.n) for row in finished]
+            times = [((row.kind, row.state), row.seconds) for row in finished]
+            yield _labeled("assay_finished_jobs", "Jobs that have finished.", labels, counts)
+            yield _labeled(
+                "assay_finished_jobs_seconds",
+                "Time from the start of these jobs to their end.",
+                labels,
+                times,
+            )
             yield CounterMetricFamily(
                 "assay_judgments", "Judgments stored, by the number of the last one.", last_number()
             )
-            yield from _backups()
-
-
-def _jobs() -> Iterable[Metric]:
-    queue = selectors.queue_figures()
-    waiting = [((state,), figures.n) for state, figures in queue.items()]
-    yield _labeled("assay_jobs", "Jobs that are not finished.", ["state"], waiting)
-    yield _gauge(
-        "assay_oldest_queued_job_seconds",
-        "For how long the oldest queued job has been waiting.",
-        queue["queued"].seconds,
-    )
-    finished = selectors.finished_figures()
-    labels = ["kind", "result"]
-    counts = [((row.kind, row.state), row.n) for row in finished]
-    times = [((row.kind, row.state), row.seconds) for row in finished]
-    yield _labeled("assay_finished_jobs", "Jobs that have finished.", labels, counts)
-    yield _labeled(
-        "assay_finished_jobs_seconds", "Time from the start of these jobs to their end.", labels, times
-    )
-
-
-def _backups() -> Iterable[Metric]:
-    last = last_backup()
-    yield _gauge("assay_backup_scheduled", "1 if backups are made on a schedule.", bool(settings.BACKUP_DIR))
-    if last.seconds is not None:
-        yield _gauge("assay_backup_age_seconds", "Age of the last good scheduled backup.", last.seconds)
-    yield _gauge(
-        "assay_backup_failed", "1 if a scheduled backup has failed since the last good one.", last.has_failed
-    )
+            last = last_backup()
+            yield _gauge(
+                "assay_backup_scheduled", "1 if backups are made on a schedule.", bool(settings.BACKUP_DIR)
+            )
+            if last.seconds is not None:
+                yield _gauge(
+                    "assay_backup_age_seconds", "Age of the last good scheduled backup.", last.seconds
+                )
+            yield _gauge(
+                "assay_backup_failed",
+                "1 if a scheduled backup has failed since the last good one.",
+                last.has_failed,
+            )
 
 
 def _gauge(name: str, text: str, value: float) -> Metric:

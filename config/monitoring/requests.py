@@ -55,21 +55,17 @@ def _sent(parts: Iterable[bytes], identity: str, done: Callable[[int], None]) ->
 
 
 def _write(request: HttpRequest, response: HttpResponseBase, begun: float, size: int) -> None:
+    # the user if the view asked for one, by session or token: this makes no query
+    user = request.__dict__.get("user")
+    if isinstance(user, SimpleLazyObject):
+        user = request.__dict__.get("_cached_user")
     fields = {
         "method": method_of(request),
         "route": logs.route_of(request),
         "status": response.status_code,
         "seconds": round(time.monotonic() - begun, 4),
-        "user": _user_id(request),
+        "user": user.pk if isinstance(user, User) else None,
         "bytes": size,
     }
     message = "%(method)s %(route)s %(status)d, %(seconds).3f s, %(bytes)d bytes, user %(user)s"
     access.info(message, fields, extra={"fields": fields})
-
-
-def _user_id(request: HttpRequest) -> int | None:
-    """The key of the user if the view asked for one, by session or token, otherwise None. It makes no query."""
-    user = request.__dict__.get("user")
-    if isinstance(user, SimpleLazyObject):
-        user = request.__dict__.get("_cached_user")
-    return user.pk if isinstance(user, User) else None

@@ -48,7 +48,28 @@ def steps_for(user: AnyUser, track: Track) -> Steps:
         state = f"{counted(n_topics, 'topic')} assigned to you, {counted(n_judged, 'judgment')} submitted"
         return Steps("Your role: assessor", [Step("Judge", state, reverse("assessment:mine"), False)])
     if user.teams.filter(track=track).exists():
-        return Steps("Your role: participant", _of_participant(user, track))
+        n_topics = track.topics.count()
+        n_runs = Run.objects.filter(track=track, team__members=user, status=Run.Status.SUBMITTED).count()
+        is_released = (
+            Leaderboard.objects.filter(track=track).exclude(release=Leaderboard.Release.HIDDEN).exists()
+        )
+        runs = reverse("pooling:runs", args=[track.slug])
+        boards = reverse("scoring:leaderboards", args=[track.slug])
+        steps = []
+        if track.agreement_id is not None:
+            is_accepted = has_accepted(user, track)
+            state = "accepted" if is_accepted else "to accept before you get data or submit runs"
+            address = reverse("tracks:agreement", args=[track.slug])
+            steps.append(Step("Data agreement", state, address, is_accepted))
+        return Steps(
+            "Your role: participant",
+            [
+                *steps,
+                Step("Topics", counted(n_topics, "topic"), reverse("tracks:topics", args=[track.slug]), True),
+                Step("Your runs", f"{counted(n_runs, 'run')} submitted", runs, n_runs > 0),
+                Step("Leaderboard", "released" if is_released else "not released yet", boards, is_released),
+            ],
+        )
     return _to_join(track)
 
 
@@ -58,23 +79,3 @@ def _to_join(track: Track) -> Steps:
         return Steps()
     address = reverse("participation:ask_to_join", args=[track.slug])
     return Steps("Take part", [Step("Request to join", "an organizer puts you into a team", address, False)])
-
-
-def _of_participant(user: User, track: Track) -> list[Step]:
-    n_topics = track.topics.count()
-    n_runs = Run.objects.filter(track=track, team__members=user, status=Run.Status.SUBMITTED).count()
-    is_released = Leaderboard.objects.filter(track=track).exclude(release=Leaderboard.Release.HIDDEN).exists()
-    runs = reverse("pooling:runs", args=[track.slug])
-    boards = reverse("scoring:leaderboards", args=[track.slug])
-    steps = []
-    if track.agreement_id is not None:
-        is_accepted = has_accepted(user, track)
-        state = "accepted" if is_accepted else "to accept before you get data or submit runs"
-        address = reverse("tracks:agreement", args=[track.slug])
-        steps.append(Step("Data agreement", state, address, is_accepted))
-    return [
-        *steps,
-        Step("Topics", counted(n_topics, "topic"), reverse("tracks:topics", args=[track.slug]), True),
-        Step("Your runs", f"{counted(n_runs, 'run')} submitted", runs, n_runs > 0),
-        Step("Leaderboard", "released" if is_released else "not released yet", boards, is_released),
-    ]

@@ -96,18 +96,15 @@ class OptionsForm(StyledForm):
         if data.get("converter") and not data.get("has_formulas"):
             self.add_error("converter", "Without formulas there is nothing to convert.")
         if not self.errors:
-            self._read_dates(data)
+            try:
+                self.periods = periods(*(data[name] for name in NAMES.values()))
+            except InputError as error:
+                field = next((name for option, name in NAMES.items() if f"{option}:" in str(error)), "last")
+                words = str(error)
+                for option, name in sorted(NAMES.items(), reverse=True):
+                    words = words.replace(option, f"“{self.fields[name].label}”")
+                self.add_error(field, f"{words[:1].upper()}{words[1:]}.".replace("..", "."))
         return data
-
-    def _read_dates(self, data: dict[str, Any]) -> None:
-        try:
-            self.periods = periods(*(data[name] for name in NAMES.values()))
-        except InputError as error:
-            field = next((name for option, name in NAMES.items() if f"{option}:" in str(error)), "last")
-            words = str(error)
-            for option, name in sorted(NAMES.items(), reverse=True):
-                words = words.replace(option, f"“{self.fields[name].label}”")
-            self.add_error(field, f"{words[:1].upper()}{words[1:]}.".replace("..", "."))
 
     @property
     def options(self) -> dict[str, Any]:

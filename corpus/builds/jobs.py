@@ -34,7 +34,6 @@ from corpus.locations import FOLDER, discard_uploads, open_raw
 from corpus.models import Build, BuildFile
 from jobs import services as jobs
 from jobs.files import storage
-from jobs.models import Job
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of the entries of archives, so that the same files give the same bytes
 
@@ -122,7 +121,17 @@ def _run(progress: jobs.Progress, build: Build, folder: Path) -> dict[str, Any]:
             storage.claim(*(str(row.file.name) for row in rows))
             BuildFile.objects.bulk_create(rows)
             build.manifest, build.conversion = manifest, conversion
-            build.import_job = _import(build, built)
+            # the dump after the cut, or JSON lines, and the formulas
+            dump = sorted((built / "collection").glob("*.xml"))
+            folders = (built / "formulas" / name for name in ("latex", "slt", "opt"))
+            paths = [
+                *(dump or [built / "collection" / "posts.jsonl"]),
+                *(each for each in folders if each.is_dir()),
+            ]
+            by = build.job.created_by if build.job else None
+            build.import_job = imports.start_import(
+                collection=build.collection, sources=sources_of(paths), by=by
+            )
             build.save(update_fields=["manifest", "conversion", "import_job"])
             discard_uploads(location for location, _ in build.sources)
     shutil.rmtree(folder / "source", ignore_errors=True)
@@ -209,12 +218,3 @@ def _packed(built: Path, paths: Sequence[Path], *, is_packed: bool) -> Iterator[
                     shutil.copyfileobj(source, target)
         file.seek(0)
         yield cast(BinaryIO, file)
-
-
-def _import(build: Build, built: Path) -> Job:
-    """Queue the import of what was built, on this machine: the dump after the cut, or JSON lines, and the formulas."""
-    dump = sorted((built / "collection").glob("*.xml"))
-    folders = (built / "formulas" / name for name in ("latex", "slt", "opt"))
-    paths = [*(dump or [built / "collection" / "posts.jsonl"]), *(each for each in folders if each.is_dir())]
-    by = build.job.created_by if build.job else None
-    return imports.start_import(collection=build.collection, sources=sources_of(paths), by=by)

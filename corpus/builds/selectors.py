@@ -60,20 +60,32 @@ def build_page(build: Build) -> BuildPage:
     if settings["topics"]:
         periods["Candidates for topics"] = str(Period(**settings["topics"]))
     files = list(build.files.all())
-    disk = Disk(_uploaded(build), sum(file.n_bytes for file in files))
-    jobs = [job for job in (build.job, build.import_job) if job]
-    has_ended = all(job.is_finished for job in jobs) and build.collection.status != Collection.Status.READY
-    return BuildPage(build, periods, _counts(build.manifest), _failures(build), files, disk, has_ended)
-
-
-def _uploaded(build: Build) -> int:
-    """The bytes of the uploads, which are kept until the collection is built."""
+    # The bytes of the uploads, which are kept until the collection is built
     total = 0
     for location, _ in build.sources if build.import_job_id is None else ():
         if location.startswith(UPLOAD):
             with suppress(OSError):  # it is gone, or the storage does not answer
                 total += default_storage.size(location.removeprefix(UPLOAD))
-    return total
+    disk = Disk(total, sum(file.n_bytes for file in files))
+    jobs = [job for job in (build.job, build.import_job) if job]
+    has_ended = all(job.is_finished for job in jobs) and build.collection.status != Collection.Status.READY
+    # The formulas without MathML, by representation in words
+    counts = build.conversion
+    names = {"without_slt": "Presentation MathML", "without_opt": "Content MathML"}
+    has_content = build.converter == "latexml"
+    return BuildPage(
+        build,
+        periods,
+        _counts(build.manifest),
+        [
+            (name, counts[key])
+            for key, name in names.items()
+            if key in counts and (has_content or key == "without_slt")
+        ],
+        files,
+        disk,
+        has_ended,
+    )
 
 
 def _counts(manifest: dict[str, Any]) -> list[CountRow]:
@@ -83,15 +95,3 @@ def _counts(manifest: dict[str, Any]) -> list[CountRow]:
     after |= {"formulas": manifest["formulas"]["all"], "candidates for topics": manifest["candidates"]}
     names = sorted({*before, *after})
     return [CountRow(name, before.get(name), after.get(name, 0)) for name in names]
-
-
-def _failures(build: Build) -> list[tuple[str, int]]:
-    """The formulas without MathML, by representation in words."""
-    counts = build.conversion
-    names = {"without_slt": "Presentation MathML", "without_opt": "Content MathML"}
-    has_content = build.converter == "latexml"
-    return [
-        (name, counts[key])
-        for key, name in names.items()
-        if key in counts and (has_content or key == "without_slt")
-    ]

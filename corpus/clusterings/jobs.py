@@ -11,7 +11,6 @@ They depend on the keys only, so storing them twice changes nothing.
 
 import time
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from assay.errors import Refused
-from assay.formulas.visual_ids import Disagreement as FormulaDisagreement
 from assay.formulas.visual_ids import Ids, Keys, report, visual_ids
 from corpus.clusterings.keys import bounds, keys_between, strings_of
 from corpus.formulas.selectors import formula_counts
@@ -184,7 +182,22 @@ def _finish(
     with progress.storing():  # in place of those that a killed attempt has stored
         clustering.disagreements.all().delete()
     for start in range(0, len(summary.details), STORED_AT_ONCE):
-        rows = _disagreements(clustering, keys, summary.details[start : start + STORED_AT_ONCE])
+        details = summary.details[start : start + STORED_AT_ONCE]
+        codes = [keys.formula[detail.row].decode() for detail in details]
+        strings = strings_of(clustering.collection_id, codes)
+        rows = [
+            Disagreement(
+                clustering=clustering,
+                visual=detail.visual.decode(),
+                formula=code,
+                n=detail.n,
+                string=strings.get(code, ""),
+                is_slt=detail.is_slt,
+                n_strings=detail.n_strings,
+                n_ids=detail.n_ids,
+            )
+            for detail, code in zip(details, codes, strict=True)
+        ]
         with progress.storing():
             Disagreement.objects.bulk_create(rows)
     result = {
@@ -204,23 +217,3 @@ def _finish(
         collection = Collection.objects.select_for_update().get(pk=clustering.collection_id)
         collection.counts |= of_collection
         collection.save(update_fields=["counts"])
-
-
-def _disagreements(
-    clustering: Clustering, keys: Keys, details: Sequence[FormulaDisagreement]
-) -> list[Disagreement]:
-    codes = [keys.formula[detail.row].decode() for detail in details]
-    strings = strings_of(clustering.collection_id, codes)
-    return [
-        Disagreement(
-            clustering=clustering,
-            visual=detail.visual.decode(),
-            formula=code,
-            n=detail.n,
-            string=strings.get(code, ""),
-            is_slt=detail.is_slt,
-            n_strings=detail.n_strings,
-            n_ids=detail.n_ids,
-        )
-        for detail, code in zip(details, codes, strict=True)
-    ]

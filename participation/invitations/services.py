@@ -153,8 +153,10 @@ def admit(*, digest: str, name: str = "") -> InvitationUse:
     invitation = _locked(digest)
     if invitation.role != Invitation.Role.GUEST:
         raise InvitationGone
+    # people choose their names, so somebody may have this one already
+    names = (f"link-{invitation.pk}-{number}" for number in itertools.count(invitation.n_uses + 1))
     user = User(
-        username=_free_name(invitation),
+        username=next(name for name in names if not User.objects.filter(username__iexact=name).exists()),
         first_name=name[:MAX_NAME],
         guest_until=invitation.expires_at,
     )
@@ -166,12 +168,6 @@ def admit(*, digest: str, name: str = "") -> InvitationUse:
     use.nonce, use.digest = nonce, digest_of(make_token(nonce))
     use.save(update_fields=["nonce", "digest"])
     return use
-
-
-def _free_name(invitation: Invitation) -> str:
-    """A name for the next guest, such as link-3-1. People choose their names, so somebody may have this one already."""
-    names = (f"link-{invitation.pk}-{number}" for number in itertools.count(invitation.n_uses + 1))
-    return next(name for name in names if not User.objects.filter(username__iexact=name).exists())
 
 
 def _locked(digest: str) -> Invitation:

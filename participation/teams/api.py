@@ -1,6 +1,5 @@
 """Teams for programs."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -89,16 +88,6 @@ def _managed(request: Request, team_id: int) -> Team:
     return get_object_or_404(selectors.managed_teams(person_of(request)), pk=team_id)
 
 
-def _check_rights(request: Request, team: Team, data: Mapping[str, Any]) -> None:
-    """Refuse a field that only organizers change.
-
-    Raises:
-        PermissionDenied: The user is no organizer, and the request has such a field.
-    """
-    if not person_of(request).organizes(team.track_id) and (fields := sorted(OF_ORGANIZERS & data.keys())):
-        raise PermissionDenied(f"Only organizers may change {' and '.join(fields)} of a team.")
-
-
 def _member(request: Request, team_id: int, username: str) -> tuple[Team, User]:
     """A team that the user manages, and a member of it."""
     team = _managed(request, team_id)
@@ -159,7 +148,10 @@ class Teams(Endpoints):
         track_services.lock(_managed(request, team_id).track_id)
         data = self.validated(request)
         team = _team(request, team_id)
-        _check_rights(request, team, data)
+        if not person_of(request).organizes(team.track_id) and (
+            fields := sorted(OF_ORGANIZERS & data.keys())
+        ):
+            raise PermissionDenied(f"Only organizers may change {' and '.join(fields)} of a team.")
         require_match(request, TeamSerializer(team).data)
         given = {name: data.get(name, getattr(team, name)) for name in ("name", "organization")}
         services.describe(team=team, **given, documents=data.get("documents", {}))

@@ -138,7 +138,15 @@ class BaselineForm(MadeRunForm):
         elif file and file.size > MAX_LINKS:
             self.add_error("links", f"The file has more than {MAX_LINKS // 1_000_000} MB.")
         elif file:
-            self._read_links(file)
+            threads = set(self.track.topics.exclude(thread="").values_list("thread", flat=True))
+            try:
+                links = parse_links(
+                    bytes_of(file).read().decode(errors="replace"), file.name or "links", self._kinds
+                )
+            except InputError as error:
+                self.add_error("links", f"{error}.")
+            else:
+                self.cleaned_data["links"] = {key: linked for key, linked in links.items() if key in threads}
         elif "links" not in self.errors:
             data["links"] = links_of_candidates(self.track, self._kinds)
         if data.get("links") is not None and not topics_with_answers(self.track, data["links"]):
@@ -155,17 +163,6 @@ class BaselineForm(MadeRunForm):
     @property
     def _kinds(self) -> tuple[str, ...]:
         return LINK_KINDS if self.cleaned_data.get("related") else LINK_KINDS[:1]
-
-    def _read_links(self, file: Any) -> None:
-        threads = set(self.track.topics.exclude(thread="").values_list("thread", flat=True))
-        try:
-            links = parse_links(
-                bytes_of(file).read().decode(errors="replace"), file.name or "links", self._kinds
-            )
-        except InputError as error:
-            self.add_error("links", f"{error}.")
-        else:
-            self.cleaned_data["links"] = {key: linked for key, linked in links.items() if key in threads}
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -130,21 +130,17 @@ def baselines_page(track: Track) -> BaselinesPage:
     if not kind.baseline:
         runs = runs.filter(team__name__iexact=TEAM)
     attached = set(Download.objects.filter(track=track).values_list("name", flat=True))
+    # jobs that are not done; those that failed only if no later one made their run
+    of_track = Job.objects.filter(kind=KIND, arguments__track_id=track.pk)
+    made = of_track.filter(state=Job.State.DONE, arguments__tag=OuterRef("arguments__tag"))
     return BaselinesPage(
         track=track,
         rows=[BaselineRow(run, download_name(run) in attached) for run in runs],
-        jobs=list(_jobs(track)[:SHOWN]),
+        jobs=list(of_track.exclude(state=Job.State.DONE).exclude(Exists(made)).order_by("-pk")[:SHOWN]),
         kind_name=kind.name,
         is_marked=kind.baseline,
         why_not=_why_not(track, kind.key),
     )
-
-
-def _jobs(track: Track) -> QuerySet[Job]:
-    """The jobs that are not done, newest first; those that failed only if no later one made their run."""
-    of_track = Job.objects.filter(kind=KIND, arguments__track_id=track.pk)
-    made = of_track.filter(state=Job.State.DONE, arguments__tag=OuterRef("arguments__tag"))
-    return of_track.exclude(state=Job.State.DONE).exclude(Exists(made)).order_by("-pk")
 
 
 def _why_not(track: Track, kind: str) -> str:

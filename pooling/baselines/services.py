@@ -196,7 +196,18 @@ def make(
         progress.update(done, size, step)
 
     with _refusing():
-        topics = _topic_rows(track)
+        topics = [
+            TopicRow(
+                line=0,
+                code=topic.code,
+                title=topic.title,
+                body=topic.body,
+                thread=topic.thread,
+                formula_id=topic.formula_id,
+                latex=topic.latex,
+            )
+            for topic in track.topics.order_by("code")
+        ]
         ranked = list(_lists(track, topics, depth=depth, progress=report, **given))
         content = run_of(ranked, protocol=protocol, tag=tag, topics=[topic.code for topic in topics])
     team, by = Team.objects.get(pk=team_id), User.objects.get(pk=by_id)
@@ -204,22 +215,6 @@ def make(
     run = _submit(progress, track=track, team=team, by=by, tag=tag, content=content, uses=uses)
     empty = [each.topic for each in ranked if not len(each.docno)]
     return {"run": run.pk, "lines": run.n_lines, "topics": run.n_topics, "topics without documents": empty}
-
-
-def _topic_rows(track: Track) -> list[TopicRow]:
-    """The topics as a file of complete topics has them."""
-    return [
-        TopicRow(
-            line=0,
-            code=topic.code,
-            title=topic.title,
-            body=topic.body,
-            thread=topic.thread,
-            formula_id=topic.formula_id,
-            latex=topic.latex,
-        )
-        for topic in track.topics.order_by("code")
-    ]
 
 
 def _lists(
@@ -235,7 +230,16 @@ def _lists(
     fusion: Mapping[str, Any] | None = None,
 ) -> Iterator[Ranked]:
     if method == "fusion":
-        yield from fuse(_columns(runs, progress), Fusion(**(fusion or {})), depth=depth)
+        # The columns of submitted runs, in the order of the ids
+        by_id = Run.objects.filter(status=Run.Status.SUBMITTED).in_bulk(runs)
+        if missing := [each for each in runs if each not in by_id]:
+            raise BaselineRefused(f"{len(missing)} of the runs to fuse were withdrawn meanwhile.")
+        loaded = []
+        for n, run_id in enumerate(runs):
+            progress("reading runs", n, len(runs))
+            with by_id[run_id].columns.open("rb") as stored:
+                loaded.append(columns.load(cast(BinaryIO, stored)))
+        yield from fuse(loaded, Fusion(**(fusion or {})), depth=depth)
         return
     with TemporaryDirectory(prefix="assay-baseline-") as folder:
         collection = Path(folder)
@@ -327,19 +331,6 @@ def _write_documents(track: Track, path: Path, progress: Progress) -> None:
             if n % BATCH == 0:
                 progress("reading the collection", n, total)
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
-def _columns(ids: Sequence[int], progress: Progress) -> list[columns.RunColumns]:
-    """The columns of submitted runs, in the order of the ids."""
-    by_id = Run.objects.filter(status=Run.Status.SUBMITTED).in_bulk(ids)
-    if missing := [each for each in ids if each not in by_id]:
-        raise BaselineRefused(f"{len(missing)} of the runs to fuse were withdrawn meanwhile.")
-    loaded = []
-    for n, run_id in enumerate(ids):
-        progress("reading runs", n, len(ids))
-        with by_id[run_id].columns.open("rb") as stored:
-            loaded.append(columns.load(cast(BinaryIO, stored)))
-    return loaded
 
 
 def _submit(

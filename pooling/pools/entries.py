@@ -201,22 +201,11 @@ class ShownDocument(NamedTuple):
 def shown_documents(collection: Collection | None, docnos: Iterable[str]) -> dict[str, ShownDocument]:
     """Documents and formulas of a collection by docno. Two queries."""
     docnos = set(docnos)
-    shown = {docno: ShownDocument(docno) for docno in docnos} | _units_in_answers(docnos)
-    if collection is None:
-        return shown
-    shown |= {docno: ShownDocument(docno, url) for docno, url in addresses(collection, docnos).items()}
-    formulas = Formula.objects.filter(collection=collection, code__in=docnos)
-    for code, thread, post, latex in formulas.values_list("code", "thread", "post", "latex"):
-        shown[code] = ShownDocument(code, address(collection, thread, post), latex)
-    return shown
-
-
-def _units_in_answers(docnos: Iterable[str]) -> dict[str, ShownDocument]:
-    """Nuggets and citations by what names them, which says nothing about the answers. One query if there are any."""
+    # Nuggets and citations by what names them, which says nothing about the answers
     units = {docno: unit for docno in docnos if (unit := unit_of(docno))}
     keys = {unit.nugget for unit in units.values() if isinstance(unit, NuggetUnit)}
     texts = dict(Nugget.objects.filter(key__in=keys).values_list("key", "text")) if keys else {}
-    return {
+    shown = {docno: ShownDocument(docno) for docno in docnos} | {
         docno: ShownDocument(
             docno,
             words=f"Nugget “{texts.get(unit.nugget, unit.nugget)}”"
@@ -225,6 +214,13 @@ def _units_in_answers(docnos: Iterable[str]) -> dict[str, ShownDocument]:
         )
         for docno, unit in units.items()
     }
+    if collection is None:
+        return shown
+    shown |= {docno: ShownDocument(docno, url) for docno, url in addresses(collection, docnos).items()}
+    formulas = Formula.objects.filter(collection=collection, code__in=docnos)
+    for code, thread, post, latex in formulas.values_list("code", "thread", "post", "latex"):
+        shown[code] = ShownDocument(code, address(collection, thread, post), latex)
+    return shown
 
 
 def contributing_runs(contributions: QuerySet[Any], key: str) -> defaultdict[Any, list[ContributingRun]]:

@@ -36,12 +36,8 @@ def recount_of(pool: Pool) -> dict[str, Any]:
     if not without or not pool.statistics:
         return {}
     runs = [run for run in pool.statistics["runs"] if run["run"] not in without]
-    units = _units(pool, [run["run"] for run in runs])
-    return {"without": without, "statistics": recounted(pool.statistics, units, runs)}
-
-
-def _units(pool: Pool, run_ids: list[int]) -> PooledUnits:
-    """All entries of a pool, with the contributions of some of its runs."""
+    # All entries of a pool, with the contributions of some of its runs
+    run_ids = [run["run"] for run in runs]
     codes = [topic["topic"] for topic in pool.statistics["topics"]]
     place = {code: n for n, code in enumerate(codes)}
     entries = PoolEntry.objects.filter(pool=pool).values_list("pk", "topic__code")
@@ -56,7 +52,7 @@ def _units(pool: Pool, run_ids: list[int]) -> PooledUnits:
         )
     )
     entry, run, rank = np.array(triples, dtype=np.int32).reshape(-1, 3).T
-    return PooledUnits(
+    units = PooledUnits(
         topics=np.array(codes, dtype=np.str_),
         topic_index=np.array([n for n, _ in rows], dtype=np.int32),
         docno=np.full(len(rows), b"", dtype="S1"),  # not counted
@@ -65,3 +61,4 @@ def _units(pool: Pool, run_ids: list[int]) -> PooledUnits:
         rank=rank,
         n_runs=len(run_ids),
     )
+    return {"without": without, "statistics": recounted(pool.statistics, units, runs)}

@@ -101,7 +101,10 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
         )
         index = _index(archive, runs, names)
         _write_rows(writer, archive, index, names)
-        _write_files_of_teams(writer, track, index)
+        for document_record, document in zip(index.team_documents, public_documents(track), strict=True):
+            writer.add(document_record.file, _parts(document.file))
+        for data_record, stored in zip(index.session_data, interaction.stored_data(track), strict=True):
+            writer.add(data_record.file, _parts(stored.data))
         scored = Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).order_by("id")
         numbers = {run.pk: number for number, run in enumerate(runs, 1)}
         for record, board in zip(index.leaderboards, scored.select_related("track", "qrels"), strict=True):
@@ -123,19 +126,6 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
     if formulas is not None:
         every = np.unique(np.concatenate([np.empty(0, dtype="S1"), *ids]))
         writer.add(FORMULAS, _in_pieces(formula_lines(formulas(every))))
-    _finish(writer, index)
-    return index
-
-
-def _write_files_of_teams(writer: Writer, track: Track, index: Index) -> None:
-    """Their public documents, and the data of their sessions."""
-    for document_record, document in zip(index.team_documents, public_documents(track), strict=True):
-        writer.add(document_record.file, _parts(document.file))
-    for data_record, stored in zip(index.session_data, interaction.stored_data(track), strict=True):
-        writer.add(data_record.file, _parts(stored.data))
-
-
-def _finish(writer: Writer, index: Index) -> None:
     writer.add(INDEX, [as_json(index).encode()])
     described = dict(writer.sums)
     writer.add(METADATA, [metadata(index, described).encode()])
@@ -143,6 +133,7 @@ def _finish(writer: Writer, index: Index) -> None:
     writer.add(DATACITE, [datacite(index).encode()])
     writer.add(README, [readme(index, [*writer.sums, CHECKSUMS]).encode()])
     writer.close()
+    return index
 
 
 @contextmanager

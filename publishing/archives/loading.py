@@ -18,7 +18,6 @@ from assay.archive.records import (
     BatchRecord,
     Index,
     LeaderboardRecord,
-    PhaseRecord,
     PoolRecord,
     QrelsRecord,
     RunRecord,
@@ -459,10 +458,26 @@ def _qrels(load: Loading, record: QrelsRecord) -> Qrels:
 
 
 def _boards(load: Loading) -> None:
-    for board in load.index.leaderboards:
-        _leaderboard(load, board)
+    for record in load.index.leaderboards:
+        _leaderboard(load, record)
     for phase in load.index.phases:
-        _phase(load, phase)
+        # The board of a phase with the values of the archive
+        values: defaultdict[int, defaultdict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+        for (run, topic, measure), value in load.contents.stored_scores(phase).items():
+            values[run][topic][measure] = value
+        qrels = load.qrels[phase.qrels]
+        board = save(row_of(PhaseBoard, phase, track=load.track, qrels=qrels, set_by=load.by))
+        PhaseScore.objects.bulk_create(
+            row_of(
+                PhaseScore,
+                each,
+                board=board,
+                run=load.runs[each.run],
+                status=PhaseScore.Status.READY,
+                values=values[each.run],
+            )
+            for each in phase.runs
+        )
 
 
 def _leaderboard(load: Loading, record: LeaderboardRecord) -> None:
@@ -515,26 +530,6 @@ def _leaderboard(load: Loading, record: LeaderboardRecord) -> None:
         p, given = values["p"], {key: value for key, value in values.items() if key != "p"}
         pairs = None if p is None else packed_pairs(from_above_diagonal(p, len(evaluations)))
         MeasureStatistics.objects.create(leaderboard=board, measure=name, pairs=pairs, **given)
-
-
-def _phase(load: Loading, record: PhaseRecord) -> None:
-    """The board of a phase with the values of the archive."""
-    values: defaultdict[int, defaultdict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
-    for (run, topic, measure), value in load.contents.stored_scores(record).items():
-        values[run][topic][measure] = value
-    qrels = load.qrels[record.qrels]
-    board = save(row_of(PhaseBoard, record, track=load.track, qrels=qrels, set_by=load.by))
-    PhaseScore.objects.bulk_create(
-        row_of(
-            PhaseScore,
-            each,
-            board=board,
-            run=load.runs[each.run],
-            status=PhaseScore.Status.READY,
-            values=values[each.run],
-        )
-        for each in record.runs
-    )
 
 
 def _check_pages(load: Loading) -> None:

@@ -11,7 +11,7 @@ from assay.nuggets.lists import NuggetList
 from assessment.nuggets.selectors import data_of, digest_of, fields_of, frozen_list, versions_of
 from pooling.models import Nugget, NuggetVersion
 from publishing.archives.records import moment_of, text_of
-from tracks.models import Topic, Track
+from tracks.models import Track
 
 SOMEBODY = "organizer"  # the creator of a nugget who is no assessor, in an archive without names
 
@@ -50,21 +50,17 @@ def store_lists(contents: Contents, track: Track, *, by: User) -> None:
     latest: dict[str, NuggetList] = {}
     for (code, version), record in sorted(contents.nugget_lists.items()):
         latest[code] = NuggetList(code, nuggets=tuple(each.nugget for each in record.nuggets))
-        _store(topics[code], version, latest[code], record.frozen_at, by)
+        data = data_of(latest[code])
+        NuggetVersion.objects.create(
+            topic=topics[code],
+            version=version,
+            nuggets=data,
+            sha256=digest_of(data),
+            frozen_by=by,
+            frozen_at=moment_of(record.frozen_at),
+        )
     Nugget.objects.bulk_create(
         Nugget(topic=topics[code], created_by=by, **fields_of(nugget))
         for code, of_topic in latest.items()
         for nugget in of_topic.nuggets
-    )
-
-
-def _store(topic: Topic, version: int, frozen: NuggetList, at: str, by: User) -> None:
-    data = data_of(frozen)
-    NuggetVersion.objects.create(
-        topic=topic,
-        version=version,
-        nuggets=data,
-        sha256=digest_of(data),
-        frozen_by=by,
-        frozen_at=moment_of(at),
     )

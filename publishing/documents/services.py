@@ -54,7 +54,15 @@ def upload(
         name = store("documents", File(file))
         with transaction.atomic():
             track = track_services.lock(team.track_id)
-            _check_place(track, team, word)
+            # Refuse a document that the protocol does not ask for, and too many
+            owed = track.protocol.parsed.runs.documents
+            if word and word not in owed:
+                accepted = ", ".join(owed) or "none"
+                raise DocumentRefused(f"The protocol asks for no document “{word}”. Accepted: {accepted}.")
+            if team.files.exclude(word=word or None).count() >= MOST:
+                raise DocumentRefused(
+                    f"{team} has {MOST} documents, the most that a team may have. Remove one first."
+                )
             storage.claim(name)
             earlier = team.files.filter(word=word).first() if word else None
             document = earlier or TeamDocument(team=team, word=word)
@@ -87,21 +95,6 @@ def _checked_size(file: BinaryIO) -> int:
         raise DocumentRefused("The file is not a PDF: it does not begin with %PDF-. Upload a PDF.")
     file.seek(0)
     return n_bytes
-
-
-def _check_place(track: Track, team: Team, word: str) -> None:
-    """Refuse a document that the protocol does not ask for, and too many.
-
-    Raises DocumentRefused.
-    """
-    owed = track.protocol.parsed.runs.documents
-    if word and word not in owed:
-        accepted = ", ".join(owed) or "none"
-        raise DocumentRefused(f"The protocol asks for no document “{word}”. Accepted: {accepted}.")
-    if team.files.exclude(word=word or None).count() >= MOST:
-        raise DocumentRefused(
-            f"{team} has {MOST} documents, the most that a team may have. Remove one first."
-        )
 
 
 def _checked_title(title: str) -> str:

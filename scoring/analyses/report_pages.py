@@ -110,13 +110,33 @@ def _section(kind: Analysis.Kind, analysis: Analysis | None, measure: str) -> Se
         place = table.header.index("measure") if "measure" in table.header else None
         rows = [row for row in table.rows if place is None or row[place] == measure]
         of_measure.append(replace(table, rows=rows))
+    # Name of the table and its plot: pools by depth, and rankings by number of topics
+    by_name = {table.name: table for table in tables}
+    drawn = []
+    depths = _rows(by_name.get("depths"), measure)
+    if len(depths) > 1:
+        lines = [
+            ("relevant units found", [_height(row["of all relevant"]) for row in depths]),
+            (f"Kendall's tau by {measure}", [_height(row["tau"]) for row in depths]),
+        ]
+        # the first of several depths: a chart has no space for more
+        labels = [number[0] if (number := re.search(r"\d+", str(row["depth"]))) else "" for row in depths]
+        title = "Shallower pools by depth"
+        drawn.append(("depths", plots.lines("depths", title, labels, lines, across="Depth", up="Share, tau")))
+    topics = _rows(by_name.get("topics"), measure)
+    if len(topics) > 1:
+        names = {"tau": "mean", "low": "2.5 % of the draws", "high": "97.5 % of the draws"}
+        lines = [(words, [_height(row[name]) for row in topics]) for name, words in names.items()]
+        title = f"Fewer topics: Kendall's tau with the ranking by all topics, by {measure}"
+        labels = [str(row["topics"]) for row in topics]
+        drawn.append(("topics", plots.lines("topics", title, labels, lines, across="Topics", up="Tau")))
     return Section(
         kind.value,
         str(kind.label).capitalize(),
         DESCRIPTIONS[kind.value],
         analysis,
         [_shown(table) for table in of_measure],
-        _plots(tables, measure),
+        drawn,
     )
 
 
@@ -145,30 +165,6 @@ def _text(cell: Cell, separator: str = "") -> str:
     if isinstance(cell, int):
         return f"{cell:{separator}}"
     return " ".join((cell or "").split())
-
-
-def _plots(tables: Sequence[Table], measure: str) -> list[tuple[str, plots.Plot]]:
-    """Name of the table and its plot: pools by depth, and rankings by number of topics."""
-    by_name = {table.name: table for table in tables}
-    drawn = []
-    depths = _rows(by_name.get("depths"), measure)
-    if len(depths) > 1:
-        lines = [
-            ("relevant units found", [_height(row["of all relevant"]) for row in depths]),
-            (f"Kendall's tau by {measure}", [_height(row["tau"]) for row in depths]),
-        ]
-        # the first of several depths: a chart has no space for more
-        labels = [number[0] if (number := re.search(r"\d+", str(row["depth"]))) else "" for row in depths]
-        title = "Shallower pools by depth"
-        drawn.append(("depths", plots.lines("depths", title, labels, lines, across="Depth", up="Share, tau")))
-    topics = _rows(by_name.get("topics"), measure)
-    if len(topics) > 1:
-        names = {"tau": "mean", "low": "2.5 % of the draws", "high": "97.5 % of the draws"}
-        lines = [(words, [_height(row[name]) for row in topics]) for name, words in names.items()]
-        title = f"Fewer topics: Kendall's tau with the ranking by all topics, by {measure}"
-        labels = [str(row["topics"]) for row in topics]
-        drawn.append(("topics", plots.lines("topics", title, labels, lines, across="Topics", up="Tau")))
-    return drawn
 
 
 def _height(value: Cell) -> float:

@@ -43,7 +43,12 @@ def set_qrels(*, track: Track, phase: str, qrels: Qrels, by: User) -> PhaseBoard
         LeaderboardRefused: The protocol needs a missing collection, or has no measure for the qrels.
     """
     track = track_services.lock(track.pk)
-    rules = _rules(track, phase)
+    key = phase
+    boards = [phase for phase in track.protocol.parsed.runs.phases if phase.has_board]
+    rules = next((phase for phase in boards if phase.key == key), None)
+    if rules is None:
+        accepted = f"use {', '.join(phase.key for phase in boards)}" if boards else "no phase has one"
+        raise PhaseRefused(f"The phase {key!r} of {track} has no board of its own; {accepted}.")
     if qrels.track_id != track.pk:
         raise PhaseRefused(f"The qrels {qrels} are not those of {track}.")
     check_can_be_scored(track)
@@ -63,15 +68,6 @@ def set_qrels(*, track: Track, phase: str, qrels: Qrels, by: User) -> PhaseBoard
     details = {"phase": rules.name, "qrels": str(qrels)}
     audit.record(action="phase.scored", subject=board, track=track, details=details, by=by)
     return board
-
-
-def _rules(track: Track, key: str) -> Phase:
-    boards = [phase for phase in track.protocol.parsed.runs.phases if phase.has_board]
-    rules = next((phase for phase in boards if phase.key == key), None)
-    if rules is None:
-        accepted = f"use {', '.join(phase.key for phase in boards)}" if boards else "no phase has one"
-        raise PhaseRefused(f"The phase {key!r} of {track} has no board of its own; {accepted}.")
-    return rules
 
 
 def _check_may_be_shown(track: Track, rules: Phase, qrels: Qrels) -> None:

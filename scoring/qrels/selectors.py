@@ -14,7 +14,7 @@ from assay.formats.qrels.parts import documents, with_parts
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels, kind_of
 from assay.protocols.description import grade_rule
 from assay.protocols.form_rules import is_of_subtopics
-from assay.protocols.schema import Grade, Protocol, QrelsRules, QrelsSet, QuestionChoice
+from assay.protocols.schema import Grade, Protocol, QrelsRules, QuestionChoice
 from assay.tables import natural
 from assessment.models import Batch, Task
 from pooling.models import Pool, Run
@@ -267,23 +267,21 @@ def grade_label(protocol: Protocol, qrels: Qrels, grade: int) -> str:
     if grade < 0:
         return "nugget of the list" if protocol.is_of_answers else "pooled, not judged"
     if (rules := protocol.qrels.set_of(qrels.set_key)) and not rules.preferences:
-        return _label_in_set(protocol, rules, grade)
+        # The labels of the choices that have a grade in a set, without those of its rules
+        if is_of_subtopics(protocol, rules):
+            return "covers a subtopic" if grade else "covers none"
+        questions = [each for each in protocol.judging.questions if each.key == rules.question]
+        choices: Sequence[QuestionChoice | Grade] = (
+            questions[0].choices if questions else protocol.judging.grades
+        )
+        if rules.aggregate == "sum" or (rules.rules and not rules.grades and not rules.question):
+            return ""
+        grades = {each.key: rules.grades.get(each.key) if rules.grades else each.value for each in choices}
+        return " or ".join(each.label for each in choices if grades[each.key] == grade)
     if protocol.qrels.preferences:
         return ""
     is_sum = protocol.qrels.aggregate == "sum" and protocol.judging.judges > 1 and "group" not in qrels.report
     return "" if is_sum else {level.value: level.label for level in protocol.judging.grades}.get(grade, "")
-
-
-def _label_in_set(protocol: Protocol, rules: QrelsSet, grade: int) -> str:
-    """The labels of the choices that have a grade in a set, without those of its rules."""
-    if is_of_subtopics(protocol, rules):
-        return "covers a subtopic" if grade else "covers none"
-    questions = [each for each in protocol.judging.questions if each.key == rules.question]
-    choices: Sequence[QuestionChoice | Grade] = questions[0].choices if questions else protocol.judging.grades
-    if rules.aggregate == "sum" or (rules.rules and not rules.grades and not rules.question):
-        return ""
-    grades = {each.key: rules.grades.get(each.key) if rules.grades else each.value for each in choices}
-    return " or ".join(each.label for each in choices if grades[each.key] == grade)
 
 
 def _labeled(report: Mapping[str, Any], protocol: Protocol) -> dict[str, Any]:

@@ -207,7 +207,19 @@ def store_loaded(qrels: Qrels, columns: QrelsColumns) -> Qrels:
     qrels.protocol_digest = qrels.protocol.digest
     qrels.n_topics, qrels.n_judged = len(columns.topics), int((columns.grade >= 0).sum())
     qrels.save()
-    _copy_entries(qrels.pk, columns)
+    codes = [_escaped(code.encode()) for code in columns.topics.tolist()]
+    parts = [b""] * len(columns.grade) if columns.parts is None else columns.parts.tolist()
+    rows = zip(
+        columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), parts, strict=True
+    )
+    # with COPY: a file has tens of thousands of lines, and the user waits for the page
+    text = b"".join(
+        b"%d\t%s\t%s\t%d\t%s\n" % (qrels.pk, codes[topic], _escaped(docno), grade, _escaped(words))
+        for topic, docno, grade, words in rows
+    )
+    names = ("qrels_id", "topic", "docno", "grade", "parts")
+    with connection.cursor() as cursor:
+        cursor.copy_expert(f"COPY {QrelsEntry._meta.db_table} ({', '.join(names)}) FROM STDIN", BytesIO(text))
     details = {"name": qrels.name, "topics": qrels.n_topics, "judged": qrels.n_judged, "sha256": qrels.sha256}
     audit.record(
         action=f"qrels.{qrels.source}",
@@ -217,22 +229,6 @@ def store_loaded(qrels: Qrels, columns: QrelsColumns) -> Qrels:
         by=qrels.created_by,
     )
     return qrels
-
-
-def _copy_entries(qrels_id: int, columns: QrelsColumns) -> None:
-    """Write the entries with COPY: a file has tens of thousands of lines, and the user waits for the page."""
-    codes = [_escaped(code.encode()) for code in columns.topics.tolist()]
-    parts = [b""] * len(columns.grade) if columns.parts is None else columns.parts.tolist()
-    rows = zip(
-        columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), parts, strict=True
-    )
-    text = b"".join(
-        b"%d\t%s\t%s\t%d\t%s\n" % (qrels_id, codes[topic], _escaped(docno), grade, _escaped(words))
-        for topic, docno, grade, words in rows
-    )
-    names = ("qrels_id", "topic", "docno", "grade", "parts")
-    with connection.cursor() as cursor:
-        cursor.copy_expert(f"COPY {QrelsEntry._meta.db_table} ({', '.join(names)}) FROM STDIN", BytesIO(text))
 
 
 def _escaped(word: bytes) -> bytes:

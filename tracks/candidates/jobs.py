@@ -150,8 +150,19 @@ def _import(progress: jobs.Progress, track_id: int, location: str, name: str, by
             with connection.cursor() as cursor:
                 columns = ", ".join(("track_id", *COLUMNS))
                 cursor.copy_expert(f"COPY {Candidate._meta.db_table} ({columns}) FROM STDIN", lines)
-            _record(track, rows, location, by_id)
-            _claim(location)
+            # Name the file of the candidates in place of an earlier one, which is deleted
+            earlier = CandidateFile.objects.filter(track=track).first()
+            file = location.removeprefix(UPLOAD) if location.startswith(UPLOAD) else ""
+            if earlier and earlier.file and earlier.file.name != file:
+                storage.discard([str(earlier.file.name)])
+            fields = {"name": rows.name, "sha256": rows.sha256, "n_candidates": rows.n, "file": file}
+            CandidateFile.objects.update_or_create(track=track, defaults=fields)
+            details = {"file": rows.name, "candidates": rows.n, "sha256": rows.sha256}
+            by = User.objects.get(pk=by_id)
+            audit.record(action="candidates.imported", subject=track, track=track, details=details, by=by)
+            name = location.removeprefix(UPLOAD)
+            if location.startswith(UPLOAD) and UnclaimedFile.objects.filter(name=name).exists():
+                storage.claim(name)
     return {"candidates": rows.n, "sha256": rows.sha256}
 
 
@@ -177,23 +188,3 @@ def _line(track_id: int, row: Row) -> str:
     }
     values: dict[str, str | None] = numbers | lists | texts  # type: ignore[operator]
     return copy_line([str(track_id), *(values[name] for name in COLUMNS)])
-
-
-def _claim(location: str) -> None:
-    """Keep a file that this job has stored. An upload belongs to the job already."""
-    name = location.removeprefix(UPLOAD)
-    if location.startswith(UPLOAD) and UnclaimedFile.objects.filter(name=name).exists():
-        storage.claim(name)
-
-
-def _record(track: Track, rows: CandidateLines, location: str, by_id: int) -> None:
-    """Name the file of the candidates in place of an earlier one, which is deleted."""
-    earlier = CandidateFile.objects.filter(track=track).first()
-    file = location.removeprefix(UPLOAD) if location.startswith(UPLOAD) else ""
-    if earlier and earlier.file and earlier.file.name != file:
-        storage.discard([str(earlier.file.name)])
-    fields = {"name": rows.name, "sha256": rows.sha256, "n_candidates": rows.n, "file": file}
-    CandidateFile.objects.update_or_create(track=track, defaults=fields)
-    details = {"file": rows.name, "candidates": rows.n, "sha256": rows.sha256}
-    by = User.objects.get(pk=by_id)
-    audit.record(action="candidates.imported", subject=track, track=track, details=details, by=by)

@@ -91,7 +91,15 @@ def draw_sample(
             label_words=[[name, list(values)] for name, values in labels.items()],
             created_by=by,
         )
-        _store_rows(stored, sample)
+        ids = dict(
+            Candidate.objects.filter(
+                track=stored.track, docno__in=[row.id for row in sample.rows]
+            ).values_list("docno", "pk")
+        )
+        SampledCandidate.objects.bulk_create(
+            SampledCandidate(sample=stored, candidate_id=ids[row.id], position=position, stratum=row.stratum)
+            for position, row in enumerate(sample.rows, 1)
+        )
         _name(stored, people)
         details = {"number": number, "candidates": len(sample.rows), "sha256": stored.sha256}
         audit.record(action="candidates.drawn", subject=stored, track=current, details=details, by=by)
@@ -115,18 +123,6 @@ def _drawn(track: Track, file: CandidateFile, settings: Settings) -> tuple[bytes
     sample = draw(rows_for(track, has_text=settings.needs_text), settings, labels)
     labels_sha256 = sha256_of(text.encode()) if text else ""
     return as_record(sample, sha256=file.sha256, labels_sha256=labels_sha256), text, sample
-
-
-def _store_rows(stored: CandidateSample, sample: Sample) -> None:
-    ids = dict(
-        Candidate.objects.filter(track=stored.track, docno__in=[row.id for row in sample.rows]).values_list(
-            "docno", "pk"
-        )
-    )
-    SampledCandidate.objects.bulk_create(
-        SampledCandidate(sample=stored, candidate_id=ids[row.id], position=position, stratum=row.stratum)
-        for position, row in enumerate(sample.rows, 1)
-    )
 
 
 def _name(sample: CandidateSample, people: Sequence[User]) -> None:

@@ -247,6 +247,9 @@ def decide_page(user: User, sample: CandidateSample, seat: int, *, docno: str = 
     is_decided = bool(chosen and chosen.is_current)
     last = last_decision(user, sample)
     last_other = _other(last.candidate, seat) if last else None
+    # The reasons that a person gave before, the most frequent first
+    own = CandidateDecision.objects.filter(by=user, candidate__sampled__sample=sample).exclude(reason="")
+    counted = own.order_by().values_list("reason").annotate(n=Count("pk"))
     return DecidePage(
         track=sample.track,
         sample=sample,
@@ -260,19 +263,12 @@ def decide_page(user: User, sample: CandidateSample, seat: int, *, docno: str = 
         last=last,
         last_other=last_other,
         is_disagreement=bool(last and last_other and disagree(last, last_other)),
-        reasons=_reasons(user, sample),
+        reasons=[reason for reason, _ in counted.order_by("-n", "reason")[:MOST_REASONS]],
         has_seen_other=bool(chosen and current and has_seen_other(user, current)),
         n_done=sum(any(d.seat == seat for d in row.place.candidate.current_decisions) for row in rows),  # type: ignore[attr-defined]
         n_rows=len(rows),
         bars=bars(settings, rows),
     )
-
-
-def _reasons(user: User, sample: CandidateSample) -> list[str]:
-    """The reasons that a person gave before, the most frequent first."""
-    own = CandidateDecision.objects.filter(by=user, candidate__sampled__sample=sample).exclude(reason="")
-    counted = own.order_by().values_list("reason").annotate(n=Count("pk"))
-    return [reason for reason, _ in counted.order_by("-n", "reason")[:MOST_REASONS]]
 
 
 def labels_of(sample: CandidateSample, chosen: Mapping[str, str]) -> list[Label]:

@@ -179,9 +179,13 @@ def _new_topics(sample: CandidateSample, first: str) -> list[TopicRow]:
     codes, threads = {code for code, _ in existing}, {thread for _, thread in existing}
     chosen = [pair for pair in selectors.accepted(sample) if pair[0].docno not in threads]
     free = (code for code in _codes(first) if code not in codes)
-    made = topics_of(
-        [_row(each) for each, _ in chosen], codes=free, formulas_from=_next_formula(sample.track)
-    )
+    # The number after the largest one of the formulas of the track's topics
+    numbers = [0]
+    for title, body in sample.track.topics.values_list("title", "body"):
+        for part in f"{title}{body}".split(f'data-formula-id="{FORMULA_PREFIX}')[1:]:
+            number = part.partition('"')[0]
+            numbers.append(int(number) if number.isdecimal() else 0)
+    made = topics_of([_row(each) for each, _ in chosen], codes=free, formulas_from=max(numbers) + 1)
     allowed = sample.track.protocol.parsed.topics.labels
     labels = [{name: value for name, value in own.labels.items() if name in allowed} for _, own in chosen]
     return [replace(topic, labels=own) for topic, own in zip(made, labels, strict=True)]
@@ -196,16 +200,6 @@ def _codes(first: str) -> Iterator[str]:
 
 def _row(candidate: Candidate) -> Row:
     return Row(id=candidate.docno, title=candidate.title, body=candidate.body, tags=tuple(candidate.tags))
-
-
-def _next_formula(track: Track) -> int:
-    """The number after the largest one of the formulas of the track's topics."""
-    numbers = [0]
-    for title, body in track.topics.values_list("title", "body"):
-        for part in f"{title}{body}".split(f'data-formula-id="{FORMULA_PREFIX}')[1:]:
-            number = part.partition('"')[0]
-            numbers.append(int(number) if number.isdecimal() else 0)
-    return max(numbers) + 1
 
 
 def make_topics(*, sample: CandidateSample, first: str, by: User) -> Made:

@@ -74,24 +74,6 @@ class NewDeadlinesSerializer(Strict):
     deadlines = serializers.ListField(child=NewDeadlineSerializer(), max_length=MOST_KINDS)
 
 
-def _windows(zone: str, deadlines: list[dict[str, Any]]) -> dict[str, Window]:
-    """The window of each kind.
-
-    Raises:
-        ValidationError: A kind is there twice, or a time cannot be read.
-    """
-    windows: dict[str, Window] = {}
-    for each in deadlines:
-        if each["kind"] in windows:
-            raise serializers.ValidationError({"deadlines": f"The kind “{each['kind']}” is there twice."})
-        opens_at, closes_at = (
-            each[name] and instant(each[name], zone, f"deadlines.{name}")
-            for name in ("opens_at", "closes_at")
-        )
-        windows[each["kind"]] = Window(opens_at, closes_at, each["grace_minutes"])
-    return windows
-
-
 class MilestoneSerializer(serializers.ModelSerializer[Milestone]):
     """A date that the organizers announce."""
 
@@ -151,9 +133,19 @@ class Dates(Endpoints):
     def set_deadlines(self, request: Request, slug: str) -> Any:
         """Set all deadlines of a track."""
         track, data = self._change(request, slug, _deadlines)
-        windows = _windows(data["zone"], data["deadlines"])
+        # The window of each kind
+        zone = data["zone"]
+        windows: dict[str, Window] = {}
+        for each in data["deadlines"]:
+            if each["kind"] in windows:
+                raise serializers.ValidationError({"deadlines": f"The kind “{each['kind']}” is there twice."})
+            opens_at, closes_at = (
+                each[name] and instant(each[name], zone, f"deadlines.{name}")
+                for name in ("opens_at", "closes_at")
+            )
+            windows[each["kind"]] = Window(opens_at, closes_at, each["grace_minutes"])
         days = data.get("reminder_days", track.reminder_days)
-        services.set_deadlines(track=track, zone=data["zone"], windows=windows, reminder_days=days)
+        services.set_deadlines(track=track, zone=zone, windows=windows, reminder_days=days)
         return Response(_deadlines(track_of(request, slug)))
 
     @get(*MILESTONES)

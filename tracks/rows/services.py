@@ -51,12 +51,9 @@ def store_rows(*, track: Track, rows: Sequence[TableRow], data: bytes, name: str
     )
     n_topics = len({row.topic for row in rows})
     record(track, data, name, "rows", n_topics, file, is_private=True)
-    return RowReport(n_topics, _report(len(new), len(rows) - len(new)))
-
-
-def _report(n_new: int, n_known: int) -> str:
-    known = f"; {n_known:,} {'was' if n_known == 1 else 'were'} here already" if n_known else ""
-    return f"{n_new:,} new row{'s' * (n_new != 1)}{known}."
+    n_new, n_known = len(new), len(rows) - len(new)
+    rest = f"; {n_known:,} {'was' if n_known == 1 else 'were'} here already" if n_known else ""
+    return RowReport(n_topics, f"{n_new:,} new row{'s' * (n_new != 1)}{rest}.")
 
 
 def _topics(track: Track, rows: Iterable[TableRow], name: str) -> dict[str, int]:

@@ -38,23 +38,19 @@ def lock(track_id: int) -> Track:
     tracks = Track.objects.select_for_update(no_key=True, of=("self",)).select_related("protocol")
     track = tracks.annotate(has_deadlines=has_deadlines).get(pk=track_id)
     if track.has_deadlines:
-        _settle(track)
+        # Open or close a locked track if the time has come. Repeating it changes nothing
+        status = track.status
+        if status == Track.Status.DRAFT and Track.objects.filter(acceptance.is_due(), pk=track.pk).exists():
+            track.status = Track.Status.OPEN
+        if acceptance.has_ended(track, acceptance.states(track)):
+            track.status, track.is_closed_by_deadline = Track.Status.CLOSED, True
+        if track.status != status:
+            track.save(update_fields=["status", "is_closed_by_deadline"])
+            opened_or_closed = "opened" if track.status == Track.Status.OPEN else "closed"
+            audit.record(
+                action=f"track.{opened_or_closed}", subject=track, track=track, details={"by": "deadline"}
+            )
     return track
-
-
-def _settle(track: Track) -> None:
-    """Open or close a locked track if the time has come. Repeating it changes nothing."""
-    status = track.status
-    if status == Track.Status.DRAFT and Track.objects.filter(acceptance.is_due(), pk=track.pk).exists():
-        track.status = Track.Status.OPEN
-    if acceptance.has_ended(track, acceptance.states(track)):
-        track.status, track.is_closed_by_deadline = Track.Status.CLOSED, True
-    if track.status != status:
-        track.save(update_fields=["status", "is_closed_by_deadline"])
-        opened_or_closed = "opened" if track.status == Track.Status.OPEN else "closed"
-        audit.record(
-            action=f"track.{opened_or_closed}", subject=track, track=track, details={"by": "deadline"}
-        )
 
 
 @transaction.atomic

@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_required
 from tracks.announcements import EVENTS, TEST
-from tracks.models import Track, Webhook
+from tracks.models import Webhook
 from tracks.tracks.selectors import tracks_for
 from tracks.webhooks import services
 from web.forms import StyledForm, refusals_in
@@ -30,10 +30,6 @@ class WebhookForm(StyledForm):
     )
 
 
-def _track(request: AuthenticatedRequest, slug: str) -> Track:
-    return get_object_or_404(tracks_for(request.user), slug=slug)
-
-
 def _webhook(request: AuthenticatedRequest, slug: str, webhook_id: int) -> Webhook:
     return get_object_or_404(Webhook.objects.select_related("track"), track__slug=slug, pk=webhook_id)
 
@@ -42,7 +38,7 @@ def _webhook(request: AuthenticatedRequest, slug: str, webhook_id: int) -> Webho
 @organizer_required
 def webhooks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The webhooks of a track, and the form of a new one. The answer to the form shows the secret, once."""
-    track, form = _track(request, slug), WebhookForm(request.POST or None)
+    track, form = get_object_or_404(tracks_for(request.user), slug=slug), WebhookForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with refusals_in(form):
             added = services.add(track=track, by=request.user, **form.cleaned_data)

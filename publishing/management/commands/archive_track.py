@@ -12,7 +12,6 @@ from publishing.archives import services
 from publishing.archives.forms import ArchiveForm
 from publishing.models import ARCHIVE, Archive, forms
 from tracks.console import add_by, add_track, organizer_of, refusals, track_of
-from tracks.models import Track
 
 
 class Command(BaseCommand):
@@ -41,7 +40,19 @@ class Command(BaseCommand):
             raise CommandError(f"{file} exists already. Choose another name, or move it away.")
         with refusals():
             subject = track_of(track)
-            archive = services.request(track=subject, by=organizer_of(by), **_fields(subject, options))
+            # The content of an archive, checked as on the page
+            data = {name: options[name] for name in ("form", "license", "doi")} | {
+                "authors": "\n".join(options["author"])
+            }
+            form = ArchiveForm(
+                data | {"has_names": options["names"], "has_comments": options["comments"]},
+                instance=Archive(track=subject),
+            )
+            if not form.is_valid():
+                raise CommandError(
+                    " ".join(f"{name}: {error}" for name, errors in form.errors.items() for error in errors)
+                )
+            archive = services.request(track=subject, by=organizer_of(by), **form.cleaned_data)
         assert archive.job is not None
         with progress_bar(archive.job):
             follow(archive.job)
@@ -49,19 +60,3 @@ class Command(BaseCommand):
         with archive.file.open("rb") as source, file.open("xb") as target:
             shutil.copyfileobj(source, target)
         self.stdout.write(f"{file}: {archive.size:,} bytes, SHA-256 {archive.sha256}")
-
-
-def _fields(track: Track, options: dict[str, Any]) -> dict[str, Any]:
-    """The content of an archive, checked as on the page."""
-    data = {name: options[name] for name in ("form", "license", "doi")} | {
-        "authors": "\n".join(options["author"])
-    }
-    form = ArchiveForm(
-        data | {"has_names": options["names"], "has_comments": options["comments"]},
-        instance=Archive(track=track),
-    )
-    if not form.is_valid():
-        raise CommandError(
-            " ".join(f"{name}: {error}" for name, errors in form.errors.items() for error in errors)
-        )
-    return form.cleaned_data
