@@ -58,23 +58,19 @@ def value_of(parameter: OpenApiParameter, text: str) -> Any:
     kind: Kind = next((kind for kind, written in KINDS.items() if written == parameter.type), "text")
     try:
         if not parameter.enum or text in parameter.enum:
-            return _read(text, kind)
+            if kind == "text":
+                return text
+            if kind == "true or false" and text in TRUTH:
+                return TRUTH[text]
+            if kind == "whole number" and text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS:
+                return int(text)
+            if kind == "number" and isfinite(float(text)):
+                return float(text)
+            raise ValueError
     except ValueError:
         pass
     accepted = ", ".join(map(str, parameter.enum or ())) or kind
     raise ValueError(f"“{text[:40]}” is not accepted. Accepted: {accepted}.")
-
-
-def _read(text: str, kind: Kind) -> Any:
-    if kind == "text":
-        return text
-    if kind == "true or false" and text in TRUTH:
-        return TRUTH[text]
-    if kind == "whole number" and text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS:
-        return int(text)
-    if kind == "number" and isfinite(float(text)):
-        return float(text)
-    raise ValueError
 
 
 def wrong_values(parameters: Iterable[OpenApiParameter], asked: QueryDict) -> dict[str, str]:

@@ -33,22 +33,13 @@ class JSONParser(BaseJSONParser):
             data = super().parse(stream, media_type, parser_context)
         except RecursionError:
             raise ParseError("The JSON is nested too deeply.") from None
-        _check_texts(data)
+        fields = data.items() if isinstance(data, dict) else [("", data)]
+        for name, value in fields:
+            if not _is_storable(name):
+                raise ValidationError(f"The name of a field {CANNOT}")
+            if not _is_storable(value):
+                raise ValidationError({name: f"A text {CANNOT}"} if name else f"A text {CANNOT}")
         return data
-
-
-def _check_texts(data: Any) -> None:
-    """Refuse texts and keys that PostgreSQL cannot store.
-
-    Raises:
-        ValidationError: With the field, of an object.
-    """
-    fields = data.items() if isinstance(data, dict) else [("", data)]
-    for name, value in fields:
-        if not _is_storable(name):
-            raise ValidationError(f"The name of a field {CANNOT}")
-        if not _is_storable(value):
-            raise ValidationError({name: f"A text {CANNOT}"} if name else f"A text {CANNOT}")
 
 
 def _is_storable(value: Any) -> bool:

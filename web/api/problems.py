@@ -113,11 +113,26 @@ def _members(exception: Exception) -> tuple[dict[str, Any] | None, dict[str, str
         return problem(status.HTTP_507_INSUFFICIENT_STORAGE, detail=detail, code="disk-full"), {}
     exception = _as_api_exception(exception)
     if isinstance(exception, exceptions.ValidationError):
-        return _invalid(exception), {}
+        errors = list(_field_errors(exception.detail))
+        first = errors[0]
+        where = f"{first['field']}: " if first["field"] else ""
+        more = f" And {len(errors) - 1} more." if len(errors) > 1 else ""
+        return problem(
+            status.HTTP_400_BAD_REQUEST,
+            title="The request is not valid",
+            detail=f"{where}{first['message']}{more}",
+            code="invalid",
+            errors=errors,
+        ), {}
     if isinstance(exception, exceptions.APIException):
         words = exception.get_codes()
         code = words.replace("_", "-") if isinstance(words, str) else "error"
-        return problem(exception.status_code, detail=str(exception.detail), code=code), _headers(exception)
+        headers = {}
+        if header := getattr(exception, "auth_header", ""):
+            headers["WWW-Authenticate"] = header
+        if (wait := getattr(exception, "wait", None)) is not None:
+            headers["Retry-After"] = str(max(1, round(wait)))
+        return problem(exception.status_code, detail=str(exception.detail), code=code), headers
     return None, {}
 
 
@@ -145,29 +160,6 @@ def of_refusal(refusal: Refused) -> dict[str, Any]:
 
 def _kebab(name: str) -> str:
     return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
-
-
-def _headers(exception: exceptions.APIException) -> dict[str, str]:
-    headers = {}
-    if header := getattr(exception, "auth_header", ""):
-        headers["WWW-Authenticate"] = header
-    if (wait := getattr(exception, "wait", None)) is not None:
-        headers["Retry-After"] = str(max(1, round(wait)))
-    return headers
-
-
-def _invalid(exception: exceptions.ValidationError) -> dict[str, Any]:
-    errors = list(_field_errors(exception.detail))
-    first = errors[0]
-    where = f"{first['field']}: " if first["field"] else ""
-    more = f" And {len(errors) - 1} more." if len(errors) > 1 else ""
-    return problem(
-        status.HTTP_400_BAD_REQUEST,
-        title="The request is not valid",
-        detail=f"{where}{first['message']}{more}",
-        code="invalid",
-        errors=errors,
-    )
 
 
 def _field_errors(detail: Any, field: str = "") -> Iterable[dict[str, str]]:

@@ -135,13 +135,6 @@ class Schema(AutoSchema):
                 body["headers"] = header
         if self.method == "GET":
             bodies["304"] = {"description": "Nothing changed since the ETag.", "headers": HEADERS["ETag"]}
-        for code in map(str, self._problem_codes()):
-            answer = OpenApiResponse(ProblemSerializer, PROBLEMS[int(code)])
-            body = self._get_response_for_code(answer, code, [CONTENT_TYPE], direction)  # type: ignore[no-untyped-call]
-            bodies[code] = body | ({"headers": HEADERS[code]} if code in HEADERS else {})
-        return bodies
-
-    def _problem_codes(self) -> list[int]:
         codes = {400, 401, 403, 406, 429}
         if "{" in self.path:
             codes.add(404)
@@ -151,7 +144,11 @@ class Schema(AutoSchema):
             codes.add(412)
         if self.view.stores_files and self.method not in SAFE_METHODS:
             codes.add(507)
-        return sorted(codes)
+        for code in map(str, sorted(codes)):
+            answer = OpenApiResponse(ProblemSerializer, PROBLEMS[int(code)])
+            body = self._get_response_for_code(answer, code, [CONTENT_TYPE], direction)  # type: ignore[no-untyped-call]
+            bodies[code] = body | ({"headers": HEADERS[code]} if code in HEADERS else {})
+        return bodies
 
 
 def without_blank_defaults(result: Any, **more: Any) -> Any:
