@@ -1,14 +1,18 @@
 """Imports of formula indexes: their rows, several indexes of one collection, repeated and killed imports."""
 
 import gzip
+import io
 import os
 import signal
 import subprocess
 import sys
+import zipfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError
 from django.db import connection
@@ -22,12 +26,13 @@ from corpus.imports import jobs as import_jobs
 from corpus.imports import recognition
 from corpus.imports.recognition import ImportRefused
 from corpus.imports.services import start_import
-from corpus.models import Collection, Formula, FormulaMathML, Import
+from corpus.models import Collection, Document, Formula, FormulaMathML, Import
 from jobs import services as jobs
 from jobs.models import Job
 from tests.conftest import wait_until
 from tests.corpus.imports.test_services import output_of
-from tests.helpers.dumps import dump, question, write
+from tests.helpers.articles import tarred, zipped
+from tests.helpers.dumps import answer, dump, question, row, write
 from tests.helpers.factories import make_collection, make_organizer
 
 pytestmark = pytest.mark.django_db
@@ -359,3 +364,61 @@ def test_killed_import_continues_when_it_is_repeated(
     assert f"skipped 1: {AGAIN} (line {n + 2:,})" in output
     assert Formula.objects.count() == Formula.objects.values("code").distinct().count() == n
     assert (Job.objects.get().attempt, FormulaMathML.objects.count()) == (2, 0)
+
+
+FILES = {
+    "math/Comments.xml": dump("comments", row(Id=7, PostId=2, Text="Why?", Score=0)),
+    "math/Posts.xml": dump("posts", question(1), answer(2, 1)),
+    "math/readme.txt": "%PDF",
+}
+
+
+def upload(client: Client, **files: bytes) -> str:
+    """Upload files to a new collection, run the import, and return its page."""
+    client.force_login(make_organizer())
+    uploads = [SimpleUploadedFile(name.replace("_", "."), content) for name, content in files.items()]
+    address = reverse("corpus:start_import")
+    answer = client.post(address, {"slug": "math", "upload": uploads}, follow=True)
+    if job := Job.objects.first():
+        jobs.run(job.pk)
+        return client.get(reverse("corpus:import", args=[job.pk])).content.decode()
+    return answer.content.decode()
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_archive_of_a_dump_is_one_import_in_the_right_order(
+    client: Client, pack: Callable[[Mapping[str, str]], bytes]
+) -> None:
+    page = upload(client, dump_zip=pack(FILES))
+
+    assert [file.name for file in Import.objects.order_by("pk")] == ["Posts.xml", "Comments.xml"]
+    assert page.index("1. Posts.xml") < page.index("2. Comments.xml")
+    assert "of no known kind: readme.txt" in page
+    assert Document.objects.get(docno="2").comments.count() == 1
+
+
+def test_several_files_are_one_import(client: Client) -> None:
+    contents = {name.rpartition("/")[2].replace(".", "_"): text.encode() for name, text in FILES.items()}
+
+    upload(client, **contents)
+
+    assert Document.objects.get(docno="2").comments.count() == 1
+    assert Job.objects.count() == 1
+
+
+def test_archive_that_is_damaged_or_a_bomb_is_refused(
+    client: Client, settings: LazySettings, tmp_path: Path
+) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("Posts.xml", "Comments.xml"):
+            archive.writestr(name, b" " * 1_000_000)
+
+    damaged = upload(client, dump_zip=zipped(FILES)[:-30] + b"0" * 30)
+    too_large = upload(client, dump_zip=bomb.getvalue())
+
+    assert "<h1>Import files into a collection</h1>" in damaged
+    assert not Collection.objects.exists()
+    assert "more than 100 times its size" in too_large
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
