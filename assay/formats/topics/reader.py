@@ -23,7 +23,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -147,7 +147,7 @@ def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
     text = data.removeprefix(BOM).decode(errors="replace")
     try:
         if tables.is_array(text):
-            return trec.Reading(list(tables.rows_of_array(data)))
+            return _with_keys_left_out(trec.Reading(list(tables.rows_of_array(data))))
         if names.table_of_topics(text) is not None:
             text, note = encoding.text_of(data, name)
             rows, others = tables.read_table(text)
@@ -163,9 +163,22 @@ def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
                 titles = [(line, {"code": row["code"], "title": row["latex"]}) for line, row in reading.rows]
                 reading = trec.Reading(titles)
             return replace(reading, notes=[*filter(None, [note]), *reading.notes])
-        return _of_lines(data) if text.lstrip().startswith("{") else _of_xml(data, name)
+        if text.lstrip().startswith("{"):
+            return _with_keys_left_out(_of_lines(data))
+        return _of_xml(data, name)
     except Malformed as fault:
         raise BadTopics(name, [f"line {fault.n_lines + 1}: {fault.message}"]) from None
+
+
+def _with_keys_left_out(reading: trec.Reading) -> trec.Reading:
+    """The reading of topics in JSON, with a note about keys that no topic has."""
+    others = sorted(
+        {key for _, row in reading.rows for key in row} - {each.name for each in fields(TopicRow)} - {"text"}
+    )
+    if not others:
+        return reading
+    note = f"keys whose names are not known were left out: {', '.join(others)}; labels are an object under 'labels'"
+    return replace(reading, notes=[*reading.notes, note])
 
 
 def _of_xml(data: bytes, name: str) -> trec.Reading:

@@ -63,8 +63,10 @@ def with_usual_names(row: dict[str, Any]) -> dict[str, Any]:
     if "code" in row:
         return row
     keys = tuple(row)
-    named = {field: row[keys[place]] for field, place in names.places(keys, "topics").items()}
-    return _with_title(named | row)
+    places = names.places(keys, "topics")
+    named = {field: row[keys[place]] for field, place in places.items()}
+    others = {key: row[key] for place, key in enumerate(keys) if place not in places.values()}
+    return _with_title(named | others)
 
 
 def _with_title(row: dict[str, Any]) -> dict[str, Any]:

@@ -291,6 +291,16 @@ def test_topics_under_usual_names_are_imported(
         assert "line 2: a topic&#x27;s code has 1 to 100 bytes without white space" in page
 
 
+@pytest.mark.parametrize(("start", "end"), [("", ""), ("[", "]")])
+def test_keys_that_no_topic_has_are_named(client: Client, start: str, end: str) -> None:
+    page, topics = topics_after(
+        client, f'{start}{{"qid": "t1", "title": "cats", "side": "pro"}}{end}\n'.encode()
+    )
+
+    assert [(topic.code, topic.title, topic.labels) for topic in topics] == [("t1", "cats", {})]
+    assert "keys whose names are not known were left out: side; labels are an object under" in page
+
+
 def test_text_with_a_separator_that_is_not_quoted_is_refused(client: Client) -> None:
     page, topics = topics_after(client, b"code,title\n1,cats\n2,cats, dogs and mice\n")
 
