@@ -11,8 +11,10 @@ from hashlib import sha256
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model
+from django.db.models.base import ModelState
 from psycopg2 import sql
 
 M = TypeVar("M", bound=Model)
@@ -48,24 +50,26 @@ class Statement:
 
     def rows(self, **parameters: Any) -> list[tuple[Any, ...]]:
         """Run the statement; returns the rows of its result."""
-        with connection.cursor() as cursor:
-            self._prepare()
+        own = connections[DEFAULT_DB_ALIAS]  # the proxy `connection` makes ten calls for each attribute
+        with own.cursor() as cursor:
+            self._prepare(own)
             cursor.execute(self._execution, parameters or None)
             rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
 
     def run(self, **parameters: Any) -> None:
         """Run a statement that has no result."""
-        with connection.cursor() as cursor:
-            self._prepare()
+        own = connections[DEFAULT_DB_ALIAS]
+        with own.cursor() as cursor:
+            self._prepare(own)
             cursor.execute(self._execution, parameters or None)
 
-    def _prepare(self) -> None:
+    def _prepare(self, own: BaseDatabaseWrapper) -> None:
         """Prepare the statement on the open connection, unless that has been done, and not too often executed since."""
-        executions = _prepared.setdefault(connection.connection, {})
+        executions = _prepared.setdefault(own.connection, {})
         n = executions.get(self.name, 0)
         if n % PLANNED_AGAIN_AFTER == 0:
-            with connection.connection.cursor() as cursor:
+            with own.connection.cursor() as cursor:
                 cursor.execute(f"DEALLOCATE {self.name}; {self._definition}" if n else self._definition)
         executions[self.name] = n + 1
 
@@ -102,16 +106,21 @@ class Table(Generic[M]):
         values = list(row[: len(self.fields)])
         for place, convert in self._converters:
             values[place] = convert(values[place], None, connection)
-        return self.model.from_db(connection.alias, self.names, values)
+        instance = self.model.__new__(self.model)  # `from_db` would assign each field, and send two signals
+        instance._state = ModelState()
+        instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
+        instance.__dict__.update(zip(self.names, values, strict=True))
+        return instance
 
     def insert(self, instance: M) -> M:
         """Store a new object, like its `save`, but without signals; its id is made by the database."""
+        own = connections[DEFAULT_DB_ALIAS]
         values = {
-            field.attname: field.get_db_prep_save(field.pre_save(instance, add=True), connection)
+            field.attname: field.get_db_prep_save(field.pre_save(instance, add=True), own)
             for field in self._stored
         }
         [(instance.pk,)] = self._insertion.rows(**values)
-        instance._state.adding, instance._state.db = False, connection.alias
+        instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
         return instance
 
     @cached_property

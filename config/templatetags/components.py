@@ -4,8 +4,9 @@ from functools import lru_cache
 from urllib.parse import urlencode
 
 from django import template
-from django.template.loader import get_template, render_to_string
+from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.autoreload import file_changed
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
@@ -52,24 +53,24 @@ def plot(content: str, plot: object) -> SafeString:
     return render_to_string("components/plot.html", {"content": content, "plot": plot})
 
 
-@register.simple_tag(takes_context=True)
-def component(context: template.Context, name: str, **values: object) -> SafeString:
+@register.simple_tag
+def component(name: str, **values: object) -> SafeString:
     """A component whose HTML depends on nothing but its values: `{% component "key" key=keys.skip %}`.
 
     A page has many of these and each assessor gets the same ones, so each process renders them once for equal values
     in a language.
     """
-    loaded = get_template(f"components/{name}.html").template  # type: ignore[attr-defined]
     hashable = (tuple(value) if isinstance(value, list) else value for value in values.values())
     language = get_language() if name in WITH_WORDS else None
-    return _rendered(loaded, language, tuple(values), *hashable)
+    return _rendered(name, language, tuple(values), *hashable)
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _rendered(
-    loaded: template.Template, _language: str | None, names: tuple[str, ...], *values: object
-) -> SafeString:
-    return loaded.render(template.Context(dict(zip(names, values, strict=True))))
+def _rendered(name: str, _language: str | None, names: tuple[str, ...], *values: object) -> SafeString:
+    return render_to_string(f"components/{name}.html", dict(zip(names, values, strict=True)))
+
+
+file_changed.connect(lambda **_: _rendered.cache_clear(), weak=False)  # of the server of developers
 
 
 @register.simple_tag
