@@ -62,14 +62,17 @@ def download(content: Content, name: str, *, is_checked: bool = True) -> HttpRes
 def spooled(request: HttpRequest | Request, content: Content, name: str) -> HttpResponseBase:
     """A file that is made line by line, by its digest: a large one waits on the disk until it is complete."""
     pieces = [content] if isinstance(content, (str, bytes)) else content
-    file, digest = SpooledTemporaryFile(SPOOL_BYTES), RunningSha256()  # noqa: SIM115 -- the response closes it
+    size = 0
+    file, digest = SpooledTemporaryFile(SPOOL_BYTES), RunningSha256()  # noqa: SIM115 -- the response closes a large one
     for each in pieces:
         piece = each.encode() if isinstance(each, str) else each
         digest.update(piece)
-        file.write(piece)
+        size += file.write(piece)
+    is_large = size > SPOOL_BYTES
     file.seek(0)
-    response = unless_known(request, digest.value, lambda: download(File(file), name))
-    if response.status_code != 200:
+    complete: Content = File(file) if is_large else file.read()
+    response = unless_known(request, digest.value, lambda: download(complete, name))
+    if response.status_code != 200 or not is_large:
         file.close()
     return response
 

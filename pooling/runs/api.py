@@ -46,6 +46,7 @@ WRITE = (Scope.RUNS,)
 
 BY_ANSWER = OpenApiParameter(
     "answer",
+    OpenApiTypes.STR,
     many=True,
     description="Only runs with this answer, as `question:choice`: of questions with choices, and yes or no.",
 )

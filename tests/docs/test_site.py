@@ -194,7 +194,7 @@ def test_every_shipped_protocol_is_described(built: Path) -> None:
 
 
 READ = re.compile(
-    r"(?:environment\.(?:text|words|boolean|number|one_of|origins|database|broker|secret|proxies|mail|address|token|networks|patterns|hour|retention|providers|new_accounts)\(\s*|by_email=|\b(?:text|encrypted)\(|os\.environ(?:\.get)?[\(\[]\s*)"
+    r"(?:environment\.(?:text|words|boolean|number|one_of|origins|database|broker|secret|proxies|mail|address|token|networks|patterns|hour|retention|backup_folder|recipients|providers|new_accounts)\(\s*|by_email=|\b(?:text|encrypted)\(|os\.environ(?:\.get)?[\(\[]\s*)"
     r"\"([A-Z][A-Z_]+)\""
 )
 FOLDERS = {path.parent for path in ROOT.glob("*/__init__.py")} - {

@@ -215,7 +215,7 @@ EFFECTS = {
         f"{SCORING}curves_of_a_run_follow_the_relevant_grade_and_leave_unjudged_documents_out"
     ),
     "scoring.group_relevant_from": (
-        "tests/scoring/leaderboards/test_groups.py::test_scoring_a_version_scores_the_same_runs_by_each_group"
+        "tests/scoring/leaderboards/test_interaction.py::test_scoring_a_version_scores_the_same_runs_by_each_group"
     ),
     "scoring.relevant_from": (
         f"{SCORING}curves_of_a_run_follow_the_relevant_grade_and_leave_unjudged_documents_out"

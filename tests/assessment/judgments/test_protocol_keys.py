@@ -43,7 +43,7 @@ def change(scene: Scene, old: str, new: str) -> None:
     ("protocol", "old", "new", "before", "after"),
     [
         ("arqmath-2020-task1", 'key = "high"', 'key = "top"', 'value="high"', 'value="top"'),
-        ("arqmath-2020-task1", 'label = "High"', 'label = "Top"', "<span>High</span>", "<span>Top</span>"),
+        ("arqmath-2020-task1", 'label = "High"', 'label = "Top"', ">High<", ">Top<"),
         ("arqmath-2020-task1", "Sufficient to answer", "Fit to answer", "Sufficient to", "Fit to answer"),
         ("arqmath-2020-task1", 'shortcut = "3"', 'shortcut = "q"', 'data-key="3"', 'data-key="q"'),
         ("arqmath-2020-task1", 'key = "do-not-know"', 'key = "no"', 'value="do-not-know"', 'value="no"'),

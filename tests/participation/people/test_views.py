@@ -172,7 +172,7 @@ def test_people_with_and_without_an_account_get_an_e_mail(
 
     sent = {message.to[0]: message for message in mail.outbox}
     assert set(sent) == {f"{name}@example.org" for name in ("zoe", "pat", "kim", "sam")}
-    assert "Your user name is\nzoe." in sent["zoe@example.org"].body
+    assert "Your user name is zoe." in sent["zoe@example.org"].body
     assert "added you to the team Ours" in sent["sam@example.org"].body
 
 

@@ -468,7 +468,7 @@ def test_downloads_of_a_pool_have_its_entries_contributions_and_record(
 ) -> None:
     client = as_(scene.organizer)
 
-    tsv = b"".join(client.get(f"/pools/{pool.pk}/pool.tsv").streaming_content)
+    tsv = client.get(f"/pools/{pool.pk}/pool.tsv").content
     contributions = b"".join(client.get(f"/pools/{pool.pk}/contributions.tsv").streaming_content)
     record = json.loads(client.get(f"/pools/{pool.pk}/record.json").content)
 

@@ -81,7 +81,7 @@ def test_page_asks_about_the_subtopics_of_the_topic(lab: Campaign) -> None:
         client.post(second.get_absolute_url(), {"choice": "relevant", "request_id": UUID(int=1)})
     with_none = client.get(reverse("assessment:own_judgments", args=[lab.main.pk])).content.decode()
 
-    words = [text for _, text in re.findall(r"<kbd[^>]*hidden></kbd> <span>(\d )?([^<]*)</span>", page)]
+    words = [text for _, text in re.findall(r"<kbd[^>]*hidden></kbd> <span[^>]*>(\d )?([^<]*)</span>", page)]
     assert "How far is the planet Mercury from the Sun? (inf)" in words
     assert "“9” is not an answer to “Which subtopics does it cover?” Use 1, 2, 3." in refused
     assert "None of them" in page
