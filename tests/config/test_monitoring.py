@@ -331,7 +331,7 @@ def receiver() -> Iterator[tuple[str, "queue.Queue[tuple[str, bytes]]"]]:
     bodies: queue.Queue[tuple[str, bytes]] = queue.Queue()
     handler = type("Handler", (Received,), {"bodies": bodies})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     yield f"127.0.0.1:{server.server_port}", bodies
     server.shutdown()

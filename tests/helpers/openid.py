@@ -102,7 +102,7 @@ def running(port: int = 0) -> Iterator[OpenIdProvider]:
     handler = type("Handler", (_Handler,), {"provider": provider})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
     provider.address = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     yield provider
     server.shutdown()

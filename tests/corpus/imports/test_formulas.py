@@ -340,9 +340,10 @@ def test_page_of_an_import_lists_skipped_rows(client: Client, tmp_path: Path) ->
 
 @pytest.mark.django_db(transaction=True)
 def test_killed_import_continues_when_it_is_repeated(
-    process_environment: dict[str, str], tmp_path: Path
+    process_environment: dict[str, str], tmp_path: Path, settings: Any
 ) -> None:
     """SIGKILL after the first chunk. The same command then imports the rest, and nothing twice."""
+    settings.JOB_LOST_AFTER_SECONDS = 1
     n = 200_000
     path = write(tmp_path, "index.tsv", index(n, latex=r"x_{%d} + \frac{a}{b}") + "7\t1\t1\ttitle\t1\tx\n")
     command = [sys.executable, "manage.py", "import_collection", "math", str(path)]
