@@ -78,7 +78,8 @@ def drill(*, place: str, identity: Path | None = None) -> Drill:
 @contextmanager
 def _scratch_database() -> Iterator[str]:
     """The address of an empty database next to the one in use, which is dropped afterwards."""
-    name = f"assay_drill_{uuid.uuid4().hex[:8]}"
+    own = str(connection.settings_dict["NAME"])  # several sites may share a server
+    name = f"{own[:40]}_drill_{uuid.uuid4().hex[:8]}"
     used = environment.text("DATABASE_URL", paths.database_url(paths.data(settings.VAR_DIR)))
     with connection.cursor() as cursor:
         try:

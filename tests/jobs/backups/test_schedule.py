@@ -165,7 +165,7 @@ def run(*arguments: str) -> str:
 
 def databases() -> list[str]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT datname FROM pg_database WHERE datname LIKE 'assay_drill_%'")
+        cursor.execute("SELECT datname FROM pg_database WHERE datname LIKE current_database() || '_drill_%'")
         return [name for (name,) in cursor.fetchall()]
 
 

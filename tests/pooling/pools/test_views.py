@@ -383,7 +383,7 @@ def test_overlap_of_many_runs_is_limited_and_each_run_has_its_own_table(
     whole = page(organizer, "pool", pool.pk)
     matrix = page(organizer, "pool_overlap", pool.pk)
     single = page(organizer, "pool_overlap", pool.pk, run=runs[4].pk)
-    lines = b"".join(organizer.get(f"/pools/{pool.pk}/overlap.tsv").streaming_content)
+    lines = organizer.get(f"/pools/{pool.pk}/overlap.tsv").content
 
     assert "Overlap of the 30 runs" in whole
     assert matrix.count('class="overlap-tag"') == 24
