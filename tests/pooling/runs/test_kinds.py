@@ -1,6 +1,7 @@
 """Kinds of run in the words of a protocol: what follows from each, through pages, API and leaderboard."""
 
 import json
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from playwright.sync_api import Page
+from pytest_django.live_server_helper import LiveServer
 
 from assay.formats.runs.metadata import header
 from assay.protocols.loader import parse_protocol, shipped_text
 from pooling.models import Run
 from scoring.models import Leaderboard
 from tests.helpers.api import api, call
+from tests.helpers.browser import excess_width, log_in, violations
 from tests.helpers.runs import run_bytes
 from tests.pooling.runs.test_submission import Desk
 from tests.scoring.conftest import QRELS, build_scene
@@ -368,6 +372,21 @@ def test_answers_are_columns_and_filters_of_runs_and_leaderboard(asking: Scoring
     assert "How many hours" not in page, "it is not public"
     assert "sort=run&amp;show=all&amp;column=models&amp;answer=data%3Aother" in page
     assert "No run has these answers." in empty or ">two</a>" in empty
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_rows_of_runs_with_questions_are_as_wide_as_the_window(
+    asking: Scoring, live_server: LiveServer, new_page: Callable[..., Page]
+) -> None:
+    page = new_page(viewport={"width": 1280, "height": 900})
+    log_in(page, live_server.url, asking.organizer)
+    page.goto(f"{live_server.url}{reverse('pooling:submit', args=[asking.track.slug])}")
+
+    page.get_by_role("button", name="Add another run").click()
+
+    page.wait_for_selector(".run-row + .run-row")
+    assert (excess_width(page), violations(page)) == (0, [])
 
 
 def test_program_filters_runs_and_leaderboard_by_answers(asking: Scoring) -> None:
