@@ -17,7 +17,7 @@ from django.utils.translation.trans_real import DjangoTranslation
 from accounts.models import User
 
 SOURCE = settings.LANGUAGE_CODE
-FOR_VISITORS = "home", "all_tracks"  # in English for who has not logged in, like the pages that they lead to
+FOR_VISITORS = "home", "all_tracks"  # in English for visitors, as are the pages that they lead to
 # The views of the other ways to log in, which a site can have
 SIGN_IN = frozenset(
     {

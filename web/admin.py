@@ -1,5 +1,6 @@
 """Base classes of the admin."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -127,9 +128,9 @@ class OnTheSite:
 
     nothing_yet = ""  # what the page says without any place
 
+    @abstractmethod
     def places(self) -> Sequence[Place]:
         """The pages on which a row can be made."""
-        raise NotImplementedError
 
     def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not self.has_add_permission(request):  # type: ignore[attr-defined]

@@ -40,7 +40,7 @@ class NewBatchForm(StyledForm, forms.ModelForm[Batch]):
 
 
 class EditBatchForm(StyledForm, forms.ModelForm[Batch]):
-    """What can change in a batch; its pool and kind cannot."""
+    """Changes of a batch; its pool and kind stay."""
 
     class Meta:
         model = Batch

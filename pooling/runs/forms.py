@@ -67,7 +67,7 @@ class RunForm(StyledForm):
 
     @property
     def same_answers(self) -> bool:
-        """Whether the other rows were sent with the answers of this one."""
+        """Return whether the answers of this row are those of the other rows, too."""
         return SAME_ANSWERS in self.data
 
     @property

@@ -19,7 +19,7 @@ from web.pages import context_of, form_page
 
 
 class DocumentForm(StyledForm):
-    """What a team says about a document."""
+    """The title and the visibility of a document."""
 
     title = forms.CharField(max_length=200)
     is_public = forms.BooleanField(

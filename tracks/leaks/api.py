@@ -53,7 +53,7 @@ class LeakCheckSerializer(serializers.ModelSerializer[LeakCheck]):
 
 
 class CheckSerializer(Strict):
-    """How near a near-duplicate is."""
+    """The least similarity of a near-duplicate."""
 
     overlap = serializers.FloatField(
         required=False,
@@ -65,7 +65,7 @@ class CheckSerializer(Strict):
 
 
 class AcceptSerializer(Strict):
-    """Why a track may open although its collection gives topics away."""
+    """The reason to open a track although its collection gives topics away."""
 
     reason = serializers.CharField(max_length=2000)
 

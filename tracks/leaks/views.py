@@ -15,7 +15,7 @@ from web.pages import context_of, read_and_post
 
 
 class CheckForm(StyledForm):
-    """How near a near-duplicate is."""
+    """The least similarity of a near-duplicate."""
 
     overlap = forms.FloatField(
         min_value=0.01,
@@ -27,7 +27,7 @@ class CheckForm(StyledForm):
 
 
 class AcceptForm(StyledForm):
-    """Why a track may open although its collection gives topics away."""
+    """The reason to open a track although its collection gives topics away."""
 
     reason = forms.CharField(
         max_length=2000,
