@@ -136,9 +136,9 @@ def in_python(*, qrels: Path = QRELS, runs: tuple[Path, ...] = (), repeats: int 
 
     The runs and measures are those of the case `scoring`. `import assay` and a script that scores files are whole
     processes; the script is compared with the command. Figures are medians of CPU time, which other work of the machine
-    changes less. Dictionaries are in memory: `assay.evaluate` checks and sorts
-    them, and the peers score them. ir_measures and ranx are measured if they are installed. ranx is compiled before,
-    and computes three measures of all documents, because it cannot leave out unjudged ones.
+    changes less. Dictionaries are in memory: `assay.evaluate` checks and sorts them, and the peers score them.
+    ir_measures and ranx are measured if they are installed. ranx is compiled before, and computes three measures of all
+    documents, because it cannot leave out unjudged ones.
     """
     with tempfile.TemporaryDirectory() as name:
         files = runs or made_runs(Path(name), qrels)
