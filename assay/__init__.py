@@ -1,7 +1,7 @@
 """Protocols, runs, pools, qrels and measures of information-retrieval evaluation, on files alone. Decision: ADR 19.
 
 The functions of `__all__` are the public interface: `assay.evaluate`, `compare`, `tiers`, `agreement` and `pool`, with
-their results and errors. Each is imported when it is first used, so `import assay` takes no time. Decision: ADR 59.
+their results and errors. Each is imported when it is first used, so `import assay` takes no time. Decision: ADR 19.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -345,7 +345,7 @@ if SENTRY_DSN:
 
     errors.start(dsn=SENTRY_DSN, machine=HOST_NAME)
 
-# Other ways to log in, by django-allauth (ADR 71). Off, nothing of it is imported or installed.
+# Other ways to log in, by django-allauth (ADR 21). Off, nothing of it is imported or installed.
 SIGN_IN_PROVIDERS = environment.providers("SIGN_IN_PROVIDERS", by_email="SIGN_IN_BY_EMAIL")
 SIGN_IN_ACCOUNTS = environment.new_accounts("SIGN_IN_ACCOUNTS")
 SECOND_FACTOR = environment.boolean("SECOND_FACTOR")

@@ -2,7 +2,7 @@
 
 The audit log and the jobs call this module for each event of a track; it stores one delivery per webhook that wants the
 event, in the transaction of the event. So an event that is undone is never sent, and one that happened is never lost.
-Services of tracks import this module, so that it listens in every process. Decision: ADR 69.
+Services of tracks import this module, so that it listens in every process. Decision: ADR 29.
 """
 
 import json

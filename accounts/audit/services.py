@@ -2,7 +2,7 @@
 
 The edge of the site states once per request who is acting (`acting`), and `record` reads it: a service that is called
 by a page, an endpoint and the admin need not pass on who called it, and none can forget to. Commands and workers state
-nothing. Decision: ADR 31.
+nothing. Decision: ADR 65.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Rules of who may log in through a service, and who gets an account by it. Decision: ADR 71.
+"""Rules of who may log in through a service, and who gets an account by it. Decision: ADR 21.
 
 What is refused leads back to the login page, with a sentence, because the address of the answer contains a code.
 """

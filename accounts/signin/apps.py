@@ -1,4 +1,4 @@
-"""The app of the other ways to log in. It is installed only if a setting asks for one. Decision: ADR 71."""
+"""The app of the other ways to log in. It is installed only if a setting asks for one. Decision: ADR 21."""
 
 from django.apps import AppConfig, apps
 from django.contrib import admin

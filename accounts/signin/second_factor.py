@@ -135,7 +135,7 @@ class CodeView(AuthenticateView):
 
 
 class EndsOtherSessions:
-    """A page that changes the second factor, and ends the sessions that began under the earlier rule. ADR 71."""
+    """A page that changes the second factor, and ends the sessions that began under the earlier rule. ADR 21."""
 
     request: HttpRequest
 

@@ -3,7 +3,7 @@
 A site describes each operation of its API: its address, its fields and its answers. So one command offers them all,
 also those of a newer site than this library.
 
-Decision: ADR 73.
+Decision: ADR 29.
 """
 
 import difflib

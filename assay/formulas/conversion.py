@@ -4,7 +4,7 @@ r"""Converts formulas from LaTeX to MathML, with any converter behind one interf
     latex2mathml   Presentation MathML only, in pure Python, 200 times as fast; `assay.formulas.grouping` repairs it
 
 `auto` is LaTeXML where it is installed. Visual ids need one converter for a whole collection, and ARQMath's own ids
-need LaTeXML: see ADR 52.
+need LaTeXML: see ADR 10.
 
 `fill` converts what a `Cache` does not have. The cache is an SQLite file that several processes of one machine share,
 so the work can be divided among them in any way, and be continued after any of them was ended.

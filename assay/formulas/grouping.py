@@ -9,7 +9,7 @@ this, and what else differs in many formulas:
 3. Several children of `math` or `mstyle` become one row: of `mstyle`, the string describes the first child only.
 4. Letters of fonts become the characters that Unicode has for them. Without this, ℚ and Q would look alike.
 
-ADR 52 has the part of formulas whose string equals LaTeXML's.
+ADR 10 has the part of formulas whose string equals LaTeXML's.
 """
 
 import re

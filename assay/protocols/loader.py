@@ -1,6 +1,6 @@
 """Loads protocols from TOML files; the dataclasses of `schema` and the `rules` say what a file may contain.
 
-Decision: ADR 45.
+Decision: ADR 1.
 """
 
 from dataclasses import replace

@@ -7,7 +7,7 @@
 - `votes`: not grades, but which document was preferred to which, for measures of preferences.
 
 All votes count, those of several assessors too. An adjudication decides alone. A document that was called useless, and
-was never preferred or level, has grade 0. Decision: ADR 57.
+was never preferred or level, has grade 0. Decision: ADR 56.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ promises not to change. Sums are of whole numbers: scores are taken as multiples
 than any measure. So the order of adding does not matter, and values that are equal in decimals tie.
 
 Functions raise ValueError if scores have another shape or are not finite, if there are no random draws, or if the seed
-is out of range. So do those of `tukey`, `intervals` and `topic_stability`. Decision: ADR 17.
+is out of range. So do those of `tukey`, `intervals` and `topic_stability`. Decision: ADR 6.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Links with which people without an account judge a batch: make and revoke them, admit people, exclude their work.
 
 A link is an invitation of participation. Who comes by one is a guest: an account without a password that has topics of
-one batch, and is a visitor everywhere else. Decision: ADR 62.
+one batch, and is a visitor everywhere else. Decision: ADR 58.
 """
 
 from django.db import transaction

@@ -1,4 +1,4 @@
-"""See a unit of a batch before accepting, join a batch, and judge by a link without an account. Decision: ADR 62."""
+"""See a unit of a batch before accepting, join a batch, and judge by a link without an account. Decision: ADR 58."""
 
 from django.contrib import messages
 from django.contrib.auth.models import AnonymousUser

@@ -1,6 +1,6 @@
 """Write, merge, freeze and import nuggets. The lock of a topic covers its list and the number of its next version.
 
-Decision: ADR 61.
+Decision: ADR 60.
 """
 
 from collections.abc import Sequence

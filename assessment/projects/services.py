@@ -1,7 +1,7 @@
 """Check an upload of projects of Turkle, and import it in one job: all with rows, people and judgments, or none.
 
 A small upload is checked at once, a large one in a job. Each project becomes a track with a pool of its rows. A worker
-without an account gets one; a link on the page *People* lets its user in. Decision: ADR 63.
+without an account gets one; a link on the page *People* lets its user in. Decision: ADR 58.
 """
 
 import zipfile

@@ -3,7 +3,7 @@
 A place is a path, or `s3://BUCKET/NAME`; the service and the key are those of the S3_ settings. With BACKUP_RECIPIENT,
 backups are encrypted in the format of age. Copies on the way are files without a name, so a killed process leaves none.
 
-Decision: ADR 79.
+Decision: ADR 20.
 """
 
 import fcntl

@@ -1,4 +1,4 @@
-"""Write, edit and withdraw announcements, and send them. Decision: ADR 74."""
+"""Write, edit and withdraw announcements, and send them. Decision: ADR 23."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Check, submit and withdraw runs. The pages, the admin and the commands all use these services. Decision: ADR 39."""
+"""Check, submit and withdraw runs. The pages, the admin and the commands all use these services. Decision: ADR 30."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""Store, change and remove the documents of teams. Decision: ADR 74."""
+"""Store, change and remove the documents of teams. Decision: ADR 22."""
 
 import io
 from collections.abc import Callable, Iterator

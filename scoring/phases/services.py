@@ -1,4 +1,4 @@
-"""Set the qrels that score a phase, and score each of its runs when it is submitted. Decision: ADR 67."""
+"""Set the qrels that score a phase, and score each of its runs when it is submitted. Decision: ADR 30."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 An organizer chooses the address, and the server connects to it: so the name is resolved once, every address that it has
 is checked, and the connection goes to an address that was checked. Redirects are not followed, the body of an answer is
-not read, and a try takes at most `SECONDS`. Decision: ADR 69.
+not read, and a try takes at most `SECONDS`. Decision: ADR 29.
 """
 
 import hashlib
