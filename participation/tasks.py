@@ -24,7 +24,10 @@ from web.pages import counted
 
 @letters.writer("participation.invitation")
 def invitation(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
-    """An invitation with its link; nothing if it was revoked or used meanwhile."""
+    """An invitation with its link; nothing if it was revoked or used meanwhile.
+
+    A person whose language is not known gets that of the account that invites.
+    """
     for each in open_invitations().filter(pk=data["invitation"]):
         address = each.email or (each.user.email if each.user else "")
         by = each.created_by.get_full_name() or each.created_by.username
@@ -32,7 +35,8 @@ def invitation(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
         if address and context["link"]:
             template = "participation/invitations/mail_invitation.txt"
             subject = format_lazy(gettext_lazy("Invitation to {track}"), track=each.track)
-            yield Mail(address, subject, template, context, language_of(each.user, address))
+            language = language_of(each.user, address) or each.created_by.language
+            yield Mail(address, subject, template, context, language)
 
 
 @letters.writer("participation.request_decided")

@@ -379,12 +379,19 @@ def test_letter_to_an_assessor_that_is_not_tested_above_does_not_exist() -> None
 
 
 @pytest_db
-def test_invited_person_without_an_account_gets_english(settings: Any) -> None:
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [("", "invites you to judge documents for"), ("de", "lädt Sie ein, für"), ("ar", "يدعوك")],
+)
+def test_invited_person_without_an_account_gets_the_language_of_who_invites(
+    language: str, sentence: str, settings: Any
+) -> None:
     settings.SENDS_MAIL, settings.EMAIL_BACKEND = True, "django.core.mail.backends.locmem.EmailBackend"
     app.loader.import_default_modules()
     invitation = invite_by_mail(build_scene().track, "new@example.org")
+    User.objects.filter(pk=invitation.created_by_id).update(language=language)
 
     letters.post(kind="participation.invitation", data={"invitation": invitation.pk}, site=SITE)
     send_letters()
 
-    assert "invites you to judge documents for" in mail.outbox[0].body
+    assert sentence in mail.outbox[0].body

@@ -94,3 +94,21 @@ def test_editor_shows_the_text_while_it_is_written(
 
     expect(page.get_by_text("Version 1 is in force.")).to_be_visible()
     expect(page.locator("main .katex")).to_have_count(1)
+
+
+def test_preview_on_a_phone_follows_the_text_and_is_hidden_while_it_is_empty(
+    live_scene: Scene, live_server: Any, new_page: Callable[..., Page]
+) -> None:
+    page = new_page(**PHONE)
+    log_in(page, live_server.url, make_organizer("olga"))
+    page.goto(f"{live_server.url}/tracks/{live_scene.track.slug}/guidelines/edit/")
+    text, preview = page.get_by_label("Markdown"), page.locator("#preview")
+
+    expect(text).to_be_in_viewport(ratio=1)
+    expect(preview).to_be_hidden()
+    text.fill("## First")
+    expect(preview.get_by_role("heading", name="First")).to_be_visible()
+
+    places = [each.bounding_box() or {} for each in (text, preview, page.locator("#id_summary"))]
+    assert sorted(places, key=lambda box: box["y"]) == places
+    assert_accessible(page)
