@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from assessment.judgments.exports import FORMS, TURKLE, VOTE_FORMS, lines_of
 from assessment.judgments.selectors import ABOUT, judgments_of_track
 from tracks.assessors import services as assessors
-from tracks.tracks.selectors import track_named
+from tracks.console import add_track, track_of
 
 STDOUT = "-"
 
@@ -23,7 +23,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("track", help="slug of the track")
+        add_track(parser)
         parser.add_argument("file", help="file to write, which must not exist; - for standard output")
         parser.add_argument(
             "--format",
@@ -40,9 +40,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        track, path = track_named(options["track"]), options["file"]
-        if track is None:
-            raise CommandError(f"There is no track {options['track']}.")
+        track, path = track_of(options["track"]), options["file"]
         if options["format"] in VOTE_FORMS and not track.protocol.parsed.judging.judges_pairs:
             raise CommandError(
                 f"{track} judges no pairs, so it has no preferences; use {' or '.join(FORMS)}."

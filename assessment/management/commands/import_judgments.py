@@ -7,13 +7,20 @@ from typing import Any
 from django.core.files import File
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.selectors import creator_named
 from assay.errors import Refused
 from assessment.imports import services
-from assessment.models import Batch, JudgmentImport
+from assessment.models import Batch, JudgmentImport, ProjectImport
 from jobs.console import follow
 from pooling.pools.selectors import pool_named
-from tracks.tracks.selectors import track_named
+from tracks.console import add_by, add_track, organizer_of, track_of
+
+
+def wait(source: JudgmentImport | ProjectImport) -> None:
+    """Run the job that checks or imports an upload, if there is one."""
+    source.refresh_from_db()
+    if source.job is not None:
+        follow(source.job)
+        source.refresh_from_db()
 
 
 def pair(text: str) -> tuple[str, str]:
@@ -31,9 +38,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("track", help="slug of the track")
+        add_track(parser)
         parser.add_argument("file", type=Path, help="the file; plain, gz, xz or zip")
-        parser.add_argument("--by", required=True, metavar="USER", help="username of the organizer")
+        add_by(parser)
         parser.add_argument("--pool", metavar="NAME", help="pool of all units (default: as the file says)")
         parser.add_argument("--batch", default="", help="batch of judgments for which the file names none")
         parser.add_argument(
@@ -58,18 +65,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            source = self._start(**options)
-            self._import(source, is_check=options["check"])
+            self._import(self._start(**options), is_check=options["check"])
         except OSError as error:
             raise CommandError(f"{options['file']} cannot be read: {error.strerror}.") from None
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
 
     def _start(self, **options: Any) -> JudgmentImport:
-        track, user = track_named(options["track"]), creator_named(options["by"])
-        if track is None or user is None:
-            missing = f"track {options['track']}" if track is None else f"organizer {options['by']}"
-            raise CommandError(f"There is no {missing}.")
+        track, user = track_of(options["track"]), organizer_of(options["by"])
         pool = pool_named(track, options["pool"] or "")
         if options["pool"] and pool is None:
             raise CommandError(f"{track} has no pool named {options['pool']}.")
@@ -91,7 +94,7 @@ class Command(BaseCommand):
             )
 
     def _import(self, source: JudgmentImport, *, is_check: bool) -> None:
-        self._wait(source)
+        wait(source)
         report = source.report
         if not source.is_ready or is_check:
             services.discard(source=source)
@@ -101,12 +104,6 @@ class Command(BaseCommand):
             raise CommandError("\n".join([*lines, f"and {more:,} more"] if more > 0 else lines))
         if source.is_ready and not is_check:
             services.request_import(source=source)
-            self._wait(source)
+            wait(source)
         verb = "would be imported" if is_check else "imported"
         self.stdout.write(f"{report['new']:,} judgments {verb}, {report['equal']:,} were here already")
-
-    def _wait(self, source: JudgmentImport) -> None:
-        source.refresh_from_db()
-        if source.job is not None:
-            follow(source.job)
-            source.refresh_from_db()

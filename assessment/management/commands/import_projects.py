@@ -7,12 +7,11 @@ from typing import Any
 from django.core.files import File
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.selectors import creator_named
 from assay.errors import Refused
-from assessment.management.commands.import_judgments import pair
+from assessment.management.commands.import_judgments import pair, wait
 from assessment.models import ProjectImport
 from assessment.projects import services
-from jobs.console import follow
+from tracks.console import add_by, organizer_of
 
 
 def of_folder(text: str) -> tuple[str, str]:
@@ -31,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "files", type=Path, nargs="+", metavar="FILE", help="template, batches and results; or zip files"
         )
-        parser.add_argument("--by", required=True, metavar="USER", help="username of the organizer")
+        add_by(parser)
         for option, kind, metavar, words in (
             ("title", of_folder, "[FOLDER=]TITLE", "name of the track of a folder, or of the only project"),
             (
@@ -53,9 +52,7 @@ class Command(BaseCommand):
         parser.add_argument("--check", action="store_true", help="say what would be made, and import nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user = creator_named(options["by"])
-        if user is None:
-            raise CommandError(f"There is no organizer {options['by']}.")
+        user = organizer_of(options["by"])
         mapping = {f"{kind}s": dict(options[kind]) for kind in ("title", "slug", "account")}
         try:
             with ExitStack() as files:
@@ -69,7 +66,7 @@ class Command(BaseCommand):
             raise CommandError(refusal.message) from refusal
 
     def _import(self, source: ProjectImport, *, is_check: bool) -> None:
-        self._wait(source)
+        wait(source)
         report, is_ready = source.report, source.is_ready
         if not is_ready or is_check:
             services.discard(source=source)
@@ -77,15 +74,9 @@ class Command(BaseCommand):
             raise CommandError("\n".join(report["problems"]))
         if not is_check:
             services.request_import(source=source)
-            self._wait(source)
+            wait(source)
         verb = "would be made" if is_check else "made"
         for project in report["projects"]:
             self.stdout.write(
                 f"track {project['slug']} {verb}: {project['rows']:,} rows, {project['judgments']:,} judgments"
             )
-
-    def _wait(self, source: ProjectImport) -> None:
-        source.refresh_from_db()
-        if source.job is not None:
-            follow(source.job)
-            source.refresh_from_db()
